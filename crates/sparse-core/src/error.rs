@@ -1,0 +1,140 @@
+//! The one error type of the workspace.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+
+/// The result of every fallible operation of the workspace.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, where, and what would have been right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The arrays of a matrix break an invariant of its format.
+    #[error("{format}: {reason}")]
+    Format {
+        /// The format whose invariant is broken: `csr`, `coo`, …
+        format: &'static str,
+        /// Where and what, for example `row 17: column 42 is not below 40`.
+        reason: String,
+    },
+    /// The shapes of two operands do not fit together.
+    #[error("{op}: {reason}")]
+    Shape {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The two sizes that disagree.
+        reason: String,
+    },
+    /// A size or an index does not fit its type.
+    #[error("{what} = {value} does not fit {target}")]
+    IndexOverflow {
+        /// Which quantity overflowed, with its operands.
+        what: String,
+        /// The value that does not fit.
+        value: u128,
+        /// The type, or the limit, that it had to fit.
+        target: &'static str,
+    },
+    /// A finite value became infinite in a conversion that was asked for.
+    #[error("entry {position}: {value} does not fit {target}")]
+    ValueOverflow {
+        /// The position of the entry among the stored entries.
+        position: usize,
+        /// The value, as text.
+        value: String,
+        /// The type that it had to fit.
+        target: &'static str,
+    },
+    /// A plan was run with a matrix of another pattern than it was made for.
+    #[error("{op}: {reason}")]
+    PlanMismatch {
+        /// The operation of the plan.
+        op: &'static str,
+        /// Which pattern the plan knows and which it was given.
+        reason: String,
+    },
+    /// An operand lives in another context than the backend that is to use it.
+    #[error("{op}: {operand} lives in context {found}, the backend in context {expected}")]
+    WrongContext {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The operand that lives elsewhere.
+        operand: &'static str,
+        /// The context of the backend.
+        expected: u64,
+        /// The context of the operand.
+        found: u64,
+    },
+    /// The backend, device or algorithm cannot do what was asked for.
+    #[error("{what} is not supported: {reason}")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+        /// Why it cannot be done, and what could.
+        reason: String,
+    },
+    /// Memory of the host or of a device does not suffice; the backend stays usable.
+    #[error("out of memory: {needed} bytes needed, {available} available")]
+    OutOfMemory {
+        /// Bytes that the operation needs.
+        needed: u64,
+        /// Bytes that are there.
+        available: u64,
+    },
+    /// A file does not hold what its format demands.
+    #[error("{}: {}{reason}", path.display(), line.map(|n| format!("line {n}: ")).unwrap_or_default())]
+    File {
+        /// The file that was read.
+        path: PathBuf,
+        /// The line, counted from 1, for text files.
+        line: Option<u64>,
+        /// What is wrong there and what would have been right.
+        reason: String,
+    },
+    /// The operating system failed to read or write a file.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// A driver, compiler or runtime library failed.
+    #[error("{backend}: {source}")]
+    Backend {
+        /// The backend whose library failed.
+        backend: &'static str,
+        /// What the library said, whole.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// A broken invariant of `format`.
+    pub fn format(format: &'static str, reason: impl Display) -> Self {
+        Self::Format { format, reason: reason.to_string() }
+    }
+
+    /// Operands of `op` whose shapes do not fit.
+    pub fn shape(op: &'static str, reason: impl Display) -> Self {
+        Self::Shape { op, reason: reason.to_string() }
+    }
+
+    /// Something that cannot be done, with the reason.
+    pub fn unsupported(what: impl Display, reason: impl Display) -> Self {
+        Self::Unsupported { what: what.to_string(), reason: reason.to_string() }
+    }
+}
+
+/// `a * b`, or an error that names the operands (rule T3).
+///
+/// # Errors
+/// [`Error::IndexOverflow`] if the product does not fit `usize`.
+pub fn checked_product(what: &str, a: usize, b: usize) -> Result<usize> {
+    a.checked_mul(b).ok_or_else(|| Error::IndexOverflow {
+        what: format!("{what} ({a} x {b})"),
+        value: a as u128 * b as u128,
+        target: "usize",
+    })
+}

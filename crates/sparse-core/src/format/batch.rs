@@ -1,0 +1,246 @@
+//! Batches: many compressed matrices of one shape and unequal nnz in one allocation.
+
+use super::{Axis, Col, CompressedRef, IndexOrder, Matrix, PatternId, Row, Transfer, check_values};
+use super::{check_extents, check_length};
+use crate::error::{Error, Result, checked_product};
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::{Buffer, ContextId, Host, Space};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The structure of a [`BatchCompressed`].
+#[derive(Debug)]
+pub struct BatchPattern<S: Space = Host, I: Index = i32, O: Index = i32> {
+    id: PatternId,
+    major: usize,
+    minor: usize,
+    member_ptr: Vec<usize>,
+    offsets: S::Buffer<O>,
+    indices: S::Buffer<I>,
+    order: IndexOrder,
+}
+
+/// `count` compressed matrices of one shape, back to back: member `k` owns the entries
+/// `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, stand at `k·(major + 1)`. So
+/// each member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit `O`.
+///
+/// As a [`Matrix`] a batch is the block-diagonal matrix of its members: `y = A·x` multiplies member `k` with part
+/// `k` of `x`.
+#[derive(Debug)]
+pub struct BatchCompressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
+    pattern: Arc<BatchPattern<S, I, O>>,
+    values: S::Buffer<T>,
+    axis: PhantomData<A>,
+}
+
+/// A batch of CSR matrices.
+pub type BatchCsr<T, S = Host, I = i32, O = i32> = BatchCompressed<Row, T, S, I, O>;
+/// A batch of CSC matrices.
+pub type BatchCsc<T, S = Host, I = i32, O = i32> = BatchCompressed<Col, T, S, I, O>;
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
+    /// A batch from its arrays; `member_ptr` has `count + 1` elements.
+    ///
+    /// # Errors
+    /// [`Error::Format`] at the first violation: of `member_ptr`, then of a member, which is named, in the order of
+    /// [`Compressed::new_unsorted`](super::Compressed::new_unsorted).
+    pub fn new(
+        (rows, cols): (usize, usize),
+        member_ptr: Vec<usize>,
+        offsets: Vec<O>,
+        indices: Vec<I>,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        let format = A::BATCH_FORMAT;
+        let (major, minor) = A::swap(rows, cols);
+        check_extents::<I>(major, minor)?;
+        check_values(format, &values, indices.len())?;
+        if member_ptr.first() != Some(&0) || member_ptr.last() != Some(&indices.len()) || !member_ptr.is_sorted() {
+            return Err(Error::format(
+                format,
+                format_args!("member_ptr does not rise from 0 to the number of indices, {}", indices.len()),
+            ));
+        }
+        let count = member_ptr.len() - 1;
+        check_length(format, "offsets", offsets.len(), checked_product("count x offsets", count, major + 1)?)?;
+        let id = PatternId::unique();
+        let order = IndexOrder::CANONICAL;
+        let mut pattern = BatchPattern { id, major, minor, member_ptr, offsets, indices, order };
+        for k in 0..count {
+            pattern.check_member::<A>(k)?;
+        }
+        Ok(Self { pattern: Arc::new(pattern), values, axis: PhantomData })
+    }
+}
+
+impl<I: Index, O: Index> BatchPattern<Host, I, O> {
+    fn check_member<A: Axis>(&mut self, member: usize) -> Result<()> {
+        let range = self.member_ptr[member]..self.member_ptr[member + 1];
+        let offsets = &self.offsets[member * (self.major + 1)..][..self.major + 1];
+        let indices = &self.indices[range];
+        let named = |error: Error| Error::format(A::BATCH_FORMAT, format_args!("member {member}: {error}"));
+        super::compressed::check_offsets::<A, O>(A::FORMAT, self.major, offsets, indices.len()).map_err(named)?;
+        for k in 0..self.major {
+            let line = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
+            if let Some(bad) = line.iter().find(|i| i.as_usize() >= self.minor) {
+                let reason = format!("{} {k}: {} {bad} is not below {}", A::MAJOR, A::MINOR, self.minor);
+                return Err(named(Error::format(A::FORMAT, reason)));
+            }
+            self.order.sorted &= line.is_sorted();
+            self.order.unique &= line.is_sorted_by(|a, b| a < b);
+        }
+        Ok(())
+    }
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, I, O> {
+    /// A batch from its arrays, without a look at them.
+    ///
+    /// # Safety
+    /// `member_ptr` rises from 0 to the number of indices; the arrays of every member satisfy what
+    /// [`CompressedPattern::new_unchecked`](super::CompressedPattern::new_unchecked) demands; `order` is true of all.
+    pub unsafe fn new_unchecked(
+        (rows, cols): (usize, usize),
+        member_ptr: Vec<usize>,
+        offsets: S::Buffer<O>,
+        indices: S::Buffer<I>,
+        values: S::Buffer<T>,
+        order: IndexOrder,
+    ) -> Self {
+        let (major, minor) = A::swap(rows, cols);
+        let id = PatternId::unique();
+        let pattern = BatchPattern { id, major, minor, member_ptr, offsets, indices, order };
+        Self { pattern: Arc::new(pattern), values, axis: PhantomData }
+    }
+
+    /// The same patterns with other values, perhaps of another type. Plans stay valid.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the number of values is not nnz.
+    pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<BatchCompressed<A, U, S, I, O>> {
+        check_values(A::BATCH_FORMAT, &values, self.pattern.indices.len())?;
+        Ok(BatchCompressed { pattern: self.pattern.clone(), values, axis: PhantomData })
+    }
+
+    /// The number of members.
+    pub fn count(&self) -> usize {
+        self.pattern.member_ptr.len() - 1
+    }
+
+    /// (rows, columns) of each member.
+    pub fn member_shape(&self) -> (usize, usize) {
+        A::swap(self.pattern.major, self.pattern.minor)
+    }
+
+    /// The positions of the entries of member `k`.
+    pub fn member_range(&self, k: usize) -> Range<usize> {
+        self.pattern.member_ptr[k]..self.pattern.member_ptr[k + 1]
+    }
+
+    /// Member `k`, borrowed without a copy.
+    pub fn member(&self, k: usize) -> CompressedRef<'_, A, T, S, I, O> {
+        let p = &self.pattern;
+        let start = k * (p.major + 1);
+        CompressedRef {
+            major: p.major,
+            minor: p.minor,
+            offsets: S::slice(S::view(&p.offsets), start..start + p.major + 1),
+            indices: S::slice(S::view(&p.indices), self.member_range(k)),
+            values: S::slice(S::view(&self.values), self.member_range(k)),
+            axis: PhantomData,
+        }
+    }
+
+    /// The first entry of each member, and nnz.
+    pub fn member_ptr(&self) -> &[usize] {
+        &self.pattern.member_ptr
+    }
+
+    /// The offsets of all members, each starting at 0.
+    pub fn offsets(&self) -> &S::Buffer<O> {
+        &self.pattern.offsets
+    }
+
+    /// The minor indices of all members.
+    pub fn indices(&self) -> &S::Buffer<I> {
+        &self.pattern.indices
+    }
+
+    /// The values of all members.
+    pub fn values(&self) -> &S::Buffer<T> {
+        &self.values
+    }
+
+    /// What is known of the order of the indices of every member.
+    pub fn order(&self) -> IndexOrder {
+        self.pattern.order
+    }
+
+    /// The transposes, without a copy.
+    pub fn into_transpose(self) -> BatchCompressed<A::Other, T, S, I, O> {
+        BatchCompressed { pattern: self.pattern, values: self.values, axis: PhantomData }
+    }
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Clone for BatchCompressed<A, T, S, I, O>
+where
+    S::Buffer<T>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { pattern: self.pattern.clone(), values: self.values.clone(), axis: PhantomData }
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> PartialEq for BatchCompressed<A, T, Host, I, O> {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.pattern, &other.pattern);
+        (a.major, a.minor) == (b.major, b.minor)
+            && a.member_ptr == b.member_ptr
+            && a.offsets == b.offsets
+            && a.indices == b.indices
+            && self.values == other.values
+    }
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for BatchCompressed<A, T, S, I, O> {
+    type Scalar = T;
+    type Space = S;
+    type In<U: Space> = BatchCompressed<A, T, U, I, O>;
+    const FORMAT: &'static str = A::BATCH_FORMAT;
+
+    fn rows(&self) -> usize {
+        self.count() * self.member_shape().0
+    }
+
+    fn cols(&self) -> usize {
+        self.count() * self.member_shape().1
+    }
+
+    fn nnz(&self) -> usize {
+        self.pattern.indices.len()
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.pattern.id
+    }
+
+    fn context(&self) -> ContextId {
+        self.values.context()
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
+        let p = &self.pattern;
+        let pattern = BatchPattern {
+            id: PatternId::unique(),
+            major: p.major,
+            minor: p.minor,
+            member_ptr: p.member_ptr.clone(),
+            offsets: transfer.copy(&p.offsets)?,
+            indices: transfer.copy(&p.indices)?,
+            order: p.order,
+        };
+        Ok(BatchCompressed { pattern: Arc::new(pattern), values: transfer.copy(&self.values)?, axis: PhantomData })
+    }
+}

@@ -1,0 +1,214 @@
+//! COO: coordinates and values, in any order, perhaps repeated.
+
+use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_values};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::{Buffer, ContextId, Host, Space};
+use std::sync::Arc;
+
+/// The structure of a [`Coo`] matrix.
+#[derive(Debug)]
+pub struct CooPattern<S: Space = Host, I: Index = i32> {
+    id: PatternId,
+    rows: usize,
+    cols: usize,
+    row_idx: S::Buffer<I>,
+    col_idx: S::Buffer<I>,
+    order: IndexOrder,
+}
+
+/// Coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`). Coordinates may repeat (rule V4).
+#[derive(Debug)]
+pub struct Coo<T: Scalar, S: Space = Host, I: Index = i32> {
+    pattern: Arc<CooPattern<S, I>>,
+    values: S::Buffer<T>,
+}
+
+impl<T: Scalar> Coo<T> {
+    /// A matrix without entries, on the host, with 32-bit indices.
+    pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
+        Self::new(rows, cols, vec![], vec![], vec![])
+    }
+}
+
+impl<T: Scalar, I: Index> Coo<T, Host, I> {
+    /// A matrix from coordinates in any order; what order they have is found out and remembered.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if lengths differ or a coordinate lies outside; [`Error::IndexOverflow`] if an extent does
+    /// not fit `I`.
+    pub fn new(rows: usize, cols: usize, row_idx: Vec<I>, col_idx: Vec<I>, values: Vec<T>) -> Result<Self> {
+        check_extents::<I>(rows, cols)?;
+        check_length("coo", "col_idx", col_idx.len(), row_idx.len())?;
+        check_values("coo", &values, row_idx.len())?;
+        for (k, (&i, &j)) in row_idx.iter().zip(&col_idx).enumerate() {
+            if i.as_usize() >= rows {
+                return Err(Error::format("coo", format_args!("entry {k}: row {i} is not below {rows}")));
+            }
+            if j.as_usize() >= cols {
+                return Err(Error::format("coo", format_args!("entry {k}: column {j} is not below {cols}")));
+            }
+        }
+        let order = order_of(&row_idx, &col_idx);
+        let pattern = CooPattern { id: PatternId::unique(), rows, cols, row_idx, col_idx, order };
+        Ok(Self { pattern: Arc::new(pattern), values })
+    }
+
+    /// A matrix from (row, column, value) triplets.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_triplets(
+        rows: usize,
+        cols: usize,
+        triplets: impl IntoIterator<Item = (usize, usize, T)>,
+    ) -> Result<Self> {
+        let (mut row_idx, mut col_idx, mut values) = (vec![], vec![], vec![]);
+        for (i, j, value) in triplets {
+            row_idx.push(I::try_new("row index", i)?);
+            col_idx.push(I::try_new("column index", j)?);
+            values.push(value);
+        }
+        Self::new(rows, cols, row_idx, col_idx, values)
+    }
+
+    /// The values, to be changed in place; the pattern stays.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// All entries as (row, column, value), in storage order.
+    pub fn triplets(&self) -> impl Iterator<Item = (usize, usize, T)> + '_ {
+        let p = &self.pattern;
+        let coordinates = p.row_idx.iter().zip(&p.col_idx).map(|(i, j)| (i.as_usize(), j.as_usize()));
+        coordinates.zip(&self.values).map(|((i, j), &value)| (i, j, value))
+    }
+
+    /// The arrays (row_idx, col_idx, values).
+    pub fn into_parts(self) -> (Vec<I>, Vec<I>, Vec<T>) {
+        let values = self.values;
+        match Arc::try_unwrap(self.pattern) {
+            Ok(pattern) => (pattern.row_idx, pattern.col_idx, values),
+            Err(shared) => (shared.row_idx.clone(), shared.col_idx.clone(), values),
+        }
+    }
+}
+
+fn order_of<I: Index>(row_idx: &[I], col_idx: &[I]) -> IndexOrder {
+    let mut order = IndexOrder::CANONICAL;
+    for (i, j) in row_idx.windows(2).zip(col_idx.windows(2)) {
+        order.major_sorted &= i[0] <= i[1];
+        order.sorted &= (i[0], j[0]) <= (i[1], j[1]);
+        order.unique &= (i[0], j[0]) != (i[1], j[1]);
+    }
+    order.unique &= order.sorted;
+    order
+}
+
+impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
+    /// A matrix from its arrays, without a look at them.
+    ///
+    /// # Safety
+    /// The three arrays have one length; row indices are in `0..rows`, column indices in `0..cols`; `order` is true
+    /// of them; both extents fit `I`.
+    pub unsafe fn new_unchecked(
+        rows: usize,
+        cols: usize,
+        row_idx: S::Buffer<I>,
+        col_idx: S::Buffer<I>,
+        values: S::Buffer<T>,
+        order: IndexOrder,
+    ) -> Self {
+        let pattern = CooPattern { id: PatternId::unique(), rows, cols, row_idx, col_idx, order };
+        Self { pattern: Arc::new(pattern), values }
+    }
+
+    /// The same pattern with other values, perhaps of another type. Plans stay valid.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the number of values is not nnz.
+    pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Coo<U, S, I>> {
+        check_values("coo", &values, self.pattern.row_idx.len())?;
+        Ok(Coo { pattern: self.pattern.clone(), values })
+    }
+
+    /// One row per entry.
+    pub fn row_idx(&self) -> &S::Buffer<I> {
+        &self.pattern.row_idx
+    }
+
+    /// One column per entry.
+    pub fn col_idx(&self) -> &S::Buffer<I> {
+        &self.pattern.col_idx
+    }
+
+    /// The stored values.
+    pub fn values(&self) -> &S::Buffer<T> {
+        &self.values
+    }
+
+    /// What is known of the order of the entries.
+    pub fn order(&self) -> IndexOrder {
+        self.pattern.order
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Clone for Coo<T, S, I>
+where
+    S::Buffer<T>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { pattern: self.pattern.clone(), values: self.values.clone() }
+    }
+}
+
+impl<T: Scalar, I: Index> PartialEq for Coo<T, Host, I> {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.pattern, &other.pattern);
+        (a.rows, a.cols) == (b.rows, b.cols)
+            && a.row_idx == b.row_idx
+            && a.col_idx == b.col_idx
+            && self.values == other.values
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Matrix for Coo<T, S, I> {
+    type Scalar = T;
+    type Space = S;
+    type In<U: Space> = Coo<T, U, I>;
+    const FORMAT: &'static str = "coo";
+
+    fn rows(&self) -> usize {
+        self.pattern.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.pattern.cols
+    }
+
+    fn nnz(&self) -> usize {
+        self.pattern.row_idx.len()
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.pattern.id
+    }
+
+    fn context(&self) -> ContextId {
+        self.values.context()
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
+        let p = &self.pattern;
+        let pattern = CooPattern {
+            id: PatternId::unique(),
+            rows: p.rows,
+            cols: p.cols,
+            row_idx: transfer.copy(&p.row_idx)?,
+            col_idx: transfer.copy(&p.col_idx)?,
+            order: p.order,
+        };
+        Ok(Coo { pattern: Arc::new(pattern), values: transfer.copy(&self.values)? })
+    }
+}

@@ -1,0 +1,393 @@
+//! Dense matrices: views with rows, columns, leading dimension and order, and owned ones.
+
+use crate::error::{Error, Result, checked_product};
+use crate::scalar::Scalar;
+use crate::space::{Buffer, Element, Host, Space, View, ViewMut};
+use std::ops::Range;
+
+/// Which elements of a dense matrix are neighbours in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// Those of a row: C order.
+    #[default]
+    RowMajor,
+    /// Those of a column: Fortran order.
+    ColMajor,
+}
+
+impl Order {
+    /// The order of the transpose.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        match self {
+            Self::RowMajor => Self::ColMajor,
+            Self::ColMajor => Self::RowMajor,
+        }
+    }
+}
+
+/// Where element (i, j) of a dense matrix stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    rows: usize,
+    cols: usize,
+    leading_dimension: usize,
+    order: Order,
+}
+
+impl Layout {
+    fn checked(rows: usize, cols: usize, ld: usize, order: Order, len: usize) -> Result<Self> {
+        let layout = Self { rows, cols, leading_dimension: ld, order };
+        let (_, minor) = layout.major_minor();
+        if ld < minor {
+            return Err(Error::format(
+                "dense",
+                format_args!("the leading dimension {ld} is below {minor}, the length of a line"),
+            ));
+        }
+        let needed = layout.required_len()?;
+        if len < needed {
+            return Err(Error::format(
+                "dense",
+                format_args!("{len} elements where {rows} x {cols} needs {needed}"),
+            ));
+        }
+        Ok(layout)
+    }
+
+    fn major_minor(&self) -> (usize, usize) {
+        match self.order {
+            Order::RowMajor => (self.rows, self.cols),
+            Order::ColMajor => (self.cols, self.rows),
+        }
+    }
+
+    fn required_len(&self) -> Result<usize> {
+        let (major, minor) = self.major_minor();
+        if major == 0 || minor == 0 {
+            return Ok(0);
+        }
+        let before_last = checked_product("rows x leading dimension", major - 1, self.leading_dimension)?;
+        before_last.checked_add(minor).ok_or_else(|| Error::IndexOverflow {
+            what: "dense size".into(),
+            value: before_last as u128 + minor as u128,
+            target: "usize",
+        })
+    }
+
+    #[inline(always)]
+    fn position(&self, row: usize, col: usize) -> usize {
+        match self.order {
+            Order::RowMajor => row * self.leading_dimension + col,
+            Order::ColMajor => col * self.leading_dimension + row,
+        }
+    }
+
+    fn transposed(self) -> Self {
+        Self { rows: self.cols, cols: self.rows, order: self.order.transposed(), ..self }
+    }
+}
+
+macro_rules! layout_accessors {
+    () => {
+        /// The number of rows.
+        pub fn rows(&self) -> usize {
+            self.layout.rows
+        }
+
+        /// The number of columns.
+        pub fn cols(&self) -> usize {
+            self.layout.cols
+        }
+
+        /// The distance between the first elements of two neighbouring rows (row-major) or columns (column-major).
+        pub fn leading_dimension(&self) -> usize {
+            self.layout.leading_dimension
+        }
+
+        /// Which elements are neighbours in memory.
+        pub fn order(&self) -> Order {
+            self.layout.order
+        }
+
+        /// The position of element (row, col), counted from the start of the view.
+        #[inline(always)]
+        pub fn position(&self, row: usize, col: usize) -> usize {
+            self.layout.position(row, col)
+        }
+
+        /// (lines, elements of a line): rows and columns for row-major, columns and rows for column-major.
+        pub fn major_minor(&self) -> (usize, usize) {
+            self.layout.major_minor()
+        }
+    };
+}
+
+/// A shared view of a dense matrix.
+#[derive(Debug)]
+pub struct DenseView<'a, T: Element, S: Space = Host> {
+    data: S::View<'a, T>,
+    layout: Layout,
+}
+
+impl<T: Element, S: Space> Clone for DenseView<'_, T, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, S: Space> Copy for DenseView<'_, T, S> {}
+
+impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
+    /// A view of `data`; element (i, j) stands at `i·ld + j` (row-major) or `j·ld + i` (column-major).
+    ///
+    /// # Errors
+    /// [`Error::Format`] if `ld` is below the length of a line or `data` is too short;
+    /// [`Error::IndexOverflow`] if the size does not fit `usize`.
+    pub fn new(data: S::View<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
+        let layout = Layout::checked(rows, cols, ld, order, data.len())?;
+        Ok(Self { data, layout })
+    }
+
+    /// A row-major view without padding.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn row_major(data: S::View<'a, T>, rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, cols, Order::RowMajor)
+    }
+
+    /// A column-major view without padding.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn col_major(data: S::View<'a, T>, rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, rows, Order::ColMajor)
+    }
+
+    layout_accessors!();
+
+    /// The underlying memory, padding included.
+    pub fn data(&self) -> S::View<'a, T> {
+        self.data
+    }
+
+    /// The transpose, without a copy.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { data: self.data, layout: self.layout.transposed() }
+    }
+}
+
+impl<T: Element> DenseView<'_, T, Host> {
+    /// Element (row, col).
+    #[inline(always)]
+    pub fn at(&self, row: usize, col: usize) -> T {
+        self.data[self.layout.position(row, col)]
+    }
+}
+
+/// An exclusive view of a dense matrix. Padding is never written.
+#[derive(Debug)]
+pub struct DenseViewMut<'a, T: Element, S: Space = Host> {
+    data: S::ViewMut<'a, T>,
+    layout: Layout,
+}
+
+impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
+    /// A view of `data`; as [`DenseView::new`].
+    ///
+    /// # Errors
+    /// As [`DenseView::new`].
+    pub fn new(data: S::ViewMut<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
+        let layout = Layout::checked(rows, cols, ld, order, data.len())?;
+        Ok(Self { data, layout })
+    }
+
+    /// A row-major view without padding.
+    ///
+    /// # Errors
+    /// As [`DenseView::new`].
+    pub fn row_major(data: S::ViewMut<'a, T>, rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, cols, Order::RowMajor)
+    }
+
+    /// A column-major view without padding.
+    ///
+    /// # Errors
+    /// As [`DenseView::new`].
+    pub fn col_major(data: S::ViewMut<'a, T>, rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, rows, Order::ColMajor)
+    }
+
+    layout_accessors!();
+
+    /// The underlying memory, padding included.
+    pub fn data_mut(&mut self) -> S::ViewMut<'_, T> {
+        S::reborrow(&mut self.data)
+    }
+
+    /// The underlying memory, for the view's whole life.
+    pub fn into_data(self) -> S::ViewMut<'a, T> {
+        self.data
+    }
+
+    /// A shared view.
+    pub fn as_view(&self) -> DenseView<'_, T, S> {
+        DenseView { data: S::as_shared(&self.data), layout: self.layout }
+    }
+
+    /// Lends the view for a shorter time.
+    pub fn reborrow(&mut self) -> DenseViewMut<'_, T, S> {
+        DenseViewMut { layout: self.layout, data: S::reborrow(&mut self.data) }
+    }
+
+    /// The transpose, without a copy.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { layout: self.layout.transposed(), data: self.data }
+    }
+}
+
+impl<T: Element> DenseViewMut<'_, T, Host> {
+    /// Element (row, col).
+    #[inline(always)]
+    pub fn at_mut(&mut self, row: usize, col: usize) -> &mut T {
+        &mut self.data[self.layout.position(row, col)]
+    }
+}
+
+/// A dense matrix that owns its memory, without padding.
+#[derive(Debug)]
+pub struct Dense<T: Element, S: Space = Host> {
+    data: S::Buffer<T>,
+    layout: Layout,
+}
+
+impl<T: Element, S: Space> Dense<T, S> {
+    /// A matrix of `data`, without padding.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if `data` has not `rows * cols` elements.
+    pub fn new(data: S::Buffer<T>, rows: usize, cols: usize, order: Order) -> Result<Self> {
+        super::check_length("dense", "data", data.len(), checked_product("rows x columns", rows, cols)?)?;
+        let ld = if order == Order::RowMajor { cols } else { rows };
+        let layout = Layout::checked(rows, cols, ld, order, data.len())?;
+        Ok(Self { data, layout })
+    }
+
+    layout_accessors!();
+
+    /// The elements.
+    pub fn data(&self) -> &S::Buffer<T> {
+        &self.data
+    }
+
+    /// The elements, without the shape.
+    pub fn into_data(self) -> S::Buffer<T> {
+        self.data
+    }
+
+    /// A shared view.
+    pub fn as_view(&self) -> DenseView<'_, T, S> {
+        DenseView { data: S::view(&self.data), layout: self.layout }
+    }
+
+    /// An exclusive view.
+    pub fn as_view_mut(&mut self) -> DenseViewMut<'_, T, S> {
+        DenseViewMut { data: S::view_mut(&mut self.data), layout: self.layout }
+    }
+}
+
+impl<T: Scalar> Dense<T, Host> {
+    /// A matrix of zeros.
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`] if `rows * cols` does not fit `usize`.
+    pub fn zeros(rows: usize, cols: usize, order: Order) -> Result<Self> {
+        let len = checked_product("rows x columns", rows, cols)?;
+        Self::new(vec![T::ZERO; len], rows, cols, order)
+    }
+}
+
+/// `count` dense matrices of one shape; matrix `k` starts at `k·stride`.
+#[derive(Debug)]
+pub struct DenseBatchView<'a, T: Element, S: Space = Host> {
+    data: S::View<'a, T>,
+    count: usize,
+    stride: usize,
+    layout: Layout,
+}
+
+impl<T: Element, S: Space> Clone for DenseBatchView<'_, T, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, S: Space> Copy for DenseBatchView<'_, T, S> {}
+
+impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
+    /// A batch whose members are laid out as [`DenseView::new`] says, `stride` elements apart.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if members overlap or `data` is too short; [`Error::IndexOverflow`] if the size does not
+    /// fit `usize`.
+    pub fn new(
+        data: S::View<'a, T>,
+        count: usize,
+        stride: usize,
+        (rows, cols): (usize, usize),
+        ld: usize,
+        order: Order,
+    ) -> Result<Self> {
+        let last = checked_product("count x stride", count.saturating_sub(1), stride)?;
+        let available = if count == 0 { usize::MAX } else { data.len().saturating_sub(last) };
+        let layout = Layout::checked(rows, cols, ld, order, available)?;
+        let needed = layout.required_len()?;
+        if count > 1 && stride < needed {
+            return Err(Error::format(
+                "dense batch",
+                format_args!("the stride {stride} is below {needed}, the size of a member"),
+            ));
+        }
+        Ok(Self { data, count, stride, layout })
+    }
+
+    layout_accessors!();
+
+    /// The number of matrices.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The distance between the first elements of two neighbouring matrices.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The underlying memory, padding included.
+    pub fn data(&self) -> S::View<'a, T> {
+        self.data
+    }
+
+    /// Matrix `k`, which is below [`count`](Self::count).
+    pub fn member(&self, k: usize) -> DenseView<'a, T, S> {
+        let start = k * self.stride;
+        let range: Range<usize> = start..self.data.len();
+        let range = if range.start > range.end { 0..0 } else { range };
+        DenseView { data: S::slice(self.data, range), layout: self.layout }
+    }
+
+    /// The transposes, without a copy.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { layout: self.layout.transposed(), ..self }
+    }
+}
+
+impl<'a, T: Element, S: Space> From<DenseView<'a, T, S>> for DenseBatchView<'a, T, S> {
+    fn from(view: DenseView<'a, T, S>) -> Self {
+        Self { data: view.data, count: 1, stride: view.data.len(), layout: view.layout }
+    }
+}

@@ -1,0 +1,237 @@
+//! ELL: every row padded to one width, stored column by column.
+
+use super::estimate::{self, Sizes};
+use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_values};
+use crate::error::{Error, Result, checked_product};
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::{Buffer, ContextId, Host, Space};
+use std::sync::Arc;
+
+/// How wide an ELL matrix is to be, and how large it may become (rule X6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EllLayout {
+    /// Entries a row; `None` takes the longest row.
+    pub width: Option<usize>,
+    /// Bytes that must not be passed; `None` takes the larger of 256 MiB and 16 times the bytes of CSR.
+    pub max_bytes: Option<u64>,
+}
+
+impl EllLayout {
+    /// The width for rows of these lengths.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`], naming the bytes and the longest row, if the cap would be passed or a row is longer
+    /// than the width that was asked for.
+    pub fn resolve(&self, row_lengths: &[usize], sizes: Sizes) -> Result<usize> {
+        let longest = row_lengths.iter().copied().max().unwrap_or(0);
+        let width = self.width.unwrap_or(longest);
+        if longest > width {
+            return Err(Error::unsupported(
+                format!("ell of width {width}"),
+                format!("the longest row has {longest} entries"),
+            ));
+        }
+        let rows = row_lengths.len();
+        let csr = estimate::csr(rows, row_lengths.iter().sum(), sizes)?;
+        let cap = self.max_bytes.unwrap_or((256 << 20).max(csr.bytes.saturating_mul(16)));
+        let ell = estimate::ell(rows, width, sizes)?;
+        if ell.bytes > cap {
+            return Err(Error::unsupported(
+                "ell",
+                format!("{} bytes pass the cap of {cap}; the longest row has {longest} entries", ell.bytes),
+            ));
+        }
+        Ok(width)
+    }
+}
+
+/// The structure of an [`Ell`] matrix.
+#[derive(Debug)]
+pub struct EllPattern<S: Space = Host, I: Index = i32> {
+    id: PatternId,
+    rows: usize,
+    cols: usize,
+    width: usize,
+    nnz: usize,
+    col_idx: S::Buffer<I>,
+    order: IndexOrder,
+}
+
+/// ELLPACK: slot `k` of row `i` stands at `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
+/// row, has the column −1 and is not stored in the sense of rule V3: it never touches `x`.
+#[derive(Debug)]
+pub struct Ell<T: Scalar, S: Space = Host, I: Index = i32> {
+    pattern: Arc<EllPattern<S, I>>,
+    values: S::Buffer<T>,
+}
+
+impl<T: Scalar> Ell<T> {
+    /// A matrix without entries, on the host, with 32-bit indices.
+    pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
+        Self::new(rows, cols, 0, vec![], vec![])
+    }
+}
+
+impl<T: Scalar, I: Index> Ell<T, Host, I> {
+    /// A matrix from its arrays of `rows * width` slots.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if a length is wrong, a column lies outside, or an entry follows padding in its row;
+    /// [`Error::IndexOverflow`] if an extent does not fit `I`.
+    pub fn new(rows: usize, cols: usize, width: usize, col_idx: Vec<I>, values: Vec<T>) -> Result<Self> {
+        check_extents::<I>(rows, cols)?;
+        let slots = checked_product("rows x width", rows, width)?;
+        check_length("ell", "col_idx", col_idx.len(), slots)?;
+        check_values("ell", &values, slots)?;
+        let mut nnz = 0;
+        let mut order = IndexOrder::CANONICAL;
+        for i in 0..rows {
+            let mut before = None;
+            let mut ended = false;
+            for k in 0..width {
+                let col = col_idx[k * rows + i];
+                if col == I::PADDING {
+                    ended = true;
+                    continue;
+                }
+                if ended {
+                    return Err(Error::format("ell", format_args!("row {i}: slot {k} follows padding")));
+                }
+                if col.as_usize() >= cols {
+                    return Err(Error::format(
+                        "ell",
+                        format_args!("row {i}: column {col} is not below {cols}"),
+                    ));
+                }
+                order.sorted &= before <= Some(col);
+                order.unique &= before < Some(col);
+                before = Some(col);
+                nnz += 1;
+            }
+        }
+        let pattern = EllPattern { id: PatternId::unique(), rows, cols, width, nnz, col_idx, order };
+        Ok(Self { pattern: Arc::new(pattern), values })
+    }
+
+    /// The entries of row `i`: (column, value).
+    #[inline(always)]
+    pub fn row_entries(&self, i: usize) -> impl Iterator<Item = (usize, T)> + '_ {
+        let p = &self.pattern;
+        (0..p.width)
+            .map(move |k| k * p.rows + i)
+            .map_while(|at| (p.col_idx[at] != I::PADDING).then(|| (p.col_idx[at].as_usize(), self.values[at])))
+    }
+
+    /// The values, padding included, to be changed in place; the pattern stays.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
+    /// A matrix from its arrays, without a look at them.
+    ///
+    /// # Safety
+    /// Both arrays have `rows * width` slots; every column is in `0..cols` or −1, and −1 is followed only by −1 in
+    /// its row; `nnz` slots are not −1; `order` is true; both extents fit `I`.
+    pub unsafe fn new_unchecked(
+        (rows, cols): (usize, usize),
+        width: usize,
+        nnz: usize,
+        col_idx: S::Buffer<I>,
+        values: S::Buffer<T>,
+        order: IndexOrder,
+    ) -> Self {
+        let pattern = EllPattern { id: PatternId::unique(), rows, cols, width, nnz, col_idx, order };
+        Self { pattern: Arc::new(pattern), values }
+    }
+
+    /// The same pattern with other values (padding slots included), perhaps of another type. Plans stay valid.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the number of values is not `rows * width`.
+    pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Ell<U, S, I>> {
+        check_values("ell", &values, self.pattern.col_idx.len())?;
+        Ok(Ell { pattern: self.pattern.clone(), values })
+    }
+
+    /// Slots a row.
+    pub fn width(&self) -> usize {
+        self.pattern.width
+    }
+
+    /// One column per slot; −1 is padding.
+    pub fn col_idx(&self) -> &S::Buffer<I> {
+        &self.pattern.col_idx
+    }
+
+    /// One value per slot.
+    pub fn values(&self) -> &S::Buffer<T> {
+        &self.values
+    }
+
+    /// What is known of the order of the columns within rows.
+    pub fn order(&self) -> IndexOrder {
+        self.pattern.order
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Clone for Ell<T, S, I>
+where
+    S::Buffer<T>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { pattern: self.pattern.clone(), values: self.values.clone() }
+    }
+}
+
+impl<T: Scalar, I: Index> PartialEq for Ell<T, Host, I> {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.pattern, &other.pattern);
+        (a.rows, a.cols, a.width) == (b.rows, b.cols, b.width)
+            && a.col_idx == b.col_idx
+            && self.values == other.values
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Matrix for Ell<T, S, I> {
+    type Scalar = T;
+    type Space = S;
+    type In<U: Space> = Ell<T, U, I>;
+    const FORMAT: &'static str = "ell";
+
+    fn rows(&self) -> usize {
+        self.pattern.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.pattern.cols
+    }
+
+    fn nnz(&self) -> usize {
+        self.pattern.nnz
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.pattern.id
+    }
+
+    fn context(&self) -> ContextId {
+        self.values.context()
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
+        let p = &self.pattern;
+        let pattern = EllPattern {
+            id: PatternId::unique(),
+            rows: p.rows,
+            cols: p.cols,
+            width: p.width,
+            nnz: p.nnz,
+            col_idx: transfer.copy(&p.col_idx)?,
+            order: p.order,
+        };
+        Ok(Ell { pattern: Arc::new(pattern), values: transfer.copy(&self.values)? })
+    }
+}

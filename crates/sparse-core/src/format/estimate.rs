@@ -1,0 +1,174 @@
+//! Bytes of a matrix in each format, without building it (rule X6).
+
+use super::sell::SellLayout;
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::scalar::Scalar;
+
+/// Bytes of the three types of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// A value.
+    pub scalar: usize,
+    /// A row or column index.
+    pub index: usize,
+    /// A row offset.
+    pub offset: usize,
+}
+
+impl Sizes {
+    /// The sizes of `T`, `I` and `O`.
+    pub fn of<T: Scalar, I: Index, O: Index>() -> Self {
+        Self { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() }
+    }
+}
+
+/// What a matrix takes in one format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// The format.
+    pub format: &'static str,
+    /// Bytes of all its arrays.
+    pub bytes: u64,
+    /// Stored slots, padding included.
+    pub slots: u64,
+}
+
+/// Sums and products that fail on overflow, naming the format.
+struct Bytes(Option<u64>);
+
+impl Bytes {
+    fn zero() -> Self {
+        Self(Some(0))
+    }
+
+    fn add(self, count: usize, size: usize) -> Self {
+        let bytes = (count as u64).checked_mul(size as u64);
+        Self(self.0.and_then(|sum| sum.checked_add(bytes?)))
+    }
+
+    fn estimate(self, format: &'static str, slots: usize) -> Result<Estimate> {
+        let bytes = self.0.ok_or_else(|| Error::IndexOverflow {
+            what: format!("bytes of {format} with {slots} slots"),
+            value: u128::MAX,
+            target: "u64",
+        })?;
+        Ok(Estimate { format, bytes, slots: slots as u64 })
+    }
+}
+
+/// `rows · cols` values.
+///
+/// # Errors
+/// [`Error::IndexOverflow`] if a size does not fit, as for all functions of this module.
+pub fn dense(rows: usize, cols: usize, sizes: Sizes) -> Result<Estimate> {
+    let slots = crate::error::checked_product("rows x columns", rows, cols)?;
+    Bytes::zero().add(slots, sizes.scalar).estimate("dense", slots)
+}
+
+/// Two indices and a value an entry.
+///
+/// # Errors
+/// As [`dense`].
+pub fn coo(nnz: usize, sizes: Sizes) -> Result<Estimate> {
+    Bytes::zero().add(nnz, 2 * sizes.index + sizes.scalar).estimate("coo", nnz)
+}
+
+/// An index and a value an entry, an offset a row and one more.
+///
+/// # Errors
+/// As [`dense`].
+pub fn csr(rows: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
+    compressed("csr", rows, nnz, sizes)
+}
+
+/// An index and a value an entry, an offset a column and one more.
+///
+/// # Errors
+/// As [`dense`].
+pub fn csc(cols: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
+    compressed("csc", cols, nnz, sizes)
+}
+
+fn compressed(format: &'static str, major: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
+    Bytes::zero()
+        .add(nnz, sizes.index + sizes.scalar)
+        .add(major, sizes.offset)
+        .add(1, sizes.offset)
+        .estimate(format, nnz)
+}
+
+/// An index and a value a slot, `rows · width` slots.
+///
+/// # Errors
+/// As [`dense`].
+pub fn ell(rows: usize, width: usize, sizes: Sizes) -> Result<Estimate> {
+    let slots = crate::error::checked_product("rows x width", rows, width)?;
+    Bytes::zero().add(slots, sizes.index + sizes.scalar).estimate("ell", slots)
+}
+
+/// ELL of `width` and COO for what is beyond.
+///
+/// # Errors
+/// As [`dense`].
+pub fn hyb(row_lengths: &[usize], width: usize, sizes: Sizes) -> Result<Estimate> {
+    let overflow: usize = row_lengths.iter().map(|length| length.saturating_sub(width)).sum();
+    let slots = crate::error::checked_product("rows x width", row_lengths.len(), width)?;
+    Bytes::zero()
+        .add(slots, sizes.index + sizes.scalar)
+        .add(overflow, 2 * sizes.index + sizes.scalar)
+        .estimate("hyb", slots + overflow)
+}
+
+/// An index and a value a slot, an offset a slice and one more, the row order.
+///
+/// # Errors
+/// As [`dense`]; [`Error::Format`] if C or σ is zero.
+pub fn sell(row_lengths: &[usize], layout: SellLayout, sizes: Sizes) -> Result<Estimate> {
+    let order = layout.row_order(row_lengths)?;
+    let width: usize = layout.slice_widths(row_lengths, &order).sum();
+    let slots = crate::error::checked_product("slice width x height", width, layout.slice_height)?;
+    Bytes::zero()
+        .add(slots, sizes.index + sizes.scalar)
+        .add(row_lengths.len().div_ceil(layout.slice_height) + 1, sizes.offset)
+        .add(row_lengths.len(), sizes.index)
+        .estimate("sell", slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::HybWidth;
+
+    const F32: Sizes = Sizes { scalar: 4, index: 4, offset: 4 };
+    const MIB: f64 = (1 << 20) as f64;
+
+    /// Seed 003 at 8192² and exactly 20 % non-zeros: 102.4 MiB of CSR, 121.6 of HYB at width 1024.
+    #[test]
+    fn storage_table_of_seed_003() {
+        let rows = 8192;
+        let lengths: Vec<usize> = (0..rows).map(|i| 1638 + usize::from(i % 5 < 2)).collect();
+        let nnz = lengths.iter().sum();
+        let in_mib = |estimate: Estimate| estimate.bytes as f64 / MIB;
+        assert!((in_mib(csr(rows, nnz, F32).unwrap()) - 102.4).abs() < 0.1);
+        assert!((in_mib(hyb(&lengths, 1024, F32).unwrap()) - 121.6).abs() < 0.1);
+        assert_eq!(HybWidth::Fraction(0.125).resolve(&lengths, rows, F32), 1024);
+    }
+
+    /// Seed 003's second example: 1000², 1 % dense, one row of 200.
+    #[test]
+    fn one_long_row_makes_ell_twenty_times_csr_by_entries() {
+        let mut lengths = vec![10_usize; 1000];
+        lengths[3] = 200;
+        let dense = dense(1000, 1000, F32).unwrap();
+        let ell = ell(1000, 200, F32).unwrap();
+        assert_eq!(ell.bytes * 10, dense.bytes * 4);
+        assert_eq!(ell.slots, 200_000);
+    }
+
+    #[test]
+    fn sizes_that_overflow_are_errors() {
+        assert!(dense(usize::MAX, 2, F32).is_err());
+        assert!(csr(1, usize::MAX / 2, F32).is_err());
+    }
+}

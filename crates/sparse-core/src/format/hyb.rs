@@ -1,0 +1,159 @@
+//! HYB: ELL of a bounded width, and the overflow in COO.
+
+use super::estimate::Sizes;
+use super::{Coo, Ell, Matrix, PatternId, Transfer};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::{ContextId, Host, Space};
+
+/// How wide the ELL part of a HYB matrix is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum HybWidth {
+    /// As many entries a row.
+    Width(usize),
+    /// This fraction of the number of columns, rounded down; seed 003 takes 1/8.
+    Fraction(f64),
+    /// The width for which ELL and COO together take the fewest bytes.
+    #[default]
+    MinBytes,
+}
+
+impl HybWidth {
+    /// The width for rows of these lengths; never above the longest row.
+    pub fn resolve(&self, row_lengths: &[usize], cols: usize, sizes: Sizes) -> usize {
+        let longest = row_lengths.iter().copied().max().unwrap_or(0);
+        match *self {
+            Self::Width(width) => width.min(longest),
+            Self::Fraction(fraction) => ((cols as f64 * fraction) as usize).min(longest),
+            Self::MinBytes => min_bytes_width(row_lengths, longest, sizes),
+        }
+    }
+}
+
+/// One slot more a row saves an overflow entry for each row that is longer: worth it while
+/// `rows · slot < longer_rows · overflow`.
+fn min_bytes_width(row_lengths: &[usize], longest: usize, sizes: Sizes) -> usize {
+    let mut rows_of = vec![0_usize; longest + 1];
+    for &length in row_lengths {
+        rows_of[length] += 1;
+    }
+    let slot = sizes.scalar + sizes.index;
+    let overflow = slot + sizes.index;
+    let mut rows_above = row_lengths.len();
+    for (width, rows_of_width) in rows_of.iter().enumerate() {
+        rows_above -= rows_of_width;
+        if rows_above * overflow <= row_lengths.len() * slot {
+            return width;
+        }
+    }
+    longest
+}
+
+/// The hybrid format: `A = ell + coo`, the COO part sorted by rows.
+#[derive(Debug)]
+pub struct Hyb<T: Scalar, S: Space = Host, I: Index = i32> {
+    id: PatternId,
+    ell: Ell<T, S, I>,
+    coo: Coo<T, S, I>,
+}
+
+impl<T: Scalar> Hyb<T> {
+    /// A matrix without entries, on the host, with 32-bit indices.
+    pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
+        Self::new(Ell::zeros(rows, cols)?, Coo::zeros(rows, cols)?)
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
+    /// A matrix of its two parts.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the shapes differ or the rows of the COO part are not in order.
+    pub fn new(ell: Ell<T, S, I>, coo: Coo<T, S, I>) -> Result<Self> {
+        if (ell.rows(), ell.cols()) != (coo.rows(), coo.cols()) {
+            return Err(Error::format(
+                "hyb",
+                format_args!(
+                    "the ell part is {} x {}, the coo part {} x {}",
+                    ell.rows(),
+                    ell.cols(),
+                    coo.rows(),
+                    coo.cols()
+                ),
+            ));
+        }
+        if !coo.order().major_sorted {
+            return Err(Error::format("hyb", "the rows of the coo part are not in order"));
+        }
+        Ok(Self { id: PatternId::unique(), ell, coo })
+    }
+
+    /// The bounded part.
+    pub fn ell(&self) -> &Ell<T, S, I> {
+        &self.ell
+    }
+
+    /// The overflow.
+    pub fn coo(&self) -> &Coo<T, S, I> {
+        &self.coo
+    }
+
+    /// The same pattern with other values, perhaps of another type. Plans stay valid.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if a number of values is wrong.
+    pub fn with_values<U: Scalar>(&self, ell: S::Buffer<U>, coo: S::Buffer<U>) -> Result<Hyb<U, S, I>> {
+        Ok(Hyb { id: self.id, ell: self.ell.with_values(ell)?, coo: self.coo.with_values(coo)? })
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Clone for Hyb<T, S, I>
+where
+    S::Buffer<T>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { id: self.id, ell: self.ell.clone(), coo: self.coo.clone() }
+    }
+}
+
+impl<T: Scalar, I: Index> PartialEq for Hyb<T, Host, I> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ell == other.ell && self.coo == other.coo
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index> Matrix for Hyb<T, S, I> {
+    type Scalar = T;
+    type Space = S;
+    type In<U: Space> = Hyb<T, U, I>;
+    const FORMAT: &'static str = "hyb";
+
+    fn rows(&self) -> usize {
+        self.ell.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.ell.cols()
+    }
+
+    fn nnz(&self) -> usize {
+        self.ell.nnz() + self.coo.nnz()
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.id
+    }
+
+    fn context(&self) -> ContextId {
+        self.ell.context()
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
+        Ok(Hyb {
+            id: PatternId::unique(),
+            ell: self.ell.transfer(transfer)?,
+            coo: self.coo.transfer(transfer)?,
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Matrix formats: an immutable, shared pattern and values apart from it.
+//!
+//! Each format has checked constructors, which a matrix that could make a kernel read or write out of bounds does
+//! not pass (rule X1), and `unsafe` unchecked ones, which say what the caller promises.
+
+mod batch;
+mod compressed;
+mod coo;
+mod dense;
+mod ell;
+pub mod estimate;
+mod hyb;
+mod sell;
+
+pub use batch::{BatchCompressed, BatchCsc, BatchCsr, BatchPattern};
+pub use compressed::{Axis, Col, Compressed, CompressedPattern, CompressedRef, Csc, Csr, Row};
+pub use coo::{Coo, CooPattern};
+pub use dense::{Dense, DenseBatchView, DenseView, DenseViewMut, Order};
+pub use ell::{Ell, EllLayout, EllPattern};
+pub use hyb::{Hyb, HybWidth};
+pub use sell::{Sell, SellLayout, SellPattern};
+
+use crate::backend::{Backend, SpaceOf};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+use crate::space::{Buffer, ContextId, Element, Host, Space};
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tells patterns apart; a plan is bound to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PatternId(u64);
+
+impl PatternId {
+    pub(crate) fn unique() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// What is known of the order of a pattern's indices (rule O2). `false` means not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexOrder {
+    /// Entries stand in order of their major index: always so in a compressed format; rows in COO.
+    pub major_sorted: bool,
+    /// Indices ascend (or repeat) within each row or column.
+    pub sorted: bool,
+    /// No coordinate occurs twice.
+    pub unique: bool,
+}
+
+impl IndexOrder {
+    /// Sorted and without duplicates.
+    pub const CANONICAL: Self = Self { major_sorted: true, sorted: true, unique: true };
+}
+
+/// What all formats have in common.
+pub trait Matrix: Debug + Send + Sync + 'static {
+    /// The type of the stored values.
+    type Scalar: Scalar;
+    /// Where the arrays live.
+    type Space: Space;
+    /// The same format in another space.
+    type In<S: Space>: Matrix<Scalar = Self::Scalar, Space = S>;
+    /// The format's name in the names of operations: `csr`.
+    const FORMAT: &'static str;
+
+    /// The number of rows.
+    fn rows(&self) -> usize;
+
+    /// The number of columns.
+    fn cols(&self) -> usize;
+
+    /// The number of stored entries; explicit zeros count, padding does not (rule V2).
+    fn nnz(&self) -> usize;
+
+    /// The pattern that plans are bound to.
+    fn pattern_id(&self) -> PatternId;
+
+    /// The context that the arrays live in.
+    fn context(&self) -> ContextId;
+
+    /// Copies every array by `transfer`.
+    ///
+    /// # Errors
+    /// Those of the transfer.
+    fn transfer<S: Space>(&self, transfer: &impl Transfer<Self::Space, S>) -> Result<Self::In<S>>;
+
+    /// A copy in the memory of `backend`.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
+    fn to_device<B: Backend>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>>
+    where
+        Self: Matrix<Space = Host>,
+    {
+        self.transfer(&Upload(backend))
+    }
+
+    /// A copy in the host's memory.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn to_host<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<Host>> {
+        self.transfer(&Download(backend))
+    }
+}
+
+/// Copies buffers from one space to another.
+pub trait Transfer<From: Space, To: Space> {
+    /// A copy of `buffer`.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn copy<T: Element>(&self, buffer: &From::Buffer<T>) -> Result<To::Buffer<T>>;
+}
+
+struct Upload<'a, B>(&'a B);
+
+impl<B: Backend> Transfer<Host, SpaceOf<B>> for Upload<'_, B> {
+    fn copy<T: Element>(&self, buffer: &Vec<T>) -> Result<<SpaceOf<B> as Space>::Buffer<T>> {
+        self.0.upload(buffer)
+    }
+}
+
+struct Download<'a, B>(&'a B);
+
+impl<B: Backend> Transfer<SpaceOf<B>, Host> for Download<'_, B> {
+    fn copy<T: Element>(&self, buffer: &<SpaceOf<B> as Space>::Buffer<T>) -> Result<Vec<T>> {
+        self.0.download(buffer)
+    }
+}
+
+/// An error unless `found` is `expected`.
+fn check_length(format: &'static str, array: &str, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::format(format, format_args!("{array} has {found} elements where {expected} are needed")))
+}
+
+/// An error unless both extents fit the index type.
+fn check_extents<I: crate::index::Index>(rows: usize, cols: usize) -> Result<()> {
+    I::try_new("rows", rows)?;
+    I::try_new("columns", cols)?;
+    Ok(())
+}
+
+/// The offsets of a format that is always compressed by rows.
+fn check_offsets_row<O: crate::index::Index>(
+    format: &'static str,
+    major: usize,
+    offsets: &[O],
+    slots: usize,
+) -> Result<()> {
+    compressed::check_offsets::<Row, O>(format, major, offsets, slots)
+}
+
+/// An error unless values and pattern have the same length.
+fn check_values<T: Element, B: Buffer<T>>(format: &'static str, values: &B, slots: usize) -> Result<()> {
+    check_length(format, "values", values.len(), slots)
+}

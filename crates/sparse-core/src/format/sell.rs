@@ -1,0 +1,338 @@
+//! SELL-C-σ: slices of C rows, each padded to its own width; rows sorted by length within windows of σ.
+//!
+//! Kreutzer, Hager, Wellein, Fehske, Bishop: A unified sparse matrix data format for efficient general sparse
+//! matrix-vector multiplication on modern processors with wide SIMD units. SIAM J. Sci. Comput. 36 (2014).
+
+use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_offsets_row, check_values};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::{Buffer, ContextId, Host, Space};
+use std::sync::Arc;
+
+/// C and σ of a SELL matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SellLayout {
+    /// C: rows of a slice.
+    pub slice_height: usize,
+    /// σ: rows are sorted by length, longest first, within windows of so many; 1 keeps their order.
+    pub sort_window: usize,
+}
+
+impl Default for SellLayout {
+    fn default() -> Self {
+        Self { slice_height: 32, sort_window: 4096 }
+    }
+}
+
+impl SellLayout {
+    /// The order in which rows are stored: position → row. Rows of equal length keep their order.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if C or σ is zero.
+    pub fn row_order(&self, row_lengths: &[usize]) -> Result<Vec<usize>> {
+        if self.slice_height == 0 || self.sort_window == 0 {
+            return Err(Error::format("sell", "the slice height and the sort window are at least 1"));
+        }
+        let mut rows: Vec<usize> = (0..row_lengths.len()).collect();
+        for window in rows.chunks_mut(self.sort_window) {
+            window.sort_by_key(|&row| std::cmp::Reverse(row_lengths[row]));
+        }
+        Ok(rows)
+    }
+
+    /// The width of each slice for rows stored in `row_order`.
+    pub fn slice_widths<'a>(
+        &self,
+        row_lengths: &'a [usize],
+        row_order: &'a [usize],
+    ) -> impl Iterator<Item = usize> + 'a {
+        row_order
+            .chunks(self.slice_height)
+            .map(|slice| slice.iter().map(|&row| row_lengths[row]).max().unwrap_or(0))
+    }
+}
+
+/// The structure of a [`Sell`] matrix.
+#[derive(Debug)]
+pub struct SellPattern<S: Space = Host, I: Index = i32, O: Index = i32> {
+    id: PatternId,
+    rows: usize,
+    cols: usize,
+    nnz: usize,
+    slice_height: usize,
+    slice_ptr: S::Buffer<O>,
+    row_order: S::Buffer<I>,
+    col_idx: S::Buffer<I>,
+    order: IndexOrder,
+}
+
+/// SELL-C-σ: slice `s` holds the rows `row_order[s·C..(s + 1)·C]`; slot `k` of its lane `l` stands at
+/// `slice_ptr[s] + k·C + l`. Padding follows the entries of a row, has the column −1 and never touches `x`. The last
+/// slice has C lanes too; those without a row hold padding alone.
+#[derive(Debug)]
+pub struct Sell<T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
+    pattern: Arc<SellPattern<S, I, O>>,
+    values: S::Buffer<T>,
+}
+
+impl<T: Scalar> Sell<T> {
+    /// A matrix without entries, on the host, with 32-bit indices.
+    pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
+        let slice_height = SellLayout::default().slice_height;
+        let order = (0..i32::try_new("rows", rows)?).collect();
+        Self::new((rows, cols), slice_height, vec![0; rows.div_ceil(slice_height) + 1], order, vec![], vec![])
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
+    /// A matrix from its arrays.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if a length is wrong, `slice_ptr` does not start at 0, falls, or has a slice that is not a
+    /// multiple of C, `row_order` is not a permutation, a column lies outside, or an entry follows padding;
+    /// [`Error::IndexOverflow`] if an extent does not fit.
+    pub fn new(
+        (rows, cols): (usize, usize),
+        slice_height: usize,
+        slice_ptr: Vec<O>,
+        row_order: Vec<I>,
+        col_idx: Vec<I>,
+        values: Vec<T>,
+    ) -> Result<Self> {
+        check_extents::<I>(rows, cols)?;
+        if slice_height == 0 {
+            return Err(Error::format("sell", "the slice height is at least 1"));
+        }
+        let slices = rows.div_ceil(slice_height);
+        check_offsets_row("sell", slices, &slice_ptr, col_idx.len())?;
+        check_values("sell", &values, col_idx.len())?;
+        check_permutation(rows, &row_order)?;
+        let mut pattern = SellPattern {
+            id: PatternId::unique(),
+            rows,
+            cols,
+            nnz: 0,
+            slice_height,
+            slice_ptr,
+            row_order,
+            col_idx,
+            order: IndexOrder::CANONICAL,
+        };
+        (pattern.nnz, pattern.order) = pattern.check_columns()?;
+        Ok(Self { pattern: Arc::new(pattern), values })
+    }
+
+    /// The entries of the row at `position` of the row order: (column, value).
+    #[inline(always)]
+    pub fn stored_row_entries(&self, position: usize) -> impl Iterator<Item = (usize, T)> + '_ {
+        let p = &self.pattern;
+        p.slots(position)
+            .map_while(|at| (p.col_idx[at] != I::PADDING).then(|| (p.col_idx[at].as_usize(), self.values[at])))
+    }
+
+    /// The values, padding included, to be changed in place; the pattern stays.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<I: Index, O: Index> SellPattern<Host, I, O> {
+    /// The slots of the lane at `position` of the row order.
+    #[inline(always)]
+    pub fn slots(&self, position: usize) -> impl Iterator<Item = usize> + use<I, O> {
+        let (slice, lane) = (position / self.slice_height, position % self.slice_height);
+        let (start, end) = (self.slice_ptr[slice].as_usize(), self.slice_ptr[slice + 1].as_usize());
+        (start + lane..end).step_by(self.slice_height)
+    }
+
+    fn check_columns(&self) -> Result<(usize, IndexOrder)> {
+        let slices = self.slice_ptr.len() - 1;
+        let mut nnz = 0;
+        let mut order = IndexOrder::CANONICAL;
+        for s in 0..slices {
+            let slots = self.slice_ptr[s + 1].as_usize() - self.slice_ptr[s].as_usize();
+            if !slots.is_multiple_of(self.slice_height) {
+                return Err(Error::format(
+                    "sell",
+                    format_args!("slice {s}: {slots} slots are no multiple of {}", self.slice_height),
+                ));
+            }
+        }
+        for position in 0..slices * self.slice_height {
+            let row = self.row_order.get(position).copied();
+            let mut before = None;
+            let mut ended = row.is_none();
+            for at in self.slots(position) {
+                let col = self.col_idx[at];
+                if col == I::PADDING {
+                    ended = true;
+                    continue;
+                }
+                let Some(row) = row.filter(|_| !ended) else {
+                    return Err(Error::format(
+                        "sell",
+                        format_args!("position {position}: slot {at} follows padding"),
+                    ));
+                };
+                if col.as_usize() >= self.cols {
+                    return Err(Error::format(
+                        "sell",
+                        format_args!("row {row}: column {col} is not below {}", self.cols),
+                    ));
+                }
+                order.sorted &= before <= Some(col);
+                order.unique &= before < Some(col);
+                before = Some(col);
+                nnz += 1;
+            }
+        }
+        Ok((nnz, order))
+    }
+}
+
+fn check_permutation<I: Index>(rows: usize, row_order: &[I]) -> Result<()> {
+    check_length("sell", "row_order", row_order.len(), rows)?;
+    let mut seen = vec![false; rows];
+    for (position, row) in row_order.iter().enumerate() {
+        match seen.get_mut(row.as_usize()) {
+            Some(seen) if !*seen => *seen = true,
+            _ => {
+                return Err(Error::format(
+                    "sell",
+                    format_args!("row_order: row {row} at position {position} is no new row below {rows}"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
+    /// A matrix from its arrays, without a look at them.
+    ///
+    /// # Safety
+    /// What [`Sell::new`] checks holds, `nnz` slots are not padding, and `order` is true.
+    #[expect(clippy::too_many_arguments, reason = "the arrays of the format")]
+    pub unsafe fn new_unchecked(
+        (rows, cols): (usize, usize),
+        nnz: usize,
+        slice_height: usize,
+        slice_ptr: S::Buffer<O>,
+        row_order: S::Buffer<I>,
+        col_idx: S::Buffer<I>,
+        values: S::Buffer<T>,
+        order: IndexOrder,
+    ) -> Self {
+        let id = PatternId::unique();
+        let pattern = SellPattern { id, rows, cols, nnz, slice_height, slice_ptr, row_order, col_idx, order };
+        Self { pattern: Arc::new(pattern), values }
+    }
+
+    /// The same pattern with other values (padding slots included), perhaps of another type. Plans stay valid.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the number of values is not the number of slots.
+    pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Sell<U, S, I, O>> {
+        check_values("sell", &values, self.pattern.col_idx.len())?;
+        Ok(Sell { pattern: self.pattern.clone(), values })
+    }
+
+    /// The structure, shared.
+    pub fn pattern(&self) -> &Arc<SellPattern<S, I, O>> {
+        &self.pattern
+    }
+
+    /// C: rows of a slice.
+    pub fn slice_height(&self) -> usize {
+        self.pattern.slice_height
+    }
+
+    /// The first slot of each slice, and the number of slots.
+    pub fn slice_ptr(&self) -> &S::Buffer<O> {
+        &self.pattern.slice_ptr
+    }
+
+    /// The stored order of the rows: position → row.
+    pub fn row_order(&self) -> &S::Buffer<I> {
+        &self.pattern.row_order
+    }
+
+    /// One column per slot; −1 is padding.
+    pub fn col_idx(&self) -> &S::Buffer<I> {
+        &self.pattern.col_idx
+    }
+
+    /// One value per slot.
+    pub fn values(&self) -> &S::Buffer<T> {
+        &self.values
+    }
+
+    /// What is known of the order of the columns within rows.
+    pub fn order(&self) -> IndexOrder {
+        self.pattern.order
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index, O: Index> Clone for Sell<T, S, I, O>
+where
+    S::Buffer<T>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { pattern: self.pattern.clone(), values: self.values.clone() }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> PartialEq for Sell<T, Host, I, O> {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.pattern, &other.pattern);
+        (a.rows, a.cols, a.slice_height) == (b.rows, b.cols, b.slice_height)
+            && a.slice_ptr == b.slice_ptr
+            && a.row_order == b.row_order
+            && a.col_idx == b.col_idx
+            && self.values == other.values
+    }
+}
+
+impl<T: Scalar, S: Space, I: Index, O: Index> Matrix for Sell<T, S, I, O> {
+    type Scalar = T;
+    type Space = S;
+    type In<U: Space> = Sell<T, U, I, O>;
+    const FORMAT: &'static str = "sell";
+
+    fn rows(&self) -> usize {
+        self.pattern.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.pattern.cols
+    }
+
+    fn nnz(&self) -> usize {
+        self.pattern.nnz
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.pattern.id
+    }
+
+    fn context(&self) -> ContextId {
+        self.values.context()
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
+        let p = &self.pattern;
+        let pattern = SellPattern {
+            id: PatternId::unique(),
+            rows: p.rows,
+            cols: p.cols,
+            nnz: p.nnz,
+            slice_height: p.slice_height,
+            slice_ptr: transfer.copy(&p.slice_ptr)?,
+            row_order: transfer.copy(&p.row_order)?,
+            col_idx: transfer.copy(&p.col_idx)?,
+            order: p.order,
+        };
+        Ok(Sell { pattern: Arc::new(pattern), values: transfer.copy(&self.values)? })
+    }
+}

@@ -1,0 +1,28 @@
+//! Formats, plans, traits and the serial reference of [nnz](https://docs.rs/nnz).
+//!
+//! - [`format`]: COO, CSR, CSC, ELL, HYB, SELL-C-σ, batches and dense views, with checked constructors.
+//! - [`op`]: one file per operation, with the trait that a backend implements and the plan that a user runs.
+//! - [`reference`]: every operation, serially and simply; what all backends are compared with.
+//! - [`generate`]: seeded test matrices.
+//!
+//! There is no I/O here, no thread and no device.
+
+pub mod backend;
+pub mod error;
+pub mod format;
+pub mod generate;
+pub mod index;
+pub mod op;
+pub mod plan;
+pub mod reference;
+pub mod scalar;
+pub mod space;
+
+pub use backend::{Backend, Caps, Probe, SpaceOf};
+pub use error::{Error, Result};
+pub use format::*;
+pub use half::{bf16, f16};
+pub use index::Index;
+pub use plan::{Algorithm, Choice, Determinism, KernelPlan, PlanOptions};
+pub use scalar::{Accumulator, DType, Real, Scalar, c32, c64};
+pub use space::{ContextId, Element, Host, Space};

@@ -1,0 +1,322 @@
+//! Scalar types: what values are stored as, and what sums are accumulated in.
+
+use crate::space::Element;
+use half::{bf16, f16};
+use num_complex::Complex;
+use num_traits::{Float, NumAssign};
+use std::fmt::Display;
+use std::ops::Neg;
+use std::str::FromStr;
+
+/// NumPy's complex64.
+#[allow(non_camel_case_types)]
+pub type c32 = Complex<f32>;
+/// NumPy's complex128.
+#[allow(non_camel_case_types)]
+pub type c64 = Complex<f64>;
+
+/// The name of a scalar type at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DType {
+    /// IEEE half precision, accumulated in `f32`.
+    F16,
+    /// bfloat16, accumulated in `f32`.
+    Bf16,
+    /// IEEE single precision.
+    F32,
+    /// IEEE double precision.
+    F64,
+    /// Complex of two `f32`.
+    C32,
+    /// Complex of two `f64`.
+    C64,
+}
+
+impl DType {
+    /// The name of the type in this workspace.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::C32 => "c32",
+            Self::C64 => "c64",
+        }
+    }
+
+    /// Whether values have an imaginary part.
+    pub fn is_complex(self) -> bool {
+        matches!(self, Self::C32 | Self::C64)
+    }
+}
+
+impl Display for DType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for DType {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Self::F16, Self::Bf16, Self::F32, Self::F64, Self::C32, Self::C64]
+            .into_iter()
+            .find(|t| t.name() == name)
+            .ok_or_else(|| format!("unknown type `{name}`: one of f16, bf16, f32, f64, c32, c64"))
+    }
+}
+
+/// A stored value.
+pub trait Scalar: Element + Display {
+    /// What products of this type are summed in; `alpha` and `beta` are of this type too.
+    type Acc: Accumulator;
+    /// The name of the type at run time.
+    const DTYPE: DType;
+    /// Bits of the significand, the hidden one included: integers up to 2^`PRECISION` are exact.
+    const PRECISION: u32;
+    /// Zero.
+    const ZERO: Self;
+
+    /// The value in the accumulator's type; exact.
+    fn to_acc(self) -> Self::Acc;
+
+    /// The value rounded to nearest.
+    fn from_acc(acc: Self::Acc) -> Self;
+
+    /// Whether the value is a zero of either sign, by its bits, so that no flush to zero can drop a subnormal
+    /// (rule V1).
+    fn is_zero(self) -> bool;
+
+    /// Whether every part is neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+
+    /// The value as complex double precision; exact.
+    fn to_c64(self) -> c64;
+
+    /// `value` rounded to nearest; a real type drops the imaginary part.
+    fn from_c64(value: c64) -> Self;
+
+    /// The complex conjugate; the value itself where it is real.
+    fn conj(self) -> Self;
+}
+
+/// The real numbers below an [`Accumulator`]: `f32` or `f64`.
+pub trait Real: Accumulator<Real = Self> + Float {}
+
+/// A type that sums are accumulated in: `f32`, `f64`, `c32` or `c64`.
+pub trait Accumulator: Scalar<Acc = Self> + NumAssign + Neg<Output = Self> {
+    /// The type of magnitudes.
+    type Real: Real;
+    /// Whether values have an imaginary part.
+    const COMPLEX: bool;
+
+    /// The magnitude.
+    fn abs(self) -> Self::Real;
+
+    /// The square of the magnitude.
+    fn abs_squared(self) -> Self::Real;
+
+    /// A real number as this type.
+    fn from_real(re: Self::Real) -> Self;
+
+    /// The real part.
+    fn re(self) -> Self::Real;
+}
+
+macro_rules! impl_real {
+    ($($t:ident, $dtype:ident);*) => {$(
+        impl Scalar for $t {
+            type Acc = $t;
+            const DTYPE: DType = DType::$dtype;
+            const PRECISION: u32 = $t::MANTISSA_DIGITS;
+            const ZERO: Self = 0.0;
+
+            #[inline(always)]
+            fn to_acc(self) -> $t {
+                self
+            }
+
+            #[inline(always)]
+            fn from_acc(acc: $t) -> Self {
+                acc
+            }
+
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self.to_bits() << 1 == 0
+            }
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                <$t>::is_finite(self)
+            }
+
+            #[inline(always)]
+            fn to_c64(self) -> c64 {
+                c64::new(f64::from(self), 0.0)
+            }
+
+            #[inline(always)]
+            fn from_c64(value: c64) -> Self {
+                value.re as $t
+            }
+
+            #[inline(always)]
+            fn conj(self) -> Self {
+                self
+            }
+        }
+
+        impl Accumulator for $t {
+            type Real = $t;
+            const COMPLEX: bool = false;
+
+            #[inline(always)]
+            fn abs(self) -> $t {
+                <$t>::abs(self)
+            }
+
+            #[inline(always)]
+            fn abs_squared(self) -> $t {
+                self * self
+            }
+
+            #[inline(always)]
+            fn from_real(re: $t) -> Self {
+                re
+            }
+
+            #[inline(always)]
+            fn re(self) -> $t {
+                self
+            }
+        }
+
+        impl Real for $t {}
+    )*};
+}
+
+impl_real!(f32, F32; f64, F64);
+
+macro_rules! impl_complex {
+    ($($t:ident, $real:ident, $dtype:ident);*) => {$(
+        impl Scalar for $t {
+            type Acc = $t;
+            const DTYPE: DType = DType::$dtype;
+            const PRECISION: u32 = $real::MANTISSA_DIGITS;
+            const ZERO: Self = Complex::new(0.0, 0.0);
+
+            #[inline(always)]
+            fn to_acc(self) -> $t {
+                self
+            }
+
+            #[inline(always)]
+            fn from_acc(acc: $t) -> Self {
+                acc
+            }
+
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                Scalar::is_zero(self.re) && Scalar::is_zero(self.im)
+            }
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                self.re.is_finite() && self.im.is_finite()
+            }
+
+            #[inline(always)]
+            fn to_c64(self) -> c64 {
+                c64::new(f64::from(self.re), f64::from(self.im))
+            }
+
+            #[inline(always)]
+            fn from_c64(value: c64) -> Self {
+                Self::new(value.re as $real, value.im as $real)
+            }
+
+            #[inline(always)]
+            fn conj(self) -> Self {
+                Complex::conj(&self)
+            }
+        }
+
+        impl Accumulator for $t {
+            type Real = $real;
+            const COMPLEX: bool = true;
+
+            #[inline(always)]
+            fn abs(self) -> $real {
+                self.norm()
+            }
+
+            #[inline(always)]
+            fn abs_squared(self) -> $real {
+                self.norm_sqr()
+            }
+
+            #[inline(always)]
+            fn from_real(re: $real) -> Self {
+                Self::new(re, 0.0)
+            }
+
+            #[inline(always)]
+            fn re(self) -> $real {
+                self.re
+            }
+        }
+    )*};
+}
+
+impl_complex!(c32, f32, C32; c64, f64, C64);
+
+macro_rules! impl_half {
+    ($($t:ident, $dtype:ident);*) => {$(
+        impl Scalar for $t {
+            type Acc = f32;
+            const DTYPE: DType = DType::$dtype;
+            const PRECISION: u32 = $t::MANTISSA_DIGITS;
+            const ZERO: Self = $t::ZERO;
+
+            #[inline(always)]
+            fn to_acc(self) -> f32 {
+                self.to_f32()
+            }
+
+            #[inline(always)]
+            fn from_acc(acc: f32) -> Self {
+                $t::from_f32(acc)
+            }
+
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self.to_bits() << 1 == 0
+            }
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                $t::is_finite(self)
+            }
+
+            #[inline(always)]
+            fn to_c64(self) -> c64 {
+                c64::new(self.to_f64(), 0.0)
+            }
+
+            #[inline(always)]
+            fn from_c64(value: c64) -> Self {
+                $t::from_f64(value.re)
+            }
+
+            #[inline(always)]
+            fn conj(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+impl_half!(f16, F16; bf16, Bf16);
