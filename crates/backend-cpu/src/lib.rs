@@ -1,1 +1,129 @@
-//! Placeholder until its first slice.
+//! The CPU backend of [nnz](https://docs.rs/nnz): rayon, with SIMD chosen at run time.
+//!
+//! Results do not depend on the number of threads (rule R2): work is split by nnz, never by the thread count, and
+//! partial sums are combined in a fixed order.
+
+mod op;
+mod parallel;
+mod simd;
+
+pub use simd::Simd;
+
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
+use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
+use std::sync::Arc;
+
+/// The host's processor: a pool of threads and the instruction sets that were found.
+#[derive(Debug, Clone)]
+pub struct Cpu {
+    pool: Arc<rayon::ThreadPool>,
+    caps: Arc<Caps>,
+    simd: Simd,
+}
+
+impl Cpu {
+    /// All processors that the process may use, and the widest instruction set.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if the operating system refuses the threads.
+    pub fn new() -> Result<Self> {
+        Self::with(default_threads(), Simd::detect())
+    }
+
+    /// A pool of `threads` threads and an instruction set, which must be one that this processor has.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the processor lacks the instruction set or `threads` is 0; [`Error::Backend`] if
+    /// the operating system refuses the threads.
+    pub fn with(threads: usize, simd: Simd) -> Result<Self> {
+        if threads == 0 {
+            return Err(Error::unsupported(
+                "a CPU backend of 0 threads",
+                "at least 1 is needed",
+            ));
+        }
+        if !simd.is_available() {
+            return Err(Error::unsupported(
+                format!("instruction set {}", simd.name()),
+                format!("this processor has {}", Simd::detect().name()),
+            ));
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|k| format!("nnz-{k}"))
+            .build()
+            .map_err(|source| Error::Backend {
+                backend: "cpu",
+                source: Box::new(source),
+            })?;
+        Ok(Self {
+            pool: Arc::new(pool),
+            caps: Arc::new(caps(threads, simd)),
+            simd,
+        })
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// The instruction set that kernels use.
+    pub fn simd(&self) -> Simd {
+        self.simd
+    }
+}
+
+/// The one CPU device (rule P1).
+pub fn probe() -> Probe {
+    Probe {
+        devices: vec![caps(default_threads(), Simd::detect())],
+        reason: None,
+    }
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn caps(threads: usize, simd: Simd) -> Caps {
+    Caps {
+        backend: "cpu",
+        device: std::env::consts::ARCH.to_string(),
+        compute_units: threads,
+        memory_bytes: None,
+        f64: true,
+        flushes_subnormals: false,
+        features: vec![simd.name().to_string()],
+    }
+}
+
+impl Backend for Cpu {
+    type Space = Host;
+
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn context(&self) -> ContextId {
+        ContextId::HOST
+    }
+
+    fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>> {
+        Ok(host.to_vec())
+    }
+
+    fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
+        host.copy_from_slice(device);
+        Ok(())
+    }
+
+    fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
+        to.copy_from_slice(from);
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,1 +1,101 @@
-//! Operations.
+//! Operations: one file each, with the trait that a backend implements and the plan that a user runs.
+//!
+//! Shapes, contexts and pattern identity are checked once, in the plan; the kernel trait's method is `unsafe`, because
+//! it is public and checks nothing again. A backend that lacks an operation does not implement its trait.
+
+mod bound;
+pub mod convert;
+pub mod dense_to_csr;
+pub mod prune;
+pub mod row_statistics;
+pub mod scan;
+pub mod sort;
+pub mod spmm;
+pub mod spmv;
+pub mod to_dense;
+mod traits;
+pub mod vector;
+
+pub use convert::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
+pub use dense_to_csr::{CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep};
+pub use prune::{PruneKernel, PrunePlan};
+pub use row_statistics::{RowStatistics, RowStatisticsKernel, RowStatisticsPlan};
+pub use scan::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
+pub use sort::{SortKernel, SortPlan};
+pub use spmm::{SpmmKernel, SpmmPlan};
+pub use spmv::{SpmvKernel, SpmvPlan};
+pub use to_dense::{ToDenseKernel, ToDensePlan};
+pub use traits::{AllTypes, FullBackend, Operations, WithBackend};
+pub use vector::VectorKernel;
+
+use crate::format::Matrix;
+use crate::scalar::{Accumulator, Scalar};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// The accumulator of a matrix: the type of `alpha` and `beta`.
+pub type AccOf<M> = <<M as Matrix>::Scalar as Scalar>::Acc;
+/// The magnitudes of a scalar type.
+pub type RealOf<T> = <<T as Scalar>::Acc as Accumulator>::Real;
+
+/// What is done to a matrix before it is multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Op {
+    /// A itself.
+    #[default]
+    None,
+    /// The transpose Aᵀ.
+    Transpose,
+    /// The conjugate transpose Aᴴ.
+    ConjugateTranspose,
+}
+
+impl Op {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Transpose, Self::ConjugateTranspose];
+
+    /// Whether rows and columns change places.
+    pub fn transposes(self) -> bool {
+        self != Self::None
+    }
+
+    /// The value as the product sees it.
+    #[inline(always)]
+    pub fn apply<T: Scalar>(self, value: T) -> T {
+        if self == Self::ConjugateTranspose {
+            value.conj()
+        } else {
+            value
+        }
+    }
+
+    /// (rows, columns) of op(A).
+    pub fn shape(self, a: &impl Matrix) -> (usize, usize) {
+        if self.transposes() {
+            (a.cols(), a.rows())
+        } else {
+            (a.rows(), a.cols())
+        }
+    }
+}
+
+impl Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::None => "n",
+            Self::Transpose => "t",
+            Self::ConjugateTranspose => "c",
+        })
+    }
+}
+
+impl FromStr for Op {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|op| op.to_string() == name)
+            .ok_or_else(|| format!("unknown operation `{name}`: one of n, t, c"))
+    }
+}

@@ -1,0 +1,1 @@
+//! Operations: one file each, as in `sparse_core::op`.

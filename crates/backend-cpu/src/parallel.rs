@@ -1,0 +1,116 @@
+//! How work is split: by entries, never by threads (rule R2).
+
+use crate::Cpu;
+use rayon::prelude::*;
+use sparse_core::Index;
+use std::ops::Range;
+
+/// Work below so many elements is done by the calling thread: a hand-over to the pool costs more.
+pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
+
+/// Elements of one chunk of a vector or of a matrix's entries.
+pub(crate) const CHUNK: usize = 8 * 1024;
+
+impl Cpu {
+    /// Runs `work` on the pool where there is enough of it, else here.
+    pub(crate) fn install<R: Send>(&self, elements: usize, work: impl FnOnce() -> R + Send) -> R {
+        if elements < SERIAL_LIMIT || self.threads() == 1 {
+            work()
+        } else {
+            self.pool.install(work)
+        }
+    }
+
+    /// Calls `work` for every item, in parallel where there are enough `elements` behind them.
+    pub(crate) fn for_each<T: Send>(&self, elements: usize, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        if elements < SERIAL_LIMIT || self.threads() == 1 {
+            items.into_iter().for_each(work);
+        } else {
+            self.pool
+                .install(|| items.into_par_iter().with_max_len(1).for_each(work));
+        }
+    }
+
+    /// `work` of every item, in their order, computed in parallel where there are enough `elements` behind them.
+    pub(crate) fn map<T: Send, R: Send>(
+        &self,
+        elements: usize,
+        items: Vec<T>,
+        work: impl Fn(T) -> R + Send + Sync,
+    ) -> Vec<R> {
+        if elements < SERIAL_LIMIT || self.threads() == 1 {
+            items.into_iter().map(work).collect()
+        } else {
+            self.pool
+                .install(|| items.into_par_iter().with_max_len(1).map(work).collect())
+        }
+    }
+}
+
+/// Ranges of rows with about `entries_per_part` entries each (an empty row counts as one); a longer row is a part of
+/// its own. Depends on the pattern alone.
+pub(crate) fn rows_by_entries<O: Index>(offsets: &[O], entries_per_part: usize) -> Vec<Range<usize>> {
+    let rows = offsets.len() - 1;
+    let weight = |row: usize| offsets[row].as_usize() + row;
+    let mut parts = Vec::with_capacity(weight(rows) / entries_per_part + 1);
+    let mut start = 0;
+    while start < rows {
+        let target = weight(start) + entries_per_part;
+        let inside = partition_point(start + 1..rows, |row| weight(row + 1) <= target);
+        parts.push(start..inside);
+        start = inside;
+    }
+    parts
+}
+
+/// The first element of `range` for which `before` is false.
+pub(crate) fn partition_point(range: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (range.start, range.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Cuts `slice` at the ends of consecutive `ranges` that start at 0.
+pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], ranges: &[Range<usize>]) -> Vec<&'a mut [T]> {
+    let mut parts = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let (part, rest) = slice.split_at_mut(range.len());
+        parts.push(part);
+        slice = rest;
+    }
+    parts
+}
+
+/// Consecutive ranges of `chunk` elements that cover `0..len`.
+pub(crate) fn chunks(len: usize, chunk: usize) -> Vec<Range<usize>> {
+    (0..len)
+        .step_by(chunk)
+        .map(|start| start..(start + chunk).min(len))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_covered_once_and_long_rows_stand_alone() {
+        let offsets = [0_i32, 1, 1, 100, 101, 102];
+        let parts = rows_by_entries(&offsets, 10);
+        assert_eq!(parts, [0..2, 2..3, 3..5]);
+        assert!(rows_by_entries(&[0_i32], 10).is_empty());
+    }
+
+    #[test]
+    fn chunks_cover_everything() {
+        assert_eq!(chunks(5, 2), [0..2, 2..4, 4..5]);
+        assert!(chunks(0, 2).is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! From one sparse format to another.
+//!
+//! | from | to | layout |
+//! |---|---|---|
+//! | COO | CSR, CSC | [`Duplicates`] |
+//! | CSR, CSC | COO | |
+//! | CSR | CSC (and back): the transpose of the pattern | |
+//! | CSR | ELL | [`EllLayout`] |
+//! | CSR | HYB | [`HybWidth`] |
+//! | CSR | SELL | [`SellLayout`] |
+//! | ELL, HYB, SELL | CSR | |
+//!
+//! Explicit zeros are entries and stay (rule V2). COO → CSR and CSR ↔ CSC give sorted indices; the others keep the
+//! order that entries have within a row (rule O2).
+
+use super::bound::Bound;
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::format::{
+    Axis, Compressed, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Matrix, Row, Sell, SellLayout,
+};
+use crate::index::Index;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::Space;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+/// What becomes of entries with the same coordinate (rule V4); "first" and "last" are of the input's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Duplicates {
+    /// They are added, in input order, in the accumulator's type.
+    #[default]
+    Sum,
+    /// All are kept, side by side, in input order.
+    Keep,
+    /// The last one wins.
+    Last,
+    /// They are an error that names the coordinate.
+    Error,
+}
+
+/// A format that can be turned into `To`.
+pub trait Conversion<To>: Matrix {
+    /// What the target needs to know.
+    type Layout: Debug + Clone + Default + Send + Sync;
+    /// The operation's name: `coo_to_csr`.
+    const NAME: &'static str;
+}
+
+macro_rules! conversion {
+    ($name:literal, [$($generics:tt)*], $from:ty => $to:ty, $layout:ty) => {
+        impl<T: Scalar, S: Space, $($generics)*> Conversion<$to> for $from {
+            type Layout = $layout;
+            const NAME: &'static str = $name;
+        }
+    };
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Conversion<Compressed<A, T, S, I, O>>
+    for Coo<T, S, I>
+{
+    type Layout = Duplicates;
+    const NAME: &'static str = if A::IS_ROW { "coo_to_csr" } else { "coo_to_csc" };
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Conversion<Coo<T, S, I>>
+    for Compressed<A, T, S, I, O>
+{
+    type Layout = ();
+    const NAME: &'static str = if A::IS_ROW { "csr_to_coo" } else { "csc_to_coo" };
+}
+
+conversion!("csr_to_csc", [I: Index, O: Index], Csr<T, S, I, O> => Compressed<crate::format::Col, T, S, I, O>, ());
+conversion!("csc_to_csr", [I: Index, O: Index], Compressed<crate::format::Col, T, S, I, O> => Compressed<Row, T, S, I, O>, ());
+conversion!("csr_to_ell", [I: Index, O: Index], Csr<T, S, I, O> => Ell<T, S, I>, EllLayout);
+conversion!("csr_to_hyb", [I: Index, O: Index], Csr<T, S, I, O> => Hyb<T, S, I>, HybWidth);
+conversion!("csr_to_sell", [I: Index, O: Index], Csr<T, S, I, O> => Sell<T, S, I, O>, SellLayout);
+conversion!("ell_to_csr", [I: Index, O: Index], Ell<T, S, I> => Csr<T, S, I, O>, ());
+conversion!("hyb_to_csr", [I: Index, O: Index], Hyb<T, S, I> => Csr<T, S, I, O>, ());
+conversion!("sell_to_csr", [I: Index, O: Index], Sell<T, S, I, O> => Csr<T, S, I, O>, ());
+
+/// Implemented by backends, called through [`ConvertPlan`].
+pub trait ConvertKernel<From, To>: Backend
+where
+    From: Conversion<To> + Matrix<Space = SpaceOf<Self>>,
+    To: Matrix<Space = SpaceOf<Self>>,
+{
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this pair of formats, the default first.
+    fn convert_algorithms(&self) -> &'static [Algorithm];
+
+    /// Inspects the pattern, chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist, or the layout is refused
+    /// (rule X6).
+    fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// Runs the plan.
+    ///
+    /// # Errors
+    /// [`Format`](crate::Error::Format) for [`Duplicates::Error`]; [`IndexOverflow`](crate::Error::IndexOverflow) if
+    /// nnz does not fit the offset type; what the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by `plan_convert` of this backend for the pattern of `from`, which lives in its context.
+    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To>;
+}
+
+/// A plan that turns matrices of one pattern into another format.
+#[derive(Debug)]
+pub struct ConvertPlan<B, From, To>
+where
+    B: ConvertKernel<From, To>,
+    From: Conversion<To> + Matrix<Space = SpaceOf<B>>,
+    To: Matrix<Space = SpaceOf<B>>,
+{
+    backend: B,
+    bound: Bound,
+    kernel: B::Plan,
+    target: PhantomData<fn() -> To>,
+}
+
+impl<B, From, To> ConvertPlan<B, From, To>
+where
+    B: ConvertKernel<From, To>,
+    From: Conversion<To> + Matrix<Space = SpaceOf<B>>,
+    To: Matrix<Space = SpaceOf<B>>,
+{
+    /// Inspects the pattern of `from` and chooses an algorithm.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `from` lives elsewhere; else those of
+    /// [`ConvertKernel::plan_convert`].
+    pub fn new(backend: &B, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new(From::NAME, backend, from)?;
+        let kernel = backend.plan_convert(from, layout, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            kernel,
+            target: PhantomData,
+        })
+    }
+
+    /// `from` in the other format.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`ConvertKernel::convert`].
+    pub fn run(&mut self, from: &From) -> Result<To> {
+        self.bound.check(from)?;
+        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        unsafe { self.backend.convert(&mut self.kernel, from) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}

@@ -1,0 +1,254 @@
+//! Dense to CSR, CSC and COO: one matrix or a batch.
+//!
+//! CSC of A is CSR of Aᵀ, and the transpose of a dense view is free: one kernel serves both. Indices come out sorted
+//! and unique on every backend (rule O1).
+
+use super::bound::check_context;
+use super::{ConvertKernel, ConvertPlan, RealOf};
+use crate::backend::{Backend, Buf, SpaceOf};
+use crate::error::{Error, Result};
+use crate::format::{
+    Axis, BatchCompressed, Compressed, Coo, Csr, DenseBatchView, DenseView, IndexOrder, Order, Row,
+};
+use crate::index::Index;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::{Accumulator, Scalar};
+use crate::space::View;
+use std::marker::PhantomData;
+
+/// Which elements become entries (rule V1). NaN and subnormals always do under [`NonZero`](Self::NonZero).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Keep<T: Scalar> {
+    /// All but zeros of either sign.
+    #[default]
+    NonZero,
+    /// Those for which `!(|v| <= tol)`, so that NaN stays.
+    Above(RealOf<T>),
+}
+
+impl<T: Scalar> Keep<T> {
+    /// Whether `value` becomes an entry.
+    #[inline(always)]
+    pub fn keeps(self, value: T) -> bool {
+        match self {
+            Self::NonZero => !value.is_zero(),
+            Self::Above(tolerance) => !matches!(
+                value.to_acc().abs().partial_cmp(&tolerance),
+                Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)
+            ),
+        }
+    }
+}
+
+/// What [`DenseToCsrKernel::dense_to_csr`] returns: the arrays of a [`BatchCompressed`], sorted and unique.
+#[derive(Debug)]
+pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
+    /// The first entry of each member, and nnz.
+    pub member_ptr: Vec<usize>,
+    /// `count · (major + 1)` offsets, each member's starting at 0.
+    pub offsets: Buf<B, O>,
+    /// One minor index per entry.
+    pub indices: Buf<B, I>,
+    /// One value per entry.
+    pub values: Buf<B, T>,
+}
+
+/// Implemented by backends, called through [`DenseToCompressedPlan`].
+pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
+    /// What is kept for one shape; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms, the default first.
+    fn dense_to_csr_algorithms(&self) -> &'static [Algorithm];
+
+    /// Chooses an algorithm for matrices of the shape and order of `a` and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist.
+    fn plan_dense_to_csr(
+        &self,
+        a: &DenseBatchView<'_, T, SpaceOf<Self>>,
+        keep: Keep<T>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan>;
+
+    /// Compresses every member by rows. Shapes may be empty.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if a member's nnz does not fit `O`; what the device's runtime
+    /// reports.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend for views of the shape and order of `a`, which lives in its context; rows and
+    /// columns fit `I`.
+    unsafe fn dense_to_csr(
+        &self,
+        plan: &mut Self::Plan,
+        a: DenseBatchView<'_, T, SpaceOf<Self>>,
+    ) -> Result<CompressedArrays<Self, T, I, O>>;
+}
+
+/// What a plan was made for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Shape {
+    count: usize,
+    rows: usize,
+    cols: usize,
+    order: Order,
+}
+
+impl Shape {
+    fn of<T: Scalar, S: crate::space::Space>(a: &DenseBatchView<'_, T, S>) -> Self {
+        Self {
+            count: a.count(),
+            rows: a.rows(),
+            cols: a.cols(),
+            order: a.order(),
+        }
+    }
+}
+
+/// A plan that compresses dense matrices of one shape and order: to CSR for `A` = [`Row`], to CSC for
+/// [`Col`](crate::format::Col).
+#[derive(Debug)]
+pub struct DenseToCompressedPlan<B, A, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    A: Axis,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    backend: B,
+    shape: Shape,
+    kernel: B::Plan,
+    target: PhantomData<fn() -> (A, T, I, O)>,
+}
+
+impl<B, A, T, I, O> DenseToCompressedPlan<B, A, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    A: Axis,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    /// A plan for views of the shape and order of `a`: a [`DenseView`] or a [`DenseBatchView`].
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`; else those of
+    /// [`DenseToCsrKernel::plan_dense_to_csr`].
+    pub fn new<'a>(
+        backend: &B,
+        a: impl Into<DenseBatchView<'a, T, SpaceOf<B>>>,
+        keep: Keep<T>,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let a = a.into();
+        I::try_new("rows", a.rows())?;
+        I::try_new("columns", a.cols())?;
+        let kernel = backend.plan_dense_to_csr(&by_rows::<A, T, SpaceOf<B>>(a), keep, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            shape: Shape::of(&a),
+            kernel,
+            target: PhantomData,
+        })
+    }
+
+    fn arrays(&mut self, a: DenseBatchView<'_, T, SpaceOf<B>>) -> Result<CompressedArrays<B, T, I, O>> {
+        if Shape::of(&a) != self.shape {
+            return Err(Error::PlanMismatch {
+                op: "dense_to_csr",
+                reason: format!(
+                    "the plan was made for {:?}, the operand is {:?}",
+                    self.shape,
+                    Shape::of(&a)
+                ),
+            });
+        }
+        check_context(
+            "dense_to_csr",
+            "the dense matrix",
+            self.backend.context(),
+            a.data().context(),
+        )?;
+        // SAFETY: shape, order and context were checked, the extents in `new`.
+        unsafe {
+            self.backend
+                .dense_to_csr(&mut self.kernel, by_rows::<A, T, SpaceOf<B>>(a))
+        }
+    }
+
+    /// Compresses one matrix.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another shape or order,
+    /// [`WrongContext`](crate::Error::WrongContext), [`IndexOverflow`](crate::Error::IndexOverflow) if nnz does not
+    /// fit `O`.
+    pub fn run(&mut self, a: DenseView<'_, T, SpaceOf<B>>) -> Result<Compressed<A, T, SpaceOf<B>, I, O>> {
+        let (rows, cols) = (a.rows(), a.cols());
+        let arrays = self.arrays(a.into())?;
+        // SAFETY: the kernel returns the arrays of one valid member, sorted and unique.
+        Ok(unsafe {
+            Compressed::new_unchecked(
+                rows,
+                cols,
+                arrays.offsets,
+                arrays.indices,
+                arrays.values,
+                IndexOrder::CANONICAL,
+            )
+        })
+    }
+
+    /// Compresses a batch at once.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), for the nnz of each member.
+    pub fn run_batch(
+        &mut self,
+        a: DenseBatchView<'_, T, SpaceOf<B>>,
+    ) -> Result<BatchCompressed<A, T, SpaceOf<B>, I, O>> {
+        let arrays = self.arrays(a)?;
+        // SAFETY: the kernel returns the arrays of valid members, sorted and unique.
+        Ok(unsafe {
+            BatchCompressed::new_unchecked(
+                (a.rows(), a.cols()),
+                arrays.member_ptr,
+                arrays.offsets,
+                arrays.indices,
+                arrays.values,
+                IndexOrder::CANONICAL,
+            )
+        })
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}
+
+impl<B, T, I, O> DenseToCompressedPlan<B, Row, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O> + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    /// Compresses one matrix to COO, sorted by rows.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_coo(&mut self, a: DenseView<'_, T, SpaceOf<B>>) -> Result<Coo<T, SpaceOf<B>, I>> {
+        let csr = self.run(a)?;
+        ConvertPlan::new(&self.backend, &csr, &(), &PlanOptions::once())?.run(&csr)
+    }
+}
+
+fn by_rows<'a, A: Axis, T: Scalar, S: crate::space::Space>(
+    a: DenseBatchView<'a, T, S>,
+) -> DenseBatchView<'a, T, S> {
+    if A::IS_ROW { a } else { a.transposed() }
+}

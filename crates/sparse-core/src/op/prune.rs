@@ -1,0 +1,72 @@
+//! Pruning: a copy without the entries that are zero or small; the only operation that removes entries (rule V2).
+
+use super::Keep;
+use super::bound::Bound;
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::format::Matrix;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+
+/// Implemented by backends, called through [`PrunePlan`].
+pub trait PruneKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format, the default first.
+    fn prune_algorithms(&self) -> &'static [Algorithm];
+
+    /// Chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist.
+    fn plan_prune(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// A copy of `a` with the entries that `keep` keeps, in their order.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
+    unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M>;
+}
+
+/// A plan for matrices of one pattern.
+#[derive(Debug)]
+pub struct PrunePlan<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+    backend: B,
+    bound: Bound,
+    kernel: B::Plan,
+}
+
+impl<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> PrunePlan<B, M> {
+    /// A plan for the pattern of `a`.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`PruneKernel::plan_prune`].
+    pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new("prune", backend, a)?;
+        let kernel = backend.plan_prune(a, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            kernel,
+        })
+    }
+
+    /// A copy of `a` with the entries that `keep` keeps, in their order.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
+    pub fn run(&mut self, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
+        self.bound.check(a)?;
+        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        unsafe { self.backend.prune(&mut self.kernel, a, keep) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}

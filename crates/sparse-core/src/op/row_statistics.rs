@@ -1,0 +1,126 @@
+//! Statistics of the row lengths: what plans choose algorithms by.
+
+use super::bound::Bound;
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::format::Matrix;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+
+/// Implemented by backends, called through [`RowStatisticsPlan`].
+pub trait RowStatisticsKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format, the default first.
+    fn row_statistics_algorithms(&self) -> &'static [Algorithm];
+
+    /// Chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist.
+    fn plan_row_statistics(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// The statistics of the rows of `a`.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
+    unsafe fn row_statistics(&self, plan: &mut Self::Plan, a: &M) -> Result<RowStatistics>;
+}
+
+/// A plan for matrices of one pattern.
+#[derive(Debug)]
+pub struct RowStatisticsPlan<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+    backend: B,
+    bound: Bound,
+    kernel: B::Plan,
+}
+
+impl<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> RowStatisticsPlan<B, M> {
+    /// A plan for the pattern of `a`.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`RowStatisticsKernel::plan_row_statistics`].
+    pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new("row_statistics", backend, a)?;
+        let kernel = backend.plan_row_statistics(a, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            kernel,
+        })
+    }
+
+    /// The statistics of the rows of `a`.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
+    pub fn run(&mut self, a: &M) -> Result<RowStatistics> {
+        self.bound.check(a)?;
+        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        unsafe { self.backend.row_statistics(&mut self.kernel, a) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}
+
+/// The lengths of the rows of a matrix, summed up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowStatistics {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of entries.
+    pub nnz: usize,
+    /// Rows without entries.
+    pub empty: usize,
+    /// The length of the shortest row.
+    pub shortest: usize,
+    /// The length of the longest row.
+    pub longest: usize,
+    /// `nnz / rows`; 0 without rows.
+    pub mean: f64,
+    /// The standard deviation of the lengths.
+    pub deviation: f64,
+    /// How many rows have a length in `2^(k-1)..2^k`; `histogram[0]` counts empty rows.
+    pub histogram: Vec<usize>,
+}
+
+impl RowStatistics {
+    /// The statistics of rows of these lengths.
+    pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Self {
+        let (mut rows, mut nnz, mut longest, mut shortest) = (0, 0, 0, usize::MAX);
+        let mut squares = 0_u128;
+        let mut histogram = vec![0; 1];
+        for length in lengths {
+            rows += 1;
+            nnz += length;
+            squares += (length as u128).pow(2);
+            shortest = shortest.min(length);
+            longest = longest.max(length);
+            let bin = (usize::BITS - length.leading_zeros()) as usize;
+            if bin >= histogram.len() {
+                histogram.resize(bin + 1, 0);
+            }
+            histogram[bin] += 1;
+        }
+        let n = (rows as f64).max(1.0);
+        let mean = nnz as f64 / n;
+        let variance = (squares as f64 / n - mean * mean).max(0.0);
+        Self {
+            rows,
+            nnz,
+            empty: histogram[0],
+            shortest: if rows == 0 { 0 } else { shortest },
+            longest,
+            mean,
+            deviation: libm::sqrt(variance),
+            histogram,
+        }
+    }
+}

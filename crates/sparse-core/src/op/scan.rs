@@ -1,0 +1,143 @@
+//! Prefix sums of a row-major `rows × cols` array of integers.
+//!
+//! - TPS: the whole array as one series, in row-major order (GOOS-SM's one-series scan; rows × cols is its length).
+//! - HPS: series after series, in row-major order: TPS of each row, then each row's total carried into the next.
+//! - VPS: in column-major order: down column 0, then column 1, …
+//!
+//! TPS and HPS of one array give the same numbers by different steps. The exclusive form is the same order shifted by
+//! one, zero first. Sums wrap in two's complement, as on devices.
+
+use super::bound::{check_context, check_size};
+use crate::backend::{Backend, ViewMutOf, ViewOf};
+use crate::error::{Result, checked_product};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::space::{Element, View, ViewMut};
+
+/// An integer that can be scanned: `i32` or `i64`.
+pub trait ScanElement: Element + Copy {
+    /// The sum, in two's complement.
+    #[must_use]
+    fn wrapping_add(self, other: Self) -> Self;
+}
+
+impl ScanElement for i32 {
+    #[inline(always)]
+    fn wrapping_add(self, other: Self) -> Self {
+        i32::wrapping_add(self, other)
+    }
+}
+
+impl ScanElement for i64 {
+    #[inline(always)]
+    fn wrapping_add(self, other: Self) -> Self {
+        i64::wrapping_add(self, other)
+    }
+}
+
+/// In which order the elements of the array follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScanOrder {
+    /// One series.
+    Tps,
+    /// Rows, one after the other.
+    Hps,
+    /// Columns, one after the other.
+    Vps,
+}
+
+/// Whether an element is part of its own prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScanKind {
+    /// It is.
+    Inclusive,
+    /// It is not; the first result is zero.
+    Exclusive,
+}
+
+/// Implemented by backends, called through [`ScanPlan`].
+pub trait ScanKernel<T: ScanElement>: Backend {
+    /// What is kept for one shape; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this order, the default first.
+    fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm];
+
+    /// Chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist.
+    fn plan_scan(
+        &self,
+        shape: (usize, usize),
+        order: ScanOrder,
+        kind: ScanKind,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan>;
+
+    /// Runs the plan.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend; input and output have `rows · cols` elements, at least one, and live in this
+    /// backend's context.
+    unsafe fn scan(
+        &self,
+        plan: &mut Self::Plan,
+        input: ViewOf<'_, Self, T>,
+        output: ViewMutOf<'_, Self, T>,
+    ) -> Result<()>;
+}
+
+/// A plan for prefix sums of arrays of one shape.
+#[derive(Debug)]
+pub struct ScanPlan<B: ScanKernel<T>, T: ScanElement> {
+    backend: B,
+    len: usize,
+    kernel: B::Plan,
+}
+
+impl<B: ScanKernel<T>, T: ScanElement> ScanPlan<B, T> {
+    /// A plan for `rows × cols` elements.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if the size does not fit; else those of
+    /// [`ScanKernel::plan_scan`].
+    pub fn new(
+        backend: &B,
+        (rows, cols): (usize, usize),
+        order: ScanOrder,
+        kind: ScanKind,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let len = checked_product("rows x columns", rows, cols)?;
+        let kernel = backend.plan_scan((rows, cols), order, kind, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            len,
+            kernel,
+        })
+    }
+
+    /// Writes the prefix sums of `input` to `output`.
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) and [`WrongContext`](crate::Error::WrongContext) for wrong operands.
+    pub fn run(&mut self, input: ViewOf<'_, B, T>, output: ViewMutOf<'_, B, T>) -> Result<()> {
+        check_size("scan", "the length of the input", self.len, input.len())?;
+        check_size("scan", "the length of the output", self.len, output.len())?;
+        check_context("scan", "the input", self.backend.context(), input.context())?;
+        check_context("scan", "the output", self.backend.context(), output.context())?;
+        if self.len == 0 {
+            return Ok(());
+        }
+        // SAFETY: lengths and contexts were checked; there is work to do.
+        unsafe { self.backend.scan(&mut self.kernel, input, output) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}

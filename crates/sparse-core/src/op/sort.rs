@@ -1,0 +1,71 @@
+//! Sorting: a copy whose indices ascend; entries with one coordinate keep their order.
+
+use super::bound::Bound;
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::format::Matrix;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+
+/// Implemented by backends, called through [`SortPlan`].
+pub trait SortKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format, the default first.
+    fn sort_algorithms(&self) -> &'static [Algorithm];
+
+    /// Chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist.
+    fn plan_sort(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// A copy of `a` with its entries in order; equal coordinates keep their order.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
+    unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M>;
+}
+
+/// A plan for matrices of one pattern.
+#[derive(Debug)]
+pub struct SortPlan<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+    backend: B,
+    bound: Bound,
+    kernel: B::Plan,
+}
+
+impl<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> SortPlan<B, M> {
+    /// A plan for the pattern of `a`.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`SortKernel::plan_sort`].
+    pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new("sort", backend, a)?;
+        let kernel = backend.plan_sort(a, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            kernel,
+        })
+    }
+
+    /// A copy of `a` with its entries in order; equal coordinates keep their order.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
+    pub fn run(&mut self, a: &M) -> Result<M> {
+        self.bound.check(a)?;
+        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        unsafe { self.backend.sort(&mut self.kernel, a) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}

@@ -1,0 +1,127 @@
+//! `C ← alpha·op(A)·B + beta·C`: sparse matrix times dense matrix.
+
+use super::bound::{Bound, check_context, check_size};
+use super::{AccOf, Op, VectorKernel};
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::format::{DenseView, DenseViewMut, Matrix};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::{View, ViewMut};
+
+/// Implemented by backends, called through [`SpmmPlan`]: `C ← alpha·op(A)·B + beta·C`.
+pub trait SpmmKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format and `op`, the default first.
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm];
+
+    /// Inspects the pattern, chooses an algorithm for `columns` columns of B and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist or does not take this
+    /// pattern; [`OutOfMemory`](crate::Error::OutOfMemory).
+    fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// Runs the plan. `beta == 0` does not read C; every element of C is written, its padding never.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by `plan_spmm` of this backend for the pattern of `a`; B has as many rows as op(A) has
+    /// columns, C as many as op(A) has rows, and both have as many columns as the plan was made for; all live in
+    /// this backend's context. Nothing is checked again here. No operand is empty, and `alpha` is not zero.
+    unsafe fn spmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar, SpaceOf<Self>>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
+    ) -> Result<()>;
+}
+
+/// A plan for `C ← alpha·op(A)·B + beta·C` with one pattern and one number of columns; values may change between
+/// runs, as may the order and the leading dimension of B and C.
+#[derive(Debug)]
+pub struct SpmmPlan<B: SpmmKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+    backend: B,
+    bound: Bound,
+    op: Op,
+    columns: usize,
+    kernel: B::Plan,
+}
+
+impl<B, M> SpmmPlan<B, M>
+where
+    B: SpmmKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+{
+    /// Inspects the pattern of `a` and chooses an algorithm for `columns` columns of B and C.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`SpmmKernel::plan_spmm`].
+    pub fn new(backend: &B, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new("spmm", backend, a)?;
+        let kernel = backend.plan_spmm(a, op, columns, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            op,
+            columns,
+            kernel,
+        })
+    }
+
+    /// `C ← alpha·op(A)·B + beta·C`. `beta == 0` does not read C; `alpha == 0` reads neither `a` nor B.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern, [`Shape`](crate::Error::Shape) and
+    /// [`WrongContext`](crate::Error::WrongContext) for wrong operands, all before anything is written.
+    pub fn run(
+        &mut self,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar, SpaceOf<B>>,
+        beta: AccOf<M>,
+        mut c: DenseViewMut<'_, M::Scalar, SpaceOf<B>>,
+    ) -> Result<()> {
+        self.bound.check(a)?;
+        let (rows, cols) = self.op.shape(a);
+        check_size("spmm", "the number of rows of B", cols, b.rows())?;
+        check_size("spmm", "the number of rows of C", rows, c.rows())?;
+        check_size("spmm", "the number of columns of B", self.columns, b.cols())?;
+        check_size("spmm", "the number of columns of C", self.columns, c.cols())?;
+        let contexts = [
+            ("the matrix", a.context()),
+            ("B", b.data().context()),
+            ("C", c.data_mut().context()),
+        ];
+        for (operand, context) in contexts {
+            check_context("spmm", operand, self.backend.context(), context)?;
+        }
+        if rows == 0 || self.columns == 0 {
+            return Ok(());
+        }
+        if a.nnz() == 0 || alpha.is_zero() {
+            // SAFETY: C lives in this backend's context.
+            return unsafe { self.backend.scale_dense(beta, c) };
+        }
+        // SAFETY: pattern, shapes and contexts were checked above; there is work to do.
+        unsafe { self.backend.spmm(&mut self.kernel, alpha, a, b, beta, c) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+
+    /// Bytes of workspace that the plan owns.
+    pub fn workspace_bytes(&self) -> usize {
+        self.kernel.workspace_bytes()
+    }
+}

@@ -1,0 +1,124 @@
+//! `y ← alpha·op(A)·x + beta·y`: sparse matrix times dense vector.
+
+use super::bound::{Bound, check_context, check_size};
+use super::{AccOf, Op, VectorKernel};
+use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
+use crate::error::Result;
+use crate::format::Matrix;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::{View, ViewMut};
+
+/// Implemented by backends, called through [`SpmvPlan`]: `y ← alpha·op(A)·x + beta·y`.
+pub trait SpmvKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format and `op`, the default first.
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm];
+
+    /// Inspects the pattern, chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist or does not take this
+    /// pattern; [`OutOfMemory`](crate::Error::OutOfMemory).
+    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// Runs the plan. `beta == 0` does not read `y`; every element of `y` is written.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by `plan_spmv` of this backend for the pattern of `a`; `x` has as many elements as op(A) has
+    /// columns, `y` as many as it has rows; all live in this backend's context. Nothing is checked again here.
+    /// Matrix and output are not empty, and `alpha` is not zero.
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        x: ViewOf<'_, Self, M::Scalar>,
+        beta: AccOf<M>,
+        y: ViewMutOf<'_, Self, M::Scalar>,
+    ) -> Result<()>;
+}
+
+/// A plan for `y ← alpha·op(A)·x + beta·y` with one pattern; values may change between runs.
+///
+/// The algorithm tables of the CPU backend stand in `docs/algorithms.md`; [`choice`](Self::choice) says what was
+/// chosen and why.
+#[derive(Debug)]
+pub struct SpmvPlan<B: SpmvKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+    backend: B,
+    bound: Bound,
+    op: Op,
+    kernel: B::Plan,
+}
+
+impl<B, M> SpmvPlan<B, M>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+{
+    /// Inspects the pattern of `a` and chooses an algorithm.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`SpmvKernel::plan_spmv`].
+    pub fn new(backend: &B, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new("spmv", backend, a)?;
+        let kernel = backend.plan_spmv(a, op, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            op,
+            kernel,
+        })
+    }
+
+    /// `y ← alpha·op(A)·x + beta·y`. `beta == 0` does not read `y`; `alpha == 0` reads neither `a` nor `x`.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern, [`Shape`](crate::Error::Shape) and
+    /// [`WrongContext`](crate::Error::WrongContext) for wrong operands, all before anything is written.
+    pub fn run(
+        &mut self,
+        alpha: AccOf<M>,
+        a: &M,
+        x: ViewOf<'_, B, M::Scalar>,
+        beta: AccOf<M>,
+        y: ViewMutOf<'_, B, M::Scalar>,
+    ) -> Result<()> {
+        self.bound.check(a)?;
+        let (rows, cols) = self.op.shape(a);
+        check_size("spmv", "the length of x", cols, x.len())?;
+        check_size("spmv", "the length of y", rows, y.len())?;
+        for (operand, context) in [
+            ("the matrix", a.context()),
+            ("x", x.context()),
+            ("y", y.context()),
+        ] {
+            check_context("spmv", operand, self.backend.context(), context)?;
+        }
+        if rows == 0 {
+            return Ok(());
+        }
+        if a.nnz() == 0 || alpha.is_zero() {
+            // SAFETY: y lives in this backend's context.
+            return unsafe { self.backend.scal(beta, y) };
+        }
+        // SAFETY: pattern, shapes and contexts were checked above; there is work to do.
+        unsafe { self.backend.spmv(&mut self.kernel, alpha, a, x, beta, y) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+
+    /// Bytes of workspace that the plan owns.
+    pub fn workspace_bytes(&self) -> usize {
+        self.kernel.workspace_bytes()
+    }
+}

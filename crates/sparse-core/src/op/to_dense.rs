@@ -1,0 +1,100 @@
+//! Any sparse format to a dense matrix; duplicates are added in storage order.
+
+use super::bound::{Bound, check_context, check_size};
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::format::{DenseViewMut, Matrix};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::space::ViewMut;
+
+/// Implemented by backends, called through [`ToDensePlan`].
+pub trait ToDenseKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+    /// What is kept for one pattern; owns its workspace.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format, the default first.
+    fn to_dense_algorithms(&self) -> &'static [Algorithm];
+
+    /// Chooses an algorithm and allocates what it needs.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist.
+    fn plan_to_dense(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// Writes every element of the view, padding excepted.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend for the pattern of `a`; `dense` has its shape; both live in its context.
+    /// The shape is not empty.
+    unsafe fn to_dense(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        dense: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
+    ) -> Result<()>;
+}
+
+/// A plan that expands matrices of one pattern.
+#[derive(Debug)]
+pub struct ToDensePlan<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+    backend: B,
+    bound: Bound,
+    kernel: B::Plan,
+}
+
+impl<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> ToDensePlan<B, M> {
+    /// A plan for the pattern of `a`.
+    ///
+    /// # Errors
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`ToDenseKernel::plan_to_dense`].
+    pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
+        let bound = Bound::new("to_dense", backend, a)?;
+        let kernel = backend.plan_to_dense(a, options)?;
+        Ok(Self {
+            backend: backend.clone(),
+            bound,
+            kernel,
+        })
+    }
+
+    /// Writes `a` to `dense`, zeros included.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch), [`Shape`](crate::Error::Shape),
+    /// [`WrongContext`](crate::Error::WrongContext).
+    pub fn run(&mut self, a: &M, mut dense: DenseViewMut<'_, M::Scalar, SpaceOf<B>>) -> Result<()> {
+        self.bound.check(a)?;
+        check_size(
+            "to_dense",
+            "the number of rows of the output",
+            a.rows(),
+            dense.rows(),
+        )?;
+        check_size(
+            "to_dense",
+            "the number of columns of the output",
+            a.cols(),
+            dense.cols(),
+        )?;
+        check_context(
+            "to_dense",
+            "the output",
+            self.backend.context(),
+            dense.data_mut().context(),
+        )?;
+        if a.rows() == 0 || a.cols() == 0 {
+            return Ok(());
+        }
+        // SAFETY: pattern, shape and contexts were checked; there is work to do.
+        unsafe { self.backend.to_dense(&mut self.kernel, a, dense) }
+    }
+
+    /// Which algorithm runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+}

@@ -1,0 +1,259 @@
+//! All operations of a backend together: what the command, the conformance table and generic code ask for.
+
+use super::*;
+use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
+use crate::error::Result;
+use crate::format::{BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Hyb, Matrix, Sell};
+use crate::index::Index;
+use crate::plan::PlanOptions;
+use crate::scalar::{Scalar, c32, c64};
+use half::{bf16, f16};
+
+/// Every operation for one triple of value, index and offset type.
+pub trait FullBackend<T: Scalar, I: Index, O: Index>:
+    Backend
+    + VectorKernel<T>
+    + SpmvKernel<Csr<T, SpaceOf<Self>, I, O>>
+    + SpmvKernel<Csc<T, SpaceOf<Self>, I, O>>
+    + SpmvKernel<Coo<T, SpaceOf<Self>, I>>
+    + SpmvKernel<Ell<T, SpaceOf<Self>, I>>
+    + SpmvKernel<Hyb<T, SpaceOf<Self>, I>>
+    + SpmvKernel<Sell<T, SpaceOf<Self>, I, O>>
+    + SpmvKernel<BatchCsr<T, SpaceOf<Self>, I, O>>
+    + SpmvKernel<BatchCsc<T, SpaceOf<Self>, I, O>>
+    + SpmmKernel<Csr<T, SpaceOf<Self>, I, O>>
+    + SpmmKernel<Csc<T, SpaceOf<Self>, I, O>>
+    + SpmmKernel<Coo<T, SpaceOf<Self>, I>>
+    + SpmmKernel<Ell<T, SpaceOf<Self>, I>>
+    + SpmmKernel<Hyb<T, SpaceOf<Self>, I>>
+    + SpmmKernel<Sell<T, SpaceOf<Self>, I, O>>
+    + DenseToCsrKernel<T, I, O>
+    + ToDenseKernel<Csr<T, SpaceOf<Self>, I, O>>
+    + ToDenseKernel<Csc<T, SpaceOf<Self>, I, O>>
+    + ToDenseKernel<Coo<T, SpaceOf<Self>, I>>
+    + ToDenseKernel<Ell<T, SpaceOf<Self>, I>>
+    + ToDenseKernel<Hyb<T, SpaceOf<Self>, I>>
+    + ToDenseKernel<Sell<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csc<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>
+    + ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>
+    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Csc<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Ell<T, SpaceOf<Self>, I>>
+    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Hyb<T, SpaceOf<Self>, I>>
+    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Sell<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Ell<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Hyb<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>
+    + ConvertKernel<Sell<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>
+    + SortKernel<Csr<T, SpaceOf<Self>, I, O>>
+    + SortKernel<Csc<T, SpaceOf<Self>, I, O>>
+    + SortKernel<Coo<T, SpaceOf<Self>, I>>
+    + PruneKernel<Csr<T, SpaceOf<Self>, I, O>>
+    + PruneKernel<Csc<T, SpaceOf<Self>, I, O>>
+    + PruneKernel<Coo<T, SpaceOf<Self>, I>>
+    + RowStatisticsKernel<Csr<T, SpaceOf<Self>, I, O>>
+{
+}
+
+impl<B, T: Scalar, I: Index, O: Index> FullBackend<T, I, O> for B where
+    B: Backend
+        + VectorKernel<T>
+        + SpmvKernel<Csr<T, SpaceOf<B>, I, O>>
+        + SpmvKernel<Csc<T, SpaceOf<B>, I, O>>
+        + SpmvKernel<Coo<T, SpaceOf<B>, I>>
+        + SpmvKernel<Ell<T, SpaceOf<B>, I>>
+        + SpmvKernel<Hyb<T, SpaceOf<B>, I>>
+        + SpmvKernel<Sell<T, SpaceOf<B>, I, O>>
+        + SpmvKernel<BatchCsr<T, SpaceOf<B>, I, O>>
+        + SpmvKernel<BatchCsc<T, SpaceOf<B>, I, O>>
+        + SpmmKernel<Csr<T, SpaceOf<B>, I, O>>
+        + SpmmKernel<Csc<T, SpaceOf<B>, I, O>>
+        + SpmmKernel<Coo<T, SpaceOf<B>, I>>
+        + SpmmKernel<Ell<T, SpaceOf<B>, I>>
+        + SpmmKernel<Hyb<T, SpaceOf<B>, I>>
+        + SpmmKernel<Sell<T, SpaceOf<B>, I, O>>
+        + DenseToCsrKernel<T, I, O>
+        + ToDenseKernel<Csr<T, SpaceOf<B>, I, O>>
+        + ToDenseKernel<Csc<T, SpaceOf<B>, I, O>>
+        + ToDenseKernel<Coo<T, SpaceOf<B>, I>>
+        + ToDenseKernel<Ell<T, SpaceOf<B>, I>>
+        + ToDenseKernel<Hyb<T, SpaceOf<B>, I>>
+        + ToDenseKernel<Sell<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Coo<T, SpaceOf<B>, I>, Csr<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Coo<T, SpaceOf<B>, I>, Csc<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>
+        + ConvertKernel<Csc<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>
+        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Csc<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Csc<T, SpaceOf<B>, I, O>, Csr<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Ell<T, SpaceOf<B>, I>>
+        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Hyb<T, SpaceOf<B>, I>>
+        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Sell<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Ell<T, SpaceOf<B>, I>, Csr<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Hyb<T, SpaceOf<B>, I>, Csr<T, SpaceOf<B>, I, O>>
+        + ConvertKernel<Sell<T, SpaceOf<B>, I, O>, Csr<T, SpaceOf<B>, I, O>>
+        + SortKernel<Csr<T, SpaceOf<B>, I, O>>
+        + SortKernel<Csc<T, SpaceOf<B>, I, O>>
+        + SortKernel<Coo<T, SpaceOf<B>, I>>
+        + PruneKernel<Csr<T, SpaceOf<B>, I, O>>
+        + PruneKernel<Csc<T, SpaceOf<B>, I, O>>
+        + PruneKernel<Coo<T, SpaceOf<B>, I>>
+        + RowStatisticsKernel<Csr<T, SpaceOf<B>, I, O>>
+{
+}
+
+macro_rules! all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        /// Every operation for every supported triple of types (rules T1 and T4), and the scans.
+        pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
+
+        impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
+    };
+}
+
+all_types!(
+    (f32, i32, i32),
+    (f32, i32, i64),
+    (f32, i64, i64),
+    (f64, i32, i32),
+    (f64, i32, i64),
+    (f64, i64, i64),
+    (c32, i32, i32),
+    (c32, i32, i64),
+    (c32, i64, i64),
+    (c64, i32, i32),
+    (c64, i32, i64),
+    (c64, i64, i64),
+    (f16, i32, i32),
+    (bf16, i32, i32),
+);
+
+/// Run-time choice of a backend without trait objects below it: a visitor that is generic in the backend.
+pub trait WithBackend {
+    /// What the visitor returns.
+    type Out;
+
+    /// Runs on the backend that was chosen.
+    fn call<B: AllTypes>(self, backend: &B) -> Self::Out;
+}
+
+/// Operations that run once, planned and forgotten; make a plan of your own where a pattern is used again.
+pub trait Operations: Backend {
+    /// `y ← alpha·op(A)·x + beta·y`; see [`SpmvPlan`].
+    ///
+    /// # Errors
+    /// Those of [`SpmvPlan::new`] and [`SpmvPlan::run`].
+    fn spmv<M>(
+        &self,
+        op: Op,
+        alpha: AccOf<M>,
+        a: &M,
+        x: ViewOf<'_, Self, M::Scalar>,
+        beta: AccOf<M>,
+        y: ViewMutOf<'_, Self, M::Scalar>,
+    ) -> Result<()>
+    where
+        M: Matrix<Space = SpaceOf<Self>>,
+        Self: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    {
+        SpmvPlan::new(self, a, op, &PlanOptions::once())?.run(alpha, a, x, beta, y)
+    }
+
+    /// `C ← alpha·op(A)·B + beta·C`; see [`SpmmPlan`].
+    ///
+    /// # Errors
+    /// Those of [`SpmmPlan::new`] and [`SpmmPlan::run`].
+    fn spmm<M>(
+        &self,
+        op: Op,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar, SpaceOf<Self>>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
+    ) -> Result<()>
+    where
+        M: Matrix<Space = SpaceOf<Self>>,
+        Self: SpmmKernel<M> + VectorKernel<M::Scalar>,
+    {
+        SpmmPlan::new(self, a, op, b.cols(), &PlanOptions::once())?.run(alpha, a, b, beta, c)
+    }
+
+    /// `from` in another format; see [`ConvertPlan`].
+    ///
+    /// # Errors
+    /// Those of [`ConvertPlan::new`] and [`ConvertPlan::run`].
+    fn convert<From, To>(&self, from: &From, layout: &From::Layout) -> Result<To>
+    where
+        From: Conversion<To> + Matrix<Space = SpaceOf<Self>>,
+        To: Matrix<Space = SpaceOf<Self>>,
+        Self: ConvertKernel<From, To>,
+    {
+        ConvertPlan::new(self, from, layout, &PlanOptions::once())?.run(from)
+    }
+
+    /// A dense matrix as CSR; see [`DenseToCompressedPlan`] for CSC, COO and batches.
+    ///
+    /// # Errors
+    /// Those of [`DenseToCompressedPlan::new`] and [`DenseToCompressedPlan::run`].
+    fn dense_to_csr<T: Scalar, I: Index, O: Index>(
+        &self,
+        a: DenseView<'_, T, SpaceOf<Self>>,
+        keep: Keep<T>,
+    ) -> Result<Csr<T, SpaceOf<Self>, I, O>>
+    where
+        Self: DenseToCsrKernel<T, I, O>,
+    {
+        DenseToCompressedPlan::new(self, a, keep, &PlanOptions::once())?.run(a)
+    }
+
+    /// Writes a sparse matrix to a dense one; see [`ToDensePlan`].
+    ///
+    /// # Errors
+    /// Those of [`ToDensePlan::new`] and [`ToDensePlan::run`].
+    fn to_dense<M>(&self, a: &M, dense: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>) -> Result<()>
+    where
+        M: Matrix<Space = SpaceOf<Self>>,
+        Self: ToDenseKernel<M>,
+    {
+        ToDensePlan::new(self, a, &PlanOptions::once())?.run(a, dense)
+    }
+
+    /// A sorted copy; see [`SortPlan`].
+    ///
+    /// # Errors
+    /// Those of [`SortPlan::new`] and [`SortPlan::run`].
+    fn sort<M>(&self, a: &M) -> Result<M>
+    where
+        M: Matrix<Space = SpaceOf<Self>>,
+        Self: SortKernel<M>,
+    {
+        SortPlan::new(self, a, &PlanOptions::once())?.run(a)
+    }
+
+    /// A copy without zeros or small entries; see [`PrunePlan`].
+    ///
+    /// # Errors
+    /// Those of [`PrunePlan::new`] and [`PrunePlan::run`].
+    fn prune<M>(&self, a: &M, keep: Keep<M::Scalar>) -> Result<M>
+    where
+        M: Matrix<Space = SpaceOf<Self>>,
+        Self: PruneKernel<M>,
+    {
+        PrunePlan::new(self, a, &PlanOptions::once())?.run(a, keep)
+    }
+
+    /// Statistics of the row lengths; see [`RowStatisticsPlan`].
+    ///
+    /// # Errors
+    /// Those of [`RowStatisticsPlan::new`] and [`RowStatisticsPlan::run`].
+    fn row_statistics<M>(&self, a: &M) -> Result<RowStatistics>
+    where
+        M: Matrix<Space = SpaceOf<Self>>,
+        Self: RowStatisticsKernel<M>,
+    {
+        RowStatisticsPlan::new(self, a, &PlanOptions::once())?.run(a)
+    }
+}
+
+impl<B: Backend> Operations for B {}
