@@ -1,0 +1,145 @@
+//! `cargo xtask ci`: all tests, in the order in which a failure costs least.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use xshell::{Shell, cmd};
+
+/// Runs all tests.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Run this step alone; may be repeated.
+    #[arg(long, value_name = "STEP")]
+    only: Vec<String>,
+    /// List the steps.
+    #[arg(long)]
+    list: bool,
+}
+
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Shell) -> Result<()>,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "format", about: "rustfmt", run: format },
+    Step { name: "clippy", about: "clippy, warnings denied", run: clippy },
+    Step { name: "features", about: "each crate alone, without default features", run: features },
+    Step { name: "test", about: "unit, property, snapshot and command tests", run: test },
+    Step { name: "doc", about: "documentation builds without warnings", run: doc },
+    Step { name: "conformance", about: "the conformance table, with the corpus where it is", run: conformance },
+    Step { name: "scipy", about: "the command against SciPy", run: scipy },
+    Step { name: "bench", about: "every benchmark of the CPU suite runs", run: bench },
+    Step { name: "package", about: "every crate packages", run: package },
+];
+
+/// Runs the steps, and names the time of each.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.list {
+        for step in STEPS {
+            println!("{:<12} {}", step.name, step.about);
+        }
+        return Ok(());
+    }
+    if let Some(unknown) = args.only.iter().find(|name| STEPS.iter().all(|step| step.name != name.as_str())) {
+        bail!("no step is called `{unknown}`; `cargo xtask ci --list` names them");
+    }
+    let shell = Shell::new()?;
+    shell.change_dir(root());
+    let begin = Instant::now();
+    for step in STEPS.iter().filter(|step| args.only.is_empty() || args.only.iter().any(|n| n == step.name)) {
+        println!("== {}: {}", step.name, step.about);
+        let start = Instant::now();
+        (step.run)(&shell).with_context(|| format!("step `{}` failed", step.name))?;
+        println!("== {}: {:.0} s", step.name, start.elapsed().as_secs_f64());
+    }
+    println!("== all steps passed in {:.0} s", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_path_buf)
+}
+
+fn format(sh: &Shell) -> Result<()> {
+    Ok(cmd!(sh, "cargo fmt --all --check").run()?)
+}
+
+fn clippy(sh: &Shell) -> Result<()> {
+    Ok(cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?)
+}
+
+/// What feature unification hides: a crate that builds only because another one turned a feature on.
+fn features(sh: &Shell) -> Result<()> {
+    for package in packages(sh)? {
+        cmd!(sh, "cargo check --quiet -p {package} --no-default-features").run()?;
+    }
+    Ok(())
+}
+
+fn test(sh: &Shell) -> Result<()> {
+    Ok(cmd!(sh, "cargo test --workspace --quiet").run()?)
+}
+
+fn doc(sh: &Shell) -> Result<()> {
+    let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");
+    Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").run()?)
+}
+
+/// The whole table twice: with one thread and with two, which must write the same bits (rule R2).
+fn conformance(sh: &Shell) -> Result<()> {
+    let corpus = root().join("../shared/data/matrices");
+    let corpus: Vec<String> =
+        if corpus.is_dir() { vec!["--corpus".into(), corpus.display().to_string()] } else { vec![] };
+    let corpus = &corpus;
+    let results = root().join("target/conformance");
+    sh.create_dir(&results)?;
+    let mut digests = vec![];
+    for threads in ["1", "2"] {
+        let digest = results.join(format!("threads-{threads}.digest"));
+        let json = results.join(format!("threads-{threads}.jsonl"));
+        let xtask = std::env::current_exe()?;
+        cmd!(sh, "{xtask} conformance --require cpu --tier ci {corpus...} --threads {threads} --digest {digest} --json {json}")
+            .run()?;
+        digests.push(sh.read_file(&digest)?);
+    }
+    if digests[0] != digests[1] {
+        bail!("one thread and two threads wrote different bits");
+    }
+    Ok(())
+}
+
+fn scipy(sh: &Shell) -> Result<()> {
+    let packages = python_packages(sh)?;
+    let _path = sh.push_env("PYTHONPATH", packages);
+    cmd!(sh, "cargo build --release --quiet -p sparse-cli").run()?;
+    Ok(cmd!(sh, "python3 tests/compare_with_scipy.py --nnz target/release/nnz").run()?)
+}
+
+fn bench(sh: &Shell) -> Result<()> {
+    let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
+    let xtask = std::env::current_exe()?;
+    Ok(cmd!(sh, "{xtask} bench --suite cpu --smoke").run()?)
+}
+
+fn package(sh: &Shell) -> Result<()> {
+    Ok(cmd!(sh, "cargo package --workspace --quiet --no-verify --allow-dirty").run()?)
+}
+
+fn packages(sh: &Shell) -> Result<Vec<String>> {
+    let metadata = cmd!(sh, "cargo metadata --no-deps --format-version 1").quiet().read()?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let names = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    Ok(names.iter().filter_map(|p| p["name"].as_str().map(String::from)).collect())
+}
+
+/// A folder with NumPy and SciPy, fetched from PyPI once.
+pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
+    let folder = root().join("target/python");
+    if !folder.join("scipy").is_dir() {
+        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --target {folder} numpy scipy").run()?;
+    }
+    Ok(folder)
+}
