@@ -1,0 +1,249 @@
+//! The banner and the size line.
+
+use super::token::{Cursor, show};
+use crate::source::Text;
+use sparse_core::{DType, Error, Result};
+
+/// How the entries of a Matrix Market file are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// One line per entry: row, column, value.
+    Coordinate,
+    /// One line per element, column by column.
+    Array,
+}
+
+/// What the values of a Matrix Market file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// One decimal number a line.
+    Real,
+    /// One number without fraction and exponent a line.
+    Integer,
+    /// No value: each entry is 1.
+    Pattern,
+    /// Two decimal numbers a line.
+    Complex,
+}
+
+impl Field {
+    /// The type that holds the values: `f64`, or `c64` where they are complex.
+    pub fn dtype(self) -> DType {
+        if self == Self::Complex {
+            DType::C64
+        } else {
+            DType::F64
+        }
+    }
+}
+
+/// Which elements of a Matrix Market file stand for two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symmetry {
+    /// All elements stand for themselves.
+    General,
+    /// `a_ji = a_ij`
+    Symmetric,
+    /// `a_ji = -a_ij`
+    SkewSymmetric,
+    /// `a_ji = conj(a_ij)`
+    Hermitian,
+}
+
+/// What the banner and the size line of a Matrix Market file say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MatrixInfo {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+    /// The number of lines with entries, before mirroring.
+    pub stored: usize,
+    /// What the values are.
+    pub field: Field,
+    /// Which entries stand for two.
+    pub symmetry: Symmetry,
+    /// Entries with coordinates or all elements.
+    pub layout: Layout,
+}
+
+/// The header of a text and the places around it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub(super) info: MatrixInfo,
+    /// Where the size line is.
+    pub(super) size_at: usize,
+    /// Where the entries start.
+    pub(super) body_at: usize,
+}
+
+/// Reads the header and checks its claims against the length of the text.
+pub(super) fn parse(text: &Text<'_>) -> Result<Header> {
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+    let start = if text.bytes.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len()
+    } else {
+        0
+    };
+    let mut cursor = Cursor::new(text.bytes, start);
+    let (layout, field, symmetry) = banner(text, &mut cursor)?;
+    if !cursor.seek_data() {
+        return Err(text.error(
+            cursor.position(),
+            "the file ends where the size line is needed".into(),
+        ));
+    }
+    let size_at = cursor.position();
+    let (rows, cols, stored) = sizes(text, &mut cursor, layout, symmetry)?;
+    let info = MatrixInfo {
+        rows,
+        cols,
+        stored,
+        field,
+        symmetry,
+        layout,
+    };
+    let header = Header {
+        info,
+        size_at,
+        body_at: cursor.position(),
+    };
+    check_length(text, &header)?;
+    Ok(header)
+}
+
+fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Symmetry)> {
+    let error = |reason: String| text.error(0, reason);
+    let mut word = |what: &str| {
+        let token = cursor
+            .next_token()
+            .ok_or_else(|| error(format!("the banner ends where {what} is needed")))?;
+        Ok::<_, Error>((token.to_ascii_lowercase(), show(token)))
+    };
+    let (magic, shown) = word("`%%MatrixMarket`")?;
+    if magic != b"%%matrixmarket" {
+        return Err(error(format!(
+            "the file starts with {shown}, not with `%%MatrixMarket`"
+        )));
+    }
+    let (object, shown) = word("`matrix`")?;
+    if object != b"matrix" {
+        return Err(error(format!("the object is {shown}: only `matrix` is known")));
+    }
+    let (layout, shown) = word("the format")?;
+    let layout = match &layout[..] {
+        b"coordinate" => Layout::Coordinate,
+        b"array" => Layout::Array,
+        _ => {
+            return Err(error(format!(
+                "the format is {shown}, neither `coordinate` nor `array`"
+            )));
+        }
+    };
+    let (field, shown) = word("the field")?;
+    let field = match &field[..] {
+        b"real" | b"double" => Field::Real,
+        b"integer" => Field::Integer,
+        b"pattern" => Field::Pattern,
+        b"complex" => Field::Complex,
+        _ => {
+            return Err(error(format!(
+                "the field is {shown}: none of real, integer, pattern, complex"
+            )));
+        }
+    };
+    let (symmetry, shown) = word("the symmetry")?;
+    let symmetry = match &symmetry[..] {
+        b"general" => Symmetry::General,
+        b"symmetric" => Symmetry::Symmetric,
+        b"skew-symmetric" => Symmetry::SkewSymmetric,
+        b"hermitian" => Symmetry::Hermitian,
+        _ => {
+            let known = "none of general, symmetric, skew-symmetric, hermitian";
+            return Err(error(format!("the symmetry is {shown}: {known}")));
+        }
+    };
+    if !cursor.end_line() {
+        return Err(error(format!("{} stands after the banner", show(cursor.token()))));
+    }
+    check_combination(layout, field, symmetry).map_err(|reason| error(reason.into()))?;
+    Ok((layout, field, symmetry))
+}
+
+fn check_combination(layout: Layout, field: Field, symmetry: Symmetry) -> Result<(), &'static str> {
+    match (layout, field, symmetry) {
+        (Layout::Array, Field::Pattern, _) => Err("an array has values, so its field cannot be pattern"),
+        (_, Field::Pattern, Symmetry::SkewSymmetric) => {
+            Err("a pattern has no sign and cannot be skew-symmetric")
+        }
+        (_, Field::Real | Field::Integer | Field::Pattern, Symmetry::Hermitian) => {
+            Err("only a complex matrix can be hermitian; a real one is symmetric")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sizes(
+    text: &Text<'_>,
+    cursor: &mut Cursor<'_>,
+    layout: Layout,
+    symmetry: Symmetry,
+) -> Result<(usize, usize, usize)> {
+    let size_at = cursor.position();
+    let mut size = |what: &str| {
+        cursor.whole().ok_or_else(|| {
+            let found = cursor
+                .next_token()
+                .map_or("ends".into(), |token| format!("has {}", show(token)));
+            text.error(
+                size_at,
+                format!("the size line {found} where {what}, a whole number, is needed"),
+            )
+        })
+    };
+    let rows = size("the number of rows")?;
+    let cols = size("the number of columns")?;
+    let stored = match layout {
+        Layout::Coordinate => size("the number of entries")?,
+        Layout::Array => array_length(rows, cols, symmetry).ok_or_else(|| {
+            text.error(
+                size_at,
+                format!("an array of {rows} x {cols} has more elements than can be counted"),
+            )
+        })?,
+    };
+    if !cursor.end_line() {
+        return Err(text.error(
+            size_at,
+            format!("{} stands after the sizes", show(cursor.token())),
+        ));
+    }
+    if symmetry != Symmetry::General && rows != cols {
+        return Err(text.error(
+            size_at,
+            format!("a matrix of {rows} x {cols} is not square and has no symmetry"),
+        ));
+    }
+    Ok((rows, cols, stored))
+}
+
+/// The number of elements that an array file stores.
+fn array_length(rows: usize, cols: usize, symmetry: Symmetry) -> Option<usize> {
+    let all = rows.checked_mul(cols)?;
+    Some(match symmetry {
+        Symmetry::General => all,
+        Symmetry::SkewSymmetric => (all - rows.min(all)) / 2,
+        Symmetry::Symmetric | Symmetry::Hermitian => (all - rows.min(all)) / 2 + rows.min(all),
+    })
+}
+
+/// An error if the rest of the text is too short for as many lines as the header claims.
+fn check_length(text: &Text<'_>, header: &Header) -> Result<()> {
+    const SHORTEST_LINE: usize = 2;
+    let (stored, left) = (header.info.stored, text.bytes.len() - header.body_at);
+    if stored > (left + 1) / SHORTEST_LINE {
+        let reason = format!("{stored} entries are claimed, but only {left} bytes follow");
+        return Err(text.error(header.size_at, reason));
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Matrix Market files: coordinate and array, plain or `.gz`.
+//!
+//! Files are mapped, cut at line ends and parsed by all threads, twice: once to count the entries of each row, once
+//! to write them where they belong. Nothing is kept between, so that reading takes little more memory than the
+//! matrix. What is accepted and what is refused, case by case, stands in `docs/matrix-market.md`.
+
+mod array;
+mod coo;
+mod csr;
+mod entries;
+mod header;
+mod token;
+mod write;
+
+pub use header::{Field, Layout, MatrixInfo, Symmetry};
+pub use write::{write_coo, write_csr, write_dense};
+
+use crate::assemble::csr_from_triplets;
+use crate::source::{Text, open_text};
+use header::Header;
+use sparse_core::{Coo, Csr, Dense, Error, Host, Index, Result, Scalar};
+use std::path::Path;
+
+/// The least number of bytes that are worth a thread.
+const PART_BYTES: usize = 64 << 10;
+
+/// Reads the banner and the size line.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read; [`Error::File`], with the line, if the header is not sound.
+pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixInfo> {
+    with_text(path.as_ref(), |text| Ok(header::parse(&text)?.info))
+}
+
+/// Reads a file to CSR: rows sorted, duplicates added in the order of the file, explicit zeros kept. Of an array
+/// file, zeros are dropped (rule V1).
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read; [`Error::File`], with the line, if it is not sound, if it is complex and
+/// `T` is not, or if a finite value does not fit `T`; [`Error::IndexOverflow`] if an extent does not fit `I` or the
+/// number of entries does not fit `O`.
+pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result<Csr<T, Host, I, O>> {
+    with_text(path.as_ref(), csr_of)
+}
+
+/// Reads a file to COO: entries in the order of the file, mirror images after their originals, duplicates kept. Of an
+/// array file, zeros are dropped (rule V1).
+///
+/// # Errors
+/// As [`read_csr`].
+pub fn read_coo<T: Scalar, I: Index>(path: impl AsRef<Path>) -> Result<Coo<T, Host, I>> {
+    with_text(path.as_ref(), coo_of)
+}
+
+/// Reads an array file to a dense, column-major matrix.
+///
+/// # Errors
+/// As [`read_csr`]; [`Error::Unsupported`] for a coordinate file.
+pub fn read_dense<T: Scalar>(path: impl AsRef<Path>) -> Result<Dense<T>> {
+    with_text(path.as_ref(), dense_of)
+}
+
+/// As [`read_csr`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read_csr`].
+pub fn parse_csr<T: Scalar, I: Index, O: Index>(bytes: &[u8]) -> Result<Csr<T, Host, I, O>> {
+    csr_of(Text::in_memory(bytes))
+}
+
+/// As [`read_coo`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read_coo`].
+pub fn parse_coo<T: Scalar, I: Index>(bytes: &[u8]) -> Result<Coo<T, Host, I>> {
+    coo_of(Text::in_memory(bytes))
+}
+
+/// As [`read_dense`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read_dense`].
+pub fn parse_dense<T: Scalar>(bytes: &[u8]) -> Result<Dense<T>> {
+    dense_of(Text::in_memory(bytes))
+}
+
+fn with_text<R>(path: &Path, parse: impl FnOnce(Text<'_>) -> Result<R>) -> Result<R> {
+    let bytes = open_text(path)?;
+    parse(Text { path, bytes: &bytes })
+}
+
+fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Csr<T, Host, I, O>> {
+    let header = header_for::<T>(&text)?;
+    match header.info.layout {
+        Layout::Coordinate => csr::read(text, header, parts(&text)),
+        Layout::Array => {
+            let dense = array::read::<T>(text, header)?;
+            csr_from_triplets(dense.rows(), dense.cols(), nonzeros(&dense))
+        }
+    }
+}
+
+fn coo_of<T: Scalar, I: Index>(text: Text<'_>) -> Result<Coo<T, Host, I>> {
+    let header = header_for::<T>(&text)?;
+    match header.info.layout {
+        Layout::Coordinate => coo::read(text, header, parts(&text)),
+        Layout::Array => {
+            let dense = array::read::<T>(text, header)?;
+            Coo::<T, Host, I>::from_triplets(dense.rows(), dense.cols(), nonzeros(&dense))
+        }
+    }
+}
+
+fn dense_of<T: Scalar>(text: Text<'_>) -> Result<Dense<T>> {
+    let header = header_for::<T>(&text)?;
+    match header.info.layout {
+        Layout::Array => array::read(text, header),
+        Layout::Coordinate => Err(Error::unsupported(
+            format_args!("reading {} as a dense matrix", text.path.display()),
+            "it is a coordinate file; read it as a sparse matrix",
+        )),
+    }
+}
+
+/// The header of a text that is to be read into `T`.
+fn header_for<T: Scalar>(text: &Text<'_>) -> Result<Header> {
+    let header = header::parse(text)?;
+    if header.info.field == Field::Complex && !T::DTYPE.is_complex() {
+        let reason = format!(
+            "the values are complex and cannot be read as {}; ask for c32 or c64",
+            T::DTYPE
+        );
+        return Err(text.error(0, reason));
+    }
+    Ok(header)
+}
+
+/// As many parts as there are threads, as long as each is worth one.
+fn parts(text: &Text<'_>) -> usize {
+    (text.bytes.len() / PART_BYTES).clamp(1, rayon::current_num_threads())
+}
+
+/// All elements but zeros of either sign, column by column.
+fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usize, usize, T)> + Clone + '_ {
+    let rows = dense.rows();
+    let elements = dense.data().iter().enumerate();
+    elements
+        .filter(|(_, value)| !value.is_zero())
+        .map(move |(k, &value)| (k % rows, k / rows, value))
+}

@@ -1,0 +1,261 @@
+//! Numbers and lines of a text, read by hand.
+
+/// A place in a text.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// Blanks within a line. The carriage return is one, so that CRLF ends a line as LF does.
+#[inline(always)]
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
+}
+
+impl<'a> Cursor<'a> {
+    /// The place `at` of `bytes`.
+    pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// The place, as a position in the text.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    #[inline(always)]
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline(always)]
+    pub(super) fn skip_blanks(&mut self) {
+        while self.peek().is_some_and(is_blank) {
+            self.at += 1;
+        }
+    }
+
+    /// Goes to the start of the next line.
+    #[inline(always)]
+    pub(super) fn skip_line(&mut self) {
+        self.at = match memchr::memchr(b'\n', &self.bytes[self.at..]) {
+            Some(length) => self.at + length + 1,
+            None => self.bytes.len(),
+        };
+    }
+
+    /// Goes to the first token that is neither on a blank line nor in a comment; `false` at the end of the text.
+    #[inline(always)]
+    pub(super) fn seek_data(&mut self) -> bool {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                None => return false,
+                Some(b'\n') => self.at += 1,
+                Some(b'%') => self.skip_line(),
+                Some(_) => return true,
+            }
+        }
+    }
+
+    /// Goes past the end of the line, if nothing but blanks stands before it.
+    #[inline(always)]
+    pub(super) fn end_line(&mut self) -> bool {
+        self.skip_blanks();
+        match self.peek() {
+            None => true,
+            Some(b'\n') => {
+                self.at += 1;
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Whether a token ends here.
+    #[inline(always)]
+    fn at_token_end(&self) -> bool {
+        self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
+    }
+
+    /// The token that starts here, empty at the end of a line.
+    pub(super) fn token(&self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        let length = rest
+            .iter()
+            .position(|&byte| is_blank(byte) || byte == b'\n')
+            .unwrap_or(rest.len());
+        &rest[..length]
+    }
+
+    /// The next token of the line, if there is one.
+    pub(super) fn next_token(&mut self) -> Option<&'a [u8]> {
+        self.skip_blanks();
+        let token = self.token();
+        self.at += token.len();
+        (!token.is_empty()).then_some(token)
+    }
+
+    /// A whole number that is not negative. Stays before the token if it is none.
+    #[inline(always)]
+    pub(super) fn whole(&mut self) -> Option<usize> {
+        self.skip_blanks();
+        let start = self.at;
+        self.at += usize::from(self.peek() == Some(b'+'));
+        let (digits, mut value) = (self.at, Some(0_usize));
+        while let Some(digit) = self
+            .peek()
+            .map(|byte| byte.wrapping_sub(b'0'))
+            .filter(|&digit| digit < 10)
+        {
+            value = value.and_then(|v| v.checked_mul(10)?.checked_add(usize::from(digit)));
+            self.at += 1;
+        }
+        if self.at == digits || !self.at_token_end() || value.is_none() {
+            self.at = start;
+            return None;
+        }
+        value
+    }
+
+    /// A decimal number, perhaps with a Fortran exponent, or `inf` or `nan`. A finite number that is too large for
+    /// `f64` is none. Stays before the token if it is none.
+    #[inline(always)]
+    pub(super) fn real(&mut self) -> Option<f64> {
+        self.skip_blanks();
+        if let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&self.bytes[self.at..]) {
+            let end = Self {
+                at: self.at + length,
+                ..*self
+            };
+            if end.at_token_end() && value.is_finite() {
+                self.at = end.at;
+                return Some(value);
+            }
+        }
+        self.unusual_real()
+    }
+
+    #[cold]
+    fn unusual_real(&mut self) -> Option<f64> {
+        let token = self.token();
+        let value = real_or_infinite(token)?;
+        if value.is_infinite() && token.iter().any(u8::is_ascii_digit) {
+            return None;
+        }
+        self.at += token.len();
+        Some(value)
+    }
+
+    /// A decimal number without fraction and exponent, rounded to nearest.
+    #[inline(always)]
+    pub(super) fn integer(&mut self) -> Option<f64> {
+        self.skip_blanks();
+        let start = self.at;
+        let value = self.real()?;
+        let token = &self.bytes[start..self.at];
+        let digits = token
+            .strip_prefix(b"-")
+            .or(token.strip_prefix(b"+"))
+            .unwrap_or(token);
+        if !digits.iter().all(u8::is_ascii_digit) {
+            self.at = start;
+            return None;
+        }
+        Some(value)
+    }
+}
+
+/// The number in `token`; one that is too large becomes infinite.
+fn real_or_infinite(token: &[u8]) -> Option<f64> {
+    if let Ok(value) = fast_float2::parse(token) {
+        return Some(value);
+    }
+    let mark = token.iter().position(|byte| matches!(byte, b'd' | b'D'))?;
+    let mut with_e = token.to_vec();
+    with_e[mark] = b'e';
+    fast_float2::parse(with_e).ok()
+}
+
+/// Whether `token` is a number that is too large for `f64`.
+pub(super) fn overflows(token: &[u8]) -> bool {
+    token.iter().any(u8::is_ascii_digit) && real_or_infinite(token).is_some_and(f64::is_infinite)
+}
+
+/// `token` for a message: printable and short.
+pub(super) fn show(token: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let (head, dots) = if token.len() > SHOWN {
+        (&token[..SHOWN], "…")
+    } else {
+        (token, "")
+    };
+    format!("`{}{dots}`", head.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real(text: &str) -> Option<f64> {
+        let mut cursor = Cursor::new(text.as_bytes(), 0);
+        let value = cursor.real();
+        assert_eq!(cursor.position() == text.len(), value.is_some());
+        value
+    }
+
+    #[test]
+    fn usual_and_fortran_numbers_are_read() {
+        for (text, value) in [
+            ("+3.5", 3.5),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("007", 7.0),
+            ("1.5D+03", 1500.0),
+            ("2.5d-01", 0.25),
+            ("-1E5", -1e5),
+            ("Infinity", f64::INFINITY),
+            ("-inf", f64::NEG_INFINITY),
+        ] {
+            assert_eq!(real(text), Some(value), "{text}");
+        }
+        assert!(real("NaN").unwrap().is_nan());
+    }
+
+    #[test]
+    fn half_numbers_are_refused() {
+        for text in [
+            "1,5", "1.2.3", "1e", "0x1p3", "--1", "1abc", "1e310", "-1D999", "e5", ".", "1e5d3", "1_0",
+        ] {
+            assert_eq!(real(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_have_digits_only() {
+        let integer = |text: &str| Cursor::new(text.as_bytes(), 0).integer();
+        assert_eq!(integer("-12"), Some(-12.0));
+        assert_eq!(integer("18446744073709551615"), Some(u64::MAX as f64));
+        for text in ["2.5", "1e3", "1.", "inf", "nan", "-", ""] {
+            assert_eq!(integer(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_do_not_wrap() {
+        let whole = |text: &str| Cursor::new(text.as_bytes(), 0).whole();
+        assert_eq!(whole(" +18446744073709551615 "), Some(usize::MAX));
+        for text in [
+            "18446744073709551616",
+            "99999999999999999999999",
+            "-1",
+            "1.0",
+            "+",
+            "",
+            "1x",
+        ] {
+            assert_eq!(whole(text), None, "{text}");
+        }
+    }
+}
