@@ -122,7 +122,7 @@ where
     backend: B,
     shape: Shape,
     kernel: B::Plan,
-    target: PhantomData<fn() -> (A, T, I, O)>,
+    target: PhantomData<(A, T, I, O)>,
 }
 
 impl<B, A, T, I, O> DenseToCompressedPlan<B, A, T, I, O>

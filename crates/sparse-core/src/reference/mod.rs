@@ -1,7 +1,31 @@
 //! Every operation, serially and simply: what all backends are compared with.
+//!
+//! An operation is one function over the [`Entries`] of a matrix, in whatever format. Sums are made in storage order in
+//! the accumulator's type and rounded once. Matrices that an operation makes go through the checked constructors.
+
+mod convert;
+mod dense_to_csr;
+mod entries;
+mod prune;
+mod row_statistics;
+mod scan;
+mod sort;
+mod spmm;
+mod spmv;
+mod to_dense;
+mod vector;
+
+pub use convert::{ConversionPlan, Convert};
+pub use dense_to_csr::CompressionPlan;
+pub use entries::{Entries, Entry};
+pub use scan::ScanSteps;
+pub use sort::Rebuild;
+pub use spmv::ProductPlan;
 
 use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf};
 use crate::error::Result;
+use crate::op::AllTypes;
+use crate::plan::{Algorithm, Choice, PlanOptions};
 use crate::space::{ContextId, Element, Host};
 use std::sync::LazyLock;
 
@@ -47,3 +71,15 @@ impl Backend for Reference {
         Ok(())
     }
 }
+
+const ALGORITHMS: &[Algorithm] = &[Algorithm::new("sequential", "always")];
+
+/// The one choice that there is.
+fn sequential(op: &str, options: &PlanOptions) -> Result<Choice> {
+    options.choose(op, ALGORITHMS, "sequential", "the reference has no other")
+}
+
+const _: () = {
+    const fn has_all_operations<B: AllTypes>() {}
+    has_all_operations::<Reference>();
+};

@@ -1,0 +1,230 @@
+//! From one format to another: entries out, sorted as far as the target demands, and in again.
+
+use super::entries::{merge, sorted};
+use super::{ALGORITHMS, Entries, Entry, Reference, sequential};
+use crate::error::Result;
+use crate::format::estimate::{self, Sizes};
+use crate::format::{
+    Axis, Col, Compressed, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Matrix, Row, Sell, SellLayout,
+};
+use crate::index::Index;
+use crate::op::{Conversion, ConvertKernel, Duplicates};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::Host;
+use std::fmt::Debug;
+
+/// A conversion that the reference has.
+pub trait Convert<To>: Conversion<To> {
+    /// An error if the layout is refused for this pattern (rule X6).
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) or [`Format`](crate::Error::Format), with the reason.
+    fn check(&self, _: &Self::Layout) -> Result<()> {
+        Ok(())
+    }
+
+    /// The matrix in the other format.
+    ///
+    /// # Errors
+    /// Those of [`ConvertKernel::convert`].
+    fn convert(&self, layout: &Self::Layout) -> Result<To>;
+}
+
+/// The plan of a conversion: the layout of the target.
+#[derive(Debug)]
+pub struct ConversionPlan<L> {
+    choice: Choice,
+    layout: L,
+}
+
+impl<L: Debug + Send> KernelPlan for ConversionPlan<L> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+}
+
+impl<From, To> ConvertKernel<From, To> for Reference
+where
+    From: Convert<To> + Matrix<Space = Host>,
+    To: Matrix<Space = Host>,
+{
+    type Plan = ConversionPlan<From::Layout>;
+
+    fn convert_algorithms(&self) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {
+        from.check(layout)?;
+        Ok(ConversionPlan {
+            choice: sequential(From::NAME, options)?,
+            layout: layout.clone(),
+        })
+    }
+
+    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
+        from.convert(&plan.layout)
+    }
+}
+
+/// The compressed matrix of entries that stand in order of their major index.
+pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
+    rows: usize,
+    cols: usize,
+    entries: Vec<Entry<T>>,
+) -> Result<Compressed<A, T, Host, I, O>> {
+    O::try_new("nnz", entries.len())?;
+    let (major, _) = A::swap(rows, cols);
+    let mut ends = vec![0; major + 1];
+    let (mut indices, mut values) = (vec![], vec![]);
+    for (i, j, value) in entries {
+        let (k, index) = A::swap(i, j);
+        ends[k + 1] += 1;
+        indices.push(I::cast(index));
+        values.push(value);
+    }
+    let offsets = ends.iter().scan(0, |end, count| {
+        *end += count;
+        Some(O::cast(*end))
+    });
+    Compressed::new_unsorted(rows, cols, offsets.collect(), indices, values)
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Compressed<A, T, Host, I, O>> for Coo<T, Host, I> {
+    fn convert(&self, duplicates: &Duplicates) -> Result<Compressed<A, T, Host, I, O>> {
+        let entries = merge(sorted(self.entries(), A::swap), *duplicates)?;
+        compress(self.rows(), self.cols(), entries)
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Coo<T, Host, I>> for Compressed<A, T, Host, I, O> {
+    fn convert(&self, (): &()) -> Result<Coo<T, Host, I>> {
+        Coo::from_triplets(self.rows(), self.cols(), self.entries())
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Csc<T, Host, I, O>> for Csr<T, Host, I, O> {
+    fn convert(&self, (): &()) -> Result<Csc<T, Host, I, O>> {
+        compress(self.rows(), self.cols(), sorted(self.entries(), Col::swap))
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
+    fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
+        compress(self.rows(), self.cols(), sorted(self.entries(), Row::swap))
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Ell<T, Host, I>> for Csr<T, Host, I, O> {
+    fn check(&self, layout: &EllLayout) -> Result<()> {
+        layout
+            .resolve(&self.row_lengths(), Sizes::of::<T, I, O>())
+            .map(drop)
+    }
+
+    fn convert(&self, layout: &EllLayout) -> Result<Ell<T, Host, I>> {
+        let width = layout.resolve(&self.row_lengths(), Sizes::of::<T, I, O>())?;
+        ell_of_width(self, width)
+    }
+}
+
+/// The first `width` entries of each row.
+fn ell_of_width<T: Scalar, I: Index, O: Index>(
+    a: &Csr<T, Host, I, O>,
+    width: usize,
+) -> Result<Ell<T, Host, I>> {
+    let rows = a.rows();
+    let slots = crate::error::checked_product("rows x width", rows, width)?;
+    let (mut col_idx, mut values) = (vec![I::PADDING; slots], vec![T::ZERO; slots]);
+    for i in 0..rows {
+        for (k, (j, value)) in a.major_entries(i).take(width).enumerate() {
+            col_idx[k * rows + i] = I::cast(j);
+            values[k * rows + i] = value;
+        }
+    }
+    Ell::new(rows, a.cols(), width, col_idx, values)
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Hyb<T, Host, I>> for Csr<T, Host, I, O> {
+    fn convert(&self, layout: &HybWidth) -> Result<Hyb<T, Host, I>> {
+        let width = layout.resolve(&self.row_lengths(), self.cols(), Sizes::of::<T, I, O>());
+        let overflow = (0..self.rows()).flat_map(|i| {
+            self.major_entries(i)
+                .skip(width)
+                .map(move |(j, value)| (i, j, value))
+        });
+        Hyb::new(
+            ell_of_width(self, width)?,
+            Coo::from_triplets(self.rows(), self.cols(), overflow)?,
+        )
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host, I, O> {
+    fn check(&self, layout: &SellLayout) -> Result<()> {
+        sell_slots(self, layout).map(drop)
+    }
+
+    fn convert(&self, layout: &SellLayout) -> Result<Sell<T, Host, I, O>> {
+        let slots = sell_slots(self, layout)?;
+        let lengths = self.row_lengths();
+        let row_order = layout.row_order(&lengths)?;
+        let height = layout.slice_height;
+        let (mut col_idx, mut values) = (vec![I::PADDING; slots], vec![T::ZERO; slots]);
+        let mut slice_ptr = vec![O::default()];
+        let mut start = 0;
+        for (slice, width) in row_order
+            .chunks(height)
+            .zip(layout.slice_widths(&lengths, &row_order))
+        {
+            for (lane, &row) in slice.iter().enumerate() {
+                for (k, (j, value)) in self.major_entries(row).enumerate() {
+                    col_idx[start + k * height + lane] = I::cast(j);
+                    values[start + k * height + lane] = value;
+                }
+            }
+            start += width * height;
+            slice_ptr.push(O::cast(start));
+        }
+        let row_order = row_order.into_iter().map(I::cast).collect();
+        Sell::new(
+            (self.rows(), self.cols()),
+            height,
+            slice_ptr,
+            row_order,
+            col_idx,
+            values,
+        )
+    }
+}
+
+/// The number of slots, which fits `O`.
+fn sell_slots<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>, layout: &SellLayout) -> Result<usize> {
+    let slots = estimate::sell(&a.row_lengths(), *layout, Sizes::of::<T, I, O>())?.slots as usize;
+    O::try_new("slots of sell", slots)?;
+    Ok(slots)
+}
+
+/// CSR with the entries of each row in the order in which `a` stores them.
+fn to_csr<T: Scalar, I: Index, O: Index>(a: &impl Entries<Scalar = T>) -> Result<Csr<T, Host, I, O>> {
+    compress(a.rows(), a.cols(), sorted(a.entries(), |i, _| i))
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Ell<T, Host, I> {
+    fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
+        to_csr(self)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Hyb<T, Host, I> {
+    fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
+        to_csr(self)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Sell<T, Host, I, O> {
+    fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
+        to_csr(self)
+    }
+}

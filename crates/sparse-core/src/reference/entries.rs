@@ -1,0 +1,112 @@
+//! The stored entries of every format, and what becomes of those with one coordinate.
+
+use crate::error::{Error, Result};
+use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, Hyb, Matrix, Sell};
+use crate::index::Index;
+use crate::op::Duplicates;
+use crate::scalar::Scalar;
+use crate::space::Host;
+
+/// Row, column and value of a stored entry.
+pub type Entry<T> = (usize, usize, T);
+
+/// A matrix in the host's memory whose stored entries can be walked through.
+///
+/// Nearly every operation of the [`Reference`](super::Reference) is one function over this trait: a format that
+/// implements it has them all.
+pub trait Entries: Matrix<Space = Host> {
+    /// All entries, those of each row in storage order. Padding is no entry (rule V3).
+    fn entries(&self) -> impl Iterator<Item = Entry<Self::Scalar>> + '_;
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for Compressed<A, T, Host, I, O> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        self.triplets()
+    }
+}
+
+impl<T: Scalar, I: Index> Entries for Coo<T, Host, I> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        self.triplets()
+    }
+}
+
+impl<T: Scalar, I: Index> Entries for Ell<T, Host, I> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        (0..self.rows()).flat_map(|i| self.row_entries(i).map(move |(j, value)| (i, j, value)))
+    }
+}
+
+impl<T: Scalar, I: Index> Entries for Hyb<T, Host, I> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        self.ell().entries().chain(self.coo().entries())
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Entries for Sell<T, Host, I, O> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        self.row_order().iter().enumerate().flat_map(|(position, row)| {
+            let i = row.as_usize();
+            self.stored_row_entries(position)
+                .map(move |(j, value)| (i, j, value))
+        })
+    }
+}
+
+/// The block-diagonal matrix of the members.
+impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for BatchCompressed<A, T, Host, I, O> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        (0..self.count()).flat_map(|k| {
+            let member = self.member(k);
+            (0..member.major).flat_map(move |line| {
+                let range = member.offsets[line].as_usize()..member.offsets[line + 1].as_usize();
+                let indices = member.indices[range.clone()].iter().map(|index| index.as_usize());
+                indices.zip(&member.values[range]).map(move |(index, &value)| {
+                    let (i, j) = A::swap(k * member.major + line, k * member.minor + index);
+                    (i, j, value)
+                })
+            })
+        })
+    }
+}
+
+/// Puts entries in order of `key`; those with equal keys keep their order.
+pub(super) fn sorted<T, K: Ord>(
+    entries: impl Iterator<Item = Entry<T>>,
+    key: impl Fn(usize, usize) -> K,
+) -> Vec<Entry<T>> {
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort_by_key(|&(i, j, _)| key(i, j));
+    entries
+}
+
+/// Makes one entry of neighbours with one coordinate, as `duplicates` says (rule V4).
+pub(super) fn merge<T: Scalar>(entries: Vec<Entry<T>>, duplicates: Duplicates) -> Result<Vec<Entry<T>>> {
+    if duplicates == Duplicates::Keep {
+        return Ok(entries);
+    }
+    entries
+        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+        .map(|same| {
+            let (i, j, first) = same[0];
+            match duplicates {
+                Duplicates::Error if same.len() > 1 => Err(Error::format(
+                    "coo",
+                    format_args!("row {i}: column {j} stands {} times", same.len()),
+                )),
+                Duplicates::Sum => Ok((i, j, sum(same))),
+                Duplicates::Last => Ok((i, j, same[same.len() - 1].2)),
+                Duplicates::Keep | Duplicates::Error => Ok((i, j, first)),
+            }
+        })
+        .collect()
+}
+
+/// The sum in the accumulator's type, rounded once. It starts from the first entry, not from zero, so that a lone
+/// −0 stays what it is.
+fn sum<T: Scalar>(same: &[Entry<T>]) -> T {
+    let values = same.iter().map(|entry| entry.2.to_acc());
+    values
+        .reduce(|sum, value| sum + value)
+        .map_or(T::ZERO, T::from_acc)
+}

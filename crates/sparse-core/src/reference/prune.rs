@@ -1,0 +1,22 @@
+//! Pruning: a filter over the entries.
+
+use super::{ALGORITHMS, Rebuild, Reference, sequential};
+use crate::error::Result;
+use crate::op::{Keep, PruneKernel};
+use crate::plan::{Algorithm, Choice, PlanOptions};
+
+impl<M: Rebuild> PruneKernel<M> for Reference {
+    type Plan = Choice;
+
+    fn prune_algorithms(&self) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_prune(&self, _: &M, options: &PlanOptions) -> Result<Choice> {
+        sequential("prune", options)
+    }
+
+    unsafe fn prune(&self, _: &mut Choice, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
+        a.rebuild(a.entries().filter(|&(_, _, value)| keep.keeps(value)).collect())
+    }
+}

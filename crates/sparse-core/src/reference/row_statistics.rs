@@ -1,0 +1,24 @@
+//! Statistics of the row lengths, for every format.
+
+use super::{ALGORITHMS, Entries, Reference, sequential};
+use crate::error::Result;
+use crate::op::{RowStatistics, RowStatisticsKernel};
+use crate::plan::{Algorithm, Choice, PlanOptions};
+
+impl<M: Entries> RowStatisticsKernel<M> for Reference {
+    type Plan = Choice;
+
+    fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_row_statistics(&self, _: &M, options: &PlanOptions) -> Result<Choice> {
+        sequential("row_statistics", options)
+    }
+
+    unsafe fn row_statistics(&self, _: &mut Choice, a: &M) -> Result<RowStatistics> {
+        let mut lengths = vec![0; a.rows()];
+        a.entries().for_each(|(i, _, _)| lengths[i] += 1);
+        Ok(RowStatistics::from_lengths(lengths))
+    }
+}

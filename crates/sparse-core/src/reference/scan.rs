@@ -1,0 +1,69 @@
+//! Prefix sums: one walk in the order that was asked for.
+
+use super::{ALGORITHMS, Reference, sequential};
+use crate::error::Result;
+use crate::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+
+/// The plan of a scan: the walk through the array.
+#[derive(Debug)]
+pub struct ScanSteps {
+    choice: Choice,
+    shape: (usize, usize),
+    order: ScanOrder,
+    kind: ScanKind,
+}
+
+impl ScanSteps {
+    /// Where the element at `step` of the walk stands.
+    fn position(&self, step: usize) -> usize {
+        let (rows, cols) = self.shape;
+        match self.order {
+            ScanOrder::Tps | ScanOrder::Hps => step,
+            ScanOrder::Vps => step % rows * cols + step / rows,
+        }
+    }
+}
+
+impl KernelPlan for ScanSteps {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+}
+
+impl<T: ScanElement> ScanKernel<T> for Reference {
+    type Plan = ScanSteps;
+
+    fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_scan(
+        &self,
+        shape: (usize, usize),
+        order: ScanOrder,
+        kind: ScanKind,
+        options: &PlanOptions,
+    ) -> Result<ScanSteps> {
+        Ok(ScanSteps {
+            choice: sequential("scan", options)?,
+            shape,
+            order,
+            kind,
+        })
+    }
+
+    unsafe fn scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
+        let mut sum = T::default();
+        for at in (0..input.len()).map(|step| plan.position(step)) {
+            let before = sum;
+            sum = sum.wrapping_add(input[at]);
+            output[at] = if plan.kind == ScanKind::Inclusive {
+                sum
+            } else {
+                before
+            };
+        }
+        Ok(())
+    }
+}

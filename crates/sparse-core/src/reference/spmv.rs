@@ -1,0 +1,79 @@
+//! `y ← alpha·op(A)·x + beta·y`, for every format.
+
+use super::vector::update;
+use super::{ALGORITHMS, Entries, Reference, sequential};
+use crate::error::Result;
+use crate::op::{AccOf, Op, SpmvKernel};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::{Accumulator, Scalar};
+
+/// The plan of a product: `op`, and a sum for each row of op(A).
+#[derive(Debug)]
+pub struct ProductPlan<Acc> {
+    choice: Choice,
+    op: Op,
+    sums: Vec<Acc>,
+}
+
+impl<Acc: Accumulator> ProductPlan<Acc> {
+    pub(super) fn new(a: &impl Entries, op: Op, choice: Choice) -> Self {
+        let (rows, _) = op.shape(a);
+        Self {
+            choice,
+            op,
+            sums: vec![Acc::ZERO; rows],
+        }
+    }
+
+    /// The rows of op(A)·x.
+    pub(super) fn multiply<M: Entries>(&mut self, a: &M, x: impl Fn(usize) -> M::Scalar) -> &[Acc]
+    where
+        M::Scalar: Scalar<Acc = Acc>,
+    {
+        let op = self.op;
+        self.sums.fill(Acc::ZERO);
+        a.entries().for_each(|(i, j, value)| {
+            let (row, col) = if op.transposes() { (j, i) } else { (i, j) };
+            self.sums[row] += op.apply(value).to_acc() * x(col).to_acc();
+        });
+        &self.sums
+    }
+}
+
+impl<Acc: Accumulator> KernelPlan for ProductPlan<Acc> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        size_of_val(self.sums.as_slice())
+    }
+}
+
+impl<M: Entries> SpmvKernel<M> for Reference {
+    type Plan = ProductPlan<AccOf<M>>;
+
+    fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        Ok(ProductPlan::new(a, op, sequential("spmv", options)?))
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        x: &[M::Scalar],
+        beta: AccOf<M>,
+        y: &mut [M::Scalar],
+    ) -> Result<()> {
+        let sums = plan.multiply(a, |j| x[j]);
+        for (y, &sum) in y.iter_mut().zip(sums) {
+            update(y, alpha * sum, beta);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! Every format to dense: zeros, then one value for each coordinate that occurs.
+
+use super::entries::{merge, sorted};
+use super::{ALGORITHMS, Entries, Reference, sequential};
+use crate::error::Result;
+use crate::format::DenseViewMut;
+use crate::op::{Duplicates, ToDenseKernel};
+use crate::plan::{Algorithm, Choice, PlanOptions};
+use crate::scalar::Scalar;
+
+impl<M: Entries> ToDenseKernel<M> for Reference {
+    type Plan = Choice;
+
+    fn to_dense_algorithms(&self) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_to_dense(&self, _: &M, options: &PlanOptions) -> Result<Choice> {
+        sequential("to_dense", options)
+    }
+
+    unsafe fn to_dense(&self, _: &mut Choice, a: &M, mut dense: DenseViewMut<'_, M::Scalar>) -> Result<()> {
+        for i in 0..dense.rows() {
+            for j in 0..dense.cols() {
+                *dense.at_mut(i, j) = M::Scalar::ZERO;
+            }
+        }
+        let entries = sorted(a.entries(), |i, j| (i, j));
+        for (i, j, value) in merge(entries, Duplicates::Sum)? {
+            *dense.at_mut(i, j) = value;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! `axpby`, `dot`, `nrm2`, `scal`.
+
+use super::Reference;
+use crate::error::Result;
+use crate::format::DenseViewMut;
+use crate::op::{RealOf, VectorKernel};
+use crate::scalar::{Scalar, c64};
+use num_traits::Float;
+
+/// `y ← scaled + beta·y`, rounded once; `beta == 0` does not read `y` (rule B1).
+#[inline(always)]
+pub(super) fn update<T: Scalar>(y: &mut T, scaled: T::Acc, beta: T::Acc) {
+    *y = T::from_acc(if beta.is_zero() {
+        scaled
+    } else {
+        scaled + beta * y.to_acc()
+    });
+}
+
+/// `x ← alpha·x`; `alpha == 0` does not read `x`.
+fn scale<T: Scalar>(x: &mut T, alpha: T::Acc) {
+    *x = if alpha.is_zero() {
+        T::ZERO
+    } else {
+        T::from_acc(alpha * x.to_acc())
+    };
+}
+
+impl<T: Scalar> VectorKernel<T> for Reference {
+    unsafe fn axpby(&self, alpha: T::Acc, x: &[T], beta: T::Acc, y: &mut [T]) -> Result<()> {
+        for (x, y) in x.iter().zip(y) {
+            if alpha.is_zero() {
+                scale(y, beta);
+            } else {
+                update(y, alpha * x.to_acc(), beta);
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn dot(&self, x: &[T], y: &[T]) -> Result<T::Acc> {
+        let mut sum = T::Acc::ZERO;
+        for (x, y) in x.iter().zip(y) {
+            sum += x.conj().to_acc() * y.to_acc();
+        }
+        Ok(sum)
+    }
+
+    unsafe fn nrm2(&self, x: &[T]) -> Result<RealOf<T>> {
+        let parts = x.iter().map(|x| x.to_c64()).flat_map(|x| [x.re, x.im]);
+        Ok(RealOf::<T>::from_c64(c64::new(norm(parts), 0.0)))
+    }
+
+    unsafe fn scal(&self, alpha: T::Acc, x: &mut [T]) -> Result<()> {
+        x.iter_mut().for_each(|x| scale(x, alpha));
+        Ok(())
+    }
+
+    unsafe fn scale_dense(&self, beta: T::Acc, mut c: DenseViewMut<'_, T>) -> Result<()> {
+        for i in 0..c.rows() {
+            for j in 0..c.cols() {
+                scale(c.at_mut(i, j), beta);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `sqrt(Σ x²)`: scaled by a power of two near the largest element, so that no square overflows and none that counts
+/// underflows. Infinities give infinity, NaN gives NaN.
+fn norm(x: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = x.clone().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    if largest == 0.0 || largest.is_infinite() {
+        return x.map(f64::abs).sum();
+    }
+    let (_, exponent, _) = largest.integer_decode();
+    let unit = f64::from(exponent + 1).exp2();
+    unit * x.map(|x| (x / unit) * (x / unit)).sum::<f64>().sqrt()
+}
