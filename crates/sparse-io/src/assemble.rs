@@ -1,20 +1,41 @@
 //! CSR from unordered entries: count, scan, fill, sort, add up duplicates.
 
-use sparse_core::{Csr, Host, Index, Result, Scalar};
+use sparse_core::{Csr, Dense, Error, Host, Index, Order, Result, Scalar};
 
+/// What row offsets may always take.
+const OFFSET_BYTES: usize = 256 << 20;
+/// How many times the bytes of the entries larger row offsets may take.
+const OFFSET_FACTOR: usize = 16;
 /// Entries below which a piece is sorted by one thread.
 const GRAIN: usize = 1 << 15;
 
-/// The matrix of `triplets`; duplicates are added in the order in which they come (rule V4).
-pub(crate) fn csr_from_triplets<T: Scalar, I: Index, O: Index>(
+/// Says no if a claimed number of rows would take more memory than entries of so many bytes justify.
+pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usize) -> Result<(), String> {
+    let needed = rows.saturating_mul(offset_bytes);
+    if needed <= OFFSET_BYTES.max(entry_bytes.saturating_mul(OFFSET_FACTOR)) {
+        return Ok(());
+    }
+    Err(format!(
+        "{rows} rows need {needed} bytes of row offsets, which {entry_bytes} bytes of entries do not justify; read it as COO"
+    ))
+}
+
+/// The matrix of the entries, at most `nnz_bound`, that `triplets` goes through; duplicates are added in the order in which they come (rule V4).
+pub(crate) fn csr_from_triplets<T: Scalar, I: Index, O: Index, Triplets>(
     rows: usize,
     cols: usize,
-    triplets: impl Iterator<Item = (usize, usize, T)> + Clone,
-) -> Result<Csr<T, Host, I, O>> {
+    nnz_bound: usize,
+    triplets: impl Fn() -> Triplets,
+) -> Result<Csr<T, Host, I, O>>
+where
+    Triplets: Iterator<Item = (usize, usize, T)>,
+{
     I::try_new("rows", rows)?;
     I::try_new("columns", cols)?;
+    check_row_claim(rows, size_of::<usize>(), nnz_bound.saturating_mul(size_of::<T>()))
+        .map_err(|reason| Error::format("csr", reason))?;
     let mut places = vec![0_usize; rows + 1];
-    for (row, _, _) in triplets.clone() {
+    for (row, _, _) in triplets() {
         places[row + 1] += 1;
     }
     for row in 0..rows {
@@ -24,13 +45,32 @@ pub(crate) fn csr_from_triplets<T: Scalar, I: Index, O: Index>(
     O::try_new("nnz", nnz)?;
     let mut offsets: Vec<O> = places.iter().map(|&place| O::cast(place)).collect();
     let (mut indices, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
-    for (row, col, value) in triplets {
+    for (row, col, value) in triplets() {
         indices[places[row]] = I::cast(col);
         values[places[row]] = value;
         places[row] += 1;
     }
     sort_and_sum(&mut offsets, &mut indices, &mut values);
     Csr::new(rows, cols, offsets, indices, values)
+}
+
+/// All elements but zeros of either sign (rule V1), in the order of storage.
+pub(crate) fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usize, usize, T)> + '_ {
+    let line = dense.major_minor().1;
+    let by_rows = dense.order() == Order::RowMajor;
+    let kept = dense
+        .data()
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| !value.is_zero());
+    kept.map(move |(k, &value)| {
+        let (row, col) = if by_rows {
+            (k / line, k % line)
+        } else {
+            (k % line, k / line)
+        };
+        (row, col, value)
+    })
 }
 
 /// Sorts every row in place, then adds up duplicates in the order in which they stood.
@@ -123,10 +163,17 @@ mod tests {
             for (i, j, v) in triplets.clone() {
                 *sums.entry((i, j)).or_insert(0.0) += v;
             }
-            let matrix = csr_from_triplets::<f64, i32, i64>(7, 5, triplets).unwrap();
+            let matrix = csr_from_triplets::<f64, i32, i64, _>(7, 5, 60, || triplets.clone()).unwrap();
             let expected: Vec<_> = sums.into_iter().map(|((i, j), v)| (i, j, v)).collect();
             prop_assert_eq!(matrix.triplets().collect::<Vec<_>>(), expected);
         }
+    }
+
+    #[test]
+    fn a_claim_of_rows_sizes_no_allocation() {
+        let empty = std::iter::empty::<(usize, usize, f64)>;
+        assert!(csr_from_triplets::<f64, i64, i64, _>(1 << 60, 0, 0, empty).is_err());
+        assert!(check_row_claim(1 << 30, 8, 1 << 30).is_ok());
     }
 
     #[test]
@@ -136,7 +183,7 @@ mod tests {
             .rev()
             .map(|k| (k % 5, k / 5, k as f64))
             .chain([(0, 0, 0.5)]);
-        let matrix = csr_from_triplets::<f64, i32, i32>(5, n / 5 + 1, triplets).unwrap();
+        let matrix = csr_from_triplets::<f64, i32, i32, _>(5, n / 5 + 1, n + 1, || triplets.clone()).unwrap();
         assert_eq!(matrix.values().len(), n);
         assert!(matrix.triplets().all(|(i, j, v)| v.floor() == (5 * j + i) as f64));
         assert_eq!(matrix.values()[0], 0.5);

@@ -5,8 +5,125 @@
 //!
 //! Files are memory-mapped: nobody may shorten or rewrite a file while it is read.
 
+pub mod any;
 mod assemble;
 pub mod matrix_market;
+pub mod npy;
+pub mod npz;
 mod source;
 
-pub use matrix_market::MatrixInfo;
+use assemble::{csr_from_triplets, nonzeros, sort_and_sum};
+use source::{has_extension, open};
+use sparse_core::{Csr, DType, Error, Host, Index, IndexOrder, Matrix, Result, Scalar};
+use std::path::Path;
+
+/// The kinds of files that a matrix is kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// `.mtx` and `.mtx.gz`
+    MatrixMarket,
+    /// `.npz`, as `scipy.sparse.save_npz` writes it
+    Npz,
+    /// `.npy`, a dense array
+    Npy,
+}
+
+impl FileKind {
+    /// The kind that the name of a file says it is.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for any other name.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let packed = has_extension(path, "gz");
+        let stem = if packed {
+            Path::new(path.file_stem().unwrap_or_default())
+        } else {
+            path
+        };
+        if has_extension(stem, "mtx") {
+            Ok(Self::MatrixMarket)
+        } else if has_extension(path, "npz") {
+            Ok(Self::Npz)
+        } else if has_extension(path, "npy") {
+            Ok(Self::Npy)
+        } else {
+            Err(Error::unsupported(
+                path.display(),
+                "the name ends in none of .mtx, .mtx.gz, .npz and .npy",
+            ))
+        }
+    }
+}
+
+/// Reads a matrix of any kind to CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array,
+/// zeros are dropped (rule V1). Values are rounded to nearest (rule T2).
+///
+/// # Errors
+/// Those of [`matrix_market::read_csr`], [`npz::read`], [`npz::AnySparse::into_csr`], [`npy::read`],
+/// [`npy::NpyArray::into_dense`] and [`FileKind::of`].
+pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result<Csr<T, Host, I, O>> {
+    match FileKind::of(&path)? {
+        FileKind::MatrixMarket => matrix_market::read_csr(path),
+        FileKind::Npz => {
+            let matrix = npz::read(path)?.into_csr()?;
+            if matrix.order() == IndexOrder::CANONICAL {
+                Ok(matrix)
+            } else {
+                canonical(matrix)
+            }
+        }
+        FileKind::Npy => {
+            let dense = npy::read(path)?.into_dense::<T>()?;
+            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || {
+                nonzeros(&dense)
+            })
+        }
+    }
+}
+
+/// The matrix with sorted rows and without duplicates.
+fn canonical<T: Scalar, I: Index, O: Index>(matrix: Csr<T, Host, I, O>) -> Result<Csr<T, Host, I, O>> {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let (mut offsets, mut indices, mut values) = matrix.into_parts();
+    sort_and_sum(&mut offsets, &mut indices, &mut values);
+    Csr::new(rows, cols, offsets, indices, values)
+}
+
+/// Writes a CSR matrix to a file of the kind that its name says: `.mtx`, `.mtx.gz` or `.npz`.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be written; [`Error::Unsupported`] for any other name, and for `f16` and `bf16` in
+/// `.npz`.
+pub fn write_csr<T: Scalar, I: Index, O: Index>(
+    path: impl AsRef<Path>,
+    matrix: &Csr<T, Host, I, O>,
+) -> Result<()> {
+    match FileKind::of(&path)? {
+        FileKind::MatrixMarket => matrix_market::write_csr(path, matrix),
+        FileKind::Npz => npz::write_csr(path, matrix),
+        FileKind::Npy => Err(Error::unsupported(
+            format_args!("writing {}", path.as_ref().display()),
+            "a .npy file is dense; choose .mtx, .mtx.gz or .npz",
+        )),
+    }
+}
+
+/// The type of the values of a matrix file: as stored in `.npz` and `.npy`; of Matrix Market, `c64` where the field is
+/// complex and `f64` otherwise.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read; [`Error::File`] if its header is not sound; those of [`FileKind::of`].
+pub fn value_type(path: impl AsRef<Path>) -> Result<DType> {
+    let path = path.as_ref();
+    let parse = match FileKind::of(path)? {
+        FileKind::MatrixMarket => return Ok(matrix_market::read_header(path)?.field.dtype()),
+        FileKind::Npz => npz::value_type,
+        FileKind::Npy => npy::value_type,
+    };
+    parse(&open(path)?).map_err(|reason| Error::File {
+        path: path.into(),
+        line: None,
+        reason,
+    })
+}

@@ -56,13 +56,17 @@ pub(crate) fn open_text(path: &Path) -> Result<Bytes> {
     if !has_extension(path, "gz") {
         return Ok(bytes);
     }
-    let limit = EXPANDED_BYTES.max(bytes.len().saturating_mul(EXPANSION));
-    let text = gunzip(&bytes, limit).map_err(|reason| Error::File {
+    let text = gunzip(&bytes, expansion_limit(bytes.len())).map_err(|reason| Error::File {
         path: path.into(),
         line: None,
         reason,
     })?;
     Ok(Bytes::Owned(text))
+}
+
+/// What a packed file of `length` bytes may unpack to.
+pub(crate) fn expansion_limit(length: usize) -> usize {
+    EXPANDED_BYTES.max(length.saturating_mul(EXPANSION))
 }
 
 /// Whether the name of `path` ends in `.extension`, in any case.
@@ -75,23 +79,29 @@ pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
 fn gunzip(packed: &[u8], limit: usize) -> Result<Vec<u8>, String> {
     let (mut text, mut rest) = (Vec::new(), packed);
     loop {
-        let room = (limit - text.len()) as u64;
         let mut member = GzDecoder::new(rest);
-        (&mut member)
-            .take(room + 1)
-            .read_to_end(&mut text)
-            .map_err(|e| format!("not a sound gzip file: {e}"))?;
-        if text.len() > limit {
-            return Err(format!(
-                "unpacks to more than {limit} bytes, which {} packed bytes do not justify; unpack it by hand",
-                packed.len()
-            ));
-        }
+        read_limited(&mut member, &mut text, limit).map_err(|e| format!("not a sound gzip file: {e}"))?;
         rest = member.into_inner();
         if rest.iter().all(|&byte| byte == 0) {
             return Ok(text);
         }
     }
+}
+
+/// Appends all that `packed` unpacks to, unless `unpacked` would grow past the limit.
+pub(crate) fn read_limited(
+    packed: &mut impl Read,
+    unpacked: &mut Vec<u8>,
+    limit: usize,
+) -> std::io::Result<()> {
+    let room = limit - unpacked.len();
+    packed.take(room as u64 + 1).read_to_end(unpacked)?;
+    if unpacked.len() > limit {
+        return Err(std::io::Error::other(format!(
+            "it unpacks to more than {limit} bytes; unpack it by hand"
+        )));
+    }
+    Ok(())
 }
 
 /// A text and the path that errors name.
@@ -147,7 +157,7 @@ mod tests {
         assert!(
             gunzip(&bomb, (1 << 16) - 1)
                 .unwrap_err()
-                .contains("unpacks to more than")
+                .contains("it unpacks to more than")
         );
         assert!(gunzip(&[bomb.clone(), bomb].concat(), 1 << 16).is_err());
     }

@@ -2,16 +2,11 @@
 
 use super::entries::Body;
 use super::header::Header;
-use crate::assemble::sort_and_sum;
+use crate::assemble::{check_row_claim, sort_and_sum};
 use crate::source::Text;
 use rayon::prelude::*;
 use sparse_core::{Csr, Host, Index, Result, Scalar};
 use std::marker::PhantomData;
-
-/// What the row offsets of any file may take.
-const OFFSET_BYTES: usize = 256 << 20;
-/// How many times the length of the text the row offsets of a larger file may take.
-const OFFSET_FACTOR: usize = 16;
 
 /// Reads a coordinate file in `parts` parts.
 ///
@@ -26,7 +21,8 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
     I::try_new("rows", rows)?;
     I::try_new("columns", cols)?;
     O::try_new("entries", stored)?;
-    check_offset_bytes(&text, &header, size_of::<O>())?;
+    check_row_claim(rows, size_of::<O>(), text.bytes.len())
+        .map_err(|reason| text.error(header.size_at, reason))?;
 
     let body = Body::split(text, header, parts.min(affordable_parts::<T, I, O>(rows, stored)));
     let mut places = body.survey(
@@ -45,19 +41,6 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
 fn affordable_parts<T, I, O>(rows: usize, stored: usize) -> usize {
     let entries = stored.saturating_mul(size_of::<T>() + size_of::<I>());
     (entries / rows.saturating_mul(size_of::<O>()).max(1)).max(1)
-}
-
-/// An error if the claimed number of rows would take more memory than a file of this length justifies.
-fn check_offset_bytes(text: &Text<'_>, header: &Header, size: usize) -> Result<()> {
-    let (needed, length) = (header.info.rows.saturating_mul(size), text.bytes.len());
-    if needed <= OFFSET_BYTES.max(length.saturating_mul(OFFSET_FACTOR)) {
-        return Ok(());
-    }
-    let rows = header.info.rows;
-    let reason = format!(
-        "{rows} rows need {needed} bytes of row offsets, which a text of {length} bytes does not justify; read it as COO"
-    );
-    Err(text.error(header.size_at, reason))
 }
 
 /// Turns the counts of each part into the places of its first entries; gives the row offsets.

@@ -15,7 +15,7 @@ mod write;
 pub use header::{Field, Layout, MatrixInfo, Symmetry};
 pub use write::{write_coo, write_csr, write_dense};
 
-use crate::assemble::csr_from_triplets;
+use crate::assemble::{csr_from_triplets, nonzeros};
 use crate::source::{Text, open_text};
 use header::Header;
 use sparse_core::{Coo, Csr, Dense, Error, Host, Index, Result, Scalar};
@@ -95,7 +95,9 @@ fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Csr<T, Host, 
         Layout::Coordinate => csr::read(text, header, parts(&text)),
         Layout::Array => {
             let dense = array::read::<T>(text, header)?;
-            csr_from_triplets(dense.rows(), dense.cols(), nonzeros(&dense))
+            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || {
+                nonzeros(&dense)
+            })
         }
     }
 }
@@ -138,13 +140,4 @@ fn header_for<T: Scalar>(text: &Text<'_>) -> Result<Header> {
 /// As many parts as there are threads, as long as each is worth one.
 fn parts(text: &Text<'_>) -> usize {
     (text.bytes.len() / PART_BYTES).clamp(1, rayon::current_num_threads())
-}
-
-/// All elements but zeros of either sign, column by column.
-fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usize, usize, T)> + Clone + '_ {
-    let rows = dense.rows();
-    let elements = dense.data().iter().enumerate();
-    elements
-        .filter(|(_, value)| !value.is_zero())
-        .map(move |(k, &value)| (k % rows, k / rows, value))
 }

@@ -1,0 +1,273 @@
+//! The header of a `.npy` file: a Python dictionary with three keys.
+
+use sparse_core::Order;
+
+/// What every `.npy` file starts with.
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// More dimensions than NumPy itself allows.
+const MOST_DIMENSIONS: usize = 64;
+/// NumPy pads the header to a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) descr: String,
+    pub(super) order: Order,
+    pub(super) shape: Vec<usize>,
+}
+
+/// Reads the header of a file; gives the bytes after it too.
+pub(super) fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
+    let rest = bytes
+        .strip_prefix(MAGIC)
+        .ok_or("the file does not start with the magic bytes of .npy")?;
+    let (version, rest) = rest
+        .split_first_chunk::<2>()
+        .ok_or("the file ends in its header")?;
+    let (length, rest) = match version {
+        [1, _] => rest
+            .split_first_chunk()
+            .map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
+        [2 | 3, _] => rest
+            .split_first_chunk()
+            .map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
+        [major, minor] => return Err(format!("version {major}.{minor} is none of 1.0, 2.0 and 3.0")),
+    }
+    .ok_or("the file ends in its header")?;
+    if length > rest.len() {
+        return Err(format!(
+            "the header claims {length} bytes, but only {} follow",
+            rest.len()
+        ));
+    }
+    let (text, data) = rest.split_at(length);
+    let header = Scanner { text, at: 0 }.dictionary()?;
+    Ok((header, data))
+}
+
+/// The bytes of a header of version 1.0.
+pub(super) fn to_bytes(header: &Header) -> Vec<u8> {
+    let order = if header.order == Order::ColMajor {
+        "True"
+    } else {
+        "False"
+    };
+    let mut shape: String = header.shape.iter().map(|extent| format!("{extent}, ")).collect();
+    if header.shape.len() > 1 {
+        shape.truncate(shape.len() - 2);
+    }
+    let mut text = format!(
+        "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({}), }}",
+        header.descr,
+        shape.trim_end()
+    );
+    let before = MAGIC.len() + 4;
+    let padded = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
+    text.extend(std::iter::repeat_n(' ', padded - before - text.len() - 1));
+    text.push('\n');
+    [
+        MAGIC,
+        &[1, 0],
+        &(text.len() as u16).to_le_bytes(),
+        text.as_bytes(),
+    ]
+    .concat()
+}
+
+/// Reads as much of Python's syntax as NumPy writes.
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Scanner<'_> {
+    fn dictionary(mut self) -> Result<Header, String> {
+        let (mut descr, mut order, mut shape) = (None, None, None);
+        self.expect(b'{')?;
+        while !self.accept(b'}') {
+            let key = self.string()?;
+            self.expect(b':')?;
+            match &key[..] {
+                "descr" => descr = Some(self.string()?),
+                "fortran_order" => order = Some(self.order()?),
+                "shape" => shape = Some(self.shape()?),
+                _ => return Err(format!("the header has the unknown key `{key}`")),
+            }
+            if !self.accept(b',') {
+                self.expect(b'}')?;
+                break;
+            }
+        }
+        self.skip_blanks();
+        if self.at < self.text.len() {
+            return Err(self.unexpected("the end of the header"));
+        }
+        let missing = |key: &str| format!("the header has no `{key}`");
+        Ok(Header {
+            descr: descr.ok_or_else(|| missing("descr"))?,
+            order: order.ok_or_else(|| missing("fortran_order"))?,
+            shape: shape.ok_or_else(|| missing("shape"))?,
+        })
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    fn accept(&mut self, wanted: u8) -> bool {
+        self.skip_blanks();
+        let found = self.text.get(self.at) == Some(&wanted);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, wanted: u8) -> Result<(), String> {
+        if self.accept(wanted) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{}`", wanted as char)))
+        }
+    }
+
+    fn unexpected(&self, wanted: &str) -> String {
+        let found = self
+            .text
+            .get(self.at)
+            .map_or("its end".into(), |byte| format!("`{}`", byte.escape_ascii()));
+        format!(
+            "byte {} of the header is {found} where {wanted} is needed",
+            self.at
+        )
+    }
+
+    /// The bytes from here on that satisfy `wanted`.
+    fn run(&mut self, wanted: impl Fn(u8) -> bool) -> &str {
+        let rest = &self.text[self.at..];
+        let length = rest.iter().position(|&byte| !wanted(byte)).unwrap_or(rest.len());
+        self.at += length;
+        str::from_utf8(&rest[..length]).unwrap_or_default()
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        let quote = if self.accept(b'"') { b'"' } else { b'\'' };
+        if quote == b'\'' && !self.accept(b'\'') {
+            return Err(self.unexpected("a string"));
+        }
+        let text = self
+            .run(|byte| byte != quote && byte.is_ascii_graphic())
+            .to_owned();
+        if self.text.get(self.at) != Some(&quote) {
+            return Err(self.unexpected("the end of a string"));
+        }
+        self.at += 1;
+        Ok(text)
+    }
+
+    fn order(&mut self) -> Result<Order, String> {
+        self.skip_blanks();
+        match self.run(|byte| byte.is_ascii_alphabetic()) {
+            "True" => Ok(Order::ColMajor),
+            "False" => Ok(Order::RowMajor),
+            word => Err(format!("fortran_order is `{word}`, neither True nor False")),
+        }
+    }
+
+    fn shape(&mut self) -> Result<Vec<usize>, String> {
+        let mut shape = vec![];
+        self.expect(b'(')?;
+        while !self.accept(b')') {
+            if shape.len() == MOST_DIMENSIONS {
+                return Err(format!("the shape has more than {MOST_DIMENSIONS} dimensions"));
+            }
+            shape.push(self.extent()?);
+            if !self.accept(b',') {
+                self.expect(b')')?;
+                break;
+            }
+        }
+        Ok(shape)
+    }
+
+    fn extent(&mut self) -> Result<usize, String> {
+        self.skip_blanks();
+        let digits = self.run(|byte| byte.is_ascii_digit());
+        digits
+            .parse()
+            .map_err(|_| format!("`{digits}` in the shape is not a size"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_back() {
+        for shape in [vec![], vec![5], vec![2, 3], vec![0, 1, 7]] {
+            let header = Header {
+                descr: "<f8".into(),
+                order: Order::ColMajor,
+                shape,
+            };
+            let bytes = to_bytes(&header);
+            assert_eq!(bytes.len() % ALIGNMENT, 0);
+            assert_eq!(parse(&bytes).unwrap(), (header, &[][..]));
+        }
+    }
+
+    #[test]
+    fn broken_headers_are_refused() {
+        let file = |text: &str| {
+            [
+                MAGIC,
+                &[1, 0],
+                &(text.len() as u16).to_le_bytes(),
+                text.as_bytes(),
+            ]
+            .concat()
+        };
+        for (text, reason) in [
+            ("{'descr': '<f8', 'fortran_order': False}", "no `shape`"),
+            (
+                "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}",
+                "a string is needed",
+            ),
+            (
+                "{'descr': '<f8', 'fortran_order': maybe, 'shape': ()}",
+                "neither True nor False",
+            ),
+            (
+                "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+                "not a size",
+            ),
+            (
+                "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+                "not a size",
+            ),
+            (
+                "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2",
+                "`)` is needed",
+            ),
+            (
+                "{'descr': '<f8', 'shape': (), 'fortran_order': False} x",
+                "the end of the header is needed",
+            ),
+            ("{'descr': '<f8, ", "the end of a string"),
+            ("{'other': '<f8'}", "unknown key"),
+            ("((((((((", "`{` is needed"),
+        ] {
+            let error = parse(&file(text)).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        assert!(
+            parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")
+                .unwrap_err()
+                .contains("claims 4294967295 bytes")
+        );
+        assert!(parse(b"\x93NUMPY\x09\x00").unwrap_err().contains("version 9.0"));
+        assert!(parse(b"PK").is_err());
+    }
+}

@@ -1,0 +1,292 @@
+//! SciPy's `.npz` files of sparse matrices: CSR, CSC and COO, with the keys of `scipy.sparse.save_npz`.
+
+use crate::any::{AnyIndices, AnyValues};
+use crate::assemble::csr_from_triplets;
+use crate::npy::{self, ArrayBytes, RawArray};
+use crate::source::{expansion_limit, open, read_limited};
+use sparse_core::{
+    Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
+};
+use std::fs::File;
+use std::io::{BufWriter, Cursor};
+use std::path::Path;
+use zip::result::{ZipError, ZipResult};
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+/// The formats of sparse matrices in `.npz` files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SparseFormat {
+    /// Compressed by rows.
+    Csr,
+    /// Compressed by columns.
+    Csc,
+    /// Coordinates.
+    Coo,
+}
+
+impl SparseFormat {
+    fn from_name(name: &[u8]) -> Result<Self, String> {
+        match name {
+            b"csr" => Ok(Self::Csr),
+            b"csc" => Ok(Self::Csc),
+            b"coo" => Ok(Self::Coo),
+            other => Err(format!("`{}` is none of csr, csc, coo", other.escape_ascii())),
+        }
+    }
+
+    /// The names of the two arrays of indices in a file.
+    fn index_keys(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Csr | Self::Csc => ("indptr", "indices"),
+            Self::Coo => ("row", "col"),
+        }
+    }
+}
+
+/// A sparse matrix as it stands in a file: its types are known only at run time, its arrays not yet checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnySparse {
+    /// What the arrays mean.
+    pub format: SparseFormat,
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+    /// Offsets of the rows (CSR) or columns (CSC); rows (COO).
+    pub major: AnyIndices,
+    /// Columns (CSR, COO); rows (CSC).
+    pub minor: AnyIndices,
+    /// One value per entry.
+    pub values: AnyValues,
+}
+
+impl AnySparse {
+    /// The type of the values.
+    pub fn dtype(&self) -> DType {
+        self.values.dtype()
+    }
+
+    /// The matrix as CSR. Of CSR, order and duplicates stay as they are; of CSC and COO, rows are sorted and duplicates
+    /// added (rule V4).
+    ///
+    /// # Errors
+    /// Those of the checked constructors and of [`AnyValues::into_typed`] and [`AnyIndices::into_typed`].
+    pub fn into_csr<T: Scalar, I: Index, O: Index>(self) -> Result<Csr<T, Host, I, O>> {
+        match self.format {
+            SparseFormat::Csr => self.into_compressed(),
+            SparseFormat::Csc => {
+                let csc: Csc<T, Host, I, O> = self.into_compressed()?;
+                csr_from_triplets(csc.rows(), csc.cols(), csc.nnz(), || csc.triplets())
+            }
+            SparseFormat::Coo => {
+                let coo: Coo<T, Host, I> = self.into_coordinates()?;
+                csr_from_triplets(coo.rows(), coo.cols(), coo.nnz(), || coo.triplets())
+            }
+        }
+    }
+
+    fn into_compressed<A: Axis, T: Scalar, I: Index, O: Index>(self) -> Result<Compressed<A, T, Host, I, O>> {
+        let (offsets, indices) = (
+            self.major.into_typed("indptr")?,
+            self.minor.into_typed("indices")?,
+        );
+        Compressed::<A, T, Host, I, O>::new_unsorted(
+            self.rows,
+            self.cols,
+            offsets,
+            indices,
+            self.values.into_typed()?,
+        )
+    }
+
+    fn into_coordinates<T: Scalar, I: Index>(self) -> Result<Coo<T, Host, I>> {
+        let (row_idx, col_idx) = (self.major.into_typed("row")?, self.minor.into_typed("col")?);
+        Coo::<T, Host, I>::new(self.rows, self.cols, row_idx, col_idx, self.values.into_typed()?)
+    }
+}
+
+/// Reads a file that `scipy.sparse.save_npz` or this module wrote.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is not a sound archive of the arrays of a CSR, CSC
+/// or COO matrix.
+pub fn read(path: impl AsRef<Path>) -> Result<AnySparse> {
+    let path = path.as_ref();
+    parse_file(path, &open(path)?)
+}
+
+/// As [`read`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(bytes: &[u8]) -> Result<AnySparse> {
+    parse_file(Path::new("<memory>"), bytes)
+}
+
+fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
+    parse_archive(bytes).map_err(|reason| Error::File {
+        path: path.into(),
+        line: None,
+        reason,
+    })
+}
+
+fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
+    let mut archive = Archive::open(bytes)?;
+    let format = archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
+    let shape = archive.read("shape", |array| array.indices())?;
+    let shape = shape
+        .into_typed::<i64>("shape")
+        .map_err(|error| error.to_string())?;
+    let extents: Vec<usize> = shape
+        .iter()
+        .filter_map(|&extent| extent.try_into().ok())
+        .collect();
+    let (2, &[rows, cols]) = (shape.len(), &extents[..]) else {
+        return Err(format!("the shape is {shape:?}, not two sizes"));
+    };
+    let (major, minor) = format.index_keys();
+    Ok(AnySparse {
+        format,
+        rows,
+        cols,
+        major: archive.read(major, |array| array.indices())?,
+        minor: archive.read(minor, |array| array.indices())?,
+        values: archive.read("data", |array| array.values())?,
+    })
+}
+
+/// The type of the values of a file.
+pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
+    npy::value_type(&Archive::open(bytes)?.unpack("data")?)
+}
+
+/// A zip file of `.npy` files.
+struct Archive<'a> {
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    limit: usize,
+}
+
+impl<'a> Archive<'a> {
+    fn open(bytes: &'a [u8]) -> Result<Self, String> {
+        let zip =
+            ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a sound zip file: {error}"))?;
+        Ok(Self {
+            zip,
+            limit: expansion_limit(bytes.len()),
+        })
+    }
+
+    /// The array `key`, interpreted by `interpret`.
+    fn read<R>(
+        &mut self,
+        key: &str,
+        interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
+    ) -> Result<R, String> {
+        let bytes = self.unpack(key)?;
+        let array = RawArray::parse(&bytes).and_then(|array| interpret(&array));
+        array.map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The bytes of the file `key.npy`.
+    fn unpack(&mut self, key: &str) -> Result<Vec<u8>, String> {
+        let mut unpacked = Vec::new();
+        let mut packed = self
+            .zip
+            .by_name(&format!("{key}.npy"))
+            .map_err(|error| format!("`{key}`: {error}"))?;
+        read_limited(&mut packed, &mut unpacked, self.limit).map_err(|error| format!("`{key}`: {error}"))?;
+        Ok(unpacked)
+    }
+}
+
+/// Writes a CSR matrix.
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be written; [`Error::Unsupported`] for `f16` and `bf16`.
+pub fn write_csr<T: Scalar, I: Index, O: Index>(
+    path: impl AsRef<Path>,
+    matrix: &Csr<T, Host, I, O>,
+) -> Result<()> {
+    write_compressed(path.as_ref(), matrix)
+}
+
+/// Writes a CSC matrix.
+///
+/// # Errors
+/// As [`write_csr`].
+pub fn write_csc<T: Scalar, I: Index, O: Index>(
+    path: impl AsRef<Path>,
+    matrix: &Csc<T, Host, I, O>,
+) -> Result<()> {
+    write_compressed(path.as_ref(), matrix)
+}
+
+/// Writes a COO matrix, in the order of its entries.
+///
+/// # Errors
+/// As [`write_csr`].
+pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Host, I>) -> Result<()> {
+    let rows = npy::indices_to_bytes(matrix.row_idx());
+    let cols = npy::indices_to_bytes(matrix.col_idx());
+    write_arrays(
+        path.as_ref(),
+        matrix,
+        [("row", rows), ("col", cols)],
+        matrix.values(),
+    )
+}
+
+fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+    path: &Path,
+    matrix: &Compressed<A, T, Host, I, O>,
+) -> Result<()> {
+    let indices = npy::indices_to_bytes(matrix.indices());
+    let offsets = npy::indices_to_bytes(matrix.offsets());
+    write_arrays(
+        path,
+        matrix,
+        [("indices", indices), ("indptr", offsets)],
+        matrix.values(),
+    )
+}
+
+fn write_arrays<M: Matrix>(
+    path: &Path,
+    matrix: &M,
+    indices: [(&str, ArrayBytes<'_>); 2],
+    values: &[M::Scalar],
+) -> Result<()> {
+    let shape = [
+        i64::try_new("rows", matrix.rows())?,
+        i64::try_new("columns", matrix.cols())?,
+    ];
+    let described = [
+        ("format", npy::text_to_bytes(M::FORMAT)),
+        ("shape", npy::indices_to_bytes(&shape)),
+        (
+            "data",
+            npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?,
+        ),
+    ];
+    let write_all = || -> ZipResult<()> {
+        let mut zip = ZipWriter::new(BufWriter::new(File::create(path)?));
+        for (key, array) in indices.into_iter().chain(described) {
+            let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;
+            zip.start_file(
+                format!("{key}.npy"),
+                SimpleFileOptions::default().large_file(large),
+            )?;
+            npy::write_array(&mut zip, array)?;
+        }
+        zip.finish()?
+            .into_inner()
+            .map_err(|error| ZipError::Io(error.into_error()))?;
+        Ok(())
+    };
+    write_all().map_err(|error| Error::Io {
+        path: path.into(),
+        source: error.into(),
+    })
+}
