@@ -273,6 +273,20 @@ macro_rules! impl_complex {
 
 impl_complex!(c32, f32, C32; c64, f64, C64);
 
+/// `value` in single precision, rounded so that a second rounding, to at most 22 bits, gives what one rounding of
+/// `value` would: an inexact result gets an odd last bit. (`half` drops the low bits of an `f64` before it rounds.)
+///
+/// Boldo, Melquiond: Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd. IEEE
+/// Trans. Computers 57 (2008).
+fn round_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let (bits, back) = (nearest.to_bits(), f64::from(nearest));
+    if back == value || !nearest.is_finite() || bits % 2 == 1 {
+        return nearest;
+    }
+    f32::from_bits(if back.abs() > value.abs() { bits - 1 } else { bits + 1 })
+}
+
 macro_rules! impl_half {
     ($($t:ident, $dtype:ident);*) => {$(
         impl Scalar for $t {
@@ -308,7 +322,7 @@ macro_rules! impl_half {
 
             #[inline(always)]
             fn from_c64(value: c64) -> Self {
-                $t::from_f64(value.re)
+                $t::from_f32(round_to_odd(value.re))
             }
 
             #[inline(always)]

@@ -57,14 +57,23 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
         let (major, minor) = A::swap(rows, cols);
         check_extents::<I>(major, minor)?;
         check_values(format, &values, indices.len())?;
-        if member_ptr.first() != Some(&0) || member_ptr.last() != Some(&indices.len()) || !member_ptr.is_sorted() {
+        if member_ptr.first() != Some(&0)
+            || member_ptr.last() != Some(&indices.len())
+            || !member_ptr.is_sorted()
+        {
             return Err(Error::format(
                 format,
                 format_args!("member_ptr does not rise from 0 to the number of indices, {}", indices.len()),
             ));
         }
         let count = member_ptr.len() - 1;
-        check_length(format, "offsets", offsets.len(), checked_product("count x offsets", count, major + 1)?)?;
+        check_length(
+            format,
+            "offsets",
+            offsets.len(),
+            checked_product("count x offsets", count, major + 1)?,
+        )?;
+        checked_product("count x minor extent", count, minor)?;
         let id = PatternId::unique();
         let order = IndexOrder::CANONICAL;
         let mut pattern = BatchPattern { id, major, minor, member_ptr, offsets, indices, order };
@@ -81,7 +90,8 @@ impl<I: Index, O: Index> BatchPattern<Host, I, O> {
         let offsets = &self.offsets[member * (self.major + 1)..][..self.major + 1];
         let indices = &self.indices[range];
         let named = |error: Error| Error::format(A::BATCH_FORMAT, format_args!("member {member}: {error}"));
-        super::compressed::check_offsets::<A, O>(A::FORMAT, self.major, offsets, indices.len()).map_err(named)?;
+        super::compressed::check_offsets::<A, O>(A::FORMAT, self.major, offsets, indices.len())
+            .map_err(named)?;
         for k in 0..self.major {
             let line = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
             if let Some(bad) = line.iter().find(|i| i.as_usize() >= self.minor) {
@@ -241,6 +251,10 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for BatchCompresse
             indices: transfer.copy(&p.indices)?,
             order: p.order,
         };
-        Ok(BatchCompressed { pattern: Arc::new(pattern), values: transfer.copy(&self.values)?, axis: PhantomData })
+        Ok(BatchCompressed {
+            pattern: Arc::new(pattern),
+            values: transfer.copy(&self.values)?,
+            axis: PhantomData,
+        })
     }
 }

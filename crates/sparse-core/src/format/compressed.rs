@@ -216,6 +216,7 @@ pub type Csc<T, S = Host, I = i32, O = i32> = Compressed<Col, T, S, I, O>;
 impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
     /// A matrix without entries, on the host, with 32-bit indices.
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
+        check_extents::<i32>(rows, cols)?;
         let (major, _) = A::swap(rows, cols);
         Self::new(rows, cols, vec![0; major + 1], vec![], vec![])
     }
@@ -276,17 +277,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     #[inline(always)]
     pub fn major_entries(&self, k: usize) -> impl Iterator<Item = (usize, T)> + '_ {
         let range = self.pattern.range(k);
-        self.pattern.indices[range.clone()].iter().map(|i| i.as_usize()).zip(self.values[range].iter().copied())
+        self.pattern.indices[range.clone()]
+            .iter()
+            .map(|i| i.as_usize())
+            .zip(self.values[range].iter().copied())
     }
 
     /// All entries as (row, column, value), in storage order.
     pub fn triplets(&self) -> impl Iterator<Item = (usize, usize, T)> + '_ {
-        (0..self.pattern.major).flat_map(move |k| {
-            self.major_entries(k).map(move |(j, value)| {
-                let (row, col) = A::swap(k, j);
-                (row, col, value)
-            })
-        })
+        self.as_ref().triplets()
     }
 
     /// A borrowed view of the whole matrix.
@@ -475,7 +474,18 @@ pub struct CompressedRef<'a, A: Axis, T: Scalar, S: Space = Host, I: Index = i32
     pub(super) axis: PhantomData<A>,
 }
 
-impl<A: Axis, T: Scalar, I: Index, O: Index> CompressedRef<'_, A, T, Host, I, O> {
+impl<'a, A: Axis, T: Scalar, I: Index, O: Index> CompressedRef<'a, A, T, Host, I, O> {
+    /// All entries as (row, column, value), in storage order.
+    pub fn triplets(self) -> impl Iterator<Item = (usize, usize, T)> + 'a {
+        self.offsets.windows(2).enumerate().flat_map(move |(k, ends)| {
+            let range = ends[0].as_usize()..ends[1].as_usize();
+            self.indices[range.clone()].iter().zip(&self.values[range]).map(move |(j, &value)| {
+                let (row, col) = A::swap(k, j.as_usize());
+                (row, col, value)
+            })
+        })
+    }
+
     /// A copy that owns its arrays; checked anew.
     ///
     /// # Errors

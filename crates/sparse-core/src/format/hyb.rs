@@ -69,7 +69,8 @@ impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
     /// A matrix of its two parts.
     ///
     /// # Errors
-    /// [`Error::Format`] if the shapes differ or the rows of the COO part are not in order.
+    /// [`Error::Format`] if the shapes differ or the rows of the COO part are not in order; [`Error::WrongContext`] if
+    /// the parts live in different contexts.
     pub fn new(ell: Ell<T, S, I>, coo: Coo<T, S, I>) -> Result<Self> {
         if (ell.rows(), ell.cols()) != (coo.rows(), coo.cols()) {
             return Err(Error::format(
@@ -82,6 +83,14 @@ impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
                     coo.cols()
                 ),
             ));
+        }
+        if coo.context() != ell.context() {
+            return Err(Error::WrongContext {
+                op: "hyb",
+                operand: "the coo part",
+                expected: ell.context().number(),
+                found: coo.context().number(),
+            });
         }
         if !coo.order().major_sorted {
             return Err(Error::format("hyb", "the rows of the coo part are not in order"));

@@ -4,6 +4,7 @@
 //! not pass (rule X1), and `unsafe` unchecked ones, which say what the caller promises.
 
 mod batch;
+mod cast;
 mod compressed;
 mod coo;
 mod dense;
@@ -13,6 +14,7 @@ mod hyb;
 mod sell;
 
 pub use batch::{BatchCompressed, BatchCsc, BatchCsr, BatchPattern};
+pub use cast::cast_slice;
 pub use compressed::{Axis, Col, Compressed, CompressedPattern, CompressedRef, Csc, Csr, Row};
 pub use coo::{Coo, CooPattern};
 pub use dense::{Dense, DenseBatchView, DenseView, DenseViewMut, Order};

@@ -3,7 +3,9 @@
 //! Kreutzer, Hager, Wellein, Fehske, Bishop: A unified sparse matrix data format for efficient general sparse
 //! matrix-vector multiplication on modern processors with wide SIMD units. SIAM J. Sci. Comput. 36 (2014).
 
-use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_offsets_row, check_values};
+use super::{
+    IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_offsets_row, check_values,
+};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -127,8 +129,9 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     #[inline(always)]
     pub fn stored_row_entries(&self, position: usize) -> impl Iterator<Item = (usize, T)> + '_ {
         let p = &self.pattern;
-        p.slots(position)
-            .map_while(|at| (p.col_idx[at] != I::PADDING).then(|| (p.col_idx[at].as_usize(), self.values[at])))
+        p.slots(position).map_while(|at| {
+            (p.col_idx[at] != I::PADDING).then(|| (p.col_idx[at].as_usize(), self.values[at]))
+        })
     }
 
     /// The values, padding included, to be changed in place; the pattern stays.
@@ -147,47 +150,51 @@ impl<I: Index, O: Index> SellPattern<Host, I, O> {
     }
 
     fn check_columns(&self) -> Result<(usize, IndexOrder)> {
-        let slices = self.slice_ptr.len() - 1;
+        let height = self.slice_height;
         let mut nnz = 0;
         let mut order = IndexOrder::CANONICAL;
-        for s in 0..slices {
-            let slots = self.slice_ptr[s + 1].as_usize() - self.slice_ptr[s].as_usize();
-            if !slots.is_multiple_of(self.slice_height) {
+        for (s, ends) in self.slice_ptr.windows(2).enumerate() {
+            let slots = ends[1].as_usize() - ends[0].as_usize();
+            if !slots.is_multiple_of(height) {
                 return Err(Error::format(
                     "sell",
-                    format_args!("slice {s}: {slots} slots are no multiple of {}", self.slice_height),
+                    format_args!("slice {s}: {slots} slots are no multiple of {height}"),
                 ));
             }
-        }
-        for position in 0..slices * self.slice_height {
-            let row = self.row_order.get(position).copied();
-            let mut before = None;
-            let mut ended = row.is_none();
-            for at in self.slots(position) {
-                let col = self.col_idx[at];
-                if col == I::PADDING {
-                    ended = true;
-                    continue;
-                }
-                let Some(row) = row.filter(|_| !ended) else {
-                    return Err(Error::format(
-                        "sell",
-                        format_args!("position {position}: slot {at} follows padding"),
-                    ));
-                };
-                if col.as_usize() >= self.cols {
-                    return Err(Error::format(
-                        "sell",
-                        format_args!("row {row}: column {col} is not below {}", self.cols),
-                    ));
-                }
-                order.sorted &= before <= Some(col);
-                order.unique &= before < Some(col);
-                before = Some(col);
-                nnz += 1;
+            let lanes = if slots == 0 { 0 } else { height };
+            for position in s * height..s * height + lanes {
+                nnz += self.check_lane(position, &mut order)?;
             }
         }
         Ok((nnz, order))
+    }
+
+    /// The number of entries of a lane.
+    fn check_lane(&self, position: usize, order: &mut IndexOrder) -> Result<usize> {
+        let row = self.row_order.get(position);
+        let mut before = None;
+        let mut ended = row.is_none();
+        let mut entries = 0;
+        for at in self.slots(position) {
+            let col = self.col_idx[at];
+            if col == I::PADDING {
+                ended = true;
+                continue;
+            }
+            let Some(row) = row.filter(|_| !ended) else {
+                let reason = format_args!("position {position}: slot {at} follows padding");
+                return Err(Error::format("sell", reason));
+            };
+            if col.as_usize() >= self.cols {
+                let reason = format_args!("row {row}: column {col} is not below {}", self.cols);
+                return Err(Error::format("sell", reason));
+            }
+            order.sorted &= before <= Some(col);
+            order.unique &= before < Some(col);
+            before = Some(col);
+            entries += 1;
+        }
+        Ok(entries)
     }
 }
 

@@ -47,8 +47,7 @@ impl<T: Scalar, I: Index, O: Index> Entries for Sell<T, Host, I, O> {
     fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         self.row_order().iter().enumerate().flat_map(|(position, row)| {
             let i = row.as_usize();
-            self.stored_row_entries(position)
-                .map(move |(j, value)| (i, j, value))
+            self.stored_row_entries(position).map(move |(j, value)| (i, j, value))
         })
     }
 }
@@ -56,16 +55,9 @@ impl<T: Scalar, I: Index, O: Index> Entries for Sell<T, Host, I, O> {
 /// The block-diagonal matrix of the members.
 impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for BatchCompressed<A, T, Host, I, O> {
     fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
-        (0..self.count()).flat_map(|k| {
-            let member = self.member(k);
-            (0..member.major).flat_map(move |line| {
-                let range = member.offsets[line].as_usize()..member.offsets[line + 1].as_usize();
-                let indices = member.indices[range.clone()].iter().map(|index| index.as_usize());
-                indices.zip(&member.values[range]).map(move |(index, &value)| {
-                    let (i, j) = A::swap(k * member.major + line, k * member.minor + index);
-                    (i, j, value)
-                })
-            })
+        let (rows, cols) = self.member_shape();
+        (0..self.count()).flat_map(move |k| {
+            self.member(k).triplets().map(move |(i, j, value)| (k * rows + i, k * cols + j, value))
         })
     }
 }
@@ -90,10 +82,9 @@ pub(super) fn merge<T: Scalar>(entries: Vec<Entry<T>>, duplicates: Duplicates) -
         .map(|same| {
             let (i, j, first) = same[0];
             match duplicates {
-                Duplicates::Error if same.len() > 1 => Err(Error::format(
-                    "coo",
-                    format_args!("row {i}: column {j} stands {} times", same.len()),
-                )),
+                Duplicates::Error if same.len() > 1 => {
+                    Err(Error::format("coo", format_args!("row {i}: column {j} stands {} times", same.len())))
+                }
                 Duplicates::Sum => Ok((i, j, sum(same))),
                 Duplicates::Last => Ok((i, j, same[same.len() - 1].2)),
                 Duplicates::Keep | Duplicates::Error => Ok((i, j, first)),
@@ -106,7 +97,5 @@ pub(super) fn merge<T: Scalar>(entries: Vec<Entry<T>>, duplicates: Duplicates) -
 /// −0 stays what it is.
 fn sum<T: Scalar>(same: &[Entry<T>]) -> T {
     let values = same.iter().map(|entry| entry.2.to_acc());
-    values
-        .reduce(|sum, value| sum + value)
-        .map_or(T::ZERO, T::from_acc)
+    values.reduce(|sum, value| sum + value).map_or(T::ZERO, T::from_acc)
 }

@@ -1,0 +1,82 @@
+//! Changes of the value type and of the index types, on the host and asked for by name (rule T2).
+
+use super::{Axis, Compressed, Coo, Matrix};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::Host;
+
+/// The values as another type, each rounded to nearest; what is too small becomes zero or subnormal.
+///
+/// # Errors
+/// [`Error::Unsupported`] from a complex to a real type, whatever the imaginary parts;
+/// [`Error::ValueOverflow`], with its position, for a finite value that would become infinite.
+///
+/// ```
+/// use sparse_core::cast_slice;
+/// assert_eq!(cast_slice::<f64, f32>(&[0.5, 1e-60])?, [0.5, 0.0]);
+/// assert!(cast_slice::<f64, f32>(&[0.5, 1e60]).is_err());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+pub fn cast_slice<T: Scalar, U: Scalar>(values: &[T]) -> Result<Vec<U>> {
+    if T::DTYPE.is_complex() && !U::DTYPE.is_complex() {
+        return Err(Error::unsupported(
+            format_args!("a change of values from {} to {}", T::DTYPE, U::DTYPE),
+            "the imaginary parts would be lost",
+        ));
+    }
+    values.iter().enumerate().map(|(position, &value)| cast(position, value)).collect()
+}
+
+fn cast<T: Scalar, U: Scalar>(position: usize, value: T) -> Result<U> {
+    let rounded = U::from_c64(value.to_c64());
+    if value.is_finite() && !rounded.is_finite() {
+        return Err(Error::ValueOverflow { position, value: value.to_string(), target: U::DTYPE.name() });
+    }
+    Ok(rounded)
+}
+
+/// The indices as another type, or an error that names the first that does not fit.
+fn try_cast_indices<I: Index, J: Index>(what: &str, indices: &[I]) -> Result<Vec<J>> {
+    indices.iter().map(|index| J::try_new(what, index.as_usize())).collect()
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
+    /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
+    ///
+    /// # Errors
+    /// As [`cast_slice`].
+    pub fn cast_values<U: Scalar>(&self) -> Result<Compressed<A, U, Host, I, O>> {
+        self.with_values(cast_slice(self.values())?)
+    }
+
+    /// A copy with other types of indices and offsets.
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`], with the value, if an index, an offset or an extent does not fit.
+    pub fn try_cast_indices<J: Index, P: Index>(&self) -> Result<Compressed<A, T, Host, J, P>> {
+        let offsets = try_cast_indices("offset", self.offsets())?;
+        let indices = try_cast_indices(A::MINOR, self.indices())?;
+        Compressed::new_unsorted(self.rows(), self.cols(), offsets, indices, self.values().clone())
+    }
+}
+
+impl<T: Scalar, I: Index> Coo<T, Host, I> {
+    /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
+    ///
+    /// # Errors
+    /// As [`cast_slice`].
+    pub fn cast_values<U: Scalar>(&self) -> Result<Coo<U, Host, I>> {
+        self.with_values(cast_slice(self.values())?)
+    }
+
+    /// A copy with another type of indices.
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`], with the value, if an index or an extent does not fit.
+    pub fn try_cast_indices<J: Index>(&self) -> Result<Coo<T, Host, J>> {
+        let row_idx = try_cast_indices("row", self.row_idx())?;
+        let col_idx = try_cast_indices("column", self.col_idx())?;
+        Coo::new(self.rows(), self.cols(), row_idx, col_idx, self.values().clone())
+    }
+}
