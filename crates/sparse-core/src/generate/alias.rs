@@ -1,0 +1,55 @@
+//! Draws by weight in constant time.
+
+use super::random::Stream;
+use std::ops::Range;
+
+/// Walker's alias method (1977), with tables built as Vose (1991) does, one for each segment of the positions.
+///
+/// Each position owns one equal slot; the part of its slot that its own weight does not fill belongs to one other
+/// position. A draw takes a slot and then one of its two owners.
+pub(super) struct Alias {
+    /// The owner's part of each slot, in units of 2⁻³².
+    own: Vec<u32>,
+    /// Who has the rest.
+    other: Vec<u32>,
+}
+
+impl Alias {
+    /// Tables for the segments of `length` positions each, the last perhaps shorter. Where all weights of a segment
+    /// are 0, its positions are equally likely.
+    pub(super) fn new(weights: &[f64], length: usize) -> Self {
+        let mut tables =
+            Self { own: vec![u32::MAX; weights.len()], other: (0..weights.len() as u32).collect() };
+        for start in (0..weights.len()).step_by(length.max(1)) {
+            tables.build(weights, start..weights.len().min(start + length));
+        }
+        tables
+    }
+
+    fn build(&mut self, weights: &[f64], segment: Range<usize>) {
+        let total: f64 = weights[segment.clone()].iter().sum();
+        if total == 0.0 {
+            return;
+        }
+        let slots = segment.len() as f64 / total;
+        let mut share: Vec<f64> = weights[segment.clone()].iter().map(|w| w * slots).collect();
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
+            (0..share.len()).partition(|&k| share[k] < 1.0);
+        while let (Some(&giver), Some(taker)) = (large.last(), small.pop()) {
+            self.own[segment.start + taker] = (share[taker] * 2f64.powi(32)) as u32;
+            self.other[segment.start + taker] = (segment.start + giver) as u32;
+            share[giver] -= 1.0 - share[taker];
+            if share[giver] < 1.0 {
+                small.extend(large.pop());
+            }
+        }
+    }
+
+    /// A position of `segment`, which is one of the segments that the tables were built for.
+    #[inline]
+    pub(super) fn draw(&self, segment: Range<usize>, stream: &mut Stream) -> u32 {
+        let bits = stream.bits();
+        let slot = segment.start + (((bits >> 32) * segment.len() as u64) >> 32) as usize;
+        if (bits as u32) < self.own[slot] { slot as u32 } else { self.other[slot] }
+    }
+}

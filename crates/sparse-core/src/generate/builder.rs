@@ -1,0 +1,48 @@
+//! Builds a CSR matrix row by row.
+
+use crate::error::Result;
+use crate::format::Csr;
+use crate::index::Index;
+use crate::scalar::Scalar;
+
+/// The rows of a matrix so far.
+pub(super) struct Builder<T> {
+    cols: usize,
+    offsets: Vec<i32>,
+    indices: Vec<i32>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> Builder<T> {
+    /// No rows yet, and room for `nnz` entries in `rows` rows.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if a size does not fit `i32`; nothing is allocated then.
+    pub(super) fn new(rows: usize, cols: usize, nnz: usize) -> Result<Self> {
+        for (what, size) in [("rows", rows), ("columns", cols), ("nnz", nnz)] {
+            i32::try_new(what, size)?;
+        }
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        Ok(Self { cols, offsets, indices: Vec::with_capacity(nnz), values: Vec::with_capacity(nnz) })
+    }
+
+    /// Adds an entry to the current row.
+    pub(super) fn push(&mut self, col: usize, value: T) {
+        self.indices.push(i32::cast(col));
+        self.values.push(value);
+    }
+
+    /// Ends the current row.
+    pub(super) fn end_row(&mut self) {
+        self.offsets.push(i32::cast(self.indices.len()));
+    }
+
+    /// The matrix of all rows that were ended.
+    ///
+    /// # Errors
+    /// Those of [`Csr::new_unsorted`].
+    pub(super) fn finish(self) -> Result<Csr<T>> {
+        Csr::new_unsorted(self.offsets.len() - 1, self.cols, self.offsets, self.indices, self.values)
+    }
+}
