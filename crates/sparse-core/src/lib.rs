@@ -1,6 +1,6 @@
 //! Formats, plans, traits and the serial reference of [nnz](https://docs.rs/nnz).
 //!
-//! - [`format`]: COO, CSR, CSC, ELL, HYB, SELL-C-σ, batches and dense views, with checked constructors.
+//! - [`mod@format`]: COO, CSR, CSC, ELL, HYB, SELL-C-σ, batches and dense views, with checked constructors.
 //! - [`op`]: one file per operation, with the trait that a backend implements and the plan that a user runs.
 //! - [`reference`]: every operation, serially and simply; what all backends are compared with.
 //! - [`generate`]: seeded test matrices.

@@ -5,6 +5,7 @@ use super::stencil::stencil_5;
 use super::uniform::{uniform, with_row_lengths};
 use crate::error::{Error, Result};
 use crate::format::{Csr, Matrix};
+use crate::index::Index;
 use crate::scalar::Scalar;
 
 /// The seed of all matrices of this module.
@@ -16,20 +17,17 @@ const SEED: u64 = 0;
 /// As [`with_row_lengths`], for this and all functions of this module.
 pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result<Csr<T>> {
     let empty = |row: usize| row >= first && (row - first).is_multiple_of(period);
-    let lengths: Vec<usize> = (0..rows).map(|row| if empty(row) { 0 } else { 3 }).collect();
-    with_row_lengths(&lengths, rows, SEED)
+    lengths_by(rows, rows, |row| if empty(row) { 0 } else { 3 })
 }
 
 /// Empty and full rows in turn.
 pub fn alternating<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
-    let lengths: Vec<usize> = (0..rows).map(|row| if row % 2 == 0 { 0 } else { cols }).collect();
-    with_row_lengths(&lengths, cols, SEED)
+    lengths_by(rows, cols, |row| if row % 2 == 0 { 0 } else { cols })
 }
 
 /// Row `i` has `i mod (cols + 1)` entries: every length from none to all.
 pub fn staircase<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
-    let lengths: Vec<usize> = (0..rows).map(|row| row % (cols + 1)).collect();
-    with_row_lengths(&lengths, cols, SEED)
+    lengths_by(rows, cols, |row| row % cols.saturating_add(1))
 }
 
 /// The 5-point Laplacian on an `nx × ny` grid, with the middle row full.
@@ -78,8 +76,7 @@ pub fn duplicates<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 
 /// An `n × n` matrix with rows of 0 to 3 entries in turn, the last row full: for sizes around the edge of a block.
 pub fn full_last_row<T: Scalar>(n: usize) -> Result<Csr<T>> {
-    let lengths: Vec<usize> = (0..n).map(|row| if row + 1 == n { n } else { (row % 4).min(n) }).collect();
-    with_row_lengths(&lengths, n, SEED)
+    lengths_by(n, n, |row| if row + 1 == n { n } else { (row % 4).min(n) })
 }
 
 /// All cases with their names.
@@ -131,6 +128,13 @@ pub fn find<T: Scalar>(name: &str) -> Result<Csr<T>> {
     found.map(|case| case.1).ok_or_else(|| {
         Error::unsupported(format_args!("the case `{name}`"), format_args!("there are {names}"))
     })
+}
+
+/// A matrix whose row `i` has `length(i)` entries.
+fn lengths_by<T: Scalar>(rows: usize, cols: usize, length: impl Fn(usize) -> usize) -> Result<Csr<T>> {
+    i32::try_new("rows", rows)?;
+    let lengths: Vec<usize> = (0..rows).map(length).collect();
+    with_row_lengths(&lengths, cols, SEED)
 }
 
 fn entries<T: Scalar>(a: &Csr<T>, row: usize) -> Vec<(usize, T)> {

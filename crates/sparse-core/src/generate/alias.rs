@@ -53,3 +53,21 @@ impl Alias {
         if (bits as u32) < self.own[slot] { slot as u32 } else { self.other[slot] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Seed;
+    use super::*;
+
+    #[test]
+    fn draws_follow_the_weights_of_their_segment() {
+        let alias = Alias::new(&[1.0, 0.0, 3.0, 0.0, 0.0], 3);
+        let mut stream = Seed::new(1).row(0);
+        let mut hits = [0; 5];
+        (0..4000).for_each(|_| hits[alias.draw(0..3, &mut stream) as usize] += 1);
+        (0..2000).for_each(|_| hits[alias.draw(3..5, &mut stream) as usize] += 1);
+        let expected = [1000, 0, 3000, 1000, 1000];
+        assert!(hits.iter().zip(expected).all(|(hit, expected): (&i32, i32)| hit.abs_diff(expected) < 120));
+        assert_eq!(hits[1], 0);
+    }
+}

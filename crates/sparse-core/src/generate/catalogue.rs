@@ -1,6 +1,8 @@
 //! Generators by name, for the command line.
 
-use super::*;
+use super::{
+    adversarial, band, power_law, rmat, stand_in, stencil_5, stencil_7, stencil_9, stencil_27, uniform,
+};
 use crate::error::{Error, Result};
 use crate::format::Csr;
 use std::fmt::{Display, Formatter};

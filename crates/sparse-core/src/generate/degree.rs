@@ -140,7 +140,7 @@ impl RowLengths<'_> {
 fn fit(samples: &[f64], (least, most): (usize, usize), total: usize) -> Option<Vec<u32>> {
     let scaled = |factor: f64| samples.iter().map(move |x| ((factor * x) as usize).clamp(least, most));
     let sum = |factor: f64| scaled(factor).sum::<usize>();
-    if least > most || sum(0.0) > total {
+    if least > most || sum(0.0) > total || samples.len() * most < total {
         return None;
     }
     let (mut low, mut high): (f64, f64) = (0.0, 1.0);

@@ -5,7 +5,7 @@
 //! - Stand-ins for 13 well-known graphs: [`stand_in`].
 //! - Small matrices that break kernels: [`adversarial`].
 //!
-//! All have `i32` indices and sorted rows; columns repeat within a row only where that is said. A generator gives the
+//! All have `i32` indices; rows are sorted, and columns unique in a row, except where that is said. A generator gives the
 //! same matrix on every machine: randomness is ChaCha8, keyed by the seed and with a stream for each row (so that rows
 //! do not depend on each other), and every logarithm and power is the `libm` crate's. [`checksum`] proves it.
 //!
