@@ -55,7 +55,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
     ) -> Result<Self> {
         let format = A::BATCH_FORMAT;
         let (major, minor) = A::swap(rows, cols);
-        check_extents::<I>(major, minor)?;
+        check_extents::<I>(rows, cols)?;
         check_values(format, &values, indices.len())?;
         if member_ptr.first() != Some(&0)
             || member_ptr.last() != Some(&indices.len())

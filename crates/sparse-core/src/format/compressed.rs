@@ -125,7 +125,8 @@ impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     /// A pattern whose indices may be unsorted and may repeat; checks everything else.
     fn checked<A: Axis>((major, minor): (usize, usize), offsets: Vec<O>, indices: Vec<I>) -> Result<Self> {
         let format = A::FORMAT;
-        check_extents::<I>(major, minor)?;
+        let (rows, cols) = A::swap(major, minor);
+        check_extents::<I>(rows, cols)?;
         check_offsets::<A, O>(format, major, &offsets, indices.len())?;
         let mut order = IndexOrder::CANONICAL;
         for k in 0..major {
@@ -177,17 +178,25 @@ pub(super) fn check_offsets<A: Axis, O: Index>(
     Ok(())
 }
 
-/// The first place where indices do not ascend strictly, as an error.
+/// The first place where indices fall, else the first where one repeats, as an error.
 fn order_error<A: Axis, I: Index, O: Index>(pattern: &CompressedPattern<Host, I, O>) -> Option<Error> {
+    let falls = neighbours(pattern, |before, after| before > after).map(|(k, before, after)| {
+        format!("{} {k}: {} {after} stands out of order after {before}", A::MAJOR, A::MINOR)
+    });
+    let repeats = || neighbours(pattern, |before, after| before == after);
+    falls
+        .or_else(|| repeats().map(|(k, j, _)| format!("{} {k}: {} {j} stands twice", A::MAJOR, A::MINOR)))
+        .map(|reason| Error::format(A::FORMAT, reason))
+}
+
+/// The first neighbours within a row or column for which `bad` holds, after its number.
+fn neighbours<I: Index, O: Index>(
+    pattern: &CompressedPattern<Host, I, O>,
+    bad: impl Fn(I, I) -> bool,
+) -> Option<(usize, I, I)> {
     (0..pattern.major).find_map(|k| {
-        let row = &pattern.indices[pattern.range(k)];
-        let at = row.windows(2).position(|w| w[0] >= w[1])?;
-        let (before, after) = (row[at], row[at + 1]);
-        let what = if before == after { "stands twice" } else { "stands out of order" };
-        Some(Error::format(
-            A::FORMAT,
-            format_args!("{} {k}: {} {after} {what} after {before}", A::MAJOR, A::MINOR),
-        ))
+        let line = &pattern.indices[pattern.range(k)];
+        line.windows(2).find(|w| bad(w[0], w[1])).map(|w| (k, w[0], w[1]))
     })
 }
 
