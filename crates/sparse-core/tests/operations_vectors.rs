@@ -33,10 +33,7 @@ fn seed_003_as_ell_has_five_slots_of_padding() -> Result<()> {
     let ell: Ell<f64> = Reference.convert(&seed_003()?, &EllLayout::default())?;
     assert_eq!(ell.width(), 3);
     assert_eq!(ell.col_idx(), &[0, -1, 1, 0, 2, -1, 2, 3, -1, -1, 3, -1]);
-    assert_eq!(
-        ell.values(),
-        &[3.0, 0.0, 2.0, 1.0, 1.0, 0.0, 4.0, 1.0, 0.0, 0.0, 1.0, 0.0]
-    );
+    assert_eq!(ell.values(), &[3.0, 0.0, 2.0, 1.0, 1.0, 0.0, 4.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
     assert_eq!(ell.col_idx().len() - ell.nnz(), 5);
     Ok(())
 }
@@ -52,10 +49,7 @@ fn seed_003_as_hyb_of_width_two_overflows_once() -> Result<()> {
 
 #[test]
 fn seed_003_as_sell_sorts_rows_within_windows() -> Result<()> {
-    let layout = SellLayout {
-        slice_height: 2,
-        sort_window: 4,
-    };
+    let layout = SellLayout { slice_height: 2, sort_window: 4 };
     let sell: Sell<f64> = Reference.convert(&seed_003()?, &layout)?;
     assert_eq!(sell.row_order(), &[2, 0, 3, 1]);
     assert_eq!(sell.slice_ptr(), &[0, 6, 10]);

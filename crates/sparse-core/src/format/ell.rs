@@ -118,9 +118,9 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
     #[inline(always)]
     pub fn row_entries(&self, i: usize) -> impl Iterator<Item = (usize, T)> + '_ {
         let p = &self.pattern;
-        (0..p.width)
-            .map(move |k| k * p.rows + i)
-            .map_while(|at| (p.col_idx[at] != I::PADDING).then(|| (p.col_idx[at].as_usize(), self.values[at])))
+        (0..p.width).map(move |k| k * p.rows + i).map_while(|at| {
+            (p.col_idx[at] != I::PADDING).then(|| (p.col_idx[at].as_usize(), self.values[at]))
+        })
     }
 
     /// The values, padding included, to be changed in place; the pattern stays.

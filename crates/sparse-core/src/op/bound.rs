@@ -20,10 +20,7 @@ impl Bound {
         a: &M,
     ) -> Result<Self> {
         check_context(op, "the matrix", backend.context(), a.context())?;
-        Ok(Self {
-            op,
-            pattern: a.pattern_id(),
-        })
+        Ok(Self { op, pattern: a.pattern_id() })
     }
 
     /// An error unless `a` has the pattern that was bound.
@@ -33,11 +30,7 @@ impl Bound {
         }
         Err(Error::PlanMismatch {
             op: self.op,
-            reason: format!(
-                "the plan was made for {:?}, the matrix has {:?}",
-                self.pattern,
-                a.pattern_id()
-            ),
+            reason: format!("the plan was made for {:?}, the matrix has {:?}", self.pattern, a.pattern_id()),
         })
     }
 }
@@ -52,12 +45,7 @@ pub(super) fn check_context(
     if expected == found {
         return Ok(());
     }
-    Err(Error::WrongContext {
-        op,
-        operand,
-        expected: expected.number(),
-        found: found.number(),
-    })
+    Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
 }
 
 /// An error unless an operand has the size that the others demand.
@@ -65,8 +53,5 @@ pub(super) fn check_size(op: &'static str, what: &str, expected: usize, found: u
     if expected == found {
         return Ok(());
     }
-    Err(Error::shape(
-        op,
-        format_args!("{what} is {found} where {expected} is needed"),
-    ))
+    Err(Error::shape(op, format_args!("{what} is {found} where {expected} is needed")))
 }

@@ -138,12 +138,7 @@ where
     pub fn new(backend: &B, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new(From::NAME, backend, from)?;
         let kernel = backend.plan_convert(from, layout, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            kernel,
-            target: PhantomData,
-        })
+        Ok(Self { backend: backend.clone(), bound, kernel, target: PhantomData })
     }
 
     /// `from` in the other format.

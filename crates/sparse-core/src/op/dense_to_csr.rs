@@ -99,12 +99,7 @@ struct Shape {
 
 impl Shape {
     fn of<T: Scalar, S: crate::space::Space>(a: &DenseBatchView<'_, T, S>) -> Self {
-        Self {
-            count: a.count(),
-            rows: a.rows(),
-            cols: a.cols(),
-            order: a.order(),
-        }
+        Self { count: a.count(), rows: a.rows(), cols: a.cols(), order: a.order() }
     }
 }
 
@@ -148,36 +143,19 @@ where
         I::try_new("rows", a.rows())?;
         I::try_new("columns", a.cols())?;
         let kernel = backend.plan_dense_to_csr(&by_rows::<A, T, SpaceOf<B>>(a), keep, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            shape: Shape::of(&a),
-            kernel,
-            target: PhantomData,
-        })
+        Ok(Self { backend: backend.clone(), shape: Shape::of(&a), kernel, target: PhantomData })
     }
 
     fn arrays(&mut self, a: DenseBatchView<'_, T, SpaceOf<B>>) -> Result<CompressedArrays<B, T, I, O>> {
         if Shape::of(&a) != self.shape {
             return Err(Error::PlanMismatch {
                 op: "dense_to_csr",
-                reason: format!(
-                    "the plan was made for {:?}, the operand is {:?}",
-                    self.shape,
-                    Shape::of(&a)
-                ),
+                reason: format!("the plan was made for {:?}, the operand is {:?}", self.shape, Shape::of(&a)),
             });
         }
-        check_context(
-            "dense_to_csr",
-            "the dense matrix",
-            self.backend.context(),
-            a.data().context(),
-        )?;
+        check_context("dense_to_csr", "the dense matrix", self.backend.context(), a.data().context())?;
         // SAFETY: shape, order and context were checked, the extents in `new`.
-        unsafe {
-            self.backend
-                .dense_to_csr(&mut self.kernel, by_rows::<A, T, SpaceOf<B>>(a))
-        }
+        unsafe { self.backend.dense_to_csr(&mut self.kernel, by_rows::<A, T, SpaceOf<B>>(a)) }
     }
 
     /// Compresses one matrix.

@@ -62,20 +62,12 @@ impl Op {
     /// The value as the product sees it.
     #[inline(always)]
     pub fn apply<T: Scalar>(self, value: T) -> T {
-        if self == Self::ConjugateTranspose {
-            value.conj()
-        } else {
-            value
-        }
+        if self == Self::ConjugateTranspose { value.conj() } else { value }
     }
 
     /// (rows, columns) of op(A).
     pub fn shape(self, a: &impl Matrix) -> (usize, usize) {
-        if self.transposes() {
-            (a.cols(), a.rows())
-        } else {
-            (a.rows(), a.cols())
-        }
+        if self.transposes() { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) }
     }
 }
 

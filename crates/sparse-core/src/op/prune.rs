@@ -48,11 +48,7 @@ impl<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> PrunePlan<B, M> {
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("prune", backend, a)?;
         let kernel = backend.plan_prune(a, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), bound, kernel })
     }
 
     /// A copy of `a` with the entries that `keep` keeps, in their order.

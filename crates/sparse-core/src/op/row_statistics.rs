@@ -47,11 +47,7 @@ impl<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> RowStatisticsPlan
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("row_statistics", backend, a)?;
         let kernel = backend.plan_row_statistics(a, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), bound, kernel })
     }
 
     /// The statistics of the rows of `a`.

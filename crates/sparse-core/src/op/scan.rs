@@ -113,11 +113,7 @@ impl<B: ScanKernel<T>, T: ScanElement> ScanPlan<B, T> {
     ) -> Result<Self> {
         let len = checked_product("rows x columns", rows, cols)?;
         let kernel = backend.plan_scan((rows, cols), order, kind, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            len,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), len, kernel })
     }
 
     /// Writes the prefix sums of `input` to `output`.

@@ -47,11 +47,7 @@ impl<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> SortPlan<B, M> {
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("sort", backend, a)?;
         let kernel = backend.plan_sort(a, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), bound, kernel })
     }
 
     /// A copy of `a` with its entries in order; equal coordinates keep their order.

@@ -68,13 +68,7 @@ where
     pub fn new(backend: &B, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("spmm", backend, a)?;
         let kernel = backend.plan_spmm(a, op, columns, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            op,
-            columns,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), bound, op, columns, kernel })
     }
 
     /// `C ← alpha·op(A)·B + beta·C`. `beta == 0` does not read C; `alpha == 0` reads neither `a` nor B.
@@ -96,11 +90,8 @@ where
         check_size("spmm", "the number of rows of C", rows, c.rows())?;
         check_size("spmm", "the number of columns of B", self.columns, b.cols())?;
         check_size("spmm", "the number of columns of C", self.columns, c.cols())?;
-        let contexts = [
-            ("the matrix", a.context()),
-            ("B", b.data().context()),
-            ("C", c.data_mut().context()),
-        ];
+        let contexts =
+            [("the matrix", a.context()), ("B", b.data().context()), ("C", c.data_mut().context())];
         for (operand, context) in contexts {
             check_context("spmm", operand, self.backend.context(), context)?;
         }

@@ -69,12 +69,7 @@ where
     pub fn new(backend: &B, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("spmv", backend, a)?;
         let kernel = backend.plan_spmv(a, op, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            op,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), bound, op, kernel })
     }
 
     /// `y ← alpha·op(A)·x + beta·y`. `beta == 0` does not read `y`; `alpha == 0` reads neither `a` nor `x`.
@@ -94,11 +89,7 @@ where
         let (rows, cols) = self.op.shape(a);
         check_size("spmv", "the length of x", cols, x.len())?;
         check_size("spmv", "the length of y", rows, y.len())?;
-        for (operand, context) in [
-            ("the matrix", a.context()),
-            ("x", x.context()),
-            ("y", y.context()),
-        ] {
+        for (operand, context) in [("the matrix", a.context()), ("x", x.context()), ("y", y.context())] {
             check_context("spmv", operand, self.backend.context(), context)?;
         }
         if rows == 0 {

@@ -54,11 +54,7 @@ impl<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> ToDensePlan<B, M> {
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("to_dense", backend, a)?;
         let kernel = backend.plan_to_dense(a, options)?;
-        Ok(Self {
-            backend: backend.clone(),
-            bound,
-            kernel,
-        })
+        Ok(Self { backend: backend.clone(), bound, kernel })
     }
 
     /// Writes `a` to `dense`, zeros included.
@@ -68,24 +64,9 @@ impl<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> ToDensePlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext).
     pub fn run(&mut self, a: &M, mut dense: DenseViewMut<'_, M::Scalar, SpaceOf<B>>) -> Result<()> {
         self.bound.check(a)?;
-        check_size(
-            "to_dense",
-            "the number of rows of the output",
-            a.rows(),
-            dense.rows(),
-        )?;
-        check_size(
-            "to_dense",
-            "the number of columns of the output",
-            a.cols(),
-            dense.cols(),
-        )?;
-        check_context(
-            "to_dense",
-            "the output",
-            self.backend.context(),
-            dense.data_mut().context(),
-        )?;
+        check_size("to_dense", "the number of rows of the output", a.rows(), dense.rows())?;
+        check_size("to_dense", "the number of columns of the output", a.cols(), dense.cols())?;
+        check_context("to_dense", "the output", self.backend.context(), dense.data_mut().context())?;
         if a.rows() == 0 || a.cols() == 0 {
             return Ok(());
         }

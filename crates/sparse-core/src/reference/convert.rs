@@ -57,10 +57,7 @@ where
 
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {
         from.check(layout)?;
-        Ok(ConversionPlan {
-            choice: sequential(From::NAME, options)?,
-            layout: layout.clone(),
-        })
+        Ok(ConversionPlan { choice: sequential(From::NAME, options)?, layout: layout.clone() })
     }
 
     unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
@@ -118,9 +115,7 @@ impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Csc<T, Host,
 
 impl<T: Scalar, I: Index, O: Index> Convert<Ell<T, Host, I>> for Csr<T, Host, I, O> {
     fn check(&self, layout: &EllLayout) -> Result<()> {
-        layout
-            .resolve(&self.row_lengths(), Sizes::of::<T, I, O>())
-            .map(drop)
+        layout.resolve(&self.row_lengths(), Sizes::of::<T, I, O>()).map(drop)
     }
 
     fn convert(&self, layout: &EllLayout) -> Result<Ell<T, Host, I>> {
@@ -149,15 +144,9 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
 impl<T: Scalar, I: Index, O: Index> Convert<Hyb<T, Host, I>> for Csr<T, Host, I, O> {
     fn convert(&self, layout: &HybWidth) -> Result<Hyb<T, Host, I>> {
         let width = layout.resolve(&self.row_lengths(), self.cols(), Sizes::of::<T, I, O>());
-        let overflow = (0..self.rows()).flat_map(|i| {
-            self.major_entries(i)
-                .skip(width)
-                .map(move |(j, value)| (i, j, value))
-        });
-        Hyb::new(
-            ell_of_width(self, width)?,
-            Coo::from_triplets(self.rows(), self.cols(), overflow)?,
-        )
+        let overflow = (0..self.rows())
+            .flat_map(|i| self.major_entries(i).skip(width).map(move |(j, value)| (i, j, value)));
+        Hyb::new(ell_of_width(self, width)?, Coo::from_triplets(self.rows(), self.cols(), overflow)?)
     }
 }
 
@@ -174,10 +163,7 @@ impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host
         let (mut col_idx, mut values) = (vec![I::PADDING; slots], vec![T::ZERO; slots]);
         let mut slice_ptr = vec![O::default()];
         let mut start = 0;
-        for (slice, width) in row_order
-            .chunks(height)
-            .zip(layout.slice_widths(&lengths, &row_order))
-        {
+        for (slice, width) in row_order.chunks(height).zip(layout.slice_widths(&lengths, &row_order)) {
             for (lane, &row) in slice.iter().enumerate() {
                 for (k, (j, value)) in self.major_entries(row).enumerate() {
                     col_idx[start + k * height + lane] = I::cast(j);
@@ -188,14 +174,7 @@ impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host
             slice_ptr.push(O::cast(start));
         }
         let row_order = row_order.into_iter().map(I::cast).collect();
-        Sell::new(
-            (self.rows(), self.cols()),
-            height,
-            slice_ptr,
-            row_order,
-            col_idx,
-            values,
-        )
+        Sell::new((self.rows(), self.cols()), height, slice_ptr, row_order, col_idx, values)
     }
 }
 

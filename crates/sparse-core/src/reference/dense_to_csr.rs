@@ -34,10 +34,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
         keep: Keep<T>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        Ok(CompressionPlan {
-            choice: sequential("dense_to_csr", options)?,
-            keep,
-        })
+        Ok(CompressionPlan { choice: sequential("dense_to_csr", options)?, keep })
     }
 
     unsafe fn dense_to_csr(
@@ -62,11 +59,6 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
             }
             member_ptr.push(values.len());
         }
-        Ok(CompressedArrays {
-            member_ptr,
-            offsets,
-            indices,
-            values,
-        })
+        Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 }

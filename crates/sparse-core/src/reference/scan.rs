@@ -45,12 +45,7 @@ impl<T: ScanElement> ScanKernel<T> for Reference {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<ScanSteps> {
-        Ok(ScanSteps {
-            choice: sequential("scan", options)?,
-            shape,
-            order,
-            kind,
-        })
+        Ok(ScanSteps { choice: sequential("scan", options)?, shape, order, kind })
     }
 
     unsafe fn scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
@@ -58,11 +53,7 @@ impl<T: ScanElement> ScanKernel<T> for Reference {
         for at in (0..input.len()).map(|step| plan.position(step)) {
             let before = sum;
             sum = sum.wrapping_add(input[at]);
-            output[at] = if plan.kind == ScanKind::Inclusive {
-                sum
-            } else {
-                before
-            };
+            output[at] = if plan.kind == ScanKind::Inclusive { sum } else { before };
         }
         Ok(())
     }

@@ -18,11 +18,7 @@ pub struct ProductPlan<Acc> {
 impl<Acc: Accumulator> ProductPlan<Acc> {
     pub(super) fn new(a: &impl Entries, op: Op, choice: Choice) -> Self {
         let (rows, _) = op.shape(a);
-        Self {
-            choice,
-            op,
-            sums: vec![Acc::ZERO; rows],
-        }
+        Self { choice, op, sums: vec![Acc::ZERO; rows] }
     }
 
     /// The rows of op(A)·x.

@@ -10,20 +10,12 @@ use num_traits::Float;
 /// `y ← scaled + beta·y`, rounded once; `beta == 0` does not read `y` (rule B1).
 #[inline(always)]
 pub(super) fn update<T: Scalar>(y: &mut T, scaled: T::Acc, beta: T::Acc) {
-    *y = T::from_acc(if beta.is_zero() {
-        scaled
-    } else {
-        scaled + beta * y.to_acc()
-    });
+    *y = T::from_acc(if beta.is_zero() { scaled } else { scaled + beta * y.to_acc() });
 }
 
 /// `x ← alpha·x`; `alpha == 0` does not read `x`.
 fn scale<T: Scalar>(x: &mut T, alpha: T::Acc) {
-    *x = if alpha.is_zero() {
-        T::ZERO
-    } else {
-        T::from_acc(alpha * x.to_acc())
-    };
+    *x = if alpha.is_zero() { T::ZERO } else { T::from_acc(alpha * x.to_acc()) };
 }
 
 impl<T: Scalar> VectorKernel<T> for Reference {
