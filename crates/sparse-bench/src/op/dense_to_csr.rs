@@ -1,0 +1,45 @@
+//! Dense to CSR in f32 at 1, 10 and 50 % non-zeros.
+
+use crate::measure::Contender;
+use crate::peer::{nalgebra, scipy, sprs};
+use crate::{Context, Report, workload};
+use anyhow::{Result, ensure};
+use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
+use sparse_core::reference::Reference;
+use sparse_core::{Csr, DenseView, Matrix, PlanOptions, Row};
+
+pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
+    let n = if context.smoke { 64 } else { 4096 };
+    for percent in [1, 10, 50] {
+        let name = format!("dense_{percent}%");
+        if context.wants(&name) {
+            compare(context, report, &name, n, &workload::dense(n, percent, percent))?;
+        }
+    }
+    Ok(())
+}
+
+fn compare(context: &Context, report: &mut Report, name: &str, n: usize, dense: &[f32]) -> Result<()> {
+    let view = DenseView::row_major(dense, n, n)?;
+    let expected: Csr<f32> = Reference.dense_to_csr(view, Keep::NonZero)?;
+    let mut plan = DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(
+        &context.backend,
+        view,
+        Keep::NonZero,
+        &PlanOptions::default(),
+    )?;
+    let mut found = None;
+    let mut contenders = vec![
+        Contender::new("ours", || {
+            found = Some(plan.run(view)?);
+            Ok(())
+        }),
+        sprs::dense_to_csr(dense, n)?,
+        nalgebra::dense_to_csr(dense, n),
+    ];
+    let scipy = scipy::Peer::start("dense_to_csr", scipy::Input::Dense { data: dense, n }, 1)?;
+    contenders.extend(scipy.as_ref().map(|peer| peer.contender()));
+    report.compare("dense_to_csr", name, 4 * n * n + 8 * expected.nnz() + 4 * n, contenders)?;
+    ensure!(found.as_ref() == Some(&expected), "ours: the CSR differs from the reference");
+    Ok(())
+}

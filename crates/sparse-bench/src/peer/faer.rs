@@ -1,0 +1,49 @@
+//! faer: rayon where it has a parallel form, unsigned 32-bit indices.
+
+use super::parts;
+use crate::measure::Contender;
+use crate::workload::small_integers;
+use anyhow::Result;
+use faer::sparse::linalg::matmul::sparse_dense_matmul;
+use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use sparse_core::{Coo, Csr, Matrix};
+use std::hint::black_box;
+
+fn matrix(a: &Csr<f32>) -> SparseRowMat<u32, f32> {
+    let (row_ptr, col_idx, values) = parts::<u32>(a);
+    let symbolic = SymbolicSparseRowMat::new_unsorted_checked(a.rows(), a.cols(), row_ptr, None, col_idx);
+    SparseRowMat::new(symbolic, values)
+}
+
+pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32], y: &'a mut [f32]) -> Result<Contender<'a>> {
+    let a = matrix(a);
+    Ok(Contender::new("faer", move || {
+        let x = MatRef::from_column_major_slice(x, x.len(), 1);
+        let rows = y.len();
+        let y = MatMut::from_column_major_slice_mut(&mut *y, rows, 1);
+        sparse_dense_matmul(y, Accum::Replace, a.as_ref(), x, 1.0, Par::rayon(0));
+        Ok(())
+    }))
+}
+
+pub(crate) fn spmm(a: &Csr<f32>, columns: usize) -> Result<Contender<'static>> {
+    let values = small_integers(a.cols() * columns);
+    let b = MatRef::from_row_major_slice(&values, a.cols(), columns).to_owned();
+    let mut c = Mat::<f32>::zeros(a.rows(), columns);
+    let a = matrix(a);
+    Ok(Contender::new("faer", move || {
+        sparse_dense_matmul(c.as_mut(), Accum::Replace, a.as_ref(), b.as_ref(), 1.0, Par::rayon(0));
+        black_box(&c);
+        Ok(())
+    }))
+}
+
+pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Contender<'static> {
+    let triplets: Vec<_> = coo.triplets().map(|(i, j, v)| Triplet::new(i as u32, j as u32, v)).collect();
+    let (rows, cols) = (coo.rows(), coo.cols());
+    Contender::new("faer", move || {
+        black_box(SparseRowMat::<u32, f32>::try_new_from_triplets(rows, cols, &triplets)?);
+        Ok(())
+    })
+}

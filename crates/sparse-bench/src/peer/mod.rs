@@ -1,0 +1,21 @@
+//! The libraries that ours is compared with. A contender holds its own copy of the matrix in its own format, made
+//! outside the timed runs.
+
+pub(crate) mod faer;
+pub(crate) mod nalgebra;
+pub(crate) mod scipy;
+pub(crate) mod sprs;
+
+use sparse_core::Csr;
+
+/// The arrays of a matrix with indices of another type.
+fn parts<I: From<u32> + Copy>(a: &Csr<f32>) -> (Vec<I>, Vec<I>, Vec<f32>) {
+    let convert = |indices: &[i32]| indices.iter().map(|&i| I::from(i as u32)).collect();
+    (convert(a.row_ptr()), convert(a.col_idx()), a.values().clone())
+}
+
+/// The arrays of a matrix with `usize` indices.
+fn usize_parts(a: &Csr<f32>) -> (Vec<usize>, Vec<usize>, Vec<f32>) {
+    let convert = |indices: &[i32]| indices.iter().map(|&i| i as usize).collect();
+    (convert(a.row_ptr()), convert(a.col_idx()), a.values().clone())
+}

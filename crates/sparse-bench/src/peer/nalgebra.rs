@@ -1,0 +1,58 @@
+//! nalgebra-sparse: one thread, `usize` indices, column-major dense operands.
+
+use super::usize_parts;
+use crate::measure::Contender;
+use crate::workload::small_integers;
+use anyhow::Result;
+use nalgebra::DMatrix;
+use nalgebra_sparse::ops::Op;
+use nalgebra_sparse::ops::serial::spmm_csr_dense;
+use nalgebra_sparse::{CooMatrix, CsrMatrix};
+use sparse_core::{Coo, Csr, Matrix};
+use std::hint::black_box;
+
+fn matrix(a: &Csr<f32>) -> Result<CsrMatrix<f32>> {
+    let (row_ptr, col_idx, values) = usize_parts(a);
+    Ok(CsrMatrix::try_from_unsorted_csr_data(a.rows(), a.cols(), row_ptr, col_idx, values)?)
+}
+
+pub(crate) fn spmv(a: &Csr<f32>, x: &[f32]) -> Result<Contender<'static>> {
+    product(a, DMatrix::from_column_slice(x.len(), 1, x))
+}
+
+pub(crate) fn spmm(a: &Csr<f32>, columns: usize) -> Result<Contender<'static>> {
+    product(a, DMatrix::from_row_slice(a.cols(), columns, &small_integers(a.cols() * columns)))
+}
+
+fn product(a: &Csr<f32>, b: DMatrix<f32>) -> Result<Contender<'static>> {
+    let mut c = DMatrix::zeros(a.rows(), b.ncols());
+    let a = matrix(a)?;
+    Ok(Contender::new("nalgebra-sparse", move || {
+        spmm_csr_dense(0.0, &mut c, 1.0, Op::NoOp(&a), Op::NoOp(&b));
+        black_box(&c);
+        Ok(())
+    }))
+}
+
+pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Result<Contender<'static>> {
+    let wide = |indices: &[i32]| indices.iter().map(|&i| i as usize).collect();
+    let triplets = CooMatrix::try_from_triplets(
+        coo.rows(),
+        coo.cols(),
+        wide(coo.row_idx()),
+        wide(coo.col_idx()),
+        coo.values().clone(),
+    )?;
+    Ok(Contender::new("nalgebra-sparse", move || {
+        black_box(CsrMatrix::from(&triplets));
+        Ok(())
+    }))
+}
+
+pub(crate) fn dense_to_csr(dense: &[f32], n: usize) -> Contender<'static> {
+    let dense = DMatrix::from_row_slice(n, n, dense);
+    Contender::new("nalgebra-sparse", move || {
+        black_box(CsrMatrix::from(&dense));
+        Ok(())
+    })
+}

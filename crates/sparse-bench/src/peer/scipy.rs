@@ -1,0 +1,118 @@
+//! SciPy, in a Python process beside this one that runs the operation whenever it is told to.
+
+use crate::measure::Contender;
+use anyhow::{Context, Result, bail};
+use sparse_core::{Coo, Csr, Matrix};
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+const SCRIPT: &str = include_str!("scipy_peer.py");
+
+/// What SciPy works on.
+pub(crate) enum Input<'a> {
+    Csr(&'a Csr<f32>),
+    Coo(&'a Coo<f32>),
+    Dense { data: &'a [f32], n: usize },
+}
+
+impl<'a> From<&'a Csr<f32>> for Input<'a> {
+    fn from(a: &'a Csr<f32>) -> Self {
+        Self::Csr(a)
+    }
+}
+
+impl<'a> From<&'a Coo<f32>> for Input<'a> {
+    fn from(a: &'a Coo<f32>) -> Self {
+        Self::Coo(a)
+    }
+}
+
+/// A running Python process; its files go with it.
+pub(crate) struct Peer {
+    pipes: RefCell<(ChildStdin, BufReader<ChildStdout>)>,
+    child: RefCell<Child>,
+    folder: PathBuf,
+}
+
+impl Peer {
+    /// Starts the process for `op`; `None` where Python or SciPy is missing.
+    pub(crate) fn start(op: &str, input: Input<'_>, columns: usize) -> Result<Option<Self>> {
+        if !available() {
+            return Ok(None);
+        }
+        let folder = std::env::temp_dir().join(format!("nnz-bench-{}-{op}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let (rows, cols) = write(&folder, &input)?;
+        let mut child = Command::new("python3")
+            .args(["-c", SCRIPT, op])
+            .arg(&folder)
+            .args([rows.to_string(), cols.to_string(), columns.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start python3")?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("python3 was started without pipes");
+        };
+        let pipes = RefCell::new((stdin, BufReader::new(stdout)));
+        Ok(Some(Self { pipes, child: RefCell::new(child), folder }))
+    }
+
+    /// SciPy as a contender.
+    pub(crate) fn contender(&self) -> Contender<'_> {
+        Contender::external("scipy", || {
+            let (stdin, stdout) = &mut *self.pipes.borrow_mut();
+            writeln!(stdin, "run")?;
+            stdin.flush()?;
+            let mut line = String::new();
+            stdout.read_line(&mut line)?;
+            line.trim().parse().with_context(|| format!("SciPy answered {line:?} in place of seconds"))
+        })
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let child = &mut *self.child.borrow_mut();
+        let _ = child.kill();
+        let _ = child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Whether there is a Python that finds SciPy.
+fn available() -> bool {
+    let probe = Command::new("python3")
+        .args(["-c", "import numpy, scipy.sparse"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    probe.is_ok_and(|status| status.success())
+}
+
+/// Writes the arrays of the input as raw files; returns its shape.
+fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
+    let file = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.join(name), bytes).with_context(|| format!("cannot write {name}"))
+    };
+    match input {
+        Input::Csr(a) => {
+            file("indptr", bytemuck::cast_slice(a.row_ptr()))?;
+            file("indices", bytemuck::cast_slice(a.col_idx()))?;
+            file("data", bytemuck::cast_slice(a.values()))?;
+            Ok((a.rows(), a.cols()))
+        }
+        Input::Coo(a) => {
+            file("row", bytemuck::cast_slice(a.row_idx()))?;
+            file("col", bytemuck::cast_slice(a.col_idx()))?;
+            file("data", bytemuck::cast_slice(a.values()))?;
+            Ok((a.rows(), a.cols()))
+        }
+        Input::Dense { data, n } => {
+            file("data", bytemuck::cast_slice(data))?;
+            Ok((*n, *n))
+        }
+    }
+}
