@@ -149,22 +149,6 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
         Ok(Self { data, layout })
     }
 
-    /// A row-major view without padding.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn row_major(data: S::View<'a, T>, rows: usize, cols: usize) -> Result<Self> {
-        Self::new(data, rows, cols, cols, Order::RowMajor)
-    }
-
-    /// A column-major view without padding.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn col_major(data: S::View<'a, T>, rows: usize, cols: usize) -> Result<Self> {
-        Self::new(data, rows, cols, rows, Order::ColMajor)
-    }
-
     layout_accessors!();
 
     /// The underlying memory, padding included.
@@ -179,7 +163,23 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     }
 }
 
-impl<T: Element> DenseView<'_, T, Host> {
+impl<'a, T: Element> DenseView<'a, T, Host> {
+    /// A row-major view without padding.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn row_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, cols, Order::RowMajor)
+    }
+
+    /// A column-major view without padding.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn col_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, rows, Order::ColMajor)
+    }
+
     /// Element (row, col).
     #[inline(always)]
     pub fn at(&self, row: usize, col: usize) -> T {
@@ -202,22 +202,6 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     pub fn new(data: S::ViewMut<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
         let layout = Layout::checked(rows, cols, ld, order, data.len())?;
         Ok(Self { data, layout })
-    }
-
-    /// A row-major view without padding.
-    ///
-    /// # Errors
-    /// As [`DenseView::new`].
-    pub fn row_major(data: S::ViewMut<'a, T>, rows: usize, cols: usize) -> Result<Self> {
-        Self::new(data, rows, cols, cols, Order::RowMajor)
-    }
-
-    /// A column-major view without padding.
-    ///
-    /// # Errors
-    /// As [`DenseView::new`].
-    pub fn col_major(data: S::ViewMut<'a, T>, rows: usize, cols: usize) -> Result<Self> {
-        Self::new(data, rows, cols, rows, Order::ColMajor)
     }
 
     layout_accessors!();
@@ -249,7 +233,23 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     }
 }
 
-impl<T: Element> DenseViewMut<'_, T, Host> {
+impl<'a, T: Element> DenseViewMut<'a, T, Host> {
+    /// A row-major view without padding.
+    ///
+    /// # Errors
+    /// As [`DenseView::new`].
+    pub fn row_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, cols, Order::RowMajor)
+    }
+
+    /// A column-major view without padding.
+    ///
+    /// # Errors
+    /// As [`DenseView::new`].
+    pub fn col_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
+        Self::new(data, rows, cols, rows, Order::ColMajor)
+    }
+
     /// Element (row, col).
     #[inline(always)]
     pub fn at_mut(&mut self, row: usize, col: usize) -> &mut T {
