@@ -32,16 +32,8 @@ impl EllLayout {
                 format!("the longest row has {longest} entries"),
             ));
         }
-        let rows = row_lengths.len();
-        let csr = estimate::csr(rows, row_lengths.iter().sum(), sizes)?;
-        let cap = self.max_bytes.unwrap_or((256 << 20).max(csr.bytes.saturating_mul(16)));
-        let ell = estimate::ell(rows, width, sizes)?;
-        if ell.bytes > cap {
-            return Err(Error::unsupported(
-                "ell",
-                format!("{} bytes pass the cap of {cap}; the longest row has {longest} entries", ell.bytes),
-            ));
-        }
+        let ell = estimate::ell(row_lengths.len(), width, sizes)?;
+        estimate::check_cap(ell, row_lengths, sizes, self.max_bytes)?;
         Ok(width)
     }
 }

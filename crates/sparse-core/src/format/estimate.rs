@@ -135,6 +135,28 @@ pub fn sell(row_lengths: &[usize], layout: SellLayout, sizes: Sizes) -> Result<E
         .estimate("sell", slots)
 }
 
+/// An error, naming the bytes and the longest row, if a padded format passes `max_bytes`; without it, the larger of
+/// 256 MiB and 16 times the bytes of CSR (rule X6).
+///
+/// # Errors
+/// [`Error::Unsupported`] past the cap; else as [`dense`].
+pub fn check_cap(
+    padded: Estimate,
+    row_lengths: &[usize],
+    sizes: Sizes,
+    max_bytes: Option<u64>,
+) -> Result<()> {
+    let csr = csr(row_lengths.len(), row_lengths.iter().sum(), sizes)?;
+    let cap = max_bytes.unwrap_or((256 << 20).max(csr.bytes.saturating_mul(16)));
+    if padded.bytes <= cap {
+        return Ok(());
+    }
+    let longest = row_lengths.iter().max().unwrap_or(&0);
+    let reason =
+        format!("{} bytes pass the cap of {cap}; the longest row has {longest} entries", padded.bytes);
+    Err(Error::unsupported(padded.format, reason))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@ pub trait Convert<To>: Conversion<To> {
         Ok(())
     }
 
-    /// The matrix in the other format.
+    /// The matrix in the other format; the layout has passed [`check`](Self::check).
     ///
     /// # Errors
     /// Those of [`ConvertKernel::convert`].
@@ -142,6 +142,12 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Hyb<T, Host, I>> for Csr<T, Host, I, O> {
+    fn check(&self, layout: &HybWidth) -> Result<()> {
+        let (lengths, sizes) = (self.row_lengths(), Sizes::of::<T, I, O>());
+        let width = layout.resolve(&lengths, self.cols(), sizes);
+        estimate::check_cap(estimate::hyb(&lengths, width, sizes)?, &lengths, sizes, None)
+    }
+
     fn convert(&self, layout: &HybWidth) -> Result<Hyb<T, Host, I>> {
         let width = layout.resolve(&self.row_lengths(), self.cols(), Sizes::of::<T, I, O>());
         let overflow = (0..self.rows())
@@ -152,14 +158,17 @@ impl<T: Scalar, I: Index, O: Index> Convert<Hyb<T, Host, I>> for Csr<T, Host, I,
 
 impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host, I, O> {
     fn check(&self, layout: &SellLayout) -> Result<()> {
-        sell_slots(self, layout).map(drop)
+        let (lengths, sizes) = (self.row_lengths(), Sizes::of::<T, I, O>());
+        let sell = estimate::sell(&lengths, *layout, sizes)?;
+        O::try_new("slots of sell", sell.slots as usize)?;
+        estimate::check_cap(sell, &lengths, sizes, None)
     }
 
     fn convert(&self, layout: &SellLayout) -> Result<Sell<T, Host, I, O>> {
-        let slots = sell_slots(self, layout)?;
         let lengths = self.row_lengths();
         let row_order = layout.row_order(&lengths)?;
         let height = layout.slice_height;
+        let slots = layout.slice_widths(&lengths, &row_order).sum::<usize>() * height;
         let (mut col_idx, mut values) = (vec![I::PADDING; slots], vec![T::ZERO; slots]);
         let mut slice_ptr = vec![O::default()];
         let mut start = 0;
@@ -176,13 +185,6 @@ impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host
         let row_order = row_order.into_iter().map(I::cast).collect();
         Sell::new((self.rows(), self.cols()), height, slice_ptr, row_order, col_idx, values)
     }
-}
-
-/// The number of slots, which fits `O`.
-fn sell_slots<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>, layout: &SellLayout) -> Result<usize> {
-    let slots = estimate::sell(&a.row_lengths(), *layout, Sizes::of::<T, I, O>())?.slots as usize;
-    O::try_new("slots of sell", slots)?;
-    Ok(slots)
 }
 
 /// CSR with the entries of each row in the order in which `a` stores them.
