@@ -1,1 +1,43 @@
-//! Placeholder until its first slice.
+//! Iterative solvers of A·x = b for [nnz](https://docs.rs/nnz), written once over its traits.
+//!
+//! | method | for | source |
+//! |---|---|---|
+//! | [`Cg`] | Hermitian positive definite A | Hestenes and Stiefel 1952 |
+//! | [`BiCgStab`] | any square A | van der Vorst 1992 |
+//!
+//! Both work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A, and take a
+//! [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate nothing.
+//!
+//! # When a solver stops
+//! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂, with b − A·x computed from x.
+//! The residual of the recurrence, which drifts away from it, says when to look. If it claims more than is true, the
+//! solver starts anew from the true residual; if that no longer helps, the outcome is [`Outcome::Stagnated`].
+//!
+//! ```
+//! use backend_cpu::Cpu;
+//! use sparse_core::Csr;
+//! use sparse_solvers::{Cg, Identity, Options, Outcome};
+//! use std::ops::ControlFlow;
+//!
+//! let cpu = Cpu::new()?;
+//! let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0])?;
+//! let mut solver = Cg::new(&cpu, &a, Identity, &Options::default())?;
+//! let mut x = vec![0.0; 2];
+//! let solution = solver.solve(&a, &[1.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
+//! assert_eq!(solution.outcome, Outcome::Converged);
+//! assert!((x[0] - 1.0 / 11.0).abs() < 1e-9 && (x[1] - 7.0 / 11.0).abs() < 1e-9);
+//! # Ok::<(), sparse_core::Error>(())
+//! ```
+
+mod bicgstab;
+mod cg;
+mod krylov;
+mod outcome;
+mod preconditioner;
+mod progress;
+
+pub use bicgstab::{BiCgStab, StabilizedBiConjugateGradients};
+pub use cg::{Cg, ConjugateGradients};
+pub use krylov::{Iterate, Krylov, Recurrence};
+pub use outcome::{Halt, Iteration, Options, Outcome, Solution};
+pub use preconditioner::{Identity, Jacobi, Preconditioner, inverse_diagonal};

@@ -1,0 +1,314 @@
+//! What all methods share: the system, the iterate, and the iteration from one true residual to the next.
+
+use crate::outcome::{Halt, Iteration, Options, Outcome, Solution};
+use crate::preconditioner::check_square;
+use crate::progress::Progress;
+use num_traits::{Float, One, Zero};
+use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
+use sparse_core::op::vector::{axpby, dot, nrm2, scal};
+use sparse_core::op::{Op, RealOf, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::space::{View, ViewMut};
+use sparse_core::{Accumulator, Choice, Error, Matrix, Result, Scalar, Space};
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+
+/// A Krylov method: how one iterate follows from the one before.
+pub trait Recurrence<B, M>: Debug + Sized
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+{
+    /// What speeds it up.
+    type Preconditioner;
+    /// The method's name in errors.
+    const NAME: &'static str;
+
+    /// Allocates the vectors of the method for a matrix of order `n`.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
+    fn new(backend: &B, n: usize, preconditioner: Self::Preconditioner) -> Result<Self>;
+
+    /// Forgets the past: `r` is the true residual, divided by its norm.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()>;
+
+    /// One iteration: advances x and updates `r`, which is not zero.
+    ///
+    /// # Errors
+    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Error`] with what the device's runtime reports.
+    fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt>;
+}
+
+/// Where a solver stands, and what it computes with.
+///
+/// Residuals and directions are kept divided by the norm of the true residual at the last start, so that no inner product
+/// leaves the range of numbers only because b is large or small.
+#[derive(Debug)]
+pub struct Iterate<'a, B, M>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+{
+    backend: &'a B,
+    plan: &'a mut SpmvPlan<B, M>,
+    a: &'a M,
+    x: ViewMutOf<'a, B, M::Scalar>,
+    scale: RealOf<M::Scalar>,
+    norm: RealOf<M::Scalar>,
+}
+
+impl<B, M> Iterate<'_, B, M>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+{
+    /// ‖r‖₂ of the residual of the recurrence, after the last step.
+    pub fn residual_norm(&self) -> RealOf<M::Scalar> {
+        self.norm
+    }
+
+    /// `image ← A·direction`.
+    ///
+    /// # Errors
+    /// What the device's runtime reports, as for all methods.
+    pub fn multiply(
+        &mut self,
+        direction: ViewOf<'_, B, M::Scalar>,
+        image: &mut Buf<B, M::Scalar>,
+    ) -> Result<()> {
+        let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
+        self.plan.run(one, self.a, direction, zero, SpaceOf::<B>::view_mut(image))
+    }
+
+    /// Moves x by `alpha·direction`.
+    ///
+    /// # Errors
+    /// As [`multiply`](Self::multiply).
+    pub fn advance(&mut self, alpha: M::Scalar, direction: ViewOf<'_, B, M::Scalar>) -> Result<()> {
+        let alpha = alpha * M::Scalar::from_real(self.scale);
+        let x = SpaceOf::<B>::reborrow::<M::Scalar>(&mut self.x);
+        axpby::<B, M::Scalar>(self.backend, alpha, direction, M::Scalar::one(), x)
+    }
+
+    /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`.
+    ///
+    /// # Errors
+    /// As [`multiply`](Self::multiply).
+    pub fn axpby(
+        &self,
+        alpha: M::Scalar,
+        x: ViewOf<'_, B, M::Scalar>,
+        beta: M::Scalar,
+        y: &mut Buf<B, M::Scalar>,
+    ) -> Result<()> {
+        axpby::<B, M::Scalar>(self.backend, alpha, x, beta, SpaceOf::<B>::view_mut(y))
+    }
+
+    /// `xᴴ·y`.
+    ///
+    /// # Errors
+    /// As [`multiply`](Self::multiply).
+    pub fn dot(&self, x: ViewOf<'_, B, M::Scalar>, y: ViewOf<'_, B, M::Scalar>) -> Result<M::Scalar> {
+        dot::<B, M::Scalar>(self.backend, x, y)
+    }
+
+    /// ‖x‖₂.
+    ///
+    /// # Errors
+    /// As [`multiply`](Self::multiply).
+    pub fn norm(&self, x: ViewOf<'_, B, M::Scalar>) -> Result<RealOf<M::Scalar>> {
+        nrm2::<B, M::Scalar>(self.backend, x)
+    }
+
+    /// `r ← b − A·x`; its norm.
+    fn true_residual(&mut self, b: ViewOf<'_, B, M::Scalar>, r: &mut Buf<B, M::Scalar>) -> Result<f64> {
+        let one = M::Scalar::one();
+        self.backend.copy::<M::Scalar>(b, SpaceOf::<B>::view_mut(r))?;
+        let x = SpaceOf::<B>::as_shared::<M::Scalar>(&self.x);
+        self.plan.run(-one, self.a, x, one, SpaceOf::<B>::view_mut(r))?;
+        self.scale = self.norm(SpaceOf::<B>::view(r))?;
+        Ok(to_f64(self.scale))
+    }
+
+    /// Divides the true residual by its norm.
+    fn normalize(&mut self, r: &mut Buf<B, M::Scalar>) -> Result<()> {
+        self.norm = RealOf::<M::Scalar>::one();
+        let factor = M::Scalar::from_real(self.scale.recip());
+        scal::<B, M::Scalar>(self.backend, factor, SpaceOf::<B>::view_mut(r))
+    }
+
+    /// The norm of b − A·x as the recurrence has it.
+    fn claimed_residual(&mut self, r: &Buf<B, M::Scalar>) -> Result<f64> {
+        self.norm = self.norm(SpaceOf::<B>::view(r))?;
+        Ok(to_f64(self.norm) * to_f64(self.scale))
+    }
+}
+
+fn to_f64(real: impl Scalar) -> f64 {
+    real.to_c64().re
+}
+
+/// A solver: a [`Recurrence`] under the stopping rule of this crate. [`Cg`](crate::Cg) and
+/// [`BiCgStab`](crate::BiCgStab) are names for it.
+#[derive(Debug)]
+pub struct Krylov<B, M, R>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+{
+    backend: B,
+    plan: SpmvPlan<B, M>,
+    order: usize,
+    tolerance: f64,
+    max_iterations: usize,
+    r: Buf<B, M::Scalar>,
+    recurrence: R,
+}
+
+impl<B, M, R> Krylov<B, M, R>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+    R: Recurrence<B, M>,
+{
+    /// Plans the product with `a` and allocates all vectors.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if the tolerance is negative or
+    /// not a number, and those of [`SpmvPlan::new`].
+    pub fn new(backend: &B, a: &M, preconditioner: R::Preconditioner, options: &Options) -> Result<Self> {
+        check_square(R::NAME, a)?;
+        let (order, tolerance) = (a.rows(), options.tolerance);
+        if tolerance.is_nan() || tolerance < 0.0 {
+            return Err(Error::unsupported(format_args!("a tolerance of {tolerance}"), "it must be at least 0"));
+        }
+        Ok(Self {
+            backend: backend.clone(),
+            plan: SpmvPlan::new(backend, a, Op::None, &options.plan)?,
+            order,
+            tolerance,
+            max_iterations: options.max_iterations.unwrap_or(order.saturating_mul(10)),
+            r: backend.zeros(order)?,
+            recurrence: R::new(backend, order, preconditioner)?,
+        })
+    }
+
+    /// Solves A·x = b from the `x` that is given; `callback` is called after each iteration and may stop.
+    ///
+    /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0.
+    /// Whatever the outcome, `x` holds the last iterate; after a breakdown it may not be finite.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape), [`PlanMismatch`](Error::PlanMismatch) and [`WrongContext`](Error::WrongContext) for wrong
+    /// operands, and what the device's runtime reports. Not to converge is an outcome, no error.
+    pub fn solve(
+        &mut self,
+        a: &M,
+        b: ViewOf<'_, B, M::Scalar>,
+        mut x: ViewMutOf<'_, B, M::Scalar>,
+        callback: impl FnMut(Iteration) -> ControlFlow<()>,
+    ) -> Result<Solution> {
+        self.check_lengths(b.len(), x.len())?;
+        let norm_b = to_f64(nrm2::<B, M::Scalar>(&self.backend, b)?);
+        if norm_b == 0.0 {
+            scal::<B, M::Scalar>(&self.backend, M::Scalar::zero(), x)?;
+            return Ok(Solution { outcome: Outcome::Converged, iterations: 0, residual: 0.0, relative_residual: 0.0 });
+        }
+        let mut watch = Watch { iterations: 0, limit: self.max_iterations, norm_b, callback };
+        let mut progress = Progress::towards(self.tolerance * norm_b);
+        let mut at = Iterate {
+            backend: &self.backend,
+            plan: &mut self.plan,
+            a,
+            x: SpaceOf::<B>::reborrow::<M::Scalar>(&mut x),
+            scale: RealOf::<M::Scalar>::zero(),
+            norm: RealOf::<M::Scalar>::zero(),
+        };
+        let mut ended = Ok(());
+        loop {
+            let residual = at.true_residual(b, &mut self.r)?;
+            if let Some(outcome) = progress.outcome(residual, ended) {
+                let relative_residual = residual / norm_b;
+                return Ok(Solution { outcome, iterations: watch.iterations, residual, relative_residual });
+            }
+            tracing::debug!(method = R::NAME, iterations = watch.iterations, residual, "start");
+            at.normalize(&mut self.r)?;
+            self.recurrence.start(&at, &self.r)?;
+            let claim = progress.target().max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
+            ended = match iterate(&mut self.recurrence, &mut at, &mut self.r, claim, &mut watch) {
+                Ok(()) => Ok(()),
+                Err(Halt::Outcome(outcome)) => Err(outcome),
+                Err(Halt::Error(error)) => return Err(error),
+            };
+        }
+    }
+
+    /// Which algorithm multiplies, and why.
+    pub fn choice(&self) -> &Choice {
+        self.plan.choice()
+    }
+
+    fn check_lengths(&self, b: usize, x: usize) -> Result<()> {
+        for (name, found) in [("b", b), ("x", x)] {
+            if found != self.order {
+                let reason = format!("the length of {name} is {found} where {} is needed", self.order);
+                return Err(Error::shape(R::NAME, reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Iterates until the recurrence claims a residual of at most `claim`, or something halts it.
+fn iterate<B, M, R>(
+    recurrence: &mut R,
+    at: &mut Iterate<'_, B, M>,
+    r: &mut Buf<B, M::Scalar>,
+    claim: f64,
+    watch: &mut Watch<impl FnMut(Iteration) -> ControlFlow<()>>,
+) -> Result<(), Halt>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+    R: Recurrence<B, M>,
+{
+    while watch.iterations < watch.limit {
+        recurrence.step(at, r)?;
+        let claimed = at.claimed_residual(r)?;
+        watch.see(claimed)?;
+        if claimed <= claim {
+            return Ok(());
+        }
+    }
+    Err(Outcome::IterationLimit.into())
+}
+
+/// Counts the iterations and shows them to the caller.
+struct Watch<F> {
+    iterations: usize,
+    limit: usize,
+    norm_b: f64,
+    callback: F,
+}
+
+impl<F: FnMut(Iteration) -> ControlFlow<()>> Watch<F> {
+    fn see(&mut self, claimed: f64) -> Result<(), Outcome> {
+        self.iterations += 1;
+        let iteration = Iteration { number: self.iterations, relative_residual: claimed / self.norm_b };
+        if (self.callback)(iteration).is_break() {
+            return Err(Outcome::Stopped);
+        }
+        if !claimed.is_finite() {
+            return Err(Outcome::Breakdown { quantity: "‖r‖" });
+        }
+        Ok(())
+    }
+}

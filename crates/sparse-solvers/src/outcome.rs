@@ -1,0 +1,115 @@
+//! What a solver is asked for and what it answers.
+
+use sparse_core::{Error, PlanOptions};
+use std::fmt::{self, Display, Formatter};
+
+/// When a solver stops, and how its products are planned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The solver is done when ‖b − A·x‖₂ ≤ `tolerance`·‖b‖₂.
+    pub tolerance: f64,
+    /// How many iterations may be taken; `None` is ten times the order of A.
+    pub max_iterations: Option<usize>,
+    /// How the product with A is planned.
+    pub plan: PlanOptions,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { tolerance: 1e-10, max_iterations: None, plan: PlanOptions::default() }
+    }
+}
+
+/// What a callback is shown after each iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Iteration {
+    /// Counted from 1.
+    pub number: usize,
+    /// The residual of the recurrence divided by ‖b‖₂: an estimate, which may claim too much.
+    pub relative_residual: f64,
+}
+
+/// Why a solver stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The true residual is within the tolerance, however the iteration ended.
+    Converged,
+    /// The recurrence went on to claim convergence, but the true residual no longer falls: the tolerance asks for more
+    /// than the precision of the type gives for this matrix.
+    Stagnated,
+    /// All iterations were used up.
+    IterationLimit,
+    /// A quantity that the method divides by is zero, or rounding left nothing of it, or a number is infinite or NaN;
+    /// and starting anew would not help.
+    Breakdown {
+        /// The quantity, in the notation of the method's documentation.
+        quantity: &'static str,
+    },
+    /// A direction p was met with pᴴ·A·p not positive, or a residual r with rᴴ·K⁻¹·r not positive for the preconditioner
+    /// K: A or K is not Hermitian positive definite, at least not to working precision.
+    NotPositiveDefinite,
+    /// The callback asked for it.
+    Stopped,
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Converged => f.pad("converged"),
+            Self::Stagnated => f.pad("stagnated: the true residual no longer falls in this precision"),
+            Self::IterationLimit => f.pad("the iteration limit was reached"),
+            Self::Breakdown { quantity } => write!(f, "breakdown: {quantity} is zero, lost to rounding or not finite"),
+            Self::NotPositiveDefinite => f.pad("the matrix or its preconditioner is not positive definite"),
+            Self::Stopped => f.pad("stopped by the callback"),
+        }
+    }
+}
+
+/// How a solver ended. The residuals are those of the x that was returned, computed from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Solution {
+    /// Why the solver stopped.
+    pub outcome: Outcome,
+    /// The number of completed iterations.
+    pub iterations: usize,
+    /// ‖b − A·x‖₂.
+    pub residual: f64,
+    /// ‖b − A·x‖₂ / ‖b‖₂; 0 where b = 0.
+    pub relative_residual: f64,
+}
+
+impl Solution {
+    /// Whether the tolerance was met.
+    pub fn converged(&self) -> bool {
+        self.outcome == Outcome::Converged
+    }
+}
+
+impl Display for Solution {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { outcome, iterations, relative_residual, .. } = self;
+        write!(f, "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})")
+    }
+}
+
+/// What interrupts an iteration: an outcome of the method, or an error of the backend.
+#[derive(Debug)]
+pub enum Halt {
+    /// The method cannot go on, or must not.
+    Outcome(Outcome),
+    /// A product or a vector operation failed.
+    Error(Error),
+}
+
+impl From<Outcome> for Halt {
+    fn from(outcome: Outcome) -> Self {
+        Self::Outcome(outcome)
+    }
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}

@@ -1,0 +1,114 @@
+//! Approximate inverses that speed up convergence.
+
+use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
+use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, Matrix, PlanOptions, Result, Scalar, Space};
+use std::fmt::Debug;
+
+/// An approximation K of A whose inverse is cheap to apply.
+pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
+    /// K⁻¹·r; lies in memory that the preconditioner owns, or is `r` itself.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if `r` is not as long as K has rows, and what the device's runtime reports.
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
+}
+
+/// K = I: no preconditioner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Identity;
+
+impl<B: Backend, T: Scalar> Preconditioner<B, T> for Identity {
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        Ok(r)
+    }
+}
+
+/// A preconditioner that is chosen at run time; `None` is [`Identity`].
+impl<B: Backend, T: Scalar, P: Preconditioner<B, T>> Preconditioner<B, T> for Option<P> {
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        match self {
+            Some(preconditioner) => preconditioner.apply(r),
+            None => Ok(r),
+        }
+    }
+}
+
+/// K = diag(A), after Jacobi. Costs one product with a diagonal matrix in CSR: for each row two indices and three
+/// values are moved.
+#[derive(Debug)]
+pub struct Jacobi<B, T>
+where
+    B: SpmvKernel<Csr<T, SpaceOf<B>>>,
+    T: Scalar,
+{
+    inverse: Csr<T, SpaceOf<B>>,
+    plan: SpmvPlan<B, Csr<T, SpaceOf<B>>>,
+    result: Buf<B, T>,
+}
+
+impl<B, T> Jacobi<B, T>
+where
+    B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
+    T: Accumulator,
+{
+    /// The preconditioner whose inverse has this diagonal, as [`inverse_diagonal`] gives it.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
+    pub fn new(backend: &B, inverse_diagonal: Vec<T>) -> Result<Self> {
+        let n = inverse_diagonal.len();
+        let inverse = Csr::<T>::identity(n)?.with_values(inverse_diagonal)?.to_device(backend)?;
+        let plan = SpmvPlan::new(backend, &inverse, Op::None, &PlanOptions::default())?;
+        Ok(Self { inverse, plan, result: backend.zeros(n)? })
+    }
+}
+
+impl<B, T> Preconditioner<B, T> for Jacobi<B, T>
+where
+    B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
+    T: Accumulator,
+{
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        let result = SpaceOf::<B>::view_mut(&mut self.result);
+        self.plan.run(T::one(), &self.inverse, r, T::zero(), result)?;
+        Ok(SpaceOf::<B>::view(&self.result))
+    }
+}
+
+/// 1 / a_ii for every row, for [`Jacobi::new`]; entries that stand twice are summed.
+///
+/// # Errors
+/// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose diagonal is
+/// not stored, or has no finite inverse other than zero.
+pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Vec<T>> {
+    check_square("jacobi", a)?;
+    (0..a.rows()).map(|row| inverse_of_diagonal(a, row)).collect()
+}
+
+fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, row: usize) -> Result<T> {
+    let stored = a.major_entries(row).filter(|&(col, _)| col == row).map(|(_, value)| value);
+    let found = match stored.reduce(|sum, value| sum + value) {
+        None => "none is stored".to_string(),
+        Some(diagonal) => {
+            let inverse = T::one() / diagonal;
+            if inverse.is_finite() && !inverse.is_zero() {
+                return Ok(inverse);
+            }
+            format!("it is {diagonal}")
+        }
+    };
+    Err(Error::unsupported(
+        "the Jacobi preconditioner",
+        format_args!("row {row}: a diagonal entry with a finite inverse is needed, {found}"),
+    ))
+}
+
+/// An error unless `a` is square.
+pub(crate) fn check_square(op: &'static str, a: &impl Matrix) -> Result<()> {
+    let (rows, cols) = (a.rows(), a.cols());
+    if rows == cols {
+        return Ok(());
+    }
+    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
+}
