@@ -219,7 +219,10 @@ where
         let norm_b = to_f64(nrm2::<B, M::Scalar>(&self.backend, b)?);
         if norm_b == 0.0 {
             scal::<B, M::Scalar>(&self.backend, M::Scalar::zero(), x)?;
-            return Ok(Solution { outcome: Outcome::Converged, iterations: 0, residual: 0.0, relative_residual: 0.0 });
+            return Ok(Solution::at_once(Outcome::Converged, norm_b));
+        }
+        if !norm_b.is_finite() {
+            return Ok(Solution::at_once(Outcome::Breakdown { quantity: "‖b‖" }, norm_b));
         }
         let mut watch = Watch { iterations: 0, limit: self.max_iterations, norm_b, callback };
         let mut progress = Progress::towards(self.tolerance * norm_b);

@@ -14,14 +14,13 @@
 //! solver starts anew from the true residual; if that no longer helps, the outcome is [`Outcome::Stagnated`].
 //!
 //! ```
-//! use backend_cpu::Cpu;
+//! use sparse_core::reference::Reference;
 //! use sparse_core::Csr;
 //! use sparse_solvers::{Cg, Identity, Options, Outcome};
 //! use std::ops::ControlFlow;
 //!
-//! let cpu = Cpu::new()?;
 //! let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0])?;
-//! let mut solver = Cg::new(&cpu, &a, Identity, &Options::default())?;
+//! let mut solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
 //! let mut x = vec![0.0; 2];
 //! let solution = solver.solve(&a, &[1.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
 //! assert_eq!(solution.outcome, Outcome::Converged);

@@ -66,7 +66,8 @@ impl Display for Outcome {
     }
 }
 
-/// How a solver ended. The residuals are those of the x that was returned, computed from it.
+/// How a solver ended. The residuals are those of the x that was returned, computed from it; where ‖b‖ is not finite, both
+/// are ‖b‖.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solution {
     /// Why the solver stopped.
@@ -80,6 +81,11 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// Where ‖b‖, zero or not finite, decides before there is an iteration.
+    pub(crate) fn at_once(outcome: Outcome, norm_b: f64) -> Self {
+        Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b }
+    }
+
     /// Whether the tolerance was met.
     pub fn converged(&self) -> bool {
         self.outcome == Outcome::Converged

@@ -2,22 +2,23 @@
 
 use crate::outcome::Outcome;
 
-/// How often in a row a recurrence may claim convergence without [`PROGRESS`].
+/// How often in a row a recurrence may claim convergence without progress.
 const FALSE_CLAIMS: usize = 3;
-/// The factor by which the true residual falls where starting anew is worth it.
+/// Progress is that the true residual has fallen by this factor.
 const PROGRESS: f64 = 0.5;
 
-/// The true residuals so far.
+/// How far the true residual has come.
 #[derive(Debug)]
 pub(crate) struct Progress {
     target: f64,
-    best: f64,
+    /// The residual at the last progress.
+    last: f64,
     false_claims: usize,
 }
 
 impl Progress {
     pub(crate) fn towards(target: f64) -> Self {
-        Self { target, best: f64::INFINITY, false_claims: 0 }
+        Self { target, last: f64::INFINITY, false_claims: 0 }
     }
 
     /// The residual to reach.
@@ -28,12 +29,15 @@ impl Progress {
     /// The outcome, given the true residual and why the recurrence `ended`: it claims convergence, or an outcome of its
     /// own. `None` if it is worth while to start it anew.
     pub(crate) fn outcome(&mut self, residual: f64, ended: Result<(), Outcome>) -> Option<Outcome> {
-        let progress = residual <= PROGRESS * self.best;
-        self.best = self.best.min(residual);
-        self.false_claims = if progress { 0 } else { self.false_claims + 1 };
+        let progress = residual <= PROGRESS * self.last;
+        if progress {
+            (self.last, self.false_claims) = (residual, 0);
+        } else {
+            self.false_claims += 1;
+        }
         match ended {
-            _ if residual <= self.target => Some(Outcome::Converged),
             _ if !residual.is_finite() => Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }),
+            _ if residual <= self.target => Some(Outcome::Converged),
             Err(Outcome::Breakdown { .. }) if progress => None,
             Err(outcome) => Some(outcome),
             Ok(()) => (self.false_claims == FALSE_CLAIMS).then_some(Outcome::Stagnated),
@@ -78,7 +82,9 @@ mod tests {
 
     #[test]
     fn a_residual_that_is_not_finite_is_a_breakdown() {
-        let outcome = Progress::towards(1.0).outcome(f64::NAN, Ok(()));
-        assert_eq!(outcome, Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }));
+        for (target, residual) in [(1.0, f64::NAN), (f64::INFINITY, f64::INFINITY)] {
+            let outcome = Progress::towards(target).outcome(residual, Ok(()));
+            assert_eq!(outcome, Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }));
+        }
     }
 }
