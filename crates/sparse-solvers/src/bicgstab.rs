@@ -69,7 +69,12 @@ where
 
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
         self.before = None;
-        at.axpby(M::Scalar::one(), SpaceOf::<B>::view(r), M::Scalar::zero(), &mut self.shadow)
+        at.axpby(
+            M::Scalar::one(),
+            SpaceOf::<B>::view(r),
+            M::Scalar::zero(),
+            &mut self.shadow,
+        )
     }
 
     fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt> {

@@ -44,7 +44,12 @@ where
     const NAME: &'static str = "cg";
 
     fn new(backend: &B, n: usize, preconditioner: P) -> Result<Self> {
-        Ok(Self { preconditioner, p: backend.zeros(n)?, q: backend.zeros(n)?, rho: None })
+        Ok(Self {
+            preconditioner,
+            p: backend.zeros(n)?,
+            q: backend.zeros(n)?,
+            rho: None,
+        })
     }
 
     fn start(&mut self, _: &Iterate<'_, B, M>, _: &Buf<B, M::Scalar>) -> Result<()> {
@@ -55,7 +60,9 @@ where
     fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt> {
         let z = self.preconditioner.apply(SpaceOf::<B>::view(r))?;
         let rho = positive(at, "rᴴ·z", SpaceOf::<B>::view(r), z)?;
-        let beta = self.rho.map_or(RealOf::<M::Scalar>::zero(), |before| rho / before);
+        let beta = self
+            .rho
+            .map_or(RealOf::<M::Scalar>::zero(), |before| rho / before);
         self.rho = Some(rho);
         let (one, beta) = (M::Scalar::one(), M::Scalar::from_real(beta));
         at.axpby(one, z, beta, &mut self.p)?;

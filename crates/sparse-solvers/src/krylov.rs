@@ -83,7 +83,8 @@ where
         image: &mut Buf<B, M::Scalar>,
     ) -> Result<()> {
         let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
-        self.plan.run(one, self.a, direction, zero, SpaceOf::<B>::view_mut(image))
+        self.plan
+            .run(one, self.a, direction, zero, SpaceOf::<B>::view_mut(image))
     }
 
     /// Moves x by `alpha·direction`.
@@ -187,7 +188,10 @@ where
         check_square(R::NAME, a)?;
         let (order, tolerance) = (a.rows(), options.tolerance);
         if tolerance.is_nan() || tolerance < 0.0 {
-            return Err(Error::unsupported(format_args!("a tolerance of {tolerance}"), "it must be at least 0"));
+            return Err(Error::unsupported(
+                format_args!("a tolerance of {tolerance}"),
+                "it must be at least 0",
+            ));
         }
         Ok(Self {
             backend: backend.clone(),
@@ -224,7 +228,12 @@ where
         if !norm_b.is_finite() {
             return Ok(Solution::at_once(Outcome::Breakdown { quantity: "‖b‖" }, norm_b));
         }
-        let mut watch = Watch { iterations: 0, limit: self.max_iterations, norm_b, callback };
+        let mut watch = Watch {
+            iterations: 0,
+            limit: self.max_iterations,
+            norm_b,
+            callback,
+        };
         let mut progress = Progress::towards(self.tolerance * norm_b);
         let mut at = Iterate {
             backend: &self.backend,
@@ -239,12 +248,19 @@ where
             let residual = at.true_residual(b, &mut self.r)?;
             if let Some(outcome) = progress.outcome(residual, ended) {
                 let relative_residual = residual / norm_b;
-                return Ok(Solution { outcome, iterations: watch.iterations, residual, relative_residual });
+                return Ok(Solution {
+                    outcome,
+                    iterations: watch.iterations,
+                    residual,
+                    relative_residual,
+                });
             }
             tracing::debug!(method = R::NAME, iterations = watch.iterations, residual, "start");
             at.normalize(&mut self.r)?;
             self.recurrence.start(&at, &self.r)?;
-            let claim = progress.target().max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
+            let claim = progress
+                .target()
+                .max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
             ended = match iterate(&mut self.recurrence, &mut at, &mut self.r, claim, &mut watch) {
                 Ok(()) => Ok(()),
                 Err(Halt::Outcome(outcome)) => Err(outcome),
@@ -305,7 +321,10 @@ struct Watch<F> {
 impl<F: FnMut(Iteration) -> ControlFlow<()>> Watch<F> {
     fn see(&mut self, claimed: f64) -> Result<(), Outcome> {
         self.iterations += 1;
-        let iteration = Iteration { number: self.iterations, relative_residual: claimed / self.norm_b };
+        let iteration = Iteration {
+            number: self.iterations,
+            relative_residual: claimed / self.norm_b,
+        };
         if (self.callback)(iteration).is_break() {
             return Err(Outcome::Stopped);
         }

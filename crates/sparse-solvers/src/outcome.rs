@@ -16,7 +16,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 1e-10, max_iterations: None, plan: PlanOptions::default() }
+        Self {
+            tolerance: 1e-10,
+            max_iterations: None,
+            plan: PlanOptions::default(),
+        }
     }
 }
 
@@ -59,7 +63,9 @@ impl Display for Outcome {
             Self::Converged => f.pad("converged"),
             Self::Stagnated => f.pad("stagnated: the true residual no longer falls in this precision"),
             Self::IterationLimit => f.pad("the iteration limit was reached"),
-            Self::Breakdown { quantity } => write!(f, "breakdown: {quantity} is zero, lost to rounding or not finite"),
+            Self::Breakdown { quantity } => {
+                write!(f, "breakdown: {quantity} is zero, lost to rounding or not finite")
+            }
             Self::NotPositiveDefinite => f.pad("the matrix or its preconditioner is not positive definite"),
             Self::Stopped => f.pad("stopped by the callback"),
         }
@@ -83,7 +89,12 @@ pub struct Solution {
 impl Solution {
     /// Where ‖b‖, zero or not finite, decides before there is an iteration.
     pub(crate) fn at_once(outcome: Outcome, norm_b: f64) -> Self {
-        Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b }
+        Self {
+            outcome,
+            iterations: 0,
+            residual: norm_b,
+            relative_residual: norm_b,
+        }
     }
 
     /// Whether the tolerance was met.
@@ -94,8 +105,16 @@ impl Solution {
 
 impl Display for Solution {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { outcome, iterations, relative_residual, .. } = self;
-        write!(f, "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})")
+        let Self {
+            outcome,
+            iterations,
+            relative_residual,
+            ..
+        } = self;
+        write!(
+            f,
+            "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})"
+        )
     }
 }
 

@@ -58,9 +58,15 @@ where
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
     pub fn new(backend: &B, inverse_diagonal: Vec<T>) -> Result<Self> {
         let n = inverse_diagonal.len();
-        let inverse = Csr::<T>::identity(n)?.with_values(inverse_diagonal)?.to_device(backend)?;
+        let inverse = Csr::<T>::identity(n)?
+            .with_values(inverse_diagonal)?
+            .to_device(backend)?;
         let plan = SpmvPlan::new(backend, &inverse, Op::None, &PlanOptions::default())?;
-        Ok(Self { inverse, plan, result: backend.zeros(n)? })
+        Ok(Self {
+            inverse,
+            plan,
+            result: backend.zeros(n)?,
+        })
     }
 }
 
@@ -87,7 +93,10 @@ pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, 
 }
 
 fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, row: usize) -> Result<T> {
-    let stored = a.major_entries(row).filter(|&(col, _)| col == row).map(|(_, value)| value);
+    let stored = a
+        .major_entries(row)
+        .filter(|&(col, _)| col == row)
+        .map(|(_, value)| value);
     let found = match stored.reduce(|sum, value| sum + value) {
         None => "none is stored".to_string(),
         Some(diagonal) => {
@@ -110,5 +119,8 @@ pub(crate) fn check_square(op: &'static str, a: &impl Matrix) -> Result<()> {
     if rows == cols {
         return Ok(());
     }
-    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
+    Err(Error::shape(
+        op,
+        format_args!("a square matrix is needed, this one is {rows} x {cols}"),
+    ))
 }

@@ -18,7 +18,11 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn towards(target: f64) -> Self {
-        Self { target, last: f64::INFINITY, false_claims: 0 }
+        Self {
+            target,
+            last: f64::INFINITY,
+            false_claims: 0,
+        }
     }
 
     /// The residual to reach.
@@ -36,7 +40,9 @@ impl Progress {
             self.false_claims += 1;
         }
         match ended {
-            _ if !residual.is_finite() => Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }),
+            _ if !residual.is_finite() => Some(Outcome::Breakdown {
+                quantity: "‖b − A·x‖",
+            }),
             _ if residual <= self.target => Some(Outcome::Converged),
             Err(Outcome::Breakdown { .. }) if progress => None,
             Err(outcome) => Some(outcome),
@@ -54,7 +60,10 @@ mod tests {
     #[test]
     fn the_true_residual_overrules_how_the_recurrence_ended() {
         for ended in [Ok(()), Err(BREAKDOWN), Err(Outcome::Stopped)] {
-            assert_eq!(Progress::towards(1.0).outcome(1.0, ended), Some(Outcome::Converged));
+            assert_eq!(
+                Progress::towards(1.0).outcome(1.0, ended),
+                Some(Outcome::Converged)
+            );
         }
     }
 
@@ -84,7 +93,12 @@ mod tests {
     fn a_residual_that_is_not_finite_is_a_breakdown() {
         for (target, residual) in [(1.0, f64::NAN), (f64::INFINITY, f64::INFINITY)] {
             let outcome = Progress::towards(target).outcome(residual, Ok(()));
-            assert_eq!(outcome, Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }));
+            assert_eq!(
+                outcome,
+                Some(Outcome::Breakdown {
+                    quantity: "‖b − A·x‖"
+                })
+            );
         }
     }
 }

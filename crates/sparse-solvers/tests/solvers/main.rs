@@ -1,0 +1,5 @@
+//! The solvers on the serial reference.
+
+mod common;
+mod outcomes;
+mod real_matrices;
