@@ -8,22 +8,23 @@ use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Matrix, Result, Scalar, Space};
 
-/// Stabilized bi-conjugate gradients for square A, preconditioned from the right by K; r̂ is the residual at the start.
+/// Stabilized bi-conjugate gradients for square A, preconditioned from the right by K; r̂ is the residual at the
+/// start.
 ///
 /// ```text
 /// ρ = r̂ᴴ·r    p ← r + (ρ/ρ')·(α/ω)·(p − ω·v)
 /// y = K⁻¹·p    v = A·y    α = ρ / (r̂ᴴ·v)            x ← x + α·y    r ← r − α·v
 /// z = K⁻¹·r    t = A·z    ω = (tᴴ·r) / (tᴴ·t)       x ← x + ω·z    r ← r − ω·t
 /// ```
-/// An iteration takes two products with A, two applications of K⁻¹, four `dot`, one `nrm2` and six `axpby`; apart from the
-/// products it moves 26 vectors of the order of A. Five vectors are kept.
+/// An iteration takes two products with A, two applications of K⁻¹, four `dot`, one `nrm2` and six `axpby`; apart
+/// from the products it moves 26 vectors of the order of A. Five vectors are kept.
 ///
-/// The method breaks down where ρ, r̂ᴴ·v or tᴴ·r vanishes: the last at once for real skew-symmetric A. As long as the
-/// true residual has fallen, the solver starts anew with another r̂; else the outcome is
+/// The method breaks down where ρ, r̂ᴴ·v or tᴴ·r vanishes; for real skew-symmetric A that is at once. Where the true
+/// residual has halved since, the solver starts anew with another r̂; else the outcome is
 /// [`Breakdown`](Outcome::Breakdown).
 ///
-/// H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of nonsymmetric linear
-/// systems, SIAM J. Sci. Stat. Comput. 13 (1992), 631–644.
+/// H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
+/// nonsymmetric linear systems, SIAM J. Sci. Stat. Comput. 13 (1992), 631–644.
 pub type BiCgStab<B, M, P = Identity> =
     Krylov<B, M, StabilizedBiConjugateGradients<B, <M as Matrix>::Scalar, P>>;
 
@@ -69,12 +70,7 @@ where
 
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
         self.before = None;
-        at.axpby(
-            M::Scalar::one(),
-            SpaceOf::<B>::view(r),
-            M::Scalar::zero(),
-            &mut self.shadow,
-        )
+        at.axpby(M::Scalar::one(), SpaceOf::<B>::view(r), M::Scalar::zero(), &mut self.shadow)
     }
 
     fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt> {

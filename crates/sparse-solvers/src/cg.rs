@@ -13,14 +13,14 @@ use sparse_core::{Accumulator, Matrix, Result, Scalar, Space};
 /// ```text
 /// z = K⁻¹·r    ρ = rᴴ·z    p ← z + (ρ/ρ')·p    q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q
 /// ```
-/// An iteration takes one product with A, one application of K⁻¹, two `dot`, one `nrm2` and three `axpby`; apart from the
-/// products it moves 14 vectors of the order of A. Three vectors are kept.
+/// An iteration takes one product with A, one application of K⁻¹, two `dot`, one `nrm2` and three `axpby`; apart
+/// from the products it moves 14 vectors of the order of A. Three vectors are kept.
 ///
 /// [`NotPositiveDefinite`](Outcome::NotPositiveDefinite) is certain for an exact A, and a matter of rounding where
 /// A is singular to working precision. That A is real and not symmetric goes unnoticed, unless convergence suffers.
 ///
-/// M. R. Hestenes and E. Stiefel, Methods of conjugate gradients for solving linear systems, J. Res. Natl. Bur. Stand.
-/// 49 (1952), 409–436.
+/// M. R. Hestenes and E. Stiefel, Methods of conjugate gradients for solving linear systems, J. Res. Natl. Bur.
+/// Stand. 49 (1952), 409–436.
 pub type Cg<B, M, P = Identity> = Krylov<B, M, ConjugateGradients<B, <M as Matrix>::Scalar, P>>;
 
 /// The [`Recurrence`] of [`Cg`].
@@ -44,12 +44,7 @@ where
     const NAME: &'static str = "cg";
 
     fn new(backend: &B, n: usize, preconditioner: P) -> Result<Self> {
-        Ok(Self {
-            preconditioner,
-            p: backend.zeros(n)?,
-            q: backend.zeros(n)?,
-            rho: None,
-        })
+        Ok(Self { preconditioner, p: backend.zeros(n)?, q: backend.zeros(n)?, rho: None })
     }
 
     fn start(&mut self, _: &Iterate<'_, B, M>, _: &Buf<B, M::Scalar>) -> Result<()> {
@@ -60,9 +55,7 @@ where
     fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt> {
         let z = self.preconditioner.apply(SpaceOf::<B>::view(r))?;
         let rho = positive(at, "rᴴ·z", SpaceOf::<B>::view(r), z)?;
-        let beta = self
-            .rho
-            .map_or(RealOf::<M::Scalar>::zero(), |before| rho / before);
+        let beta = self.rho.map_or(RealOf::<M::Scalar>::zero(), |before| rho / before);
         self.rho = Some(rho);
         let (one, beta) = (M::Scalar::one(), M::Scalar::from_real(beta));
         at.axpby(one, z, beta, &mut self.p)?;

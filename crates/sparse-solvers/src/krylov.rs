@@ -45,8 +45,8 @@ where
 
 /// Where a solver stands, and what it computes with.
 ///
-/// Residuals and directions are kept divided by the norm of the true residual at the last start, so that no inner product
-/// leaves the range of numbers only because b is large or small.
+/// Residuals and directions are kept divided by the norm of the true residual at the last start, so that no inner
+/// product leaves the range of numbers only because b is large or small.
 #[derive(Debug)]
 pub struct Iterate<'a, B, M>
 where
@@ -83,8 +83,7 @@ where
         image: &mut Buf<B, M::Scalar>,
     ) -> Result<()> {
         let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
-        self.plan
-            .run(one, self.a, direction, zero, SpaceOf::<B>::view_mut(image))
+        self.plan.run(one, self.a, direction, zero, SpaceOf::<B>::view_mut(image))
     }
 
     /// Moves x by `alpha·direction`.
@@ -182,8 +181,8 @@ where
     /// Plans the product with `a` and allocates all vectors.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if the tolerance is negative or
-    /// not a number, and those of [`SpmvPlan::new`].
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if the tolerance is
+    /// negative or not a number, and those of [`SpmvPlan::new`].
     pub fn new(backend: &B, a: &M, preconditioner: R::Preconditioner, options: &Options) -> Result<Self> {
         check_square(R::NAME, a)?;
         let (order, tolerance) = (a.rows(), options.tolerance);
@@ -210,8 +209,8 @@ where
     /// Whatever the outcome, `x` holds the last iterate; after a breakdown it may not be finite.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape), [`PlanMismatch`](Error::PlanMismatch) and [`WrongContext`](Error::WrongContext) for wrong
-    /// operands, and what the device's runtime reports. Not to converge is an outcome, no error.
+    /// [`Shape`](Error::Shape), [`PlanMismatch`](Error::PlanMismatch) and [`WrongContext`](Error::WrongContext)
+    /// for wrong operands, and what the device's runtime reports. Not to converge is an outcome, no error.
     pub fn solve(
         &mut self,
         a: &M,
@@ -228,12 +227,7 @@ where
         if !norm_b.is_finite() {
             return Ok(Solution::at_once(Outcome::Breakdown { quantity: "‖b‖" }, norm_b));
         }
-        let mut watch = Watch {
-            iterations: 0,
-            limit: self.max_iterations,
-            norm_b,
-            callback,
-        };
+        let mut watch = Watch { iterations: 0, limit: self.max_iterations, norm_b, callback };
         let mut progress = Progress::towards(self.tolerance * norm_b);
         let mut at = Iterate {
             backend: &self.backend,
@@ -248,19 +242,12 @@ where
             let residual = at.true_residual(b, &mut self.r)?;
             if let Some(outcome) = progress.outcome(residual, ended) {
                 let relative_residual = residual / norm_b;
-                return Ok(Solution {
-                    outcome,
-                    iterations: watch.iterations,
-                    residual,
-                    relative_residual,
-                });
+                return Ok(Solution { outcome, iterations: watch.iterations, residual, relative_residual });
             }
             tracing::debug!(method = R::NAME, iterations = watch.iterations, residual, "start");
             at.normalize(&mut self.r)?;
             self.recurrence.start(&at, &self.r)?;
-            let claim = progress
-                .target()
-                .max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
+            let claim = progress.target().max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
             ended = match iterate(&mut self.recurrence, &mut at, &mut self.r, claim, &mut watch) {
                 Ok(()) => Ok(()),
                 Err(Halt::Outcome(outcome)) => Err(outcome),
@@ -321,10 +308,7 @@ struct Watch<F> {
 impl<F: FnMut(Iteration) -> ControlFlow<()>> Watch<F> {
     fn see(&mut self, claimed: f64) -> Result<(), Outcome> {
         self.iterations += 1;
-        let iteration = Iteration {
-            number: self.iterations,
-            relative_residual: claimed / self.norm_b,
-        };
+        let iteration = Iteration { number: self.iterations, relative_residual: claimed / self.norm_b };
         if (self.callback)(iteration).is_break() {
             return Err(Outcome::Stopped);
         }

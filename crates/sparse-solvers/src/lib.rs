@@ -6,12 +6,14 @@
 //! | [`BiCgStab`] | any square A | van der Vorst 1992 |
 //!
 //! Both work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A, and take a
-//! [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate nothing.
+//! [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate
+//! nothing.
 //!
 //! # When a solver stops
-//! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂, with b − A·x computed from x.
-//! The residual of the recurrence, which drifts away from it, says when to look. If it claims more than is true, the
-//! solver starts anew from the true residual; if that no longer helps, the outcome is [`Outcome::Stagnated`].
+//! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂, with b − A·x computed
+//! from x. The residual of the recurrence, which drifts away from it, says when to look. If it claims more than is
+//! true, the solver starts anew from the true residual; if that no longer helps, the outcome is
+//! [`Outcome::Stagnated`].
 //!
 //! ```
 //! use sparse_core::reference::Reference;

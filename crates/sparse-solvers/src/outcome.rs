@@ -16,11 +16,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            tolerance: 1e-10,
-            max_iterations: None,
-            plan: PlanOptions::default(),
-        }
+        Self { tolerance: 1e-10, max_iterations: None, plan: PlanOptions::default() }
     }
 }
 
@@ -39,19 +35,19 @@ pub struct Iteration {
 pub enum Outcome {
     /// The true residual is within the tolerance, however the iteration ended.
     Converged,
-    /// The recurrence went on to claim convergence, but the true residual no longer falls: the tolerance asks for more
-    /// than the precision of the type gives for this matrix.
+    /// The recurrence went on to claim convergence, but the true residual no longer falls: the tolerance asks for
+    /// more than the precision of the type gives for this matrix.
     Stagnated,
     /// All iterations were used up.
     IterationLimit,
-    /// A quantity that the method divides by is zero, or rounding left nothing of it, or a number is infinite or NaN;
-    /// and starting anew would not help.
+    /// A quantity that the method divides by is zero, or rounding left nothing of it, or a number is infinite or
+    /// NaN; and starting anew would not help.
     Breakdown {
         /// The quantity, in the notation of the method's documentation.
         quantity: &'static str,
     },
-    /// A direction p was met with pᴴ·A·p not positive, or a residual r with rᴴ·K⁻¹·r not positive for the preconditioner
-    /// K: A or K is not Hermitian positive definite, at least not to working precision.
+    /// A direction p was met with pᴴ·A·p not positive, or a residual r with rᴴ·K⁻¹·r not positive for the
+    /// preconditioner K: A or K is not Hermitian positive definite, at least not to working precision.
     NotPositiveDefinite,
     /// The callback asked for it.
     Stopped,
@@ -72,8 +68,8 @@ impl Display for Outcome {
     }
 }
 
-/// How a solver ended. The residuals are those of the x that was returned, computed from it; where ‖b‖ is not finite, both
-/// are ‖b‖.
+/// How a solver ended. The residuals are those of the x that was returned, computed from it; where ‖b‖ is not
+/// finite, both are ‖b‖.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solution {
     /// Why the solver stopped.
@@ -89,12 +85,7 @@ pub struct Solution {
 impl Solution {
     /// Where ‖b‖, zero or not finite, decides before there is an iteration.
     pub(crate) fn at_once(outcome: Outcome, norm_b: f64) -> Self {
-        Self {
-            outcome,
-            iterations: 0,
-            residual: norm_b,
-            relative_residual: norm_b,
-        }
+        Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b }
     }
 
     /// Whether the tolerance was met.
@@ -105,16 +96,8 @@ impl Solution {
 
 impl Display for Solution {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self {
-            outcome,
-            iterations,
-            relative_residual,
-            ..
-        } = self;
-        write!(
-            f,
-            "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})"
-        )
+        let Self { outcome, iterations, relative_residual, .. } = self;
+        write!(f, "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})")
     }
 }
 

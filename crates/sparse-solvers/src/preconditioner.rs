@@ -58,15 +58,9 @@ where
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
     pub fn new(backend: &B, inverse_diagonal: Vec<T>) -> Result<Self> {
         let n = inverse_diagonal.len();
-        let inverse = Csr::<T>::identity(n)?
-            .with_values(inverse_diagonal)?
-            .to_device(backend)?;
+        let inverse = Csr::<T>::identity(n)?.with_values(inverse_diagonal)?.to_device(backend)?;
         let plan = SpmvPlan::new(backend, &inverse, Op::None, &PlanOptions::default())?;
-        Ok(Self {
-            inverse,
-            plan,
-            result: backend.zeros(n)?,
-        })
+        Ok(Self { inverse, plan, result: backend.zeros(n)? })
     }
 }
 
@@ -85,18 +79,15 @@ where
 /// 1 / a_ii for every row, for [`Jacobi::new`]; entries that stand twice are summed.
 ///
 /// # Errors
-/// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose diagonal is
-/// not stored, or has no finite inverse other than zero.
+/// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose
+/// diagonal is not stored, or has no finite inverse other than zero.
 pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Vec<T>> {
     check_square("jacobi", a)?;
     (0..a.rows()).map(|row| inverse_of_diagonal(a, row)).collect()
 }
 
 fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, row: usize) -> Result<T> {
-    let stored = a
-        .major_entries(row)
-        .filter(|&(col, _)| col == row)
-        .map(|(_, value)| value);
+    let stored = a.major_entries(row).filter(|&(col, _)| col == row).map(|(_, value)| value);
     let found = match stored.reduce(|sum, value| sum + value) {
         None => "none is stored".to_string(),
         Some(diagonal) => {
@@ -119,8 +110,5 @@ pub(crate) fn check_square(op: &'static str, a: &impl Matrix) -> Result<()> {
     if rows == cols {
         return Ok(());
     }
-    Err(Error::shape(
-        op,
-        format_args!("a square matrix is needed, this one is {rows} x {cols}"),
-    ))
+    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
 }

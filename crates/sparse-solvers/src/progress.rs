@@ -18,11 +18,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn towards(target: f64) -> Self {
-        Self {
-            target,
-            last: f64::INFINITY,
-            false_claims: 0,
-        }
+        Self { target, last: f64::INFINITY, false_claims: 0 }
     }
 
     /// The residual to reach.
@@ -30,8 +26,8 @@ impl Progress {
         self.target
     }
 
-    /// The outcome, given the true residual and why the recurrence `ended`: it claims convergence, or an outcome of its
-    /// own. `None` if it is worth while to start it anew.
+    /// The outcome, given the true residual and why the recurrence `ended`: it claims convergence, or an outcome
+    /// of its own. `None` if it is worth while to start it anew.
     pub(crate) fn outcome(&mut self, residual: f64, ended: Result<(), Outcome>) -> Option<Outcome> {
         let progress = residual <= PROGRESS * self.last;
         if progress {
@@ -40,9 +36,7 @@ impl Progress {
             self.false_claims += 1;
         }
         match ended {
-            _ if !residual.is_finite() => Some(Outcome::Breakdown {
-                quantity: "‖b − A·x‖",
-            }),
+            _ if !residual.is_finite() => Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }),
             _ if residual <= self.target => Some(Outcome::Converged),
             Err(Outcome::Breakdown { .. }) if progress => None,
             Err(outcome) => Some(outcome),
@@ -60,10 +54,7 @@ mod tests {
     #[test]
     fn the_true_residual_overrules_how_the_recurrence_ended() {
         for ended in [Ok(()), Err(BREAKDOWN), Err(Outcome::Stopped)] {
-            assert_eq!(
-                Progress::towards(1.0).outcome(1.0, ended),
-                Some(Outcome::Converged)
-            );
+            assert_eq!(Progress::towards(1.0).outcome(1.0, ended), Some(Outcome::Converged));
         }
     }
 
@@ -93,12 +84,7 @@ mod tests {
     fn a_residual_that_is_not_finite_is_a_breakdown() {
         for (target, residual) in [(1.0, f64::NAN), (f64::INFINITY, f64::INFINITY)] {
             let outcome = Progress::towards(target).outcome(residual, Ok(()));
-            assert_eq!(
-                outcome,
-                Some(Outcome::Breakdown {
-                    quantity: "‖b − A·x‖"
-                })
-            );
+            assert_eq!(outcome, Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }));
         }
     }
 }

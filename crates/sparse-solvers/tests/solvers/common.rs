@@ -15,10 +15,7 @@ pub(crate) enum Method {
 pub(crate) fn matrix<T: Scalar>(n: usize, element: impl Fn(usize, usize) -> T) -> Csr<T> {
     let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
     for row in 0..n {
-        for (col, value) in (0..n)
-            .map(|col| (col, element(row, col)))
-            .filter(|(_, value)| !value.is_zero())
-        {
+        for (col, value) in (0..n).map(|col| (col, element(row, col))).filter(|(_, value)| !value.is_zero()) {
             columns.push(col as i32);
             values.push(value);
         }
@@ -35,9 +32,7 @@ pub(crate) fn hilbert<T: Scalar>(n: usize) -> Csr<T> {
 /// Values of either sign without a pattern that a matrix could share.
 pub(crate) fn right_hand_side<T: Scalar>(n: usize) -> Vec<T> {
     let part = |k: usize| (k * 37 % 101) as f64 / 50.0 - 1.0;
-    (0..n)
-        .map(|k| T::from_c64(c64::new(part(k), part(k + 13))))
-        .collect()
+    (0..n).map(|k| T::from_c64(c64::new(part(k), part(k + 13)))).collect()
 }
 
 /// Solves A·x = b from x = 0 and checks that the residual that is reported is that of x.
@@ -48,11 +43,7 @@ pub(crate) fn solve<T: Accumulator>(
     jacobi: bool,
     options: &Options,
 ) -> Result<(Solution, Vec<T>)> {
-    let preconditioner = if jacobi {
-        Some(Jacobi::new(&Reference, inverse_diagonal(a)?)?)
-    } else {
-        None
-    };
+    let preconditioner = if jacobi { Some(Jacobi::new(&Reference, inverse_diagonal(a)?)?) } else { None };
     let go_on = |_| ControlFlow::Continue(());
     let mut x = vec![T::ZERO; b.len()];
     let solution = match method {
@@ -66,10 +57,7 @@ pub(crate) fn solve<T: Accumulator>(
 /// The residual, in double precision, is the one reported, and within the tolerance if the solver says so.
 pub(crate) fn check<T: Accumulator>(a: &Csr<T>, b: &[T], x: &[T], solution: &Solution, tolerance: f64) {
     if !solution.residual.is_finite() {
-        assert!(
-            matches!(solution.outcome, Outcome::Breakdown { .. }),
-            "{solution}"
-        );
+        assert!(matches!(solution.outcome, Outcome::Breakdown { .. }), "{solution}");
         return;
     }
     let mut residual: Vec<c64> = b.iter().map(|value| value.to_c64()).collect();
@@ -85,14 +73,8 @@ pub(crate) fn check<T: Accumulator>(a: &Csr<T>, b: &[T], x: &[T], solution: &Sol
     let longest = a.row_lengths().into_iter().max().unwrap_or(0);
     let rounding =
         2.0 * (longest + 4) as f64 * 0.5f64.powi(T::PRECISION as i32) * norm(&size) + 1e-3 * residual;
-    assert!(
-        (solution.residual - residual).abs() <= rounding,
-        "{solution}: the residual is {residual:e}"
-    );
+    assert!((solution.residual - residual).abs() <= rounding, "{solution}: the residual is {residual:e}");
     if solution.converged() {
-        assert!(
-            residual <= tolerance * norm_b + rounding,
-            "{solution}: the residual is {residual:e}"
-        );
+        assert!(residual <= tolerance * norm_b + rounding, "{solution}: the residual is {residual:e}");
     }
 }

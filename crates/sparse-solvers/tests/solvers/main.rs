@@ -1,5 +1,6 @@
 //! The solvers on the serial reference.
 
 mod common;
+mod convergence;
 mod outcomes;
 mod real_matrices;

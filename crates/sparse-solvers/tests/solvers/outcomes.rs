@@ -9,10 +9,7 @@ use std::ops::ControlFlow;
 const METHODS: [Method; 2] = [Method::Cg, Method::BiCgStab];
 
 fn tolerance(tolerance: f64) -> Options {
-    Options {
-        tolerance,
-        ..Options::default()
-    }
+    Options { tolerance, ..Options::default() }
 }
 
 fn tridiagonal(n: usize) -> Csr<f64> {
@@ -31,27 +28,19 @@ fn outcome(method: Method, a: &Csr<f64>, b: &[f64]) -> Outcome {
 fn a_right_hand_side_of_zeros_gives_zero() {
     for method in METHODS {
         let (solution, x) = solve(method, &tridiagonal(5), &[0.0; 5], true, &Options::default()).unwrap();
-        assert_eq!(
-            (solution.outcome, solution.iterations, x),
-            (Outcome::Converged, 0, vec![0.0; 5])
-        );
+        assert_eq!((solution.outcome, solution.iterations, x), (Outcome::Converged, 0, vec![0.0; 5]));
     }
     let mut x = [f64::NAN; 5];
     let a = tridiagonal(5);
     let mut solver = Cg::new(&Reference, &a, Identity, &Options::default()).unwrap();
-    solver
-        .solve(&a, &[0.0; 5], &mut x, |_| ControlFlow::Continue(()))
-        .unwrap();
+    solver.solve(&a, &[0.0; 5], &mut x, |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(x, [0.0; 5]);
 }
 
 #[test]
 fn a_matrix_of_order_zero_is_solved() {
     for method in METHODS {
-        assert_eq!(
-            outcome(method, &Csr::zeros(0, 0).unwrap(), &[]),
-            Outcome::Converged
-        );
+        assert_eq!(outcome(method, &Csr::zeros(0, 0).unwrap(), &[]), Outcome::Converged);
     }
 }
 
@@ -60,13 +49,8 @@ fn an_exact_start_takes_no_iteration() {
     let a = tridiagonal(3);
     let mut x = [1.0, 1.0, 1.0];
     let mut solver = BiCgStab::new(&Reference, &a, Identity, &tolerance(0.0)).unwrap();
-    let solution = solver
-        .solve(&a, &[1.0, 0.0, 1.0], &mut x, |_| panic!("no iteration is due"))
-        .unwrap();
-    assert_eq!(
-        (solution.outcome, solution.iterations, x),
-        (Outcome::Converged, 0, [1.0; 3])
-    );
+    let solution = solver.solve(&a, &[1.0, 0.0, 1.0], &mut x, |_| panic!("no iteration is due")).unwrap();
+    assert_eq!((solution.outcome, solution.iterations, x), (Outcome::Converged, 0, [1.0; 3]));
 }
 
 #[test]
@@ -77,21 +61,12 @@ fn an_indefinite_matrix_is_not_positive_definite() {
             solve(Method::Cg, &a, &[1.0, 2.0, 1.0, 1.0], jacobi, &Options::default()).unwrap();
         assert_eq!(solution.outcome, Outcome::NotPositiveDefinite);
     }
-    assert_eq!(
-        outcome(Method::BiCgStab, &a, &[1.0, 2.0, 3.0, 4.0]),
-        Outcome::Converged
-    );
+    assert_eq!(outcome(Method::BiCgStab, &a, &[1.0, 2.0, 3.0, 4.0]), Outcome::Converged);
 }
 
 #[test]
 fn a_complex_matrix_that_is_not_hermitian_is_not_positive_definite() {
-    let a = matrix(3, |i, j| {
-        if i == j {
-            c64::new(1.0, 1.0 + i as f64)
-        } else {
-            c64::default()
-        }
-    });
+    let a = matrix(3, |i, j| if i == j { c64::new(1.0, 1.0 + i as f64) } else { c64::default() });
     let (solution, _) = solve(Method::Cg, &a, &right_hand_side(3), false, &Options::default()).unwrap();
     assert_eq!(solution.outcome, Outcome::NotPositiveDefinite);
 }
@@ -99,27 +74,14 @@ fn a_complex_matrix_that_is_not_hermitian_is_not_positive_definite() {
 #[test]
 fn a_matrix_of_zeros_has_no_solution() {
     let zeros = Csr::zeros(3, 3).unwrap();
-    assert_eq!(
-        outcome(Method::Cg, &zeros, &[1.0; 3]),
-        Outcome::NotPositiveDefinite
-    );
-    assert_eq!(
-        outcome(Method::BiCgStab, &zeros, &[1.0; 3]),
-        Outcome::Breakdown {
-            quantity: "r̂ᴴ·v"
-        }
-    );
+    assert_eq!(outcome(Method::Cg, &zeros, &[1.0; 3]), Outcome::NotPositiveDefinite);
+    assert_eq!(outcome(Method::BiCgStab, &zeros, &[1.0; 3]), Outcome::Breakdown { quantity: "r̂ᴴ·v" });
 }
 
 #[test]
 fn bicgstab_breaks_down_on_a_rotation() {
     let rotation = matrix(2, |i, j| [[0.0, 1.0], [-1.0, 0.0]][i][j]);
-    assert_eq!(
-        outcome(Method::BiCgStab, &rotation, &[1.0, 0.0]),
-        Outcome::Breakdown {
-            quantity: "r̂ᴴ·v"
-        }
-    );
+    assert_eq!(outcome(Method::BiCgStab, &rotation, &[1.0, 0.0]), Outcome::Breakdown { quantity: "r̂ᴴ·v" });
 }
 
 #[test]
@@ -127,16 +89,9 @@ fn numbers_that_are_not_finite_break_down() {
     let a = matrix(2, |i, j| if i == j { 1.0 } else { 0.0 });
     let broken = matrix(2, |i, j| if i == j { f64::NAN } else { 0.0 });
     for method in METHODS {
-        for (a, b) in [
-            (&a, [f64::INFINITY, 1.0]),
-            (&a, [f64::NAN, 1.0]),
-            (&broken, [1.0, 1.0]),
-        ] {
+        for (a, b) in [(&a, [f64::INFINITY, 1.0]), (&a, [f64::NAN, 1.0]), (&broken, [1.0, 1.0])] {
             let outcome = outcome(method, a, &b);
-            assert!(
-                matches!(outcome, Outcome::Breakdown { .. }),
-                "{method:?}, {b:?}: {outcome}"
-            );
+            assert!(matches!(outcome, Outcome::Breakdown { .. }), "{method:?}, {b:?}: {outcome}");
         }
     }
 }
@@ -161,27 +116,12 @@ fn a_tolerance_beyond_the_precision_stagnates() {
 
 #[test]
 fn the_hilbert_matrix_does_not_converge_beyond_the_precision() {
-    let options = Options {
-        max_iterations: Some(10_000),
-        ..tolerance(0.0)
-    };
-    let (solution, _) = solve(
-        Method::Cg,
-        &hilbert::<f64>(12),
-        &right_hand_side(12),
-        false,
-        &options,
-    )
-    .unwrap();
+    let options = Options { max_iterations: Some(10_000), ..tolerance(0.0) };
+    let (solution, _) =
+        solve(Method::Cg, &hilbert::<f64>(12), &right_hand_side(12), false, &options).unwrap();
     assert!(!solution.converged(), "{solution}");
-    let (solution, _) = solve(
-        Method::Cg,
-        &hilbert::<f64>(4),
-        &right_hand_side(4),
-        false,
-        &tolerance(1e-10),
-    )
-    .unwrap();
+    let (solution, _) =
+        solve(Method::Cg, &hilbert::<f64>(4), &right_hand_side(4), false, &tolerance(1e-10)).unwrap();
     assert!(solution.converged(), "{solution}");
 }
 
@@ -190,15 +130,9 @@ fn the_iteration_limit_is_kept() {
     let a = tridiagonal(100);
     for method in METHODS {
         for limit in [0, 3] {
-            let options = Options {
-                max_iterations: Some(limit),
-                ..Options::default()
-            };
+            let options = Options { max_iterations: Some(limit), ..Options::default() };
             let (solution, _) = solve(method, &a, &right_hand_side(100), false, &options).unwrap();
-            assert_eq!(
-                (solution.outcome, solution.iterations),
-                (Outcome::IterationLimit, limit)
-            );
+            assert_eq!((solution.outcome, solution.iterations), (Outcome::IterationLimit, limit));
         }
     }
 }
@@ -212,11 +146,7 @@ fn the_callback_sees_every_iteration_and_may_stop() {
     let solution = solver
         .solve(&a, &right_hand_side(100), &mut x, |iteration| {
             seen.push(iteration.number);
-            if iteration.number == 7 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if iteration.number == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap();
     assert_eq!((solution.outcome, solution.iterations), (Outcome::Stopped, 7));
@@ -231,9 +161,7 @@ fn a_solver_serves_new_values_and_right_hand_sides() {
     let first = right_hand_side(20);
     for b in [first.clone(), vec![1.0; 20]] {
         let mut x = vec![0.0; 20];
-        let solution = solver
-            .solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))
-            .unwrap();
+        let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
         assert!(solution.converged());
         crate::common::check(&a, &b, &x, &solution, 1e-10);
         a.values_mut().iter_mut().for_each(|value| *value *= 3.0);
@@ -244,40 +172,23 @@ fn a_solver_serves_new_values_and_right_hand_sides() {
 fn wrong_shapes_are_refused() {
     let wide = Csr::<f64>::zeros(2, 3).unwrap();
     let error = Cg::new(&Reference, &wide, Identity, &Options::default()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cg: a square matrix is needed, this one is 2 x 3"
-    );
-    assert!(matches!(
-        inverse_diagonal(&wide),
-        Err(Error::Shape { op: "jacobi", .. })
-    ));
+    assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
+    assert!(matches!(inverse_diagonal(&wide), Err(Error::Shape { op: "jacobi", .. })));
 
     let a = tridiagonal(3);
     let mut solver = BiCgStab::new(&Reference, &a, Identity, &Options::default()).unwrap();
     let mut solve = |b: &[f64], x: &mut [f64]| {
-        solver
-            .solve(&a, b, x, |_| ControlFlow::Continue(()))
-            .unwrap_err()
-            .to_string()
+        solver.solve(&a, b, x, |_| ControlFlow::Continue(())).unwrap_err().to_string()
     };
-    assert_eq!(
-        solve(&[1.0; 2], &mut [0.0; 3]),
-        "bicgstab: the length of b is 2 where 3 is needed"
-    );
-    assert_eq!(
-        solve(&[1.0; 3], &mut [0.0; 4]),
-        "bicgstab: the length of x is 4 where 3 is needed"
-    );
+    assert_eq!(solve(&[1.0; 2], &mut [0.0; 3]), "bicgstab: the length of b is 2 where 3 is needed");
+    assert_eq!(solve(&[1.0; 3], &mut [0.0; 4]), "bicgstab: the length of x is 4 where 3 is needed");
 }
 
 #[test]
 fn another_pattern_is_refused() {
     let a = tridiagonal(3);
     let mut solver = Cg::new(&Reference, &a, Identity, &Options::default()).unwrap();
-    let result = solver.solve(&tridiagonal(3), &[1.0; 3], &mut [0.0; 3], |_| {
-        ControlFlow::Continue(())
-    });
+    let result = solver.solve(&tridiagonal(3), &[1.0; 3], &mut [0.0; 3], |_| ControlFlow::Continue(()));
     assert!(matches!(result, Err(Error::PlanMismatch { .. })));
 }
 
@@ -303,19 +214,12 @@ fn jacobi_names_the_row_without_a_diagonal() {
     let rows = |values: [f64; 2]| Csr::new(2, 2, vec![0, 1, 2], vec![0, 1], values.to_vec()).unwrap();
     let needed =
         "the Jacobi preconditioner is not supported: row 1: a diagonal entry with a finite inverse is needed";
-    for (value, found) in [
-        (0.0, "it is 0"),
-        (f64::NAN, "it is NaN"),
-        (f64::INFINITY, "it is inf"),
-    ] {
+    for (value, found) in [(0.0, "it is 0"), (f64::NAN, "it is NaN"), (f64::INFINITY, "it is inf")] {
         let error = inverse_diagonal(&rows([1.0, value])).unwrap_err();
         assert_eq!(error.to_string(), format!("{needed}, {found}"));
     }
     let missing = matrix(2, |i, j| if i == 0 || j == 0 { 1.0 } else { 0.0 });
-    assert_eq!(
-        inverse_diagonal(&missing).unwrap_err().to_string(),
-        format!("{needed}, none is stored")
-    );
+    assert_eq!(inverse_diagonal(&missing).unwrap_err().to_string(), format!("{needed}, none is stored"));
 }
 
 #[test]

@@ -6,7 +6,12 @@ use sparse_solvers::{Options, Outcome, Solution};
 use std::path::Path;
 
 /// Solves A·x = A·1, if the file is there.
-fn solve_for_ones<T: Accumulator>(file: &str, method: Method, jacobi: bool, tolerance: f64) -> Option<Solution> {
+fn solve_for_ones<T: Accumulator>(
+    file: &str,
+    method: Method,
+    jacobi: bool,
+    tolerance: f64,
+) -> Option<Solution> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/matrices").join(file);
     if !path.exists() {
         return None;
@@ -51,7 +56,7 @@ fn what_cannot_be_solved_is_not_claimed() {
     }
     for method in [Method::Cg, Method::BiCgStab] {
         if let Some(solution) = solve_for_ones::<f64>("494_bus.mtx", method, true, 1e-16) {
-            assert_eq!(solution.outcome, Outcome::Stagnated, "{method:?}: {solution}");
+            assert!(!solution.converged() && solution.relative_residual < 1e-13, "{method:?}: {solution}");
         }
     }
 }
