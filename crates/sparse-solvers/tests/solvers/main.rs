@@ -1,5 +1,6 @@
 //! The solvers on the serial reference.
 
+mod any_backend;
 mod common;
 mod convergence;
 mod outcomes;
