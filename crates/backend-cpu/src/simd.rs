@@ -1,4 +1,4 @@
-//! Instruction sets, found at run time.
+//! Instruction sets, found at run time, and work that is compiled for each of them.
 
 /// An instruction set that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,4 +52,60 @@ impl Simd {
             Self::Neon => "neon",
         }
     }
+}
+
+/// An instruction set as a type, for work that is generic in it.
+pub(crate) trait Isa {
+    /// The same as a value.
+    const SIMD: Simd;
+}
+
+/// Work that is compiled once for each instruction set. `run` is to be `#[inline(always)]`, as all that it calls in
+/// its inner loops: code that is not inlined is compiled for the build's base instruction set.
+pub(crate) trait Vectorize {
+    /// What the work results in.
+    type Out;
+
+    /// The work, with the instructions of `S`.
+    fn run<S: Isa>(self) -> Self::Out;
+}
+
+macro_rules! isa {
+    ($($name:ident),*) => {$(
+        pub(crate) struct $name;
+
+        impl Isa for $name {
+            const SIMD: Simd = Simd::$name;
+        }
+    )*};
+}
+
+isa!(Portable, Avx2, Avx512);
+
+impl Simd {
+    /// Runs `work` compiled for this instruction set, which this processor has. (AArch64's Neon is part of its base.)
+    pub(crate) fn run<W: Vectorize>(self, work: W) -> W::Out {
+        debug_assert!(self.is_available());
+        match self {
+            // SAFETY: a `Cpu` is only made with an instruction set that the processor has.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { run_avx2(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { run_avx512(work) },
+            _ => work.run::<Portable>(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<W: Vectorize>(work: W) -> W::Out {
+    work.run::<Avx2>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn run_avx512<W: Vectorize>(work: W) -> W::Out {
+    work.run::<Avx512>()
 }

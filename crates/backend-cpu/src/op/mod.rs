@@ -1,1 +1,7 @@
 //! Operations: one file each, as in `sparse_core::op`.
+
+mod dot;
+mod entries;
+mod pieces;
+mod spmv;
+mod update;

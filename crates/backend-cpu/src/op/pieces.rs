@@ -1,0 +1,226 @@
+//! Equal shares of a matrix's rows and entries, and how the sums of rows that two shares have in common are joined.
+//!
+//! Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC 2016.
+
+use crate::Cpu;
+use crate::parallel::{partition_point, rows_by_entries, split_mut};
+use sparse_core::{Index, Scalar};
+use std::ops::Range;
+
+/// Entries and rows of one piece.
+pub(crate) const PIECE: usize = 16 * 1024;
+
+/// A share of one member's work: the entries, and the rows that end in it. Its first row may have begun in the piece
+/// before, and the row after its last one may begin here.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) member: usize,
+    pub(crate) rows: Range<usize>,
+    pub(crate) entries: Range<usize>,
+}
+
+/// How a member's rows are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Between rows.
+    Rows,
+    /// Within rows too: pieces of equal size.
+    MergePath,
+}
+
+/// Where rows end among entries that stand row by row.
+pub(crate) trait RowEnds: Sync {
+    /// Whether `row` begins at `entry`, which is one of its entries or its end.
+    fn begins(&self, row: usize, entry: usize) -> bool;
+
+    /// The end of `row`, one of whose entries, or its end, is `entry`.
+    fn end(&self, row: usize, entry: usize) -> usize;
+}
+
+impl<O: Index> RowEnds for &[O] {
+    #[inline(always)]
+    fn begins(&self, row: usize, entry: usize) -> bool {
+        self[row].as_usize() == entry
+    }
+
+    #[inline(always)]
+    fn end(&self, row: usize, _: usize) -> usize {
+        self[row + 1].as_usize()
+    }
+}
+
+/// What a piece leaves to be joined with its neighbours.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Carry<Acc> {
+    /// The sum of the rest of the first row, if that row began earlier.
+    head: Option<Acc>,
+    /// The sum of the row that does not end here.
+    tail: Acc,
+}
+
+impl Piece {
+    /// Gives the sum of each row that lies whole in the piece to `write(row, sum)`, rows counted from the first of
+    /// the piece.
+    #[inline(always)]
+    pub(crate) fn sums<Acc: Scalar>(
+        &self,
+        ends: impl RowEnds,
+        sum: impl Fn(Range<usize>) -> Acc,
+        mut write: impl FnMut(usize, Acc),
+    ) -> Carry<Acc> {
+        let mut entry = self.entries.start;
+        let mut rows = self.rows.clone();
+        let mut head = None;
+        if let Some(row) = rows.clone().next().filter(|&row| !ends.begins(row, entry)) {
+            let end = ends.end(row, entry);
+            head = Some(sum(entry..end));
+            entry = end;
+            rows.start += 1;
+        }
+        for row in rows {
+            let end = ends.end(row, entry);
+            write(row - self.rows.start, sum(entry..end));
+            entry = end;
+        }
+        Carry { head, tail: sum(entry..self.entries.end) }
+    }
+}
+
+/// The pieces of a matrix, consecutive ones grouped into tasks of enough work, and room for their carries.
+pub(crate) struct Pieces<Acc> {
+    pieces: Vec<Piece>,
+    tasks: Vec<Range<usize>>,
+    task_rows: Vec<Range<usize>>,
+    carries: Vec<Carry<Acc>>,
+    entries: usize,
+}
+
+/// What one task computes: its pieces, their elements of `y`, and room for their carries.
+struct Task<'a, T, Acc> {
+    pieces: &'a [Piece],
+    y: &'a mut [T],
+    carries: &'a mut [Carry<Acc>],
+}
+
+impl<Acc: Scalar<Acc = Acc>> Pieces<Acc> {
+    /// The pieces of members with these offsets; the first offset of a member need not be 0.
+    pub(crate) fn cut<'a, O: Index>(cut: Cut, members: impl Iterator<Item = &'a [O]>) -> Self {
+        let mut pieces = vec![];
+        for (member, offsets) in members.enumerate() {
+            match cut {
+                Cut::Rows => cut_rows(member, offsets, &mut pieces),
+                Cut::MergePath => cut_merge_path(member, offsets, &mut pieces),
+            }
+        }
+        Self::of(pieces)
+    }
+
+    /// Groups `pieces`, which cover all rows in order.
+    pub(crate) fn of(pieces: Vec<Piece>) -> Self {
+        let (mut tasks, mut task_rows) = (vec![], vec![]);
+        let (mut first, mut first_row, mut row, mut work) = (0, 0, 0, 0);
+        for (k, piece) in pieces.iter().enumerate() {
+            row += piece.rows.len();
+            work += piece.rows.len() + piece.entries.len();
+            if work >= PIECE / 2 || k + 1 == pieces.len() {
+                tasks.push(first..k + 1);
+                task_rows.push(first_row..row);
+                (first, first_row, work) = (k + 1, row, 0);
+            }
+        }
+        let carries = vec![Carry { head: None, tail: Acc::ZERO }; pieces.len()];
+        let entries = pieces.iter().map(|piece| piece.entries.len()).sum();
+        Self { pieces, tasks, task_rows, carries, entries }
+    }
+
+    /// Bytes of the pieces and carries.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.pieces.as_slice())
+            + size_of_val(self.carries.as_slice())
+            + 2 * size_of_val(self.tasks.as_slice())
+    }
+
+    /// Runs `work(piece, its part of y)` on all pieces, joins the carries in order, and writes the rows that more
+    /// than one piece has a part of.
+    pub(crate) fn run<T: Send>(
+        &mut self,
+        cpu: &Cpu,
+        y: &mut [T],
+        write: impl Fn(&mut T, Acc),
+        work: impl Fn(&Piece, &mut [T]) -> Carry<Acc> + Send + Sync,
+    ) {
+        let y_parts = split_mut(y, &self.task_rows);
+        let carry_parts = split_mut(&mut self.carries, &self.tasks);
+        let tasks = self.tasks.iter().zip(y_parts).zip(carry_parts);
+        let tasks = tasks
+            .map(|((range, y), carries)| Task { pieces: &self.pieces[range.clone()], y, carries })
+            .collect();
+        cpu.for_each(self.entries, tasks, |task: Task<'_, T, Acc>| {
+            let mut y = task.y;
+            for (piece, carry) in task.pieces.iter().zip(task.carries) {
+                let (part, rest) = y.split_at_mut(piece.rows.len());
+                *carry = work(piece, part);
+                y = rest;
+            }
+        });
+        let mut open = Acc::ZERO;
+        let mut row = 0;
+        for (piece, carry) in self.pieces.iter().zip(&self.carries) {
+            if let Some(head) = carry.head {
+                write(&mut y[row], open + head);
+            }
+            row += piece.rows.len();
+            open = if piece.rows.is_empty() { open + carry.tail } else { carry.tail };
+        }
+    }
+}
+
+fn cut_rows<O: Index>(member: usize, offsets: &[O], pieces: &mut Vec<Piece>) {
+    pieces.extend(rows_by_entries(offsets, PIECE).into_iter().map(|rows| {
+        let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
+        Piece { member, rows, entries }
+    }));
+}
+
+/// Position `d` of the merge path lies behind as many rows and entries as make `d` together, each row's end behind
+/// its entries.
+fn cut_merge_path<O: Index>(member: usize, offsets: &[O], pieces: &mut Vec<Piece>) {
+    let rows = offsets.len() - 1;
+    let first = offsets[0].as_usize();
+    let length = offsets[rows].as_usize() - first + rows;
+    let (mut row, mut entry) = (0, first);
+    for position in (PIECE..length).step_by(PIECE).chain((length > 0).then_some(length)) {
+        let row_end = partition_point(row..rows, |r| offsets[r + 1].as_usize() - first + r < position);
+        let entry_end = position - row_end + first;
+        pieces.push(Piece { member, rows: row..row_end, entries: entry..entry_end });
+        (row, entry) = (row_end, entry_end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(cut: Cut, offsets: &[i32]) -> Vec<(Range<usize>, Range<usize>)> {
+        let pieces = Pieces::<f64>::cut(cut, [offsets].into_iter());
+        pieces.pieces.into_iter().map(|piece| (piece.rows, piece.entries)).collect()
+    }
+
+    #[test]
+    fn a_long_row_is_cut_by_the_merge_path_alone() {
+        let long = 2 * PIECE as i32;
+        let offsets = [0, 1, long + 1, long + 1];
+        let rows = pieces(Cut::Rows, &offsets);
+        assert!(rows.iter().all(|(rows, _)| !rows.is_empty()));
+        let path = pieces(Cut::MergePath, &offsets);
+        assert_eq!(path[0], (0..1, 0..PIECE - 1));
+        assert_eq!(path[1], (1..1, PIECE - 1..2 * PIECE - 1));
+        assert_eq!(path[2], (1..3, 2 * PIECE - 1..2 * PIECE + 1));
+    }
+
+    #[test]
+    fn members_without_rows_have_no_pieces() {
+        assert!(pieces(Cut::MergePath, &[0]).is_empty());
+        assert!(pieces(Cut::Rows, &[0]).is_empty());
+    }
+}

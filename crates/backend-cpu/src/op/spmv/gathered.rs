@@ -1,0 +1,64 @@
+//! Algorithms `transposed_pattern` and `sorted_rows`: the plan holds the entries of op(A) row by row.
+
+use super::Product;
+use crate::Cpu;
+use crate::op::entries::{Entries, RowPattern, Slots};
+use crate::op::pieces::{Cut, Pieces};
+use sparse_core::op::Op;
+use sparse_core::{Accumulator, Index, Scalar};
+use std::ops::Range;
+
+/// A pattern by rows, cut along its merge path.
+pub(super) struct Gathered<I, Acc> {
+    pattern: RowPattern<I>,
+    pieces: Pieces<Acc>,
+    /// (rows, columns) of a member of op(A).
+    shape: (usize, usize),
+}
+
+impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
+    pub(super) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Self {
+        let pattern = RowPattern::new(a, op);
+        let (rows, cols) = a.member_shape();
+        let shape = if op.transposes() { (cols, rows) } else { (rows, cols) };
+        let starts = (0..pattern.offsets.len() - 1).step_by(shape.0.max(1));
+        let members = starts.map(|start| &pattern.offsets[start..=start + shape.0]);
+        let pieces = Pieces::cut(Cut::MergePath, members);
+        Self { pattern, pieces, shape }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.pattern.bytes() + self.pieces.bytes()
+    }
+
+    pub(super) fn multiply<T>(&mut self, cpu: &Cpu, slots: Slots<'_, T>, product: Product<'_, T>)
+    where
+        T: Scalar<Acc = Acc>,
+    {
+        let Product { x, y, update, conjugate } = product;
+        let (pattern, (rows, cols)) = (&self.pattern, self.shape);
+        self.pieces.run(cpu, y, |y, sum| update.write(y, sum), |piece, y| {
+            let offsets = &pattern.offsets[piece.member * rows..][..=rows];
+            let x = &x[piece.member * cols..][..cols];
+            let sum = |range| sum(pattern, slots, x, conjugate, range);
+            piece.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
+        });
+    }
+}
+
+#[inline(always)]
+fn sum<T: Scalar, I: Index>(
+    pattern: &RowPattern<I>,
+    slots: Slots<'_, T>,
+    x: &[T],
+    conjugate: bool,
+    range: Range<usize>,
+) -> T::Acc {
+    let mut sum = T::Acc::ZERO;
+    for (column, &slot) in pattern.columns[range.clone()].iter().zip(&pattern.slots[range]) {
+        let value = slots.at(slot);
+        let value = if conjugate { value.conj() } else { value };
+        sum += value.to_acc() * x[column.as_usize()].to_acc();
+    }
+    sum
+}

@@ -1,0 +1,88 @@
+//! HYB: the sums of the overflow, then the ELL part, each row written once.
+
+use super::ell::multiply_ell;
+use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
+use crate::Cpu;
+use crate::op::dot::dot;
+use crate::op::pieces::{Cut, Pieces};
+use crate::simd::Portable;
+use sparse_core::op::Op;
+use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar};
+use std::ops::Range;
+
+const STORED: &[Algorithm] = &[
+    Algorithm::new("device", "always").preprocessing("the rows of the overflow, with room for their sums"),
+    SEQUENTIAL,
+];
+
+/// The rows that have overflow entries, and their sums.
+pub struct Overflow<I, Acc> {
+    rows: Vec<I>,
+    offsets: Vec<i64>,
+    pieces: Pieces<Acc>,
+    sums: Vec<Acc>,
+}
+
+impl<I: Index, Acc: Accumulator> Overflow<I, Acc> {
+    fn new(row_idx: &[I]) -> Self {
+        let segments = row_idx.chunk_by(|a, b| a == b);
+        let rows: Vec<I> = segments.clone().map(|segment| segment[0]).collect();
+        let ends = segments.scan(0, |end, segment| {
+            *end += segment.len();
+            Some(i64::cast(*end))
+        });
+        let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+        let pieces = Pieces::cut(Cut::MergePath, std::iter::once(offsets.as_slice()));
+        let sums = vec![Acc::ZERO; rows.len()];
+        Self { rows, offsets, pieces, sums }
+    }
+
+    /// Adds the sums of overflow rows to those of `rows`, whose sums they are.
+    fn add_to(&self, rows: Range<usize>, sums: &mut [Acc]) {
+        let first = self.rows.partition_point(|row| row.as_usize() < rows.start);
+        let overflow = self.rows[first..].iter().zip(&self.sums[first..]);
+        for (row, &sum) in overflow.take_while(|(row, _)| row.as_usize() < rows.end) {
+            sums[row.as_usize() - rows.start] += sum;
+        }
+    }
+}
+
+impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
+    type Native = Overflow<I, T::Acc>;
+
+    fn algorithms(op: Op) -> &'static [Algorithm] {
+        if op.transposes() { TRANSPOSED } else { STORED }
+    }
+
+    fn automatic(&self, op: Op) -> (&'static str, String) {
+        if op.transposes() {
+            ("transposed_pattern", "the entries of a column do not stand together".into())
+        } else {
+            ("device", "both parts are on the device".into())
+        }
+    }
+
+    fn prepare(&self, _: &'static str) -> Result<Self::Native> {
+        Ok(Overflow::new(self.coo().row_idx()))
+    }
+
+    fn native_bytes(overflow: &Self::Native) -> usize {
+        size_of_val(overflow.rows.as_slice())
+            + size_of_val(overflow.offsets.as_slice())
+            + size_of_val(overflow.sums.as_slice())
+            + overflow.pieces.bytes()
+    }
+
+    unsafe fn multiply(&self, cpu: &Cpu, overflow: &mut Self::Native, product: Product<'_, T>) {
+        let (x, conjugate, coo) = (product.x, product.conjugate, self.coo());
+        let Overflow { offsets, pieces, sums, .. } = overflow;
+        let sum = |range: Range<usize>| {
+            dot::<Portable, T, I>(&coo.col_idx()[range.clone()], &coo.values()[range], x, conjugate)
+        };
+        let write = |total: &mut T::Acc, sum| *total = sum;
+        pieces.run(cpu, sums, write, |piece, sums| {
+            piece.sums(offsets.as_slice(), sum, |row, sum| write(&mut sums[row], sum))
+        });
+        multiply_ell(cpu, self.ell(), product, |rows, sums| overflow.add_to(rows, sums));
+    }
+}

@@ -1,0 +1,160 @@
+//! `y ← alpha·op(A)·x + beta·y`.
+//!
+//! Every format has a native kernel for the direction that it is stored in. For the other direction, and for
+//! coordinates out of order, the plan holds the entries row by row with the slots of their values ([`RowPattern`]).
+
+mod compressed;
+mod coo;
+mod ell;
+mod gathered;
+mod hyb;
+mod lanes;
+mod sell;
+
+use super::entries::Entries;
+use super::update::Update;
+use crate::Cpu;
+use gathered::Gathered;
+use sparse_core::op::{AccOf, Op, SpmvKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result, Scalar};
+
+const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
+const TRANSPOSED_PATTERN: Algorithm = Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
+    .preprocessing("op(A)'s pattern by rows, with the slots of the values");
+const TRANSPOSED: &[Algorithm] = &[TRANSPOSED_PATTERN, SEQUENTIAL];
+
+/// What a format brings to SpMV besides its entries.
+pub trait SpmvFormat: Entries {
+    /// What a plan of one of the format's own algorithms holds.
+    type Native: Send;
+
+    /// The format's algorithms for `op`; `sequential` and those of [`Gathered`] may be among them.
+    fn algorithms(op: Op) -> &'static [Algorithm];
+
+    /// The best algorithm for this pattern, and why.
+    fn automatic(&self, op: Op) -> (&'static str, String);
+
+    /// Prepares a native algorithm of the table.
+    fn prepare(&self, algorithm: &'static str) -> Result<Self::Native>;
+
+    /// Bytes that the preparation holds.
+    fn native_bytes(native: &Self::Native) -> usize;
+
+    /// Runs what was prepared.
+    ///
+    /// # Safety
+    /// `native` was prepared for the pattern of `self`; the operands have the lengths that `self` and its direction
+    /// demand.
+    unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>);
+}
+
+/// The operands of one product.
+pub struct Product<'a, T: Scalar> {
+    x: &'a [T],
+    y: &'a mut [T],
+    update: Update<T::Acc>,
+    conjugate: bool,
+}
+
+/// What the CPU backend keeps for SpMV with one pattern.
+pub struct SpmvPlan<M: SpmvFormat>
+where
+    Reference: SpmvKernel<M>,
+{
+    choice: Choice,
+    op: Op,
+    kernel: Kernel<M>,
+}
+
+enum Kernel<M: SpmvFormat>
+where
+    Reference: SpmvKernel<M>,
+{
+    Sequential(<Reference as SpmvKernel<M>>::Plan),
+    Gathered(Gathered<M::Index, AccOf<M>>),
+    Native(M::Native),
+}
+
+impl<M: SpmvFormat> std::fmt::Debug for SpmvPlan<M>
+where
+    Reference: SpmvKernel<M>,
+{
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SpmvPlan")
+            .field("choice", &self.choice)
+            .field("op", &self.op)
+            .field("workspace_bytes", &self.workspace_bytes())
+            .finish()
+    }
+}
+
+impl<M: SpmvFormat> KernelPlan for SpmvPlan<M>
+where
+    Reference: SpmvKernel<M>,
+{
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match &self.kernel {
+            Kernel::Sequential(plan) => plan.workspace_bytes(),
+            Kernel::Gathered(gathered) => gathered.bytes(),
+            Kernel::Native(native) => M::native_bytes(native),
+        }
+    }
+}
+
+impl<M: SpmvFormat> SpmvKernel<M> for Cpu
+where
+    Reference: SpmvKernel<M>,
+{
+    type Plan = SpmvPlan<M>;
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        M::algorithms(op)
+    }
+
+    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let (automatic, reason) = match options.expected_calls {
+            0 | 1 if M::algorithms(op).contains(&TRANSPOSED_PATTERN) => {
+                ("sequential", "a pattern by rows does not pay off in one call".to_string())
+            }
+            _ => a.automatic(op),
+        };
+        let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
+        let kernel = match choice.algorithm {
+            "sequential" => {
+                let options = PlanOptions { algorithm: None, ..options.clone() };
+                Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)
+            }
+            "transposed_pattern" | "sorted_rows" => Kernel::Gathered(Gathered::new(a, op)),
+            native => Kernel::Native(a.prepare(native)?),
+        };
+        Ok(SpmvPlan { choice, op, kernel })
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        x: &[M::Scalar],
+        beta: AccOf<M>,
+        y: &mut [M::Scalar],
+    ) -> Result<()> {
+        let conjugate = plan.op == Op::ConjugateTranspose;
+        let update = Update { alpha, beta };
+        match &mut plan.kernel {
+            // SAFETY: the caller promises the same for this plan, which holds the reference's own.
+            Kernel::Sequential(plan) => return unsafe { Reference.spmv(plan, alpha, a, x, beta, y) },
+            Kernel::Gathered(gathered) => gathered.multiply(self, a.slots(), Product { x, y, update, conjugate }),
+            // SAFETY: the caller promises lengths and pattern.
+            Kernel::Native(native) => unsafe {
+                a.multiply(self, native, Product { x, y, update, conjugate });
+            },
+        }
+        Ok(())
+    }
+}

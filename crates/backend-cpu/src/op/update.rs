@@ -1,0 +1,51 @@
+//! The end of every product: `y ← alpha·sum + beta·y`.
+
+use sparse_core::Scalar;
+
+/// `alpha` and `beta` of a product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Update<Acc> {
+    pub(crate) alpha: Acc,
+    pub(crate) beta: Acc,
+}
+
+impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> Update<Acc> {
+    /// `y ← alpha·sum + beta·y`; `beta == 0` does not read `y` (rule B1).
+    #[inline(always)]
+    pub(crate) fn write<T: Scalar<Acc = Acc>>(&self, y: &mut T, sum: Acc) {
+        let mut value = self.alpha * sum;
+        if !self.beta.is_zero() {
+            value += self.beta * y.to_acc();
+        }
+        *y = T::from_acc(value);
+    }
+}
+
+/// Memory that the tasks of one operation write at positions of their own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Disjoint<T> {
+    start: *mut T,
+    len: usize,
+}
+
+// SAFETY: elements are only reached through `at`, whose callers promise that no two threads use one position.
+unsafe impl<T: Send> Send for Disjoint<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Disjoint<T> {}
+
+impl<T> Disjoint<T> {
+    pub(crate) fn new(memory: &mut [T]) -> Self {
+        Self { start: memory.as_mut_ptr(), len: memory.len() }
+    }
+
+    /// The element at `position`.
+    ///
+    /// # Safety
+    /// The memory outlives the reference, and nothing else reaches the position meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn at<'a>(self, position: usize) -> &'a mut T {
+        assert!(position < self.len);
+        // SAFETY: inside the memory by the assertion; exclusive by the caller's promise.
+        unsafe { &mut *self.start.add(position) }
+    }
+}
