@@ -37,10 +37,7 @@ impl Cpu {
     /// the operating system refuses the threads.
     pub fn with(threads: usize, simd: Simd) -> Result<Self> {
         if threads == 0 {
-            return Err(Error::unsupported(
-                "a CPU backend of 0 threads",
-                "at least 1 is needed",
-            ));
+            return Err(Error::unsupported("a CPU backend of 0 threads", "at least 1 is needed"));
         }
         if !simd.is_available() {
             return Err(Error::unsupported(
@@ -52,15 +49,8 @@ impl Cpu {
             .num_threads(threads)
             .thread_name(|k| format!("nnz-{k}"))
             .build()
-            .map_err(|source| Error::Backend {
-                backend: "cpu",
-                source: Box::new(source),
-            })?;
-        Ok(Self {
-            pool: Arc::new(pool),
-            caps: Arc::new(caps(threads, simd)),
-            simd,
-        })
+            .map_err(|source| Error::Backend { backend: "cpu", source: Box::new(source) })?;
+        Ok(Self { pool: Arc::new(pool), caps: Arc::new(caps(threads, simd)), simd })
     }
 
     /// The number of threads.
@@ -76,10 +66,7 @@ impl Cpu {
 
 /// The one CPU device (rule P1).
 pub fn probe() -> Probe {
-    Probe {
-        devices: vec![caps(default_threads(), Simd::detect())],
-        reason: None,
-    }
+    Probe { devices: vec![caps(default_threads(), Simd::detect())], reason: None }
 }
 
 fn default_threads() -> usize {

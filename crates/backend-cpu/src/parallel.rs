@@ -14,11 +14,7 @@ pub(crate) const CHUNK: usize = 8 * 1024;
 impl Cpu {
     /// Runs `work` on the pool where there is enough of it, else here.
     pub(crate) fn install<R: Send>(&self, elements: usize, work: impl FnOnce() -> R + Send) -> R {
-        if elements < SERIAL_LIMIT || self.threads() == 1 {
-            work()
-        } else {
-            self.pool.install(work)
-        }
+        if elements < SERIAL_LIMIT || self.threads() == 1 { work() } else { self.pool.install(work) }
     }
 
     /// Calls `work` for every item, in parallel where there are enough `elements` behind them.
@@ -26,8 +22,7 @@ impl Cpu {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
             items.into_iter().for_each(work);
         } else {
-            self.pool
-                .install(|| items.into_par_iter().with_max_len(1).for_each(work));
+            self.pool.install(|| items.into_par_iter().with_max_len(1).for_each(work));
         }
     }
 
@@ -41,8 +36,7 @@ impl Cpu {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
             items.into_iter().map(work).collect()
         } else {
-            self.pool
-                .install(|| items.into_par_iter().with_max_len(1).map(work).collect())
+            self.pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect())
         }
     }
 }
@@ -90,10 +84,7 @@ pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], ranges: &[Range<usize>]) 
 
 /// Consecutive ranges of `chunk` elements that cover `0..len`.
 pub(crate) fn chunks(len: usize, chunk: usize) -> Vec<Range<usize>> {
-    (0..len)
-        .step_by(chunk)
-        .map(|start| start..(start + chunk).min(len))
-        .collect()
+    (0..len).step_by(chunk).map(|start| start..(start + chunk).min(len)).collect()
 }
 
 #[cfg(test)]

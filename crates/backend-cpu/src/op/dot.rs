@@ -5,7 +5,12 @@ use sparse_core::{Index, Scalar};
 
 /// `Σ value·x[column]`, or with conjugated values; four sums at a time, added in a fixed order.
 #[inline(always)]
-pub(crate) fn dot<S: Isa, T: Scalar, I: Index>(columns: &[I], values: &[T], x: &[T], conjugate: bool) -> T::Acc {
+pub(crate) fn dot<S: Isa, T: Scalar, I: Index>(
+    columns: &[I],
+    values: &[T],
+    x: &[T],
+    conjugate: bool,
+) -> T::Acc {
     let product = |column: I, value: T| {
         let value = if conjugate { value.conj() } else { value };
         value.to_acc() * x[column.as_usize()].to_acc()

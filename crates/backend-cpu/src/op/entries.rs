@@ -1,9 +1,7 @@
 //! The stored entries of every format, with the slots that their values stand in.
 
 use sparse_core::op::Op;
-use sparse_core::{
-    Axis, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Scalar, Sell,
-};
+use sparse_core::{Axis, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Scalar, Sell};
 
 /// A matrix whose entries can be walked: as many block-diagonal members as a batch has, else one.
 pub trait Entries: Matrix<Space = Host> {
@@ -162,6 +160,11 @@ pub(crate) struct RowPattern<I> {
 }
 
 impl<I: Index> RowPattern<I> {
+    /// No rows.
+    pub(crate) fn empty() -> Self {
+        Self { offsets: vec![], columns: vec![], slots: vec![] }
+    }
+
     /// By a counting sort, so that the entries of a row keep their order. Columns are those of the member.
     pub(crate) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Self {
         let (rows, _) = op.shape(a);

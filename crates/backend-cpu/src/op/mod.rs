@@ -2,6 +2,8 @@
 
 mod dot;
 mod entries;
+mod lines;
 mod pieces;
+mod spmm;
 mod spmv;
 mod update;

@@ -4,7 +4,7 @@
 
 use crate::Cpu;
 use crate::parallel::{partition_point, rows_by_entries, split_mut};
-use sparse_core::{Index, Scalar};
+use sparse_core::{Accumulator, Index};
 use std::ops::Range;
 
 /// Entries and rows of one piece.
@@ -62,7 +62,7 @@ impl Piece {
     /// Gives the sum of each row that lies whole in the piece to `write(row, sum)`, rows counted from the first of
     /// the piece.
     #[inline(always)]
-    pub(crate) fn sums<Acc: Scalar>(
+    pub(crate) fn sums<Acc>(
         &self,
         ends: impl RowEnds,
         sum: impl Fn(Range<usize>) -> Acc,
@@ -87,7 +87,7 @@ impl Piece {
 }
 
 /// The pieces of a matrix, consecutive ones grouped into tasks of enough work, and room for their carries.
-pub(crate) struct Pieces<Acc> {
+pub struct Pieces<Acc> {
     pieces: Vec<Piece>,
     tasks: Vec<Range<usize>>,
     task_rows: Vec<Range<usize>>,
@@ -102,7 +102,7 @@ struct Task<'a, T, Acc> {
     carries: &'a mut [Carry<Acc>],
 }
 
-impl<Acc: Scalar<Acc = Acc>> Pieces<Acc> {
+impl<Acc: Accumulator> Pieces<Acc> {
     /// The pieces of members with these offsets; the first offset of a member need not be 0.
     pub(crate) fn cut<'a, O: Index>(cut: Cut, members: impl Iterator<Item = &'a [O]>) -> Self {
         let mut pieces = vec![];

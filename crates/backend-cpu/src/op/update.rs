@@ -1,6 +1,6 @@
 //! The end of every product: `y ← alpha·sum + beta·y`.
 
-use sparse_core::Scalar;
+use sparse_core::{Accumulator, Scalar};
 
 /// `alpha` and `beta` of a product.
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +9,7 @@ pub(crate) struct Update<Acc> {
     pub(crate) beta: Acc,
 }
 
-impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> Update<Acc> {
+impl<Acc: Accumulator> Update<Acc> {
     /// `y ← alpha·sum + beta·y`; `beta == 0` does not read `y` (rule B1).
     #[inline(always)]
     pub(crate) fn write<T: Scalar<Acc = Acc>>(&self, y: &mut T, sum: Acc) {

@@ -4,15 +4,18 @@ use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
 use crate::Cpu;
 use crate::op::dot::dot;
 use crate::op::entries::Entries;
+use crate::op::lines::Lines;
 use crate::op::pieces::{Carry, Cut, PIECE, Piece, Pieces};
 use crate::op::update::Update;
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::{AccOf, Op};
-use sparse_core::{Algorithm, Axis, BatchCompressed, Compressed, CompressedRef, Host, Index, Result, Scalar};
+use sparse_core::{Algorithm, Axis, BatchCompressed, Compressed, Host, Index, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "no row is longer than a piece").preprocessing("pieces of whole rows with equal entries"),
-    Algorithm::new("merge_path", "a row is longer than a piece").preprocessing("pieces with equal rows and entries"),
+    Algorithm::new("row_per_thread", "no row is longer than a piece")
+        .preprocessing("pieces of whole rows with equal entries"),
+    Algorithm::new("merge_path", "a row is longer than a piece")
+        .preprocessing("pieces with equal rows and entries"),
     SEQUENTIAL,
 ];
 
@@ -28,20 +31,6 @@ pub trait Members: Entries {
 
     /// Member `k`.
     fn lines(&self, k: usize) -> Lines<'_, Self::Scalar, Self::Index, Self::Offset>;
-}
-
-/// A compressed matrix, whichever its axis: line `k` has the entries `offsets[k]..offsets[k + 1]`.
-#[derive(Debug, Clone, Copy)]
-pub struct Lines<'a, T, I, O> {
-    pub(crate) offsets: &'a [O],
-    pub(crate) indices: &'a [I],
-    pub(crate) values: &'a [T],
-}
-
-impl<'a, T: Scalar, I: Index, O: Index> Lines<'a, T, I, O> {
-    fn of<A: Axis>(matrix: CompressedRef<'a, A, T, Host, I, O>) -> Self {
-        Self { offsets: matrix.offsets, indices: matrix.indices, values: matrix.values }
-    }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Members for Compressed<A, T, Host, I, O> {
@@ -99,11 +88,16 @@ impl<M: Members> SpmvFormat for M {
     unsafe fn multiply(&self, cpu: &Cpu, pieces: &mut Self::Native, product: Product<'_, Self::Scalar>) {
         let Product { x, y, update, conjugate } = product;
         let cols = x.len() / self.members();
-        pieces.run(cpu, y, |y, sum| update.write(y, sum), |piece, y| {
-            let lines = self.lines(piece.member);
-            let x = &x[piece.member * cols..][..cols];
-            cpu.simd().run(PieceSums { piece, lines, x, y, update, conjugate })
-        });
+        pieces.run(
+            cpu,
+            y,
+            |y, sum| update.write(y, sum),
+            |piece, y| {
+                let lines = self.lines(piece.member);
+                let x = &x[piece.member * cols..][..cols];
+                cpu.simd().run(PieceSums { piece, lines, x, y, update, conjugate })
+            },
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use crate::op::pieces::{PIECE, Piece, Pieces, RowEnds};
 use crate::parallel::chunks;
 use crate::simd::Portable;
 use sparse_core::op::Op;
-use sparse_core::{Algorithm, Coo, Error, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Matrix, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new("segmented", "rows are in order").preprocessing("chunks of entries"),
@@ -49,19 +49,24 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
 
     unsafe fn multiply(&self, cpu: &Cpu, pieces: &mut Self::Native, product: Product<'_, T>) {
         let Product { x, y, update, conjugate } = product;
-        pieces.run(cpu, y, |y, sum| update.write(y, sum), |piece, y| {
-            let sum = |range: std::ops::Range<usize>| {
-                dot::<Portable, T, I>(&self.col_idx()[range.clone()], &self.values()[range], x, conjugate)
-            };
-            let ends = Segments(self.row_idx());
-            piece.sums(ends, sum, |row, sum| update.write(&mut y[row], sum))
-        });
+        pieces.run(
+            cpu,
+            y,
+            |y, sum| update.write(y, sum),
+            |piece, y| {
+                let sum = |range: std::ops::Range<usize>| {
+                    dot::<Portable, T, I>(&self.col_idx()[range.clone()], &self.values()[range], x, conjugate)
+                };
+                let ends = Segments(self.row_idx());
+                piece.sums(ends, sum, |row, sum| update.write(&mut y[row], sum))
+            },
+        );
     }
 }
 
 /// Chunks of the entries of a matrix with rows in order; the rows before a chunk's first entry belong to the chunk
 /// before it.
-fn segments<I: Index, Acc: Scalar<Acc = Acc>>(rows: usize, row_idx: &[I]) -> Pieces<Acc> {
+fn segments<I: Index, Acc: Accumulator>(rows: usize, row_idx: &[I]) -> Pieces<Acc> {
     let mut first_row = 0;
     let pieces = chunks(row_idx.len(), PIECE).into_iter().map(|entries| {
         let end_row = row_idx.get(entries.end).map_or(rows, |row| row.as_usize());

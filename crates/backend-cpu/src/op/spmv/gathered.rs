@@ -37,12 +37,17 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
     {
         let Product { x, y, update, conjugate } = product;
         let (pattern, (rows, cols)) = (&self.pattern, self.shape);
-        self.pieces.run(cpu, y, |y, sum| update.write(y, sum), |piece, y| {
-            let offsets = &pattern.offsets[piece.member * rows..][..=rows];
-            let x = &x[piece.member * cols..][..cols];
-            let sum = |range| sum(pattern, slots, x, conjugate, range);
-            piece.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
-        });
+        self.pieces.run(
+            cpu,
+            y,
+            |y, sum| update.write(y, sum),
+            |piece, y| {
+                let offsets = &pattern.offsets[piece.member * rows..][..=rows];
+                let x = &x[piece.member * cols..][..cols];
+                let sum = |range| sum(pattern, slots, x, conjugate, range);
+                piece.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
+            },
+        );
     }
 }
 

@@ -20,8 +20,9 @@ use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result, Scalar};
 
 const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
-const TRANSPOSED_PATTERN: Algorithm = Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
-    .preprocessing("op(A)'s pattern by rows, with the slots of the values");
+const TRANSPOSED_PATTERN: Algorithm =
+    Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
+        .preprocessing("op(A)'s pattern by rows, with the slots of the values");
 const TRANSPOSED: &[Algorithm] = &[TRANSPOSED_PATTERN, SEQUENTIAL];
 
 /// What a format brings to SpMV besides its entries.
@@ -149,7 +150,9 @@ where
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which holds the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmv(plan, alpha, a, x, beta, y) },
-            Kernel::Gathered(gathered) => gathered.multiply(self, a.slots(), Product { x, y, update, conjugate }),
+            Kernel::Gathered(gathered) => {
+                gathered.multiply(self, a.slots(), Product { x, y, update, conjugate })
+            }
             // SAFETY: the caller promises lengths and pattern.
             Kernel::Native(native) => unsafe {
                 a.multiply(self, native, Product { x, y, update, conjugate });

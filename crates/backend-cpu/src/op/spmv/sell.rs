@@ -63,8 +63,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for Slices<'_, T, I, O> {
         let height = self.a.slice_height();
         for slice in self.slices {
             let slots = self.a.slice_ptr()[slice].as_usize()..self.a.slice_ptr()[slice + 1].as_usize();
-            let rows = self.a.row_order()[slice * height..].iter().take(height);
-            for (k, rows) in rows.as_slice().chunks(LANES).enumerate() {
+            let rows = &self.a.row_order()[slice * height..];
+            for (k, rows) in rows[..rows.len().min(height)].chunks(LANES).enumerate() {
                 let mut sums = [T::Acc::ZERO; LANES];
                 if !slots.is_empty() {
                     let slots = slots.start + k * LANES..slots.end;

@@ -1,0 +1,132 @@
+//! `C ← alpha·op(A)·B + beta·C`.
+//!
+//! Compressed formats in their stored direction are read as they are; for all else the plan holds the entries row by
+//! row with the slots of their values ([`RowPattern`]).
+
+mod block;
+mod source;
+mod work;
+
+use super::entries::RowPattern;
+use super::update::Update;
+use crate::Cpu;
+use source::{Rows, SpmmFormat};
+use sparse_core::op::{AccOf, Op, SpmmKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{Algorithm, Choice, DenseView, DenseViewMut, KernelPlan, PlanOptions, Result};
+use work::{Operands, SEGMENT, Work};
+
+const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
+const STORED: &[Algorithm] = &[
+    Algorithm::new("row_per_thread", "no row is longer than a segment"),
+    Algorithm::new("row_split", "a row is longer than a segment")
+        .preprocessing("segments of long rows, room for their sums"),
+    SEQUENTIAL,
+];
+const TRANSPOSED: &[Algorithm] = &[
+    Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
+        .preprocessing("op(A)'s pattern by rows, with the slots of the values"),
+    SEQUENTIAL,
+];
+
+/// What the CPU backend keeps for SpMM with one pattern.
+pub struct SpmmPlan<M: SpmmFormat>
+where
+    Reference: SpmmKernel<M>,
+{
+    choice: Choice,
+    op: Op,
+    kernel: Kernel<M>,
+}
+
+enum Kernel<M: SpmmFormat>
+where
+    Reference: SpmmKernel<M>,
+{
+    Sequential(<Reference as SpmmKernel<M>>::Plan),
+    /// The pattern is empty where rows of op(A) are stored.
+    Rows(RowPattern<M::Index>, Work<M::Scalar>),
+}
+
+impl<M: SpmmFormat> std::fmt::Debug for SpmmPlan<M>
+where
+    Reference: SpmmKernel<M>,
+{
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SpmmPlan")
+            .field("choice", &self.choice)
+            .field("op", &self.op)
+            .field("workspace_bytes", &self.workspace_bytes())
+            .finish()
+    }
+}
+
+impl<M: SpmmFormat> KernelPlan for SpmmPlan<M>
+where
+    Reference: SpmmKernel<M>,
+{
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match &self.kernel {
+            Kernel::Sequential(plan) => plan.workspace_bytes(),
+            Kernel::Rows(pattern, work) => pattern.bytes() + work.bytes(),
+        }
+    }
+}
+
+impl<M: SpmmFormat> SpmmKernel<M> for Cpu
+where
+    Reference: SpmmKernel<M>,
+{
+    type Plan = SpmmPlan<M>;
+
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        if op.transposes() == M::BY_ROWS { TRANSPOSED } else { STORED }
+    }
+
+    fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
+        let table = self.spmm_algorithms(op);
+        let pattern = if a.stored_rows(op).is_some() { RowPattern::empty() } else { RowPattern::new(a, op) };
+        let rows = Rows::of(a, op, &pattern);
+        let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
+        let (automatic, reason) = if table == TRANSPOSED {
+            ("transposed_pattern", "the entries of a row of op(A) do not stand together".to_string())
+        } else {
+            let name = if longest > SEGMENT { "row_split" } else { "row_per_thread" };
+            (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
+        };
+        let choice = options.choose("spmm", table, automatic, reason)?;
+        if choice.algorithm == "sequential" {
+            let options = PlanOptions { algorithm: None, ..options.clone() };
+            let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
+            return Ok(SpmmPlan { choice, op, kernel });
+        }
+        let split = choice.algorithm != "row_per_thread";
+        let work = Work::new(&rows, split, columns);
+        Ok(SpmmPlan { choice, op, kernel: Kernel::Rows(pattern, work) })
+    }
+
+    unsafe fn spmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar>,
+    ) -> Result<()> {
+        let conjugate = plan.op == Op::ConjugateTranspose;
+        let update = Update { alpha, beta };
+        match &mut plan.kernel {
+            // SAFETY: the caller promises the same for this plan, which holds the reference's own.
+            Kernel::Sequential(plan) => return unsafe { Reference.spmm(plan, alpha, a, b, beta, c) },
+            Kernel::Rows(pattern, work) => {
+                work.run(self, Rows::of(a, plan.op, pattern), Operands { b, c, update, conjugate });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! How SpMM is shared out: parts of whole rows, and segments of long ones.
+
+use super::block::{RowMajor, WIDE, row_sums};
+use super::source::Rows;
+use crate::Cpu;
+use crate::op::update::{Disjoint, Update};
+use crate::parallel::{CHUNK, chunks};
+use crate::simd::{Isa, Vectorize};
+use sparse_core::{DenseView, DenseViewMut, Index, Order, Scalar};
+use std::ops::Range;
+
+/// Entries of a segment; a longer row is split where the algorithm splits rows.
+pub(super) const SEGMENT: usize = 4096;
+
+/// Products of one part.
+const PART: usize = 256 * 1024;
+
+/// The operands of one product.
+pub(super) struct Operands<'b, 'c, T: Scalar> {
+    pub(super) b: DenseView<'b, T>,
+    pub(super) c: DenseViewMut<'c, T>,
+    pub(super) update: Update<T::Acc>,
+    pub(super) conjugate: bool,
+}
+
+/// A share of a long row.
+#[derive(Debug, Clone)]
+struct Segment {
+    row: usize,
+    entries: Range<usize>,
+}
+
+/// The shares of a pattern's work, and the memory that it needs.
+pub(super) struct Work<T: Scalar> {
+    shares: Shares<T::Acc>,
+    /// Some columns of a column-major B, row by row; made when one is first met.
+    panel: Vec<T>,
+}
+
+struct Shares<Acc> {
+    parts: Vec<Range<usize>>,
+    split: bool,
+    segments: Vec<Segment>,
+    /// The sums of each segment, `columns` apart.
+    sums: Vec<Acc>,
+    columns: usize,
+    products: usize,
+}
+
+impl<T: Scalar> Work<T> {
+    pub(super) fn new<I: Index, O: Index>(rows: &Rows<'_, T, I, O>, split: bool, columns: usize) -> Self {
+        let long = (0..rows.len()).filter(|&row| split && rows.entries(row).len() > SEGMENT);
+        let segments: Vec<_> = long
+            .flat_map(|row| {
+                let entries = rows.entries(row);
+                let shares = chunks(entries.len(), SEGMENT).into_iter();
+                shares.map(move |s| Segment { row, entries: entries.start + s.start..entries.start + s.end })
+            })
+            .collect();
+        let shares = Shares {
+            parts: rows.parts((PART / columns.max(1)).max(64)),
+            split,
+            sums: vec![T::Acc::ZERO; segments.len() * columns],
+            segments,
+            columns,
+            products: rows.nnz().saturating_mul(columns),
+        };
+        Self { shares, panel: vec![] }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let Shares { parts, segments, sums, .. } = &self.shares;
+        size_of_val(parts.as_slice())
+            + size_of_val(segments.as_slice())
+            + size_of_val(sums.as_slice())
+            + size_of_val(self.panel.as_slice())
+    }
+
+    pub(super) fn run<I: Index, O: Index>(
+        &mut self,
+        cpu: &Cpu,
+        rows: Rows<'_, T, I, O>,
+        operands: Operands<'_, '_, T>,
+    ) {
+        let Operands { b, mut c, update, conjugate } = operands;
+        let strides = strides(c.order(), c.leading_dimension());
+        let output = Output { c: Disjoint::new(c.data_mut()), strides, update };
+        let (stride, columns) = (b.leading_dimension(), b.cols());
+        if b.order() == Order::RowMajor {
+            let b = RowMajor { data: b.data(), stride, columns };
+            return self.shares.run(cpu, Product { rows, b, conjugate, output, first: 0 });
+        }
+        self.panel.resize(b.rows() * columns.min(WIDE), T::ZERO);
+        for columns in chunks(columns, WIDE) {
+            let first = columns.start;
+            let b = pack(cpu, &mut self.panel, b, columns);
+            self.shares.run(cpu, Product { rows, b, conjugate, output, first });
+        }
+    }
+}
+
+/// The distances between neighbours of a column and of a row.
+fn strides(order: Order, leading_dimension: usize) -> (usize, usize) {
+    match order {
+        Order::RowMajor => (leading_dimension, 1),
+        Order::ColMajor => (1, leading_dimension),
+    }
+}
+
+/// Copies columns of a column-major matrix row by row.
+fn pack<'a, T: Scalar>(
+    cpu: &Cpu,
+    panel: &'a mut [T],
+    b: DenseView<'_, T>,
+    columns: Range<usize>,
+) -> RowMajor<'a, T> {
+    let width = columns.len();
+    let panel = &mut panel[..b.rows() * width];
+    let rows_per_task = CHUNK / width;
+    let tasks = panel.chunks_mut(rows_per_task * width).enumerate().collect();
+    cpu.for_each(b.rows() * width, tasks, |(k, part): (usize, &mut [T])| {
+        for (i, row) in part.chunks_mut(width).enumerate() {
+            for (to, column) in row.iter_mut().zip(columns.clone()) {
+                *to = b.at(k * rows_per_task + i, column);
+            }
+        }
+    });
+    RowMajor { data: panel, stride: width, columns: width }
+}
+
+/// `C ← alpha·op(A)·B + beta·C` for the columns of C from `first` on.
+#[derive(Clone, Copy)]
+struct Product<'a, T: Scalar, I, O> {
+    rows: Rows<'a, T, I, O>,
+    b: RowMajor<'a, T>,
+    conjugate: bool,
+    output: Output<T>,
+    first: usize,
+}
+
+/// C, and what is done to it.
+#[derive(Clone, Copy)]
+struct Output<T: Scalar> {
+    c: Disjoint<T>,
+    strides: (usize, usize),
+    update: Update<T::Acc>,
+}
+
+impl<T: Scalar, I: Index, O: Index> Product<'_, T, I, O> {
+    /// Writes the elements of C in `row` from `column` on.
+    ///
+    /// # Safety
+    /// C outlives the call; nothing else reaches these elements meanwhile.
+    #[inline(always)]
+    unsafe fn write(&self, row: usize, column: usize, sums: impl Iterator<Item = T::Acc>) {
+        let Output { c, strides: (row_stride, column_stride), update } = self.output;
+        let start = row * row_stride + (self.first + column) * column_stride;
+        for (k, sum) in sums.enumerate() {
+            // SAFETY: the caller's promise.
+            update.write(unsafe { c.at(start + k * column_stride) }, sum);
+        }
+    }
+}
+
+impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> Shares<Acc> {
+    fn run<T: Scalar<Acc = Acc>, I: Index, O: Index>(&mut self, cpu: &Cpu, product: Product<'_, T, I, O>) {
+        let longest = if self.split { SEGMENT } else { usize::MAX };
+        cpu.for_each(self.products, self.parts.iter().collect(), |part| {
+            cpu.simd().run(PartSums { product, part: part.clone(), longest });
+        });
+        if self.segments.is_empty() {
+            return;
+        }
+        let segments = self.segments.iter().zip(self.sums.chunks_mut(self.columns)).collect();
+        cpu.for_each(self.products, segments, |(segment, sums)| {
+            cpu.simd().run(SegmentSums { product, segment, sums });
+        });
+        self.join(product);
+    }
+
+    /// Adds the segments of each long row in order and writes it.
+    fn join<T: Scalar<Acc = Acc>, I: Index, O: Index>(&mut self, product: Product<'_, T, I, O>) {
+        let (columns, mut first) = (self.columns, 0);
+        for row in self.segments.chunk_by(|a, b| a.row == b.row) {
+            let sums = &self.sums[first * columns..][..row.len() * columns];
+            let total = |k| (0..row.len()).fold(Acc::ZERO, |total, s| total + sums[s * columns + k]);
+            // SAFETY: the parallel work is done; this is the only access to C.
+            unsafe { product.write(row[0].row, 0, (0..product.b.columns).map(total)) };
+            first += row.len();
+        }
+    }
+}
+
+/// The rows of one part, those longer than `longest` excepted.
+struct PartSums<'a, T: Scalar, I, O> {
+    product: Product<'a, T, I, O>,
+    part: Range<usize>,
+    longest: usize,
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Product { rows, b, conjugate, .. } = self.product;
+        for row in self.part {
+            let entries = rows.entries(row);
+            if entries.len() <= self.longest {
+                row_sums(&rows, entries, b, conjugate, |column, sums| {
+                    // SAFETY: each row belongs to one part.
+                    unsafe { self.product.write(row, column, sums.iter().copied()) };
+                });
+            }
+        }
+    }
+}
+
+/// The sums of one segment.
+struct SegmentSums<'a, T: Scalar, I, O> {
+    product: Product<'a, T, I, O>,
+    segment: &'a Segment,
+    sums: &'a mut [T::Acc],
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for SegmentSums<'_, T, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Product { rows, b, conjugate, .. } = self.product;
+        row_sums(&rows, self.segment.entries.clone(), b, conjugate, |column, sums| {
+            self.sums[column..][..sums.len()].copy_from_slice(sums);
+        });
+    }
+}
