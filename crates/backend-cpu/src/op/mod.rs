@@ -1,9 +1,35 @@
 //! Operations: one file each, as in `sparse_core::op`.
 
+mod convert;
+mod dense_to_csr;
 mod dot;
 mod entries;
+mod fill;
 mod lines;
 mod pieces;
+mod prune;
+mod row_statistics;
+mod rows;
+mod scan;
+mod sort;
 mod spmm;
 mod spmv;
+mod to_dense;
 mod update;
+mod vector;
+
+use sparse_core::{Algorithm, Choice, Scalar};
+
+/// The serial reference, in every table for comparison.
+const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
+
+fn is_sequential(choice: &Choice) -> bool {
+    choice.algorithm == SEQUENTIAL.name
+}
+
+/// The sum of entries with one coordinate, in the accumulator's type and rounded once. It starts from the first one,
+/// so that a lone −0 stays what it is.
+#[inline]
+fn sum<T: Scalar>(values: impl Iterator<Item = T>) -> T {
+    values.map(T::to_acc).reduce(|sum, value| sum + value).map_or(T::ZERO, T::from_acc)
+}

@@ -1,0 +1,108 @@
+//! COO, CSR and CSC into each other.
+
+use super::radix::{Coordinates, group};
+use super::{ParallelConvert, SEQUENTIAL};
+use crate::Cpu;
+use crate::op::fill::Arrays;
+use sparse_core::op::Duplicates;
+use sparse_core::{
+    Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Matrix, Result, Scalar,
+};
+
+/// CSR or CSC of coordinates in any order.
+pub(in crate::op) fn coo_to_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Coo<T, Host, I>,
+    duplicates: Duplicates,
+) -> Result<Compressed<A, T, Host, I, O>> {
+    let (major, minor) = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
+    let entries = Coordinates { major, minor, values: a.values() };
+    let grouped = group(cpu, A::swap(a.rows(), a.cols()).0, entries, duplicates, A::swap)?;
+    let unique = duplicates != Duplicates::Keep || a.order().unique;
+    Ok(compressed(a.rows(), a.cols(), grouped, unique))
+}
+
+fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+    rows: usize,
+    cols: usize,
+    Arrays { offsets, indices, values }: Arrays<T, I, O>,
+    unique: bool,
+) -> Compressed<A, T, Host, I, O> {
+    let order = IndexOrder { unique, ..IndexOrder::CANONICAL };
+    // SAFETY: `group` returns offsets that rise from 0 to the number of entries, and indices of the input, sorted
+    // within each major index.
+    unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) }
+}
+
+/// The same entries, compressed along the other axis.
+fn recompress<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+) -> Result<Compressed<A::Other, T, Host, I, O>> {
+    let minor = cpu.expand(a.offsets());
+    let entries = Coordinates { major: a.indices(), minor: &minor, values: a.values() };
+    let grouped = group(cpu, a.pattern().minor(), entries, Duplicates::Keep, A::Other::swap)?;
+    Ok(compressed(a.rows(), a.cols(), grouped, a.order().unique))
+}
+
+/// The entries in storage order, with both indices.
+fn coordinates<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+) -> Coo<T, Host, I> {
+    let (major, minor) = (cpu.expand(a.offsets()), cpu.copy_of(a.indices()));
+    let (row_idx, col_idx) = if A::IS_ROW { (major, minor) } else { (minor, major) };
+    let known = a.order();
+    let order =
+        IndexOrder { major_sorted: A::IS_ROW, sorted: A::IS_ROW && known.sorted, unique: known.unique };
+    // SAFETY: the indices are those of `a`, the expanded ones count its rows or columns; a row of CSR stands before
+    // the next, and its columns are as sorted as they were.
+    unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, cpu.copy_of(a.values()), order) }
+}
+
+const RADIX: [Algorithm; 2] = [
+    Algorithm::new(
+        "radix",
+        "always: stable, buckets of rows or columns by fixed chunks of entries, then each bucket",
+    ),
+    SEQUENTIAL,
+];
+
+const EXPAND: [Algorithm; 2] =
+    [Algorithm::new("expand", "always: offsets become indices, the rest is copied"), SEQUENTIAL];
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Compressed<A, T, Host, I, O>>
+    for Coo<T, Host, I>
+{
+    const ALGORITHMS: &'static [Algorithm] = &RADIX;
+
+    fn run(&self, cpu: &Cpu, duplicates: &Duplicates) -> Result<Compressed<A, T, Host, I, O>> {
+        coo_to_compressed(cpu, self, *duplicates)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csc<T, Host, I, O>> for Csr<T, Host, I, O> {
+    const ALGORITHMS: &'static [Algorithm] = &RADIX;
+
+    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csc<T, Host, I, O>> {
+        recompress(cpu, self)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
+    const ALGORITHMS: &'static [Algorithm] = &RADIX;
+
+    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csr<T, Host, I, O>> {
+        recompress(cpu, self)
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Coo<T, Host, I>>
+    for Compressed<A, T, Host, I, O>
+{
+    const ALGORITHMS: &'static [Algorithm] = &EXPAND;
+
+    fn run(&self, cpu: &Cpu, (): &()) -> Result<Coo<T, Host, I>> {
+        Ok(coordinates(cpu, self))
+    }
+}

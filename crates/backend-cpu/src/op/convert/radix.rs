@@ -1,0 +1,256 @@
+//! A stable sort of coordinates by one digit, then by counting.
+//!
+//! The upper bits of the major index are the digit: fixed chunks of the input are counted, the counts scanned in the
+//! order bucket, chunk, and every chunk moves its entries to places of its own. A bucket then fits the cache: its
+//! entries are counted into rows, each row is sorted by its minor index, and duplicates are merged in place. Nothing
+//! depends on the number of threads.
+
+use crate::Cpu;
+use crate::op::fill::{Arrays, offsets, zeroed};
+use crate::op::sum;
+use crate::parallel::{chunks, split_mut};
+use sparse_core::op::Duplicates;
+use sparse_core::{Error, Index, Result, Scalar};
+use std::ops::Range;
+
+/// Entries of one chunk of the input.
+const INPUT_CHUNK: usize = 128 * 1024;
+
+/// Entries that a bucket should hold: they stay in the cache of a core.
+const BUCKET: usize = 16 * 1024;
+
+/// Buckets that one pass may write to: more would miss the TLB with every entry.
+const MAX_BUCKETS: usize = 1024;
+
+/// Rows shorter than this are sorted by insertion.
+const INSERTION_LIMIT: usize = 32;
+
+/// Entries in any order; the result is ordered by the major index.
+pub(super) struct Coordinates<'a, T, I> {
+    pub(super) major: &'a [I],
+    pub(super) minor: &'a [I],
+    pub(super) values: &'a [T],
+}
+
+/// An entry on its way: major index, minor index, value.
+type Entry<T, I> = (I, I, T);
+
+/// Entries sorted by major index (below `major`), then minor index, then input order, and merged as `duplicates`
+/// says. `to_row_col` turns (major, minor) into (row, column) for messages.
+pub(super) fn group<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    major: usize,
+    input: Coordinates<'_, T, I>,
+    duplicates: Duplicates,
+    to_row_col: fn(usize, usize) -> (usize, usize),
+) -> Result<Arrays<T, I, O>> {
+    let nnz = input.major.len();
+    let shift = digit_shift(major, nnz);
+    let (mut entries, buckets) = distribute(cpu, major.div_ceil(1 << shift), shift, &input);
+    let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
+    let mut lengths = vec![0; major];
+    let outputs = split_mut(&mut indices, &buckets).into_iter().zip(split_mut(&mut values, &buckets));
+    let work = split_mut(&mut entries, &buckets)
+        .into_iter()
+        .zip(outputs)
+        .zip(lengths.chunks_mut(1 << shift))
+        .enumerate()
+        .map(|(k, ((entries, (indices, values)), lengths))| Bucket {
+            first: k << shift,
+            entries,
+            indices,
+            values,
+            lengths,
+        })
+        .collect();
+    let kept = cpu.map(nnz, work, |mut bucket: Bucket<'_, T, I>| {
+        bucket.sort();
+        bucket.merge(duplicates, to_row_col)
+    });
+    let kept = kept.into_iter().collect::<Result<Vec<usize>>>()?;
+    let offsets = offsets(&lengths)?;
+    if kept.iter().sum::<usize>() < nnz {
+        indices = compact(cpu, &indices, &buckets, &kept);
+        values = compact(cpu, &values, &buckets, &kept);
+    }
+    Ok(Arrays { offsets, indices, values })
+}
+
+/// How many low bits of the major index a bucket spans.
+fn digit_shift(major: usize, nnz: usize) -> u32 {
+    let buckets = (nnz / BUCKET).clamp(1, MAX_BUCKETS);
+    let mut shift = 0;
+    while major >> shift > buckets {
+        shift += 1;
+    }
+    shift
+}
+
+/// The entries in order of their buckets, and the range of each bucket.
+fn distribute<T: Scalar, I: Index>(
+    cpu: &Cpu,
+    buckets: usize,
+    shift: u32,
+    input: &Coordinates<'_, T, I>,
+) -> (Vec<Entry<T, I>>, Vec<Range<usize>>) {
+    let nnz = input.major.len();
+    let input_chunks = chunks(nnz, INPUT_CHUNK);
+    let counts = cpu.map(nnz, input_chunks.clone(), |chunk| {
+        let mut counts = vec![0_usize; buckets];
+        input.major[chunk].iter().for_each(|major| counts[major.as_usize() >> shift] += 1);
+        counts
+    });
+    let mut entries: Vec<Entry<T, I>> = bytemuck::zeroed_vec(nnz);
+    let mut rest = entries.as_mut_slice();
+    let mut places: Vec<Vec<&mut [Entry<T, I>]>> =
+        counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
+    let mut ranges = Vec::with_capacity(buckets);
+    let mut end = 0;
+    for bucket in 0..buckets {
+        let start = end;
+        for (places, counts) in places.iter_mut().zip(&counts) {
+            let (place, after) = rest.split_at_mut(counts[bucket]);
+            places.push(place);
+            rest = after;
+            end += counts[bucket];
+        }
+        ranges.push(start..end);
+    }
+    cpu.for_each(nnz, input_chunks.into_iter().zip(places).collect(), |(chunk, mut places)| {
+        let indices = input.major[chunk.clone()].iter().zip(&input.minor[chunk.clone()]);
+        let mut filled = vec![0; buckets];
+        for ((&major, &minor), &value) in indices.zip(&input.values[chunk]) {
+            let bucket = major.as_usize() >> shift;
+            places[bucket][filled[bucket]] = (major, minor, value);
+            filled[bucket] += 1;
+        }
+    });
+    (entries, ranges)
+}
+
+/// Some consecutive rows: their entries, and the places for the result.
+struct Bucket<'a, T, I> {
+    first: usize,
+    entries: &'a mut [Entry<T, I>],
+    indices: &'a mut [I],
+    values: &'a mut [T],
+    lengths: &'a mut [usize],
+}
+
+impl<T: Scalar, I: Index> Bucket<'_, T, I> {
+    /// Counts the entries into rows, and sorts each row.
+    fn sort(&mut self) {
+        for (major, _, _) in &*self.entries {
+            self.lengths[major.as_usize() - self.first] += 1;
+        }
+        let mut ends: Vec<usize> = Vec::with_capacity(self.lengths.len());
+        let mut end = 0;
+        for length in &*self.lengths {
+            ends.push(end);
+            end += length;
+        }
+        for &(major, minor, value) in &*self.entries {
+            let end = &mut ends[major.as_usize() - self.first];
+            self.indices[*end] = minor;
+            self.values[*end] = value;
+            *end += 1;
+        }
+        let mut scratch = vec![];
+        for (&length, end) in self.lengths.iter().zip(ends) {
+            let row = end - length..end;
+            sort_row(&mut self.indices[row.clone()], &mut self.values[row], &mut scratch);
+        }
+    }
+
+    /// Merges equal minor indices of each row, moves what is kept to the front, and returns how much that is.
+    fn merge(
+        &mut self,
+        duplicates: Duplicates,
+        to_row_col: fn(usize, usize) -> (usize, usize),
+    ) -> Result<usize> {
+        if duplicates == Duplicates::Keep {
+            return Ok(self.entries.len());
+        }
+        let (mut start, mut kept) = (0, 0);
+        for (row, length) in self.lengths.iter_mut().enumerate() {
+            let end = start + *length;
+            let first_kept = kept;
+            while start < end {
+                let minor = self.indices[start];
+                let count = self.indices[start..end].iter().take_while(|&&other| other == minor).count();
+                let same = &self.values[start..start + count];
+                self.values[kept] = match duplicates {
+                    Duplicates::Error if count > 1 => {
+                        let (row, col) = to_row_col(self.first + row, minor.as_usize());
+                        return Err(Error::format(
+                            "coo",
+                            format_args!("row {row}: column {col} stands {count} times"),
+                        ));
+                    }
+                    Duplicates::Last => same[count - 1],
+                    Duplicates::Sum => sum(same.iter().copied()),
+                    Duplicates::Error | Duplicates::Keep => same[0],
+                };
+                self.indices[kept] = minor;
+                kept += 1;
+                start += count;
+            }
+            *length = kept - first_kept;
+        }
+        Ok(kept)
+    }
+}
+
+/// The first `kept` elements of each bucket, without the gaps between them.
+fn compact<T: sparse_core::Element>(
+    cpu: &Cpu,
+    source: &[T],
+    buckets: &[Range<usize>],
+    kept: &[usize],
+) -> Vec<T> {
+    let mut target = zeroed(kept.iter().sum());
+    let mut rest = target.as_mut_slice();
+    let mut work = Vec::with_capacity(kept.len());
+    for (bucket, &kept) in buckets.iter().zip(kept) {
+        let (place, after) = rest.split_at_mut(kept);
+        work.push((place, &source[bucket.start..bucket.start + kept]));
+        rest = after;
+    }
+    cpu.for_each(source.len(), work, |(place, source)| place.copy_from_slice(source));
+    target
+}
+
+/// Sorts the entries of a row by index; equal indices keep their order.
+pub(in crate::op) fn sort_row<T: Copy, I: Index>(
+    indices: &mut [I],
+    values: &mut [T],
+    scratch: &mut Vec<(I, T)>,
+) {
+    if indices.is_sorted() {
+        return;
+    }
+    if indices.len() < INSERTION_LIMIT {
+        insertion_sort(indices, values);
+        return;
+    }
+    scratch.clear();
+    scratch.extend(indices.iter().copied().zip(values.iter().copied()));
+    scratch.sort_by_key(|entry| entry.0);
+    for ((index, value), entry) in indices.iter_mut().zip(values).zip(scratch) {
+        (*index, *value) = *entry;
+    }
+}
+
+fn insertion_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T]) {
+    for end in 1..indices.len() {
+        let (index, value) = (indices[end], values[end]);
+        let mut at = end;
+        while at > 0 && indices[at - 1] > index {
+            indices[at] = indices[at - 1];
+            values[at] = values[at - 1];
+            at -= 1;
+        }
+        indices[at] = index;
+        values[at] = value;
+    }
+}

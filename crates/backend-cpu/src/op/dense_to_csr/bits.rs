@@ -1,0 +1,116 @@
+//! Which elements are kept: one bit each, row by row.
+
+use super::WORD;
+use crate::Cpu;
+use crate::parallel::split_mut;
+use sparse_core::op::Keep;
+use sparse_core::{DenseBatchView, Order, Scalar};
+use std::ops::Range;
+
+/// Sets the bits of every row and counts them.
+pub(super) fn find<T: Scalar>(
+    cpu: &Cpu,
+    a: &DenseBatchView<'_, T>,
+    keep: Keep<T>,
+    parts: &[Range<usize>],
+    bits: &mut [u64],
+    lengths: &mut [usize],
+) {
+    let words = a.cols().div_ceil(WORD);
+    let elements = lengths.len() * a.cols();
+    let in_words: Vec<_> = parts.iter().map(|rows| rows.start * words..rows.end * words).collect();
+    let outputs = split_mut(bits, &in_words).into_iter().zip(split_mut(lengths, parts));
+    let work = parts.iter().cloned().zip(outputs).collect();
+    cpu.for_each(elements, work, |(rows, (bits, lengths)): (Range<usize>, (&mut [u64], &mut [usize]))| {
+        if words > 0 {
+            match a.order() {
+                Order::RowMajor => by_rows(cpu, a, keep, rows, bits),
+                Order::ColMajor => by_columns(cpu, a, keep, rows, bits),
+            }
+        }
+        for (length, bits) in lengths.iter_mut().zip(bits.chunks(words.max(1))) {
+            *length = bits.iter().map(|word| word.count_ones() as usize).sum();
+        }
+    });
+}
+
+fn by_rows<T: Scalar>(
+    cpu: &Cpu,
+    a: &DenseBatchView<'_, T>,
+    keep: Keep<T>,
+    rows: Range<usize>,
+    bits: &mut [u64],
+) {
+    for (row, bits) in rows.zip(bits.chunks_mut(a.cols().div_ceil(WORD))) {
+        let start = row / a.rows() * a.stride() + row % a.rows() * a.leading_dimension();
+        line(cpu, keep, &a.data()[start..start + a.cols()], bits);
+    }
+}
+
+/// Strips of 64 rows: the bits of 64 pieces of columns are transposed in registers.
+fn by_columns<T: Scalar>(
+    cpu: &Cpu,
+    a: &DenseBatchView<'_, T>,
+    keep: Keep<T>,
+    rows: Range<usize>,
+    bits: &mut [u64],
+) {
+    let words = a.cols().div_ceil(WORD);
+    let member = a.member(rows.start / a.rows());
+    let first = rows.start % a.rows();
+    for (strip, bits) in bits.chunks_mut(WORD * words).enumerate() {
+        let (top, height) = (first + strip * WORD, bits.len() / words);
+        for word in 0..words {
+            let mut block = [0; WORD];
+            for (column, block) in (word * WORD..a.cols()).zip(&mut block) {
+                let start = member.position(top, column);
+                line(cpu, keep, &member.data()[start..start + height], std::slice::from_mut(block));
+            }
+            transpose(&mut block);
+            for (row, block) in block[..height].iter().enumerate() {
+                bits[row * words + word] = *block;
+            }
+        }
+    }
+}
+
+/// Bit `j` of row `i` becomes bit `i` of row `j`: halves are exchanged, then quarters, and so on (Warren: Hacker's
+/// Delight, 7-3).
+fn transpose(block: &mut [u64; WORD]) {
+    let (mut half, mut mask) = (32, 0x0000_0000_FFFF_FFFF_u64);
+    while half > 0 {
+        for row in (0..WORD).filter(|row| row & half == 0) {
+            let swapped = ((block[row] >> half) ^ block[row + half]) & mask;
+            block[row] ^= swapped << half;
+            block[row + half] ^= swapped;
+        }
+        half /= 2;
+        mask ^= mask << half;
+    }
+}
+
+/// Bits of neighbouring elements.
+fn line<T: Scalar>(_: &Cpu, keep: Keep<T>, line: &[T], bits: &mut [u64]) {
+    for (word, elements) in bits.iter_mut().zip(line.chunks(WORD)) {
+        *word =
+            elements.iter().enumerate().fold(0, |word, (k, &value)| word | u64::from(keep.keeps(value)) << k);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposing_moves_every_bit() {
+        let mut block: [u64; WORD] =
+            std::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let before = block;
+        transpose(&mut block);
+        for (i, before) in before.iter().enumerate() {
+            for (j, after) in block.iter().enumerate() {
+                assert_eq!(after >> i & 1, before >> j & 1, "bit {j} of row {i}");
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Dense to CSR: which elements are kept is found once and remembered in one bit each, then the kept ones are packed.
+
+mod bits;
+mod pack;
+
+use super::fill::{offsets, zeroed};
+use super::{SEQUENTIAL, is_sequential};
+use crate::Cpu;
+use crate::parallel::{chunks, split_mut};
+use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
+use sparse_core::reference::Reference;
+use sparse_core::{Algorithm, Choice, DenseBatchView, Index, KernelPlan, Order, PlanOptions, Result, Scalar};
+use std::ops::Range;
+
+const COMPRESS_STORE: Algorithm = Algorithm::new(
+    "compress_store",
+    "always: one bit an element, counted and scanned; then the kept elements are packed by vectors",
+)
+.preprocessing("memory for the bits and the row lengths");
+
+const ROW_PER_WARP: Algorithm =
+    Algorithm::new("row_per_warp", "never: seed 000's count, scan and fill with a task a row");
+
+const ALGORITHMS: [Algorithm; 3] = [COMPRESS_STORE, ROW_PER_WARP, SEQUENTIAL];
+
+/// Elements of a part, which one thread takes at a time.
+const PART: usize = 128 * 1024;
+
+/// Columns of one word of bits, and rows of a strip of a column-major matrix.
+const WORD: usize = 64;
+
+/// The plan of a compression: which elements are kept, and memory for bits and counts.
+#[derive(Debug)]
+pub struct CompressionPlan<T: Scalar> {
+    choice: Choice,
+    keep: Keep<T>,
+    /// For every row of every member, `cols / 64` words, rounded up.
+    bits: Vec<u64>,
+    /// Entries of every row of every member.
+    lengths: Vec<usize>,
+}
+
+impl<T: Scalar> KernelPlan for CompressionPlan<T> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        size_of_val(&*self.bits) + size_of_val(&*self.lengths)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
+    type Plan = CompressionPlan<T>;
+
+    fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
+        &ALGORITHMS
+    }
+
+    fn plan_dense_to_csr(
+        &self,
+        a: &DenseBatchView<'_, T>,
+        keep: Keep<T>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let choice =
+            options.choose("dense_to_csr", &ALGORITHMS, COMPRESS_STORE.name, COMPRESS_STORE.chosen)?;
+        let rows = a.count() * a.rows();
+        let words = if choice.algorithm == COMPRESS_STORE.name { a.cols().div_ceil(WORD) } else { 0 };
+        Ok(CompressionPlan { choice, keep, bits: zeroed(rows * words), lengths: vec![0; rows] })
+    }
+
+    unsafe fn dense_to_csr(
+        &self,
+        plan: &mut Self::Plan,
+        a: DenseBatchView<'_, T>,
+    ) -> Result<CompressedArrays<Self, T, I, O>> {
+        if is_sequential(&plan.choice) {
+            return sequential(a, plan.keep);
+        }
+        if plan.choice.algorithm == ROW_PER_WARP.name {
+            return row_per_warp(self, a, plan.keep, &mut plan.lengths);
+        }
+        let parts = row_parts(&a);
+        bits::find(self, &a, plan.keep, &parts, &mut plan.bits, &mut plan.lengths);
+        let (member_ptr, offsets) = scan(&a, &plan.lengths)?;
+        let (indices, values) = pack::pack(self, &a, &parts, &plan.bits, &plan.lengths);
+        Ok(CompressedArrays { member_ptr, offsets, indices, values })
+    }
+}
+
+fn sequential<T: Scalar, I: Index, O: Index>(
+    a: DenseBatchView<'_, T>,
+    keep: Keep<T>,
+) -> Result<CompressedArrays<Cpu, T, I, O>> {
+    let mut plan =
+        DenseToCsrKernel::<T, I, O>::plan_dense_to_csr(&Reference, &a, keep, &PlanOptions::once())?;
+    // SAFETY: the plan was made for this view, and its extents fit, as the caller of the kernel promises.
+    let arrays = unsafe { DenseToCsrKernel::<T, I, O>::dense_to_csr(&Reference, &mut plan, a)? };
+    let CompressedArrays { member_ptr, offsets, indices, values } = arrays;
+    Ok(CompressedArrays { member_ptr, offsets, indices, values })
+}
+
+/// The first entry of each member, and the offsets of all members, each starting at 0.
+fn scan<T: Scalar, O: Index>(a: &DenseBatchView<'_, T>, lengths: &[usize]) -> Result<(Vec<usize>, Vec<O>)> {
+    let mut member_ptr = Vec::with_capacity(a.count() + 1);
+    let mut all = Vec::with_capacity(a.count() * (a.rows() + 1));
+    member_ptr.push(0);
+    for k in 0..a.count() {
+        let member: Vec<O> = offsets(&lengths[k * a.rows()..][..a.rows()])?;
+        member_ptr.push(member_ptr[k] + member[a.rows()].as_usize());
+        all.extend(member);
+    }
+    Ok((member_ptr, all))
+}
+
+/// Ranges of the rows of all members, with about [`PART`] elements each. Those of a column-major batch stay within a
+/// member and start at a multiple of [`WORD`] of its rows.
+fn row_parts<T: Scalar>(a: &DenseBatchView<'_, T>) -> Vec<Range<usize>> {
+    let rows = PART.div_ceil(a.cols().max(1));
+    match a.order() {
+        Order::RowMajor => chunks(a.count() * a.rows(), rows),
+        Order::ColMajor => (0..a.count() * a.rows())
+            .step_by(a.rows().max(1))
+            .flat_map(|first| {
+                let strips = chunks(a.rows(), rows.next_multiple_of(WORD));
+                strips.into_iter().map(move |strip| first + strip.start..first + strip.end)
+            })
+            .collect(),
+    }
+}
+
+/// The entries of each part.
+fn entries_of(parts: &[Range<usize>], lengths: &[usize]) -> Vec<Range<usize>> {
+    let mut end = 0;
+    parts
+        .iter()
+        .map(|part| {
+            let start = end;
+            end += lengths[part.clone()].iter().sum::<usize>();
+            start..end
+        })
+        .collect()
+}
+
+/// Seed 000's three steps: every row is counted, the counts are scanned, every row is filled.
+fn row_per_warp<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: DenseBatchView<'_, T>,
+    keep: Keep<T>,
+    lengths: &mut [usize],
+) -> Result<CompressedArrays<Cpu, T, I, O>> {
+    let elements = lengths.len() * a.cols();
+    let kept_of = |row: usize| {
+        let (member, i) = (a.member(row / a.rows()), row % a.rows());
+        (0..a.cols()).map(move |j| (j, member.at(i, j))).filter(move |&(_, value)| keep.keeps(value))
+    };
+    cpu.for_each(elements, lengths.iter_mut().enumerate().collect(), |(row, length)| {
+        *length = kept_of(row).count()
+    });
+    let (member_ptr, offsets) = scan(&a, lengths)?;
+    let rows: Vec<_> = (0..lengths.len()).map(|row| row..row + 1).collect();
+    let entries = entries_of(&rows, lengths);
+    let nnz = member_ptr[a.count()];
+    let (mut indices, mut values) = (zeroed::<I>(nnz), zeroed::<T>(nnz));
+    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
+    cpu.for_each(elements, outputs.enumerate().collect(), |(row, (indices, values))| {
+        for ((index, value), kept) in indices.iter_mut().zip(values).zip(kept_of(row)) {
+            (*index, *value) = (I::cast(kept.0), kept.1);
+        }
+    });
+    Ok(CompressedArrays { member_ptr, offsets, indices, values })
+}

@@ -1,0 +1,108 @@
+//! Count → scan → fill: what the operations that make a matrix share.
+
+use crate::Cpu;
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use sparse_core::{Element, Index, Result};
+use std::ops::Range;
+
+/// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them share the
+/// page faults.
+pub(super) fn zeroed<T: Element>(len: usize) -> Vec<T> {
+    bytemuck::zeroed_vec(len)
+}
+
+/// The arrays of a compressed matrix.
+pub(super) struct Arrays<T, I, O> {
+    pub(super) offsets: Vec<O>,
+    pub(super) indices: Vec<I>,
+    pub(super) values: Vec<T>,
+}
+
+/// The offsets of rows of these lengths.
+pub(super) fn offsets<O: Index>(lengths: &[usize]) -> Result<Vec<O>> {
+    O::try_new("nnz", lengths.iter().sum())?;
+    let mut offsets = Vec::with_capacity(lengths.len() + 1);
+    let mut end = 0;
+    offsets.push(O::cast(0));
+    offsets.extend(lengths.iter().map(|length| {
+        end += length;
+        O::cast(end)
+    }));
+    Ok(offsets)
+}
+
+/// The entries of each of consecutive ranges of rows.
+pub(super) fn entry_ranges<O: Index>(offsets: &[O], rows: &[Range<usize>]) -> Vec<Range<usize>> {
+    rows.iter().map(|part| offsets[part.start].as_usize()..offsets[part.end].as_usize()).collect()
+}
+
+impl Cpu {
+    /// Calls `work` with every `chunk` elements of `slice` and the position of their first one.
+    pub(super) fn for_chunks<T: Send>(
+        &self,
+        slice: &mut [T],
+        chunk: usize,
+        work: impl Fn(usize, &mut [T]) + Send + Sync,
+    ) {
+        let len = slice.len();
+        let items = slice.chunks_mut(chunk).enumerate().collect();
+        self.for_each(len, items, |(k, part)| work(k * chunk, part));
+    }
+
+    /// A copy, made by all threads.
+    pub(super) fn copy_of<T: Element>(&self, source: &[T]) -> Vec<T> {
+        let mut copy = zeroed(source.len());
+        self.for_chunks(&mut copy, CHUNK, |start, part| {
+            part.copy_from_slice(&source[start..start + part.len()]);
+        });
+        copy
+    }
+
+    /// Compressed arrays whose rows have these lengths; `fill` writes the entries of a range of rows.
+    pub(super) fn fill_rows<T: Element, I: Index, O: Index>(
+        &self,
+        lengths: &[usize],
+        fill: impl Fn(Range<usize>, &mut [I], &mut [T]) + Send + Sync,
+    ) -> Result<Arrays<T, I, O>> {
+        let offsets = offsets::<O>(lengths)?;
+        let nnz = offsets[lengths.len()].as_usize();
+        let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
+        let parts = rows_by_entries(&offsets, CHUNK);
+        let entries = entry_ranges(&offsets, &parts);
+        let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
+        let work = parts.into_iter().zip(outputs).collect();
+        self.for_each(nnz + lengths.len(), work, |(rows, (indices, values))| fill(rows, indices, values));
+        Ok(Arrays { offsets, indices, values })
+    }
+
+    /// The row of every entry.
+    pub(super) fn expand<I: Index, O: Index>(&self, offsets: &[O]) -> Vec<I> {
+        let rows = offsets.len() - 1;
+        let nnz = offsets[rows].as_usize();
+        let mut row_idx = zeroed(nnz);
+        let parts = rows_by_entries(offsets, CHUNK);
+        let outputs = split_mut(&mut row_idx, &entry_ranges(offsets, &parts));
+        self.for_each(nnz + rows, parts.into_iter().zip(outputs).collect(), |(rows, mut output)| {
+            for row in rows {
+                let length = offsets[row + 1].as_usize() - offsets[row].as_usize();
+                let (this, rest) = output.split_at_mut(length);
+                this.fill(I::cast(row));
+                output = rest;
+            }
+        });
+        row_idx
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_that_do_not_fit_are_refused_with_the_number_of_entries() {
+        let lengths = [i32::MAX as usize, 1];
+        let error = offsets::<i32>(&lengths).unwrap_err();
+        assert_eq!(error.to_string(), "nnz = 2147483648 does not fit i32");
+        assert_eq!(offsets::<i64>(&lengths).unwrap(), [0, 2_147_483_647, 2_147_483_648]);
+    }
+}

@@ -1,0 +1,218 @@
+//! Prefix sums over fixed blocks.
+
+use super::{SEQUENTIAL, is_sequential};
+use crate::Cpu;
+use crate::parallel::{CHUNK, chunks, split_mut};
+use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
+use sparse_core::reference::Reference;
+use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result};
+use std::ops::Range;
+
+const BLOCKED: Algorithm =
+    Algorithm::new("blocked", "always: sums of blocks, their prefix sums, then every block");
+
+const WORK_EFFICIENT: Algorithm =
+    Algorithm::new("work_efficient", "never: GOOS-SM's up-sweep and down-sweep");
+
+const BY_ROWS: [Algorithm; 3] = [BLOCKED, WORK_EFFICIENT, SEQUENTIAL];
+const BY_COLUMNS: [Algorithm; 2] = [BLOCKED, SEQUENTIAL];
+
+/// Elements of a block of the work-efficient scan.
+const TREE: usize = 1024;
+
+/// The plan of a scan: the shape and the walk through it.
+#[derive(Debug)]
+pub struct ScanSteps {
+    choice: Choice,
+    shape: (usize, usize),
+    order: ScanOrder,
+    kind: ScanKind,
+}
+
+impl KernelPlan for ScanSteps {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+}
+
+impl<T: ScanElement> ScanKernel<T> for Cpu {
+    type Plan = ScanSteps;
+
+    fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
+        match order {
+            ScanOrder::Tps | ScanOrder::Hps => &BY_ROWS,
+            ScanOrder::Vps => &BY_COLUMNS,
+        }
+    }
+
+    fn plan_scan(
+        &self,
+        shape: (usize, usize),
+        order: ScanOrder,
+        kind: ScanKind,
+        options: &PlanOptions,
+    ) -> Result<ScanSteps> {
+        let table = ScanKernel::<T>::scan_algorithms(self, order);
+        let choice = options.choose("scan", table, BLOCKED.name, BLOCKED.chosen)?;
+        Ok(ScanSteps { choice, shape, order, kind })
+    }
+
+    unsafe fn scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
+        if is_sequential(&plan.choice) {
+            let options = PlanOptions::once();
+            let mut plan =
+                ScanKernel::<T>::plan_scan(&Reference, plan.shape, plan.order, plan.kind, &options)?;
+            // SAFETY: the plan is of this shape, and so are the operands, as the caller promises.
+            return unsafe { Reference.scan(&mut plan, input, output) };
+        }
+        let cols = plan.shape.1;
+        match plan.order {
+            _ if plan.choice.algorithm == WORK_EFFICIENT.name => {
+                let series = if plan.order == ScanOrder::Hps { cols } else { input.len() };
+                output.copy_from_slice(input);
+                work_efficient(self, output, series);
+                if plan.kind == ScanKind::Inclusive {
+                    self.for_chunks(output, CHUNK, |start, part| add(part, &input[start..]));
+                }
+            }
+            ScanOrder::Tps => blocked(self, input, output, CHUNK, plan.kind),
+            ScanOrder::Hps => blocked(self, input, output, CHUNK.div_ceil(cols) * cols, plan.kind),
+            ScanOrder::Vps => down_columns(self, input, output, cols, plan.kind),
+        }
+        Ok(())
+    }
+}
+
+fn add<T: ScanElement>(sums: &mut [T], values: &[T]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = sum.wrapping_add(*value);
+    }
+}
+
+/// Adds `value` to `sum` and returns what stands at its place in the result.
+#[inline(always)]
+fn step<T: ScanElement>(sum: &mut T, value: T, kind: ScanKind) -> T {
+    let before = *sum;
+    *sum = sum.wrapping_add(value);
+    match kind {
+        ScanKind::Inclusive => *sum,
+        ScanKind::Exclusive => before,
+    }
+}
+
+/// Sums of blocks, their exclusive prefix sums, then each block from its own.
+fn blocked<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], block: usize, kind: ScanKind) {
+    let mut carries = cpu.map(input.len(), input.chunks(block).collect(), |block: &[T]| {
+        block.iter().fold(T::default(), |sum, value| sum.wrapping_add(*value))
+    });
+    exclusive(&mut carries);
+    cpu.for_chunks(output, block, |start, part| {
+        let mut sum = carries[start / block];
+        for (out, value) in part.iter_mut().zip(&input[start..]) {
+            *out = step(&mut sum, *value, kind);
+        }
+    });
+}
+
+fn exclusive<T: ScanElement>(values: &mut [T]) {
+    let mut sum = T::default();
+    for value in values {
+        *value = step(&mut sum, *value, ScanKind::Exclusive);
+    }
+}
+
+/// Column after column of a row-major array, without leaving the rows: sums of each column in blocks of rows, where
+/// each column of each block starts, then every block.
+fn down_columns<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], cols: usize, kind: ScanKind) {
+    let block = CHUNK.div_ceil(cols) * cols;
+    let mut carries = cpu.map(input.len(), input.chunks(block).collect(), |block: &[T]| {
+        let mut sums = vec![T::default(); cols];
+        block.chunks(cols).for_each(|row| add(&mut sums, row));
+        sums
+    });
+    let mut bases = vec![T::default(); cols];
+    carries.iter().for_each(|sums| add(&mut bases, sums));
+    exclusive(&mut bases);
+    for sums in &mut carries {
+        for (base, sum) in bases.iter_mut().zip(sums) {
+            *sum = step(base, *sum, ScanKind::Exclusive);
+        }
+    }
+    cpu.for_chunks(output, block, |start, part| {
+        let mut sums = carries[start / block].clone();
+        for (row, values) in part.chunks_mut(cols).zip(input[start..].chunks(cols)) {
+            for ((out, sum), value) in row.iter_mut().zip(&mut sums).zip(values) {
+                *out = step(sum, *value, kind);
+            }
+        }
+    });
+}
+
+/// Exclusive prefix sums in place: of blocks, by sweeps through a tree; of the blocks' totals likewise; then added.
+/// No block reaches beyond the end of a series.
+fn work_efficient<T: ScanElement>(cpu: &Cpu, data: &mut [T], series: usize) {
+    let len = data.len();
+    let blocks = blocks_of_series(len, series);
+    let mut totals = cpu.map(len, split_mut(data, &blocks), tree_scan);
+    if totals.len() > 1 {
+        let series = totals.len();
+        work_efficient(cpu, &mut totals, series);
+        let parts = split_mut(data, &blocks).into_iter().zip(totals).collect();
+        cpu.for_each(len, parts, |(block, total): (&mut [T], T)| {
+            block.iter_mut().for_each(|sum| *sum = sum.wrapping_add(total));
+        });
+    }
+}
+
+fn blocks_of_series(len: usize, series: usize) -> Vec<Range<usize>> {
+    chunks(len, series)
+        .into_iter()
+        .flat_map(|series| {
+            chunks(series.len(), TREE)
+                .into_iter()
+                .map(move |block| series.start + block.start..series.start + block.end)
+        })
+        .collect()
+}
+
+/// Blelloch: Prefix sums and their applications (1990). Exclusive prefix sums in place; returns the total. Missing
+/// elements up to a power of two count as zeros.
+fn tree_scan<T: ScanElement>(block: &mut [T]) -> T {
+    let size = block.len().next_power_of_two();
+    let mut tree = vec![T::default(); size];
+    tree[..block.len()].copy_from_slice(block);
+    let mut offset = 1;
+    while offset < size {
+        for right in (2 * offset - 1..size).step_by(2 * offset) {
+            tree[right] = tree[right].wrapping_add(tree[right - offset]);
+        }
+        offset *= 2;
+    }
+    let total = std::mem::take(&mut tree[size - 1]);
+    while offset > 1 {
+        offset /= 2;
+        for right in (2 * offset - 1..size).step_by(2 * offset) {
+            let left = tree[right - offset];
+            tree[right - offset] = tree[right];
+            tree[right] = tree[right].wrapping_add(left);
+        }
+    }
+    block.copy_from_slice(&tree[..block.len()]);
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The trace of GOOS-SM's slides.
+    #[test]
+    fn sweeps_give_the_exclusive_sums_and_the_total() {
+        let mut block = [6, 3, 1, 0, 2, 4, 5, 7];
+        assert_eq!(tree_scan(&mut block), 28);
+        assert_eq!(block, [0, 6, 9, 10, 10, 12, 16, 21]);
+        let mut block = [1, 2, 3];
+        assert_eq!(tree_scan(&mut block), 6);
+        assert_eq!(block, [0, 1, 3]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Sparse to dense: blocks of rows, each zeroed and then filled by one thread.
+
+use super::convert::coo_to_compressed;
+use super::rows::{Rows, SellRows, in_groups, tiles_mut};
+use super::{SEQUENTIAL, is_sequential, sum};
+use crate::Cpu;
+use crate::parallel::CHUNK;
+use sparse_core::op::{Duplicates, Operations, ToDenseKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Algorithm, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Matrix, Order, PlanOptions,
+    Result, Scalar, Sell,
+};
+use std::ops::Range;
+
+const ALGORITHMS: [Algorithm; 2] = [Algorithm::new("row_blocks", "always"), SEQUENTIAL];
+
+/// Writes zeros and the entries of `a`, `block` rows at a time.
+fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseViewMut<'_, T>) {
+    let (rows, cols, stride, order) = (dense.rows(), dense.cols(), dense.leading_dimension(), dense.order());
+    let (lines, line) = dense.major_minor();
+    let data = &mut dense.into_data()[..(lines - 1) * stride + line];
+    let block = CHUNK.div_ceil(cols);
+    let by_row = order == Order::RowMajor;
+    let tiles = if by_row {
+        in_groups(data.chunks_mut(stride).map(|row| &mut row[..cols]), block)
+    } else {
+        tiles_mut(data, stride, line, block)
+    };
+    cpu.for_each(rows * cols, tiles.into_iter().enumerate().collect(), |(k, mut tile)| {
+        tile.iter_mut().for_each(|piece| piece.fill(T::ZERO));
+        let first = k * block;
+        let store = |i: usize, j: usize, value| {
+            let (line, at) = if by_row { (i - first, j) } else { (j, i - first) };
+            tile[line][at] = value;
+        };
+        let block_rows = first..rows.min(first + block);
+        if unique {
+            a.visit(block_rows, store);
+        } else {
+            visit_sums(a, block_rows, store);
+        }
+    });
+}
+
+/// Visits every coordinate once, with the sum of its entries in storage order.
+fn visit_sums<T: Scalar>(a: &impl Rows<T>, rows: Range<usize>, mut visit: impl FnMut(usize, usize, T)) {
+    let mut entries = vec![];
+    a.visit(rows, |i, j, value| entries.push((i, j, value)));
+    entries.sort_by_key(|&(i, j, _)| (i, j));
+    for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        visit(same[0].0, same[0].1, sum(same.iter().map(|entry| entry.2)));
+    }
+}
+
+macro_rules! by_rows {
+    ([$($generics:tt)*], $matrix:ty, |$cpu:ident, $a:ident, $dense:ident| $run:expr) => {
+        impl<T: Scalar, $($generics)*> ToDenseKernel<$matrix> for Cpu {
+            type Plan = Choice;
+
+            fn to_dense_algorithms(&self) -> &'static [Algorithm] {
+                &ALGORITHMS
+            }
+
+            fn plan_to_dense(&self, _: &$matrix, options: &PlanOptions) -> Result<Choice> {
+                options.choose(
+                    "to_dense",
+                    &ALGORITHMS,
+                    "row_blocks",
+                    "every block of rows is zeroed and filled in one go",
+                )
+            }
+
+            unsafe fn to_dense(&self, plan: &mut Choice, $a: &$matrix, $dense: DenseViewMut<'_, T>) -> Result<()> {
+                if is_sequential(plan) {
+                    return Operations::to_dense(&Reference, $a, $dense);
+                }
+                let $cpu = self;
+                $run;
+                Ok(())
+            }
+        }
+    };
+}
+
+by_rows!([I: Index, O: Index], Csr<T, Host, I, O>, |cpu, a, dense| expand(cpu, a, a.order().unique, dense));
+by_rows!([I: Index, O: Index], Csc<T, Host, I, O>, |cpu, a, dense| {
+    expand(cpu, a, a.order().unique, dense.transposed())
+});
+by_rows!([I: Index], Coo<T, Host, I>, |cpu, a, dense| {
+    if a.order().major_sorted {
+        expand(cpu, a, a.order().unique, dense);
+    } else {
+        let csr: Csr<T, Host, I, i64> = coo_to_compressed(cpu, a, Duplicates::Sum)?;
+        expand(cpu, &csr, true, dense);
+    }
+});
+by_rows!([I: Index], Ell<T, Host, I>, |cpu, a, dense| expand(cpu, a, a.order().unique, dense));
+by_rows!([I: Index], Hyb<T, Host, I>, |cpu, a, dense| {
+    let unique = a.ell().order().unique && a.coo().nnz() == 0;
+    expand(cpu, a, unique, dense)
+});
+by_rows!([I: Index, O: Index], Sell<T, Host, I, O>, |cpu, a, dense| {
+    expand(cpu, &SellRows::new(a), a.order().unique, dense)
+});
