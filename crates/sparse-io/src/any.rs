@@ -68,20 +68,13 @@ fn convert<A: Scalar, T: Scalar>(values: Vec<A>) -> Result<Vec<T>> {
         Ok(same_type) => return Ok(same_type),
         Err(values) => values,
     };
-    values
-        .into_iter()
-        .enumerate()
-        .map(|(position, value)| round(position, value))
-        .collect()
+    values.into_iter().enumerate().map(|(position, value)| round(position, value)).collect()
 }
 
 /// The vector itself, if it has the type that is wanted.
 fn as_is<A: 'static, B: 'static>(values: Vec<A>) -> Result<Vec<B>, Vec<A>> {
     let mut values = Some(values);
-    match (&mut values as &mut dyn Any)
-        .downcast_mut::<Option<Vec<B>>>()
-        .and_then(Option::take)
-    {
+    match (&mut values as &mut dyn Any).downcast_mut::<Option<Vec<B>>>().and_then(Option::take) {
         Some(same_type) => Ok(same_type),
         None => Err(values.unwrap_or_default()),
     }
@@ -91,11 +84,7 @@ fn round<A: Scalar, T: Scalar>(position: usize, value: A) -> Result<T> {
     let rounded = T::from_c64(value.to_c64());
     if value.is_finite() && !rounded.is_finite() {
         let (value, target) = (value.to_string(), T::DTYPE.name());
-        return Err(Error::ValueOverflow {
-            position,
-            value,
-            target,
-        });
+        return Err(Error::ValueOverflow { position, value, target });
     }
     Ok(rounded)
 }
@@ -156,45 +145,20 @@ mod tests {
         let values = AnyValues::F64(vec![0.1, 1e-300, f64::INFINITY]);
         assert_eq!(values.into_typed::<f32>().unwrap(), [0.1_f32, 0.0, f32::INFINITY]);
         let error = AnyValues::F64(vec![1.0, 1e300]).into_typed::<f32>().unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::ValueOverflow {
-                    position: 1,
-                    target: "f32",
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, Error::ValueOverflow { position: 1, target: "f32", .. }), "{error}");
     }
 
     #[test]
     fn complex_values_do_not_become_real() {
-        assert!(
-            AnyValues::C32(vec![c32::new(1.0, 0.0)])
-                .into_typed::<f64>()
-                .is_err()
-        );
-        assert_eq!(
-            AnyValues::F32(vec![2.0]).into_typed::<c64>().unwrap(),
-            [c64::new(2.0, 0.0)]
-        );
+        assert!(AnyValues::C32(vec![c32::new(1.0, 0.0)]).into_typed::<f64>().is_err());
+        assert_eq!(AnyValues::F32(vec![2.0]).into_typed::<c64>().unwrap(), [c64::new(2.0, 0.0)]);
     }
 
     #[test]
     fn indices_narrow_only_where_they_fit() {
-        assert_eq!(
-            AnyIndices::I64(vec![7]).into_typed::<i32>("row").unwrap(),
-            [7_i32]
-        );
-        let error = AnyIndices::I64(vec![1 << 40])
-            .into_typed::<i32>("row")
-            .unwrap_err();
-        assert!(
-            matches!(error, Error::IndexOverflow { target: "i32", .. }),
-            "{error}"
-        );
+        assert_eq!(AnyIndices::I64(vec![7]).into_typed::<i32>("row").unwrap(), [7_i32]);
+        let error = AnyIndices::I64(vec![1 << 40]).into_typed::<i32>("row").unwrap_err();
+        assert!(matches!(error, Error::IndexOverflow { target: "i32", .. }), "{error}");
         assert!(AnyIndices::I64(vec![-1]).into_typed::<i32>("row").is_err());
     }
 }

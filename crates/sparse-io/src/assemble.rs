@@ -1,6 +1,6 @@
 //! CSR from unordered entries: count, scan, fill, sort, add up duplicates.
 
-use sparse_core::{Csr, Dense, Error, Host, Index, Order, Result, Scalar};
+use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Matrix, Order, Result, Scalar};
 
 /// What row offsets may always take.
 const OFFSET_BYTES: usize = 256 << 20;
@@ -43,45 +43,40 @@ where
     }
     let nnz = places[rows];
     O::try_new("nnz", nnz)?;
-    let mut offsets: Vec<O> = places.iter().map(|&place| O::cast(place)).collect();
+    let offsets: Vec<O> = places.iter().map(|&place| O::cast(place)).collect();
     let (mut indices, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
     for (row, col, value) in triplets() {
         indices[places[row]] = I::cast(col);
         values[places[row]] = value;
         places[row] += 1;
     }
-    sort_and_sum(&mut offsets, &mut indices, &mut values);
-    Csr::new(rows, cols, offsets, indices, values)
+    canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }
 
 /// All elements but zeros of either sign (rule V1), in the order of storage.
 pub(crate) fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usize, usize, T)> + '_ {
     let line = dense.major_minor().1;
     let by_rows = dense.order() == Order::RowMajor;
-    let kept = dense
-        .data()
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| !value.is_zero());
+    let kept = dense.data().iter().enumerate().filter(|(_, value)| !value.is_zero());
     kept.map(move |(k, &value)| {
-        let (row, col) = if by_rows {
-            (k / line, k % line)
-        } else {
-            (k % line, k / line)
-        };
+        let (row, col) = if by_rows { (k / line, k % line) } else { (k % line, k / line) };
         (row, col, value)
     })
 }
 
-/// Sorts every row in place, then adds up duplicates in the order in which they stood.
-pub(crate) fn sort_and_sum<T: Scalar, I: Index, O: Index>(
-    offsets: &mut [O],
-    indices: &mut Vec<I>,
-    values: &mut Vec<T>,
-) {
-    if sort_rows(offsets, indices, values) {
-        sum_duplicates(offsets, indices, values);
+/// The matrix with sorted rows, in place, and with duplicates added in the order in which they stood.
+pub(crate) fn canonical<T: Scalar, I: Index, O: Index>(
+    matrix: Csr<T, Host, I, O>,
+) -> Result<Csr<T, Host, I, O>> {
+    if matrix.order() == IndexOrder::CANONICAL {
+        return Ok(matrix);
     }
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let (mut offsets, mut indices, mut values) = matrix.into_parts();
+    if sort_rows(&offsets, &mut indices, &mut values) {
+        sum_duplicates(&mut offsets, &mut indices, &mut values);
+    }
+    Csr::new(rows, cols, offsets, indices, values)
 }
 
 /// Sorts the rows of a piece, which starts at `offsets[0]`; says whether any index occurs twice in a row.
@@ -96,9 +91,7 @@ fn sort_rows<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], va
         });
     }
     let half = start + indices.len() / 2;
-    let middle = offsets
-        .partition_point(|offset| offset.as_usize() < half)
-        .clamp(1, rows - 1);
+    let middle = offsets.partition_point(|offset| offset.as_usize() < half).clamp(1, rows - 1);
     let (left_indices, right_indices) = indices.split_at_mut(offsets[middle].as_usize() - start);
     let (left_values, right_values) = values.split_at_mut(left_indices.len());
     let (left, right) = rayon::join(
@@ -179,10 +172,7 @@ mod tests {
     #[test]
     fn rows_are_sorted_in_pieces_too() {
         let n = 3 * GRAIN;
-        let triplets = (0..n)
-            .rev()
-            .map(|k| (k % 5, k / 5, k as f64))
-            .chain([(0, 0, 0.5)]);
+        let triplets = (0..n).rev().map(|k| (k % 5, k / 5, k as f64)).chain([(0, 0, 0.5)]);
         let matrix = csr_from_triplets::<f64, i32, i32, _>(5, n / 5 + 1, n + 1, || triplets.clone()).unwrap();
         assert_eq!(matrix.values().len(), n);
         assert!(matrix.triplets().all(|(i, j, v)| v.floor() == (5 * j + i) as f64));

@@ -12,9 +12,9 @@ pub mod npy;
 pub mod npz;
 mod source;
 
-use assemble::{csr_from_triplets, nonzeros, sort_and_sum};
+use assemble::{canonical, csr_from_triplets, nonzeros};
 use source::{has_extension, open};
-use sparse_core::{Csr, DType, Error, Host, Index, IndexOrder, Matrix, Result, Scalar};
+use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};
 use std::path::Path;
 
 /// The kinds of files that a matrix is kept in.
@@ -36,11 +36,7 @@ impl FileKind {
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let packed = has_extension(path, "gz");
-        let stem = if packed {
-            Path::new(path.file_stem().unwrap_or_default())
-        } else {
-            path
-        };
+        let stem = if packed { Path::new(path.file_stem().unwrap_or_default()) } else { path };
         if has_extension(stem, "mtx") {
             Ok(Self::MatrixMarket)
         } else if has_extension(path, "npz") {
@@ -48,10 +44,7 @@ impl FileKind {
         } else if has_extension(path, "npy") {
             Ok(Self::Npy)
         } else {
-            Err(Error::unsupported(
-                path.display(),
-                "the name ends in none of .mtx, .mtx.gz, .npz and .npy",
-            ))
+            Err(Error::unsupported(path.display(), "the name ends in none of .mtx, .mtx.gz, .npz and .npy"))
         }
     }
 }
@@ -65,29 +58,12 @@ impl FileKind {
 pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result<Csr<T, Host, I, O>> {
     match FileKind::of(&path)? {
         FileKind::MatrixMarket => matrix_market::read_csr(path),
-        FileKind::Npz => {
-            let matrix = npz::read(path)?.into_csr()?;
-            if matrix.order() == IndexOrder::CANONICAL {
-                Ok(matrix)
-            } else {
-                canonical(matrix)
-            }
-        }
+        FileKind::Npz => canonical(npz::read(path)?.into_csr()?),
         FileKind::Npy => {
             let dense = npy::read(path)?.into_dense::<T>()?;
-            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || {
-                nonzeros(&dense)
-            })
+            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
         }
     }
-}
-
-/// The matrix with sorted rows and without duplicates.
-fn canonical<T: Scalar, I: Index, O: Index>(matrix: Csr<T, Host, I, O>) -> Result<Csr<T, Host, I, O>> {
-    let (rows, cols) = (matrix.rows(), matrix.cols());
-    let (mut offsets, mut indices, mut values) = matrix.into_parts();
-    sort_and_sum(&mut offsets, &mut indices, &mut values);
-    Csr::new(rows, cols, offsets, indices, values)
 }
 
 /// Writes a CSR matrix to a file of the kind that its name says: `.mtx`, `.mtx.gz` or `.npz`.
@@ -121,9 +97,5 @@ pub fn value_type(path: impl AsRef<Path>) -> Result<DType> {
         FileKind::Npz => npz::value_type,
         FileKind::Npy => npy::value_type,
     };
-    parse(&open(path)?).map_err(|reason| Error::File {
-        path: path.into(),
-        line: None,
-        reason,
-    })
+    parse(&open(path)?).map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }

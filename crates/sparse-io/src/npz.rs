@@ -87,10 +87,7 @@ impl AnySparse {
     }
 
     fn into_compressed<A: Axis, T: Scalar, I: Index, O: Index>(self) -> Result<Compressed<A, T, Host, I, O>> {
-        let (offsets, indices) = (
-            self.major.into_typed("indptr")?,
-            self.minor.into_typed("indices")?,
-        );
+        let (offsets, indices) = (self.major.into_typed("indptr")?, self.minor.into_typed("indices")?);
         Compressed::<A, T, Host, I, O>::new_unsorted(
             self.rows,
             self.cols,
@@ -125,24 +122,15 @@ pub fn parse(bytes: &[u8]) -> Result<AnySparse> {
 }
 
 fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
-    parse_archive(bytes).map_err(|reason| Error::File {
-        path: path.into(),
-        line: None,
-        reason,
-    })
+    parse_archive(bytes).map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }
 
 fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
     let mut archive = Archive::open(bytes)?;
     let format = archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
     let shape = archive.read("shape", |array| array.indices())?;
-    let shape = shape
-        .into_typed::<i64>("shape")
-        .map_err(|error| error.to_string())?;
-    let extents: Vec<usize> = shape
-        .iter()
-        .filter_map(|&extent| extent.try_into().ok())
-        .collect();
+    let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
+    let extents: Vec<usize> = shape.iter().filter_map(|&extent| extent.try_into().ok()).collect();
     let (2, &[rows, cols]) = (shape.len(), &extents[..]) else {
         return Err(format!("the shape is {shape:?}, not two sizes"));
     };
@@ -172,10 +160,7 @@ impl<'a> Archive<'a> {
     fn open(bytes: &'a [u8]) -> Result<Self, String> {
         let zip =
             ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a sound zip file: {error}"))?;
-        Ok(Self {
-            zip,
-            limit: expansion_limit(bytes.len()),
-        })
+        Ok(Self { zip, limit: expansion_limit(bytes.len()) })
     }
 
     /// The array `key`, interpreted by `interpret`.
@@ -192,10 +177,8 @@ impl<'a> Archive<'a> {
     /// The bytes of the file `key.npy`.
     fn unpack(&mut self, key: &str) -> Result<Vec<u8>, String> {
         let mut unpacked = Vec::new();
-        let mut packed = self
-            .zip
-            .by_name(&format!("{key}.npy"))
-            .map_err(|error| format!("`{key}`: {error}"))?;
+        let mut packed =
+            self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))?;
         read_limited(&mut packed, &mut unpacked, self.limit).map_err(|error| format!("`{key}`: {error}"))?;
         Ok(unpacked)
     }
@@ -230,12 +213,7 @@ pub fn write_csc<T: Scalar, I: Index, O: Index>(
 pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Host, I>) -> Result<()> {
     let rows = npy::indices_to_bytes(matrix.row_idx());
     let cols = npy::indices_to_bytes(matrix.col_idx());
-    write_arrays(
-        path.as_ref(),
-        matrix,
-        [("row", rows), ("col", cols)],
-        matrix.values(),
-    )
+    write_arrays(path.as_ref(), matrix, [("row", rows), ("col", cols)], matrix.values())
 }
 
 fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
@@ -244,12 +222,7 @@ fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<()> {
     let indices = npy::indices_to_bytes(matrix.indices());
     let offsets = npy::indices_to_bytes(matrix.offsets());
-    write_arrays(
-        path,
-        matrix,
-        [("indices", indices), ("indptr", offsets)],
-        matrix.values(),
-    )
+    write_arrays(path, matrix, [("indices", indices), ("indptr", offsets)], matrix.values())
 }
 
 fn write_arrays<M: Matrix>(
@@ -258,35 +231,21 @@ fn write_arrays<M: Matrix>(
     indices: [(&str, ArrayBytes<'_>); 2],
     values: &[M::Scalar],
 ) -> Result<()> {
-    let shape = [
-        i64::try_new("rows", matrix.rows())?,
-        i64::try_new("columns", matrix.cols())?,
-    ];
+    let shape = [i64::try_new("rows", matrix.rows())?, i64::try_new("columns", matrix.cols())?];
     let described = [
         ("format", npy::text_to_bytes(M::FORMAT)),
         ("shape", npy::indices_to_bytes(&shape)),
-        (
-            "data",
-            npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?,
-        ),
+        ("data", npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?),
     ];
     let write_all = || -> ZipResult<()> {
         let mut zip = ZipWriter::new(BufWriter::new(File::create(path)?));
         for (key, array) in indices.into_iter().chain(described) {
             let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;
-            zip.start_file(
-                format!("{key}.npy"),
-                SimpleFileOptions::default().large_file(large),
-            )?;
+            zip.start_file(format!("{key}.npy"), SimpleFileOptions::default().large_file(large))?;
             npy::write_array(&mut zip, array)?;
         }
-        zip.finish()?
-            .into_inner()
-            .map_err(|error| ZipError::Io(error.into_error()))?;
+        zip.finish()?.into_inner().map_err(|error| ZipError::Io(error.into_error()))?;
         Ok(())
     };
-    write_all().map_err(|error| Error::Io {
-        path: path.into(),
-        source: error.into(),
-    })
+    write_all().map_err(|error| Error::Io { path: path.into(), source: error.into() })
 }

@@ -33,10 +33,7 @@ impl Deref for Bytes {
 
 /// The bytes of the file at `path`, mapped where it can be.
 pub(crate) fn open(path: &Path) -> Result<Bytes> {
-    map_or_read(path).map_err(|source| Error::Io {
-        path: path.into(),
-        source,
-    })
+    map_or_read(path).map_err(|source| Error::Io { path: path.into(), source })
 }
 
 fn map_or_read(path: &Path) -> std::io::Result<Bytes> {
@@ -71,8 +68,7 @@ pub(crate) fn expansion_limit(length: usize) -> usize {
 
 /// Whether the name of `path` ends in `.extension`, in any case.
 pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension()
-        .is_some_and(|found| found.eq_ignore_ascii_case(extension))
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
 /// All members of a gzip file, one after the other. Zeros after the last member are padding.
@@ -114,21 +110,14 @@ pub(crate) struct Text<'a> {
 impl<'a> Text<'a> {
     /// A text that is in memory already.
     pub(crate) fn in_memory(bytes: &'a [u8]) -> Self {
-        Self {
-            path: Path::new("<memory>"),
-            bytes,
-        }
+        Self { path: Path::new("<memory>"), bytes }
     }
 
     /// `reason`, with the line that the byte `at` stands in.
     #[cold]
-    pub(crate) fn error(&self, at: usize, reason: String) -> Error {
+    pub(crate) fn error(self, at: usize, reason: String) -> Error {
         let newlines = self.bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
-        Error::File {
-            path: self.path.into(),
-            line: Some(newlines as u64 + 1),
-            reason,
-        }
+        Error::File { path: self.path.into(), line: Some(newlines as u64 + 1), reason }
     }
 }
 
@@ -154,28 +143,17 @@ mod tests {
     fn an_expansion_past_the_limit_is_refused() {
         let bomb = gzip(&[b'1'; 1 << 16]);
         assert!(gunzip(&bomb, 1 << 16).is_ok());
-        assert!(
-            gunzip(&bomb, (1 << 16) - 1)
-                .unwrap_err()
-                .contains("it unpacks to more than")
-        );
+        assert!(gunzip(&bomb, (1 << 16) - 1).unwrap_err().contains("it unpacks to more than"));
         assert!(gunzip(&[bomb.clone(), bomb].concat(), 1 << 16).is_err());
     }
 
     #[test]
     fn what_is_not_gzip_is_refused() {
         let whole = gzip(b"some text that is cut short");
-        for broken in [
-            &b"%%MatrixMarket matrix"[..],
-            b"",
-            &whole[..whole.len() - 9],
-            &[&whole[..], b"tail"].concat(),
-        ] {
-            assert!(
-                gunzip(broken, 1 << 20)
-                    .unwrap_err()
-                    .contains("not a sound gzip file")
-            );
+        for broken in
+            [&b"%%MatrixMarket matrix"[..], b"", &whole[..whole.len() - 9], &[&whole[..], b"tail"].concat()]
+        {
+            assert!(gunzip(broken, 1 << 20).unwrap_err().contains("not a sound gzip file"));
         }
     }
 }

@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn shared(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data")
-        .join(folder)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(folder)
 }
 
 /// The matrix files of a folder of the shared data; none where it is absent.
@@ -19,10 +17,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     };
     let paths = entries.map(|entry| entry.unwrap().path());
     paths
-        .filter(|path| {
-            path.to_str()
-                .is_some_and(|p| p.ends_with(".mtx") || p.ends_with(".mtx.gz"))
-        })
+        .filter(|path| path.to_str().is_some_and(|p| p.ends_with(".mtx") || p.ends_with(".mtx.gz")))
         .collect()
 }
 
@@ -30,9 +25,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn malformed_files_are_refused_with_their_line() {
     for path in files("malformed") {
         let error = matrix_market::read_csr::<c64, i64, i64>(&path).expect_err(&path.display().to_string());
-        let Error::File { line, .. } = &error else {
-            panic!("{}: {error}", path.display())
-        };
+        let Error::File { line, .. } = &error else { panic!("{}: {error}", path.display()) };
         let is_text = path.extension().is_some_and(|e| e == "mtx");
         assert_eq!(line.is_some(), is_text, "{error}");
         assert!(matrix_market::read_coo::<c64, i64>(&path).is_err());
@@ -40,20 +33,14 @@ fn malformed_files_are_refused_with_their_line() {
 }
 
 fn expected_value(entry: &Value) -> c64 {
-    let part = |k: usize| {
-        entry
-            .get(k)
-            .map_or(0.0, |text| text.as_str().unwrap().parse().unwrap())
-    };
+    let part = |k: usize| entry.get(k).map_or(0.0, |text| text.as_str().unwrap().parse().unwrap());
     c64::new(part(2), part(3))
 }
 
 fn expected_entries(file: &Value) -> BTreeMap<(usize, usize), c64> {
     let position = |entry: &Value, k: usize| entry[k].as_u64().unwrap() as usize;
     let entries = file["entries"].as_array().unwrap().iter();
-    entries
-        .map(|e| ((position(e, 0), position(e, 1)), expected_value(e)))
-        .collect()
+    entries.map(|e| ((position(e, 0), position(e, 1)), expected_value(e))).collect()
 }
 
 fn same(a: c64, b: c64) -> bool {
@@ -70,19 +57,12 @@ fn assert_reads_as(path: &Path, expected: &Value) {
     let mut entries = expected_entries(expected);
     if info.layout == Layout::Array {
         let dense = matrix_market::read_dense::<c64>(path).unwrap();
-        assert!(
-            entries
-                .iter()
-                .all(|(&(i, j), &v)| same(dense.as_view().at(i, j), v)),
-            "{name}"
-        );
+        assert!(entries.iter().all(|(&(i, j), &v)| same(dense.as_view().at(i, j), v)), "{name}");
         entries.retain(|_, value| !value.is_zero());
     }
     let mut sums = BTreeMap::new();
     for (i, j, value) in matrix_market::read_coo::<c64, i64>(path).unwrap().triplets() {
-        sums.entry((i, j))
-            .and_modify(|sum| *sum += value)
-            .or_insert(value);
+        sums.entry((i, j)).and_modify(|sum| *sum += value).or_insert(value);
     }
     assert_same_entries(path, sums, &entries);
     if info.rows < 1 << 31 {
@@ -91,11 +71,7 @@ fn assert_reads_as(path: &Path, expected: &Value) {
     }
     if info.rows < 1 << 31 && info.field != Field::Complex {
         let matrix = matrix_market::read_csr::<f64, i32, i32>(path).unwrap();
-        assert_same_entries(
-            path,
-            matrix.triplets().map(|(i, j, v)| ((i, j), v.to_c64())),
-            &entries,
-        );
+        assert_same_entries(path, matrix.triplets().map(|(i, j, v)| ((i, j), v.to_c64())), &entries);
     }
 }
 
@@ -107,11 +83,7 @@ fn assert_same_entries(
     let found: Vec<_> = found.into_iter().collect();
     assert_eq!(found.len(), expected.len(), "{}", path.display());
     for ((position, value), (&at, &expected)) in found.into_iter().zip(expected) {
-        assert!(
-            position == at && same(value, expected),
-            "{}: {value} at {position:?}",
-            path.display()
-        );
+        assert!(position == at && same(value, expected), "{}: {value} at {position:?}", path.display());
     }
 }
 
@@ -135,16 +107,7 @@ fn a_matrix_of_more_than_2p31_rows_needs_64_bit_indices() {
         return;
     }
     let error = matrix_market::read_coo::<f64, i32>(&path).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::IndexOverflow {
-                value: 3_000_000_000,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::IndexOverflow { value: 3_000_000_000, .. }), "{error}");
     let error = matrix_market::read_csr::<f64, i64, i64>(&path).unwrap_err();
     assert!(error.to_string().contains("read it as COO"), "{error}");
 }

@@ -7,13 +7,7 @@ use sparse_core::{Dense, Order, Result, Scalar};
 
 /// Reads an array file, column by column; the stored triangle is mirrored.
 pub(super) fn read<T: Scalar>(text: Text<'_>, header: Header) -> Result<Dense<T>> {
-    let MatrixInfo {
-        rows,
-        cols,
-        stored,
-        symmetry,
-        ..
-    } = header.info;
+    let MatrixInfo { rows, cols, stored, symmetry, .. } = header.info;
     let mut data = vec![T::ZERO; rows * cols];
     let mut entries = Entries::new(text, &header);
     let first_row = |col: usize| match symmetry {

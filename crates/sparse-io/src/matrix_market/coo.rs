@@ -43,8 +43,5 @@ pub(super) fn read<T: Scalar, I: Index>(
 
 /// Neighbouring pieces of the given lengths.
 fn split_by<'a, T>(mut slice: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
-    lengths
-        .iter()
-        .map(|&length| slice.split_off_mut(..length).unwrap_or_default())
-        .collect()
+    lengths.iter().map(|&length| slice.split_off_mut(..length).unwrap_or_default()).collect()
 }

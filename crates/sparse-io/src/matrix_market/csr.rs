@@ -2,7 +2,7 @@
 
 use super::entries::Body;
 use super::header::Header;
-use crate::assemble::{check_row_claim, sort_and_sum};
+use crate::assemble::{canonical, check_row_claim};
 use crate::source::Text;
 use rayon::prelude::*;
 use sparse_core::{Csr, Host, Index, Result, Scalar};
@@ -25,16 +25,13 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
         .map_err(|reason| text.error(header.size_at, reason))?;
 
     let body = Body::split(text, header, parts.min(affordable_parts::<T, I, O>(rows, stored)));
-    let mut places = body.survey(
-        || vec![O::cast(0); rows],
-        |counts, row| counts[row] = O::cast(counts[row].as_usize() + 1),
-    )?;
-    let mut offsets = scan(&mut places, rows)?;
+    let mut places = body
+        .survey(|| vec![O::cast(0); rows], |counts, row| counts[row] = O::cast(counts[row].as_usize() + 1))?;
+    let offsets = scan(&mut places, rows)?;
     let nnz = offsets[rows].as_usize();
     let (mut indices, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
     fill(&body, places, &mut indices, &mut values)?;
-    sort_and_sum(&mut offsets, &mut indices, &mut values);
-    Csr::new(rows, cols, offsets, indices, values)
+    canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }
 
 /// So many parts that their counters take no more than the entries.
@@ -101,12 +98,7 @@ impl<'a, I, T> Slots<'a, I, T> {
     fn new(indices: &'a mut [I], values: &'a mut [T]) -> Self {
         assert_eq!(indices.len(), values.len());
         let len = indices.len();
-        Self {
-            indices: indices.as_mut_ptr(),
-            values: values.as_mut_ptr(),
-            len,
-            borrowed: PhantomData,
-        }
+        Self { indices: indices.as_mut_ptr(), values: values.as_mut_ptr(), len, borrowed: PhantomData }
     }
 
     /// Writes entry `place`.
@@ -159,10 +151,7 @@ mod tests {
         for parts in 1..6 {
             let body = Body::split(text, header::parse(&text).unwrap(), parts);
             let error = body.survey(|| (), |(), _| ()).unwrap_err();
-            assert!(
-                matches!(error, Error::File { line: Some(6), .. }),
-                "{parts} parts: {error}"
-            );
+            assert!(matches!(error, Error::File { line: Some(6), .. }), "{parts} parts: {error}");
         }
     }
 }

@@ -17,14 +17,15 @@ pub(super) struct Body<'a> {
 impl<'a> Body<'a> {
     /// Cuts the body into `parts` parts of like length, each of whole lines.
     pub(super) fn split(text: Text<'a>, header: Header, parts: usize) -> Self {
-        let (start, end) = (header.body_at, text.bytes.len());
+        let (start, length) = (header.body_at, text.bytes.len() - header.body_at);
         let cut = |k: usize| {
-            let aim = start + ((end - start) as u128 * k as u128 / parts as u128) as usize;
+            let aim = start + (length as u128 * k as u128 / parts as u128) as usize;
             if aim == start {
                 return start;
             }
-            let newline = memchr::memchr(b'\n', &text.bytes[aim - 1..]);
-            newline.map_or(end, |length| aim + length)
+            let mut cursor = Cursor::new(text.bytes, aim - 1);
+            cursor.skip_line();
+            cursor.position()
         };
         let parts = (0..parts).map(|k| cut(k)..cut(k + 1)).collect();
         Self { text, header, parts }
@@ -43,11 +44,8 @@ impl<'a> Body<'a> {
             Ok((survey, counts))
         };
         let looked: Vec<Result<_>> = self.parts.par_iter().map(look).collect();
-        let (surveys, counts): (Vec<_>, Vec<_>) = looked
-            .into_iter()
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .unzip();
+        let (surveys, counts): (Vec<_>, Vec<_>) =
+            looked.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
         self.check_number(&surveys)?;
         self.check_sides(&surveys)?;
         Ok(counts)
@@ -57,20 +55,20 @@ impl<'a> Body<'a> {
         let mirrored = self.header.info.symmetry != Symmetry::General;
         let mut entries = self.entries(part);
         let mut survey = Survey::default();
-        while let Some((row, col)) = entries.next_position()? {
+        while entries.next_line() {
             survey.lines += 1;
             if survey.lines > self.header.info.stored {
                 return Err(self.surplus(entries.line_at));
             }
+            let row = entries.row()?;
             count(row);
-            if mirrored && row != col {
-                count(col);
-                let side = if row > col {
-                    &mut survey.below
-                } else {
-                    &mut survey.above
-                };
-                side.get_or_insert(entries.line_at);
+            if mirrored {
+                let col = entries.col()?;
+                if row != col {
+                    count(col);
+                    let side = if row > col { &mut survey.below } else { &mut survey.above };
+                    side.get_or_insert(entries.line_at);
+                }
             }
             entries.cursor.skip_line();
         }
@@ -82,7 +80,7 @@ impl<'a> Body<'a> {
         let mut before = 0;
         for (survey, part) in surveys.iter().zip(&self.parts) {
             if before + survey.lines > stored {
-                return Err(self.surplus(self.line_of(part.clone(), stored - before)?));
+                return Err(self.surplus(self.line_of(part.clone(), stored - before)));
             }
             before += survey.lines;
         }
@@ -94,22 +92,19 @@ impl<'a> Body<'a> {
     }
 
     /// Where entry `number` of a part stands.
-    fn line_of(&self, part: Range<usize>, number: usize) -> Result<usize> {
+    fn line_of(&self, part: Range<usize>, number: usize) -> usize {
         let mut entries = self.entries(part);
         for _ in 0..number {
-            entries.next_position()?;
+            entries.next_line();
             entries.cursor.skip_line();
         }
-        entries.next_position()?;
-        Ok(entries.line_at)
+        entries.next_line();
+        entries.line_at
     }
 
     fn surplus(&self, at: usize) -> sparse_core::Error {
         let stored = self.header.info.stored;
-        self.text.error(
-            at,
-            format!("the size line claims {stored} entries; this is one more"),
-        )
+        self.text.error(at, format!("the size line claims {stored} entries; this is one more"))
     }
 
     /// A file with a symmetry stores one triangle; whether a pair in both would count twice is anyone's guess.
@@ -131,7 +126,8 @@ impl<'a> Body<'a> {
     ) -> Result<()> {
         let symmetry = self.header.info.symmetry;
         let mut entries = self.entries(part);
-        while let Some((row, col)) = entries.next_position()? {
+        while entries.next_line() {
+            let (row, col) = (entries.row()?, entries.col()?);
             let value = entries.value(row == col)?;
             visit(row, col, entries.convert(value)?);
             if row != col && symmetry != Symmetry::General {
@@ -180,12 +176,7 @@ impl<'a> Entries<'a> {
     /// The lines after the header, all in one part.
     pub(super) fn new(text: Text<'a>, header: &Header) -> Self {
         let cursor = Cursor::new(text.bytes, header.body_at);
-        Self {
-            text,
-            info: header.info,
-            cursor,
-            line_at: header.body_at,
-        }
+        Self { text, info: header.info, cursor, line_at: header.body_at }
     }
 
     /// Goes to the next line that holds data; `false` at the end.
@@ -196,15 +187,16 @@ impl<'a> Entries<'a> {
         found
     }
 
-    /// Reads row and column of the next entry, from 0.
+    /// Reads the row of the entry, from 0.
     #[inline(always)]
-    fn next_position(&mut self) -> Result<Option<(usize, usize)>> {
-        if !self.next_line() {
-            return Ok(None);
-        }
-        let row = self.index("row", self.info.rows)?;
-        let col = self.index("column", self.info.cols)?;
-        Ok(Some((row, col)))
+    fn row(&mut self) -> Result<usize> {
+        self.index("row", self.info.rows)
+    }
+
+    /// Reads the column of the entry, from 0.
+    #[inline(always)]
+    fn col(&mut self) -> Result<usize> {
+        self.index("column", self.info.cols)
     }
 
     #[inline(always)]
@@ -239,20 +231,11 @@ impl<'a> Entries<'a> {
 
     #[inline(always)]
     fn number(&mut self, read: impl Fn(&mut Cursor<'a>) -> Option<f64>) -> Result<f64> {
-        read(&mut self.cursor).ok_or_else(|| self.not_a_number())
+        read(&mut self.cursor)
+            .ok_or_else(|| self.error(what_is_wrong_with(self.cursor.token(), self.info.field)))
     }
 
-    #[cold]
-    fn not_a_number(&self) -> sparse_core::Error {
-        let token = self.cursor.token();
-        self.error(match (token, self.info.field) {
-            (b"", _) => "the value is missing".into(),
-            (_, Field::Integer) => format!("{} is not an integer", show(token)),
-            _ if overflows(token) => format!("{} does not fit f64", show(token)),
-            _ => format!("{} is not a number", show(token)),
-        })
-    }
-
+    #[inline(always)]
     fn check_diagonal(&self, value: c64) -> Result<()> {
         match self.info.symmetry {
             Symmetry::SkewSymmetric if value != c64::ZERO => {
@@ -275,9 +258,20 @@ impl<'a> Entries<'a> {
         Ok(converted)
     }
 
-    /// `reason`, with the line of the entry.
-    #[cold]
+    /// `reason`, with the line of the entry. Nothing cold takes `self` by reference: its fields stay in registers.
+    #[inline(always)]
     pub(super) fn error(&self, reason: String) -> sparse_core::Error {
-        self.text.error(self.line_at, reason)
+        let (text, line_at) = (self.text, self.line_at);
+        text.error(line_at, reason)
+    }
+}
+
+#[cold]
+fn what_is_wrong_with(value: &[u8], field: Field) -> String {
+    match (value, field) {
+        (b"", _) => "the value is missing".into(),
+        (_, Field::Integer) => format!("{} is not an integer", show(value)),
+        _ if overflows(value) => format!("{} does not fit f64", show(value)),
+        _ => format!("{} is not a number", show(value)),
     }
 }

@@ -29,11 +29,7 @@ pub enum Field {
 impl Field {
     /// The type that holds the values: `f64`, or `c64` where they are complex.
     pub fn dtype(self) -> DType {
-        if self == Self::Complex {
-            DType::C64
-        } else {
-            DType::F64
-        }
+        if self == Self::Complex { DType::C64 } else { DType::F64 }
     }
 }
 
@@ -80,34 +76,16 @@ pub(super) struct Header {
 /// Reads the header and checks its claims against the length of the text.
 pub(super) fn parse(text: &Text<'_>) -> Result<Header> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-    let start = if text.bytes.starts_with(BYTE_ORDER_MARK) {
-        BYTE_ORDER_MARK.len()
-    } else {
-        0
-    };
+    let start = if text.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let mut cursor = Cursor::new(text.bytes, start);
     let (layout, field, symmetry) = banner(text, &mut cursor)?;
     if !cursor.seek_data() {
-        return Err(text.error(
-            cursor.position(),
-            "the file ends where the size line is needed".into(),
-        ));
+        return Err(text.error(cursor.position(), "the file ends where the size line is needed".into()));
     }
     let size_at = cursor.position();
     let (rows, cols, stored) = sizes(text, &mut cursor, layout, symmetry)?;
-    let info = MatrixInfo {
-        rows,
-        cols,
-        stored,
-        field,
-        symmetry,
-        layout,
-    };
-    let header = Header {
-        info,
-        size_at,
-        body_at: cursor.position(),
-    };
+    let info = MatrixInfo { rows, cols, stored, field, symmetry, layout };
+    let header = Header { info, size_at, body_at: cursor.position() };
     check_length(text, &header)?;
     Ok(header)
 }
@@ -115,16 +93,13 @@ pub(super) fn parse(text: &Text<'_>) -> Result<Header> {
 fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Symmetry)> {
     let error = |reason: String| text.error(0, reason);
     let mut word = |what: &str| {
-        let token = cursor
-            .next_token()
-            .ok_or_else(|| error(format!("the banner ends where {what} is needed")))?;
+        let token =
+            cursor.next_token().ok_or_else(|| error(format!("the banner ends where {what} is needed")))?;
         Ok::<_, Error>((token.to_ascii_lowercase(), show(token)))
     };
     let (magic, shown) = word("`%%MatrixMarket`")?;
     if magic != b"%%matrixmarket" {
-        return Err(error(format!(
-            "the file starts with {shown}, not with `%%MatrixMarket`"
-        )));
+        return Err(error(format!("the file starts with {shown}, not with `%%MatrixMarket`")));
     }
     let (object, shown) = word("`matrix`")?;
     if object != b"matrix" {
@@ -135,9 +110,7 @@ fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Sy
         b"coordinate" => Layout::Coordinate,
         b"array" => Layout::Array,
         _ => {
-            return Err(error(format!(
-                "the format is {shown}, neither `coordinate` nor `array`"
-            )));
+            return Err(error(format!("the format is {shown}, neither `coordinate` nor `array`")));
         }
     };
     let (field, shown) = word("the field")?;
@@ -147,9 +120,7 @@ fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Sy
         b"pattern" => Field::Pattern,
         b"complex" => Field::Complex,
         _ => {
-            return Err(error(format!(
-                "the field is {shown}: none of real, integer, pattern, complex"
-            )));
+            return Err(error(format!("the field is {shown}: none of real, integer, pattern, complex")));
         }
     };
     let (symmetry, shown) = word("the symmetry")?;
@@ -192,13 +163,8 @@ fn sizes(
     let size_at = cursor.position();
     let mut size = |what: &str| {
         cursor.whole().ok_or_else(|| {
-            let found = cursor
-                .next_token()
-                .map_or("ends".into(), |token| format!("has {}", show(token)));
-            text.error(
-                size_at,
-                format!("the size line {found} where {what}, a whole number, is needed"),
-            )
+            let found = cursor.next_token().map_or("ends".into(), |token| format!("has {}", show(token)));
+            text.error(size_at, format!("the size line {found} where {what}, a whole number, is needed"))
         })
     };
     let rows = size("the number of rows")?;
@@ -206,23 +172,16 @@ fn sizes(
     let stored = match layout {
         Layout::Coordinate => size("the number of entries")?,
         Layout::Array => array_length(rows, cols, symmetry).ok_or_else(|| {
-            text.error(
-                size_at,
-                format!("an array of {rows} x {cols} has more elements than can be counted"),
-            )
+            text.error(size_at, format!("an array of {rows} x {cols} has more elements than can be counted"))
         })?,
     };
     if !cursor.end_line() {
-        return Err(text.error(
-            size_at,
-            format!("{} stands after the sizes", show(cursor.token())),
-        ));
+        return Err(text.error(size_at, format!("{} stands after the sizes", show(cursor.token()))));
     }
     if symmetry != Symmetry::General && rows != cols {
-        return Err(text.error(
-            size_at,
-            format!("a matrix of {rows} x {cols} is not square and has no symmetry"),
-        ));
+        return Err(
+            text.error(size_at, format!("a matrix of {rows} x {cols} is not square and has no symmetry"))
+        );
     }
     Ok((rows, cols, stored))
 }

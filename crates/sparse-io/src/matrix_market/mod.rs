@@ -7,9 +7,11 @@
 mod array;
 mod coo;
 mod csr;
+mod decimal;
 mod entries;
 mod header;
 mod token;
+mod word;
 mod write;
 
 pub use header::{Field, Layout, MatrixInfo, Symmetry};
@@ -95,9 +97,7 @@ fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Csr<T, Host, 
         Layout::Coordinate => csr::read(text, header, parts(&text)),
         Layout::Array => {
             let dense = array::read::<T>(text, header)?;
-            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || {
-                nonzeros(&dense)
-            })
+            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
         }
     }
 }
@@ -128,10 +128,7 @@ fn dense_of<T: Scalar>(text: Text<'_>) -> Result<Dense<T>> {
 fn header_for<T: Scalar>(text: &Text<'_>) -> Result<Header> {
     let header = header::parse(text)?;
     if header.info.field == Field::Complex && !T::DTYPE.is_complex() {
-        let reason = format!(
-            "the values are complex and cannot be read as {}; ask for c32 or c64",
-            T::DTYPE
-        );
+        let reason = format!("the values are complex and cannot be read as {}; ask for c32 or c64", T::DTYPE);
         return Err(text.error(0, reason));
     }
     Ok(header)

@@ -1,7 +1,10 @@
 //! Numbers and lines of a text, read by hand.
 
+use super::decimal;
+use super::word::{EIGHT, first_newline, leading_digits};
+
 /// A place in a text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -20,12 +23,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place, as a position in the text.
-    pub(super) fn position(&self) -> usize {
+    pub(super) fn position(self) -> usize {
         self.at
     }
 
     #[inline(always)]
-    fn peek(&self) -> Option<u8> {
+    fn peek(self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
@@ -39,10 +42,15 @@ impl<'a> Cursor<'a> {
     /// Goes to the start of the next line.
     #[inline(always)]
     pub(super) fn skip_line(&mut self) {
-        self.at = match memchr::memchr(b'\n', &self.bytes[self.at..]) {
-            Some(length) => self.at + length + 1,
-            None => self.bytes.len(),
-        };
+        while let Some(&chunk) = self.bytes[self.at..].first_chunk() {
+            if let Some(length) = first_newline(chunk) {
+                self.at += length + 1;
+                return;
+            }
+            self.at += chunk.len();
+        }
+        let newline = self.bytes[self.at..].iter().position(|&byte| byte == b'\n');
+        self.at = newline.map_or(self.bytes.len(), |length| self.at + length + 1);
     }
 
     /// Goes to the first token that is neither on a blank line nor in a comment; `false` at the end of the text.
@@ -75,17 +83,14 @@ impl<'a> Cursor<'a> {
 
     /// Whether a token ends here.
     #[inline(always)]
-    fn at_token_end(&self) -> bool {
+    fn at_token_end(self) -> bool {
         self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
     }
 
     /// The token that starts here, empty at the end of a line.
-    pub(super) fn token(&self) -> &'a [u8] {
+    pub(super) fn token(self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
-        let length = rest
-            .iter()
-            .position(|&byte| is_blank(byte) || byte == b'\n')
-            .unwrap_or(rest.len());
+        let length = rest.iter().position(|&byte| is_blank(byte) || byte == b'\n').unwrap_or(rest.len());
         &rest[..length]
     }
 
@@ -103,20 +108,28 @@ impl<'a> Cursor<'a> {
         self.skip_blanks();
         let start = self.at;
         self.at += usize::from(self.peek() == Some(b'+'));
-        let (digits, mut value) = (self.at, Some(0_usize));
-        while let Some(digit) = self
-            .peek()
-            .map(|byte| byte.wrapping_sub(b'0'))
-            .filter(|&digit| digit < 10)
-        {
-            value = value.and_then(|v| v.checked_mul(10)?.checked_add(usize::from(digit)));
-            self.at += 1;
-        }
-        if self.at == digits || !self.at_token_end() || value.is_none() {
+        let value = self.digits();
+        if value.is_none() || !self.at_token_end() {
             self.at = start;
             return None;
         }
         value
+    }
+
+    /// The number in the digits that start here, if there are any and it fits.
+    #[inline(always)]
+    fn digits(&mut self) -> Option<usize> {
+        let rest = &self.bytes[self.at..];
+        if let Some(&chunk) = rest.first_chunk() {
+            let (value, length) = leading_digits(chunk);
+            if (1..EIGHT).contains(&length) {
+                self.at += length;
+                return Some(value as usize);
+            }
+        }
+        let length = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        self.at += length;
+        str::from_utf8(&rest[..length]).ok()?.parse().ok()
     }
 
     /// A decimal number, perhaps with a Fortran exponent, or `inf` or `nan`. A finite number that is too large for
@@ -124,26 +137,15 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(super) fn real(&mut self) -> Option<f64> {
         self.skip_blanks();
-        if let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&self.bytes[self.at..]) {
-            let end = Self {
-                at: self.at + length,
-                ..*self
-            };
-            if end.at_token_end() && value.is_finite() {
-                self.at = end.at;
+        if let Some((value, length)) = decimal::parse_prefix(&self.bytes[self.at..]) {
+            let end = Self::new(self.bytes, self.at + length);
+            if end.at_token_end() {
+                *self = end;
                 return Some(value);
             }
         }
-        self.unusual_real()
-    }
-
-    #[cold]
-    fn unusual_real(&mut self) -> Option<f64> {
         let token = self.token();
-        let value = real_or_infinite(token)?;
-        if value.is_infinite() && token.iter().any(u8::is_ascii_digit) {
-            return None;
-        }
+        let value = unusual_real(token)?;
         self.at += token.len();
         Some(value)
     }
@@ -155,16 +157,19 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let value = self.real()?;
         let token = &self.bytes[start..self.at];
-        let digits = token
-            .strip_prefix(b"-")
-            .or(token.strip_prefix(b"+"))
-            .unwrap_or(token);
+        let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
         if !digits.iter().all(u8::is_ascii_digit) {
             self.at = start;
             return None;
         }
         Some(value)
     }
+}
+
+/// The number in a token, whatever its form.
+#[inline(never)]
+fn unusual_real(token: &[u8]) -> Option<f64> {
+    real_or_infinite(token).filter(|value| !value.is_infinite() || !token.iter().any(u8::is_ascii_digit))
 }
 
 /// The number in `token`; one that is too large becomes infinite.
@@ -186,11 +191,7 @@ pub(super) fn overflows(token: &[u8]) -> bool {
 /// `token` for a message: printable and short.
 pub(super) fn show(token: &[u8]) -> String {
     const SHOWN: usize = 40;
-    let (head, dots) = if token.len() > SHOWN {
-        (&token[..SHOWN], "…")
-    } else {
-        (token, "")
-    };
+    let (head, dots) = if token.len() > SHOWN { (&token[..SHOWN], "…") } else { (token, "") };
     format!("`{}{dots}`", head.escape_ascii())
 }
 
@@ -225,9 +226,9 @@ mod tests {
 
     #[test]
     fn half_numbers_are_refused() {
-        for text in [
-            "1,5", "1.2.3", "1e", "0x1p3", "--1", "1abc", "1e310", "-1D999", "e5", ".", "1e5d3", "1_0",
-        ] {
+        for text in
+            ["1,5", "1.2.3", "1e", "0x1p3", "--1", "1abc", "1e310", "-1D999", "e5", ".", "1e5d3", "1_0"]
+        {
             assert_eq!(real(text), None, "{text}");
         }
     }
@@ -243,18 +244,22 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_of_any_length_are_read() {
+        let whole = |text: &str| Cursor::new(text.as_bytes(), 0).whole();
+        for number in (0..64).map(|bits| (1_usize << bits) - 1) {
+            assert_eq!(whole(&format!("{number} \u{ff}8888888")), Some(number));
+            assert_eq!(whole(&format!("{number}")), Some(number));
+            assert_eq!(whole(&format!("000000{number}\n")), Some(number));
+            assert_eq!(whole(&format!("{number}/1234567")), None);
+            assert_eq!(whole(&format!("{number}:1234567")), None);
+        }
+    }
+
+    #[test]
     fn whole_numbers_do_not_wrap() {
         let whole = |text: &str| Cursor::new(text.as_bytes(), 0).whole();
         assert_eq!(whole(" +18446744073709551615 "), Some(usize::MAX));
-        for text in [
-            "18446744073709551616",
-            "99999999999999999999999",
-            "-1",
-            "1.0",
-            "+",
-            "",
-            "1x",
-        ] {
+        for text in ["18446744073709551616", "99999999999999999999999", "-1", "1.0", "+", "", "1x"] {
             assert_eq!(whole(text), None, "{text}");
         }
     }

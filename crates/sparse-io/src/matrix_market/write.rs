@@ -33,11 +33,7 @@ pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Ho
 pub fn write_dense<T: Scalar>(path: impl AsRef<Path>, matrix: &Dense<T>) -> Result<()> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     to_file(path.as_ref(), |out| {
-        writeln!(
-            out,
-            "%%MatrixMarket matrix array {} general\n{rows} {cols}",
-            field_of::<T>()
-        )?;
+        writeln!(out, "%%MatrixMarket matrix array {} general\n{rows} {cols}", field_of::<T>())?;
         for col in 0..cols {
             for row in 0..rows {
                 write_value(out, matrix.as_view().at(row, col))?;
@@ -54,11 +50,7 @@ fn write_coordinates<T: Scalar>(
     triplets: impl Iterator<Item = (usize, usize, T)>,
 ) -> Result<()> {
     to_file(path, |out| {
-        writeln!(
-            out,
-            "%%MatrixMarket matrix coordinate {} general",
-            field_of::<T>()
-        )?;
+        writeln!(out, "%%MatrixMarket matrix coordinate {} general", field_of::<T>())?;
         writeln!(out, "{} {} {}", matrix.rows(), matrix.cols(), matrix.nnz())?;
         for (row, col, value) in triplets {
             write!(out, "{} {} ", row + 1, col + 1)?;
@@ -96,8 +88,5 @@ fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         }
         file.flush()
     };
-    write_all().map_err(|source| Error::Io {
-        path: path.into(),
-        source,
-    })
+    write_all().map_err(|source| Error::Io { path: path.into(), source })
 }

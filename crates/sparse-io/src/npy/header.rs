@@ -19,27 +19,16 @@ pub(super) struct Header {
 
 /// Reads the header of a file; gives the bytes after it too.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
-    let rest = bytes
-        .strip_prefix(MAGIC)
-        .ok_or("the file does not start with the magic bytes of .npy")?;
-    let (version, rest) = rest
-        .split_first_chunk::<2>()
-        .ok_or("the file ends in its header")?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or("the file does not start with the magic bytes of .npy")?;
+    let (version, rest) = rest.split_first_chunk::<2>().ok_or("the file ends in its header")?;
     let (length, rest) = match version {
-        [1, _] => rest
-            .split_first_chunk()
-            .map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
-        [2 | 3, _] => rest
-            .split_first_chunk()
-            .map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
+        [1, _] => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
+        [2 | 3, _] => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
         [major, minor] => return Err(format!("version {major}.{minor} is none of 1.0, 2.0 and 3.0")),
     }
     .ok_or("the file ends in its header")?;
     if length > rest.len() {
-        return Err(format!(
-            "the header claims {length} bytes, but only {} follow",
-            rest.len()
-        ));
+        return Err(format!("the header claims {length} bytes, but only {} follow", rest.len()));
     }
     let (text, data) = rest.split_at(length);
     let header = Scanner { text, at: 0 }.dictionary()?;
@@ -48,11 +37,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
 
 /// The bytes of a header of version 1.0.
 pub(super) fn to_bytes(header: &Header) -> Vec<u8> {
-    let order = if header.order == Order::ColMajor {
-        "True"
-    } else {
-        "False"
-    };
+    let order = if header.order == Order::ColMajor { "True" } else { "False" };
     let mut shape: String = header.shape.iter().map(|extent| format!("{extent}, ")).collect();
     if header.shape.len() > 1 {
         shape.truncate(shape.len() - 2);
@@ -66,13 +51,7 @@ pub(super) fn to_bytes(header: &Header) -> Vec<u8> {
     let padded = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
     text.extend(std::iter::repeat_n(' ', padded - before - text.len() - 1));
     text.push('\n');
-    [
-        MAGIC,
-        &[1, 0],
-        &(text.len() as u16).to_le_bytes(),
-        text.as_bytes(),
-    ]
-    .concat()
+    [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
 }
 
 /// Reads as much of Python's syntax as NumPy writes.
@@ -125,22 +104,13 @@ impl Scanner<'_> {
     }
 
     fn expect(&mut self, wanted: u8) -> Result<(), String> {
-        if self.accept(wanted) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("`{}`", wanted as char)))
-        }
+        if self.accept(wanted) { Ok(()) } else { Err(self.unexpected(&format!("`{}`", wanted as char))) }
     }
 
     fn unexpected(&self, wanted: &str) -> String {
-        let found = self
-            .text
-            .get(self.at)
-            .map_or("its end".into(), |byte| format!("`{}`", byte.escape_ascii()));
-        format!(
-            "byte {} of the header is {found} where {wanted} is needed",
-            self.at
-        )
+        let found =
+            self.text.get(self.at).map_or("its end".into(), |byte| format!("`{}`", byte.escape_ascii()));
+        format!("byte {} of the header is {found} where {wanted} is needed", self.at)
     }
 
     /// The bytes from here on that satisfy `wanted`.
@@ -156,9 +126,7 @@ impl Scanner<'_> {
         if quote == b'\'' && !self.accept(b'\'') {
             return Err(self.unexpected("a string"));
         }
-        let text = self
-            .run(|byte| byte != quote && byte.is_ascii_graphic())
-            .to_owned();
+        let text = self.run(|byte| byte != quote && byte.is_ascii_graphic()).to_owned();
         if self.text.get(self.at) != Some(&quote) {
             return Err(self.unexpected("the end of a string"));
         }
@@ -194,9 +162,7 @@ impl Scanner<'_> {
     fn extent(&mut self) -> Result<usize, String> {
         self.skip_blanks();
         let digits = self.run(|byte| byte.is_ascii_digit());
-        digits
-            .parse()
-            .map_err(|_| format!("`{digits}` in the shape is not a size"))
+        digits.parse().map_err(|_| format!("`{digits}` in the shape is not a size"))
     }
 }
 
@@ -207,11 +173,7 @@ mod tests {
     #[test]
     fn a_header_is_read_back() {
         for shape in [vec![], vec![5], vec![2, 3], vec![0, 1, 7]] {
-            let header = Header {
-                descr: "<f8".into(),
-                order: Order::ColMajor,
-                shape,
-            };
+            let header = Header { descr: "<f8".into(), order: Order::ColMajor, shape };
             let bytes = to_bytes(&header);
             assert_eq!(bytes.len() % ALIGNMENT, 0);
             assert_eq!(parse(&bytes).unwrap(), (header, &[][..]));
@@ -220,41 +182,16 @@ mod tests {
 
     #[test]
     fn broken_headers_are_refused() {
-        let file = |text: &str| {
-            [
-                MAGIC,
-                &[1, 0],
-                &(text.len() as u16).to_le_bytes(),
-                text.as_bytes(),
-            ]
-            .concat()
-        };
+        let file =
+            |text: &str| [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
         for (text, reason) in [
             ("{'descr': '<f8', 'fortran_order': False}", "no `shape`"),
-            (
-                "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}",
-                "a string is needed",
-            ),
-            (
-                "{'descr': '<f8', 'fortran_order': maybe, 'shape': ()}",
-                "neither True nor False",
-            ),
-            (
-                "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
-                "not a size",
-            ),
-            (
-                "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-                "not a size",
-            ),
-            (
-                "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2",
-                "`)` is needed",
-            ),
-            (
-                "{'descr': '<f8', 'shape': (), 'fortran_order': False} x",
-                "the end of the header is needed",
-            ),
+            ("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}", "a string is needed"),
+            ("{'descr': '<f8', 'fortran_order': maybe, 'shape': ()}", "neither True nor False"),
+            ("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", "not a size"),
+            ("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", "not a size"),
+            ("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2", "`)` is needed"),
+            ("{'descr': '<f8', 'shape': (), 'fortran_order': False} x", "the end of the header is needed"),
             ("{'descr': '<f8, ", "the end of a string"),
             ("{'other': '<f8'}", "unknown key"),
             ("((((((((", "`{` is needed"),
@@ -263,9 +200,7 @@ mod tests {
             assert!(error.contains(reason), "{text}: {error}");
         }
         assert!(
-            parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")
-                .unwrap_err()
-                .contains("claims 4294967295 bytes")
+            parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{").unwrap_err().contains("claims 4294967295 bytes")
         );
         assert!(parse(b"\x93NUMPY\x09\x00").unwrap_err().contains("version 9.0"));
         assert!(parse(b"PK").is_err());

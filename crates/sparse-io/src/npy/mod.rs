@@ -69,22 +69,11 @@ fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
     let array = RawArray::parse(bytes).and_then(|raw| {
         let Header { shape, order, .. } = &raw.header;
         if !(1..=3).contains(&shape.len()) {
-            return Err(format!(
-                "the array has {} dimensions, not one to three",
-                shape.len()
-            ));
+            return Err(format!("the array has {} dimensions, not one to three", shape.len()));
         }
-        Ok(NpyArray {
-            shape: shape.clone(),
-            order: *order,
-            values: raw.values()?,
-        })
+        Ok(NpyArray { shape: shape.clone(), order: *order, values: raw.values()? })
     });
-    array.map_err(|reason| Error::File {
-        path: path.into(),
-        line: None,
-        reason,
-    })
+    array.map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }
 
 /// The type of the values of an array, from its header alone.
@@ -100,9 +89,7 @@ pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
 /// extents; [`Error::Unsupported`] for `f16` and `bf16`.
 pub fn write<T: Scalar>(path: impl AsRef<Path>, values: &[T], shape: &[usize], order: Order) -> Result<()> {
     let path = path.as_ref();
-    let needed = shape
-        .iter()
-        .try_fold(1, |product, &extent| checked_product("elements", product, extent))?;
+    let needed = shape.iter().try_fold(1, |product, &extent| checked_product("elements", product, extent))?;
     if values.len() != needed {
         let reason = format!("{} values where shape {shape:?} needs {needed}", values.len());
         return Err(Error::format("npy", reason));
@@ -113,10 +100,7 @@ pub fn write<T: Scalar>(path: impl AsRef<Path>, values: &[T], shape: &[usize], o
         write_array(&mut file, bytes)?;
         file.flush()
     };
-    write_all().map_err(|source| Error::Io {
-        path: path.into(),
-        source,
-    })
+    write_all().map_err(|source| Error::Io { path: path.into(), source })
 }
 
 /// The header and the data of an array that is to be written.
@@ -140,32 +124,20 @@ pub(crate) fn values_to_bytes<'a, T: Scalar>(
             ));
         }
     };
-    let header = Header {
-        descr: format!("{NATIVE}{code}"),
-        order,
-        shape: shape.to_vec(),
-    };
+    let header = Header { descr: format!("{NATIVE}{code}"), order, shape: shape.to_vec() };
     Ok((header::to_bytes(&header), bytemuck::cast_slice(values)))
 }
 
 /// A 1-D array of indices.
 pub(crate) fn indices_to_bytes<I: Index>(indices: &[I]) -> ArrayBytes<'_> {
     let descr = format!("{NATIVE}i{}", size_of::<I>());
-    let header = Header {
-        descr,
-        order: Order::RowMajor,
-        shape: vec![indices.len()],
-    };
+    let header = Header { descr, order: Order::RowMajor, shape: vec![indices.len()] };
     (header::to_bytes(&header), bytemuck::cast_slice(indices))
 }
 
 /// A scalar that is a string of bytes.
 pub(crate) fn text_to_bytes(text: &str) -> ArrayBytes<'_> {
-    let header = Header {
-        descr: format!("|S{}", text.len()),
-        order: Order::RowMajor,
-        shape: vec![],
-    };
+    let header = Header { descr: format!("|S{}", text.len()), order: Order::RowMajor, shape: vec![] };
     (header::to_bytes(&header), text.as_bytes())
 }
 
@@ -197,12 +169,7 @@ impl<'a> RawArray<'a> {
             "c8" => AnyValues::C32(self.elements()?),
             "c16" => AnyValues::C64(self.elements()?),
             "i4" => AnyValues::F64(self.elements::<i32>()?.into_iter().map(f64::from).collect()),
-            "i8" => AnyValues::F64(
-                self.elements::<i64>()?
-                    .into_iter()
-                    .map(|value| value as f64)
-                    .collect(),
-            ),
+            "i8" => AnyValues::F64(self.elements::<i64>()?.into_iter().map(|value| value as f64).collect()),
             _ => return Err(unknown_type(&self.header.descr)),
         })
     }
@@ -210,10 +177,7 @@ impl<'a> RawArray<'a> {
     /// The elements of a 1-D array, as indices.
     pub(crate) fn indices(&self) -> Result<AnyIndices, String> {
         if self.header.shape.len() != 1 {
-            return Err(format!(
-                "the array has {} dimensions, not one",
-                self.header.shape.len()
-            ));
+            return Err(format!("the array has {} dimensions, not one", self.header.shape.len()));
         }
         match code_of(&self.header.descr)? {
             "i4" => Ok(AnyIndices::I32(self.elements()?)),
@@ -228,18 +192,13 @@ impl<'a> RawArray<'a> {
         if *descr == format!("|S{}", self.data.len()) {
             return Ok(self.data);
         }
-        Err(format!(
-            "{} bytes of type `{descr}` are not one string",
-            self.data.len()
-        ))
+        Err(format!("{} bytes of type `{descr}` are not one string", self.data.len()))
     }
 
     /// A copy of the data, whose length must be what the shape claims.
     fn elements<T: Pod>(&self) -> Result<Vec<T>, String> {
         let shape = &self.header.shape;
-        let claimed = shape
-            .iter()
-            .try_fold(size_of::<T>(), |bytes, &extent| bytes.checked_mul(extent));
+        let claimed = shape.iter().try_fold(size_of::<T>(), |bytes, &extent| bytes.checked_mul(extent));
         if claimed != Some(self.data.len()) {
             let needed = claimed.map_or("more than can be counted".into(), |bytes| bytes.to_string());
             return Err(format!(
@@ -257,9 +216,9 @@ impl<'a> RawArray<'a> {
 fn code_of(descr: &str) -> Result<&str, String> {
     match descr.split_at_checked(1) {
         Some((order, code)) if order.starts_with([NATIVE, '=']) => Ok(code),
-        Some((">" | "<", _)) => Err(format!(
-            "the type `{descr}` has not this machine's byte order `{NATIVE}`"
-        )),
+        Some((">" | "<", _)) => {
+            Err(format!("the type `{descr}` has not this machine's byte order `{NATIVE}`"))
+        }
         _ => Err(unknown_type(descr)),
     }
 }
