@@ -3,6 +3,7 @@
 //! Everything here is small and touches neither files nor threads, so that it runs under Miri:
 //! `cargo +nightly miri test -p sparse-core --test formats`.
 
+use sparse_core::reference::Reference;
 use sparse_core::{
     BatchCsc, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, Ell, EllLayout, Host, Hyb,
     IndexOrder, Matrix, Order, Result, Sell, SellLayout,
@@ -192,6 +193,14 @@ fn sell_of_an_enormous_slice_height_is_checked_at_once() -> Result<()> {
     Ok(())
 }
 
+/// Rows without slots are not walked: this would take 2^62 steps.
+#[test]
+fn ell_of_width_zero_is_checked_at_once() -> Result<()> {
+    let a = Ell::<f64, Host, i64>::new(1 << 62, 1, 0, vec![], vec![])?;
+    assert_eq!((a.nnz(), a.order()), (0, IndexOrder::CANONICAL));
+    Ok(())
+}
+
 #[test]
 fn batch_names_the_member() -> Result<()> {
     let new = |member_ptr: &[usize], offsets: &[i32], indices: &[i32]| {
@@ -262,4 +271,28 @@ fn new_values_keep_the_pattern_and_copies_of_arrays_do_not() -> Result<()> {
     assert_ne!(Csr::<f64>::identity(3)?.pattern_id(), a.pattern_id());
     assert_eq!(refusal(a.with_values(vec![1.0; 2])), "csr: values has 2 elements where 3 are needed");
     Ok(())
+}
+
+/// The same arrays and the same knowledge of their order, under a pattern of its own.
+#[test]
+fn copies_to_a_device_and_back_are_equal() -> Result<()> {
+    fn there_and_back<M>(a: &M) -> Result<()>
+    where
+        M: Matrix<Space = Host, In<Host> = M> + PartialEq,
+    {
+        let copy = a.to_device(&Reference)?.to_host(&Reference)?;
+        assert_eq!(&copy, a);
+        assert_eq!((copy.rows(), copy.cols(), copy.nnz()), (a.rows(), a.cols(), a.nnz()));
+        assert_ne!(copy.pattern_id(), a.pattern_id());
+        Ok(())
+    }
+    let coo = || Coo::<f64>::new(2, 3, vec![0, 1], vec![2, 0], vec![1.0, 2.0]);
+    let ell = || Ell::<f64>::new(2, 3, 1, vec![2, -1], vec![1.0, 0.0]);
+    there_and_back(&Csr::<f64>::new(2, 3, vec![0, 1, 2], vec![2, 0], vec![1.0, 2.0])?)?;
+    there_and_back(&Csc::<f64>::new(2, 3, vec![0, 1, 1, 2], vec![1, 0], vec![1.0, 2.0])?)?;
+    there_and_back(&coo()?)?;
+    there_and_back(&ell()?)?;
+    there_and_back(&Hyb::new(ell()?, coo()?)?)?;
+    there_and_back(&Sell::<f64>::new((2, 3), 2, vec![0, 2], vec![1, 0], vec![2, -1], vec![1.0, 0.0])?)?;
+    there_and_back(&BatchCsr::<f64>::new((1, 3), vec![0, 0, 1], vec![0, 0, 0, 1], vec![2], vec![1.0])?)
 }

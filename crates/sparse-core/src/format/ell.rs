@@ -78,7 +78,8 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
         check_values("ell", &values, slots)?;
         let mut nnz = 0;
         let mut order = IndexOrder::CANONICAL;
-        for i in 0..rows {
+        let lines = if width == 0 { 0 } else { rows };
+        for i in 0..lines {
             let mut before = None;
             let mut ended = false;
             for k in 0..width {

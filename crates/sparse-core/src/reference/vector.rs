@@ -1,4 +1,4 @@
-//! `axpby`, `dot`, `nrm2`, `scal`.
+//! `axpby`, `dot`, `nrm2`, `scal`: element by element, in order; norms are taken in double precision.
 
 use super::Reference;
 use crate::error::Result;
