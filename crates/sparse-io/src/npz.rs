@@ -8,11 +8,14 @@ use sparse_core::{
     Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
 };
 use std::fs::File;
-use std::io::{BufWriter, Cursor};
+use std::io::{BufWriter, Cursor, Read};
 use std::path::Path;
 use zip::result::{ZipError, ZipResult};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
+
+/// More bytes than the header of an array of a plain type takes.
+const HEADER_BYTES: u64 = 4096;
 
 /// The formats of sparse matrices in `.npz` files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +150,10 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
 
 /// The type of the values of a file.
 pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
-    npy::value_type(&Archive::open(bytes)?.unpack("data")?)
+    let mut archive = Archive::open(bytes)?;
+    let mut head = Vec::new();
+    archive.member("data")?.take(HEADER_BYTES).read_to_end(&mut head).map_err(|error| error.to_string())?;
+    npy::value_type(&head)
 }
 
 /// A zip file of `.npy` files.
@@ -176,11 +182,16 @@ impl<'a> Archive<'a> {
 
     /// The bytes of the file `key.npy`.
     fn unpack(&mut self, key: &str) -> Result<Vec<u8>, String> {
+        let limit = self.limit;
         let mut unpacked = Vec::new();
-        let mut packed =
-            self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))?;
-        read_limited(&mut packed, &mut unpacked, self.limit).map_err(|error| format!("`{key}`: {error}"))?;
+        read_limited(&mut self.member(key)?, &mut unpacked, limit)
+            .map_err(|error| format!("`{key}`: {error}"))?;
         Ok(unpacked)
+    }
+
+    /// The file `key.npy`, still packed.
+    fn member(&mut self, key: &str) -> Result<impl Read, String> {
+        self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))
     }
 }
 

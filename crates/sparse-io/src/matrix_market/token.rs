@@ -190,6 +190,9 @@ pub(super) fn overflows(token: &[u8]) -> bool {
 
 /// `token` for a message: printable and short.
 pub(super) fn show(token: &[u8]) -> String {
+    if token.is_empty() {
+        return "missing".into();
+    }
     const SHOWN: usize = 40;
     let (head, dots) = if token.len() > SHOWN { (&token[..SHOWN], "…") } else { (token, "") };
     format!("`{}{dots}`", head.escape_ascii())
