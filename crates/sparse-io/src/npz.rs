@@ -5,7 +5,8 @@ use crate::assemble::csr_from_triplets;
 use crate::npy::{self, ArrayBytes, RawArray};
 use crate::source::{expansion_limit, open, read_limited};
 use sparse_core::{
-    Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
+    Axis, BatchCompressed, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result,
+    Scalar,
 };
 use std::fs::File;
 use std::io::{BufWriter, Cursor, Read};
@@ -203,7 +204,7 @@ pub fn write_csr<T: Scalar, I: Index, O: Index>(
     path: impl AsRef<Path>,
     matrix: &Csr<T, Host, I, O>,
 ) -> Result<()> {
-    write_compressed(path.as_ref(), matrix)
+    write_compressed(path, matrix)
 }
 
 /// Writes a CSC matrix.
@@ -214,7 +215,7 @@ pub fn write_csc<T: Scalar, I: Index, O: Index>(
     path: impl AsRef<Path>,
     matrix: &Csc<T, Host, I, O>,
 ) -> Result<()> {
-    write_compressed(path.as_ref(), matrix)
+    write_compressed(path, matrix)
 }
 
 /// Writes a COO matrix, in the order of its entries.
@@ -224,33 +225,70 @@ pub fn write_csc<T: Scalar, I: Index, O: Index>(
 pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Host, I>) -> Result<()> {
     let rows = npy::indices_to_bytes(matrix.row_idx());
     let cols = npy::indices_to_bytes(matrix.col_idx());
-    write_arrays(path.as_ref(), matrix, [("row", rows), ("col", cols)], matrix.values())
+    let shape = [matrix.rows(), matrix.cols()];
+    write_arrays(path.as_ref(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
 }
 
-fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
-    path: &Path,
+/// Writes a batch, in keys of this workspace's own: `format` is `batch_csr` or `batch_csc`, `shape` has the number of
+/// members and the extents of each; `member_ptr` says where the entries of each member start in `indices` and `data`;
+/// `indptr` holds the offsets of all members, one after the other, each of which start at 0.
+///
+/// # Errors
+/// As [`write_csr`].
+pub fn write_batch<A: Axis, T: Scalar, I: Index, O: Index>(
+    path: impl AsRef<Path>,
+    batch: &BatchCompressed<A, T, Host, I, O>,
+) -> Result<()> {
+    let (rows, cols) = batch.member_shape();
+    let starts = to_i64("member_ptr", batch.member_ptr())?;
+    let indices = [
+        ("member_ptr", npy::indices_to_bytes(&starts)),
+        ("indptr", npy::indices_to_bytes(batch.offsets())),
+        ("indices", npy::indices_to_bytes(batch.indices())),
+    ];
+    write_arrays(path.as_ref(), A::BATCH_FORMAT, &[batch.count(), rows, cols], &indices, batch.values())
+}
+
+fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
+    sizes.iter().map(|&size| i64::try_new(what, size)).collect()
+}
+
+/// Writes a CSR or a CSC matrix.
+///
+/// # Errors
+/// As [`write_csr`].
+pub fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+    path: impl AsRef<Path>,
     matrix: &Compressed<A, T, Host, I, O>,
 ) -> Result<()> {
     let indices = npy::indices_to_bytes(matrix.indices());
     let offsets = npy::indices_to_bytes(matrix.offsets());
-    write_arrays(path, matrix, [("indices", indices), ("indptr", offsets)], matrix.values())
+    let shape = [matrix.rows(), matrix.cols()];
+    write_arrays(
+        path.as_ref(),
+        A::FORMAT,
+        &shape,
+        &[("indices", indices), ("indptr", offsets)],
+        matrix.values(),
+    )
 }
 
-fn write_arrays<M: Matrix>(
+fn write_arrays<T: Scalar>(
     path: &Path,
-    matrix: &M,
-    indices: [(&str, ArrayBytes<'_>); 2],
-    values: &[M::Scalar],
+    format: &str,
+    shape: &[usize],
+    indices: &[(&str, ArrayBytes<'_>)],
+    values: &[T],
 ) -> Result<()> {
-    let shape = [i64::try_new("rows", matrix.rows())?, i64::try_new("columns", matrix.cols())?];
+    let shape = to_i64("shape", shape)?;
     let described = [
-        ("format", npy::text_to_bytes(M::FORMAT)),
+        ("format", npy::text_to_bytes(format)),
         ("shape", npy::indices_to_bytes(&shape)),
         ("data", npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?),
     ];
     let write_all = || -> ZipResult<()> {
         let mut zip = ZipWriter::new(BufWriter::new(File::create(path)?));
-        for (key, array) in indices.into_iter().chain(described) {
+        for (key, array) in indices.iter().chain(&described) {
             let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;
             zip.start_file(format!("{key}.npy"), SimpleFileOptions::default().large_file(large))?;
             npy::write_array(&mut zip, array)?;

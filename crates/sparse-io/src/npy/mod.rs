@@ -97,7 +97,7 @@ pub fn write<T: Scalar>(path: impl AsRef<Path>, values: &[T], shape: &[usize], o
     let bytes = values_to_bytes(values, shape, order)?;
     let write_all = || {
         let mut file = BufWriter::new(File::create(path)?);
-        write_array(&mut file, bytes)?;
+        write_array(&mut file, &bytes)?;
         file.flush()
     };
     write_all().map_err(|source| Error::Io { path: path.into(), source })
@@ -142,8 +142,8 @@ pub(crate) fn text_to_bytes(text: &str) -> ArrayBytes<'_> {
 }
 
 /// Writes header and data.
-pub(crate) fn write_array(out: &mut impl Write, (header, data): ArrayBytes<'_>) -> io::Result<()> {
-    out.write_all(&header)?;
+pub(crate) fn write_array(out: &mut impl Write, (header, data): &ArrayBytes<'_>) -> io::Result<()> {
+    out.write_all(header)?;
     out.write_all(data)
 }
 
