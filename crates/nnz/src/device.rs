@@ -1,5 +1,6 @@
 //! Run-time choice of a device, with no trait objects below it.
 
+use sparse_core::op::WithBackend;
 use sparse_core::{Caps, Error, Probe, Result};
 use std::fmt::Display;
 use std::str::FromStr;
@@ -34,34 +35,7 @@ impl BackendKind {
             #[cfg(feature = "cpu")]
             Self::Cpu => backend_cpu::probe(),
             #[allow(unreachable_patterns, reason = "all features may be on")]
-            _ => Probe {
-                devices: vec![],
-                reason: Some(self.not_built()),
-            },
-        }
-    }
-
-    /// Opens device number `index` of [`probe`](Self::probe).
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] if the backend is not built in or has no such device; [`Error::Backend`] if the device
-    /// does not start.
-    pub fn open(self, index: usize) -> Result<Device> {
-        let probe = self.probe();
-        if index >= probe.devices.len() {
-            let found = probe
-                .reason
-                .unwrap_or_else(|| format!("{self} has {} devices", probe.devices.len()));
-            return Err(Error::unsupported(format!("device {self}:{index}"), found));
-        }
-        match self {
-            #[cfg(feature = "cpu")]
-            Self::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
-            #[allow(unreachable_patterns, reason = "all features may be on")]
-            _ => Err(Error::unsupported(
-                format!("device {self}:{index}"),
-                self.not_built(),
-            )),
+            _ => Probe { devices: vec![], reason: Some(self.not_built()) },
         }
     }
 
@@ -80,19 +54,38 @@ impl FromStr for BackendKind {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| {
-                Error::unsupported(
-                    format!("backend `{name}`"),
-                    "the backends are cpu, opencl and cuda",
-                )
-            })
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            Error::unsupported(format!("backend `{name}`"), "the backends are cpu, opencl and cuda")
+        })
     }
 }
 
 /// A device that was chosen at run time: `cpu`, `opencl:1`, `cuda:0`.
+///
+/// What is to run on it is a visitor that is generic in the backend:
+///
+/// ```
+/// use nnz::prelude::*;
+///
+/// struct RowSums(Csr<f64>);
+///
+/// impl WithBackend for RowSums {
+///     type Out = Result<Vec<f64>>;
+///
+///     fn call<B: AllTypes>(self, backend: &B) -> Self::Out {
+///         let a = self.0.to_device(backend)?;
+///         let ones = backend.upload(&vec![1.0; a.cols()])?;
+///         let mut y = backend.zeros(a.rows())?;
+///         let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::once())?;
+///         plan.run(1.0, &a, B::Space::view(&ones), 0.0, B::Space::view_mut(&mut y))?;
+///         backend.download(&y)
+///     }
+/// }
+///
+/// let device: Device = "cpu".parse()?;
+/// assert_eq!(device.with(RowSums(Csr::identity(3)?))?, [1.0, 1.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Device {
@@ -109,7 +102,7 @@ impl Device {
     pub fn best() -> Result<Self> {
         let mut reasons = vec![];
         for kind in BackendKind::ALL {
-            match kind.open(0) {
+            match (DeviceId { backend: kind, index: 0 }).open() {
                 Ok(device) => return Ok(device),
                 Err(error) => reasons.push(error.to_string()),
             }
@@ -122,6 +115,26 @@ impl Device {
         BackendKind::ALL.map(|kind| (kind, kind.probe()))
     }
 
+    /// Runs `visitor` on the device's backend.
+    pub fn with<V: WithBackend>(&self, visitor: V) -> V::Out {
+        match *self {
+            #[cfg(feature = "cpu")]
+            Self::Cpu(ref cpu) => visitor.call(cpu),
+        }
+    }
+
+    /// The same device with as many threads on the host; only the CPU has any.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for 0 threads; [`Error::Backend`] if the operating system refuses them.
+    #[cfg_attr(not(feature = "cpu"), allow(unused_variables, reason = "only the CPU has threads"))]
+    pub fn with_threads(self, threads: usize) -> Result<Self> {
+        match self {
+            #[cfg(feature = "cpu")]
+            Self::Cpu(cpu) => backend_cpu::Cpu::with(threads, cpu.simd()).map(Self::Cpu),
+        }
+    }
+
     /// What the device is and what it can do.
     pub fn caps(&self) -> &Caps {
         match *self {
@@ -131,24 +144,65 @@ impl Device {
     }
 }
 
-/// `cpu`, `opencl:1`, `cuda:0`; without an index the first device.
+/// The name of a device: `cpu`, `opencl:1`, `cuda:0`; without an index the backend's first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DeviceId {
+    /// The backend.
+    pub backend: BackendKind,
+    /// The position among the backend's devices.
+    pub index: usize,
+}
+
+impl DeviceId {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the backend is not built in or has no such device; [`Error::Backend`] if the device
+    /// does not start.
+    pub fn open(self) -> Result<Device> {
+        let probe = self.backend.probe();
+        if self.index >= probe.devices.len() {
+            let count = || format!("{} has {} device(s)", self.backend, probe.devices.len());
+            return Err(Error::unsupported(self.what(), probe.reason.unwrap_or_else(count)));
+        }
+        match self.backend {
+            #[cfg(feature = "cpu")]
+            BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
+            #[allow(unreachable_patterns, reason = "all features may be on")]
+            _ => Err(Error::unsupported(self.what(), self.backend.not_built())),
+        }
+    }
+
+    fn what(self) -> String {
+        format!("device {self}")
+    }
+}
+
+impl Display for DeviceId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.backend, self.index)
+    }
+}
+
+impl FromStr for DeviceId {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let Some((backend, index)) = name.split_once(':') else {
+            return Ok(Self { backend: name.parse()?, index: 0 });
+        };
+        let bad_index =
+            |_| Error::unsupported(format!("device `{name}`"), format!("`{index}` is not a device's index"));
+        Ok(Self { backend: backend.parse()?, index: index.parse().map_err(bad_index)? })
+    }
+}
+
+/// Opens the device of a name; see [`DeviceId`].
 impl FromStr for Device {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let (backend, index) = match name.split_once(':') {
-            None => (name, 0),
-            Some((backend, index)) => {
-                let index = index.parse().map_err(|_| {
-                    Error::unsupported(
-                        format!("device `{name}`"),
-                        format!("`{index}` is not a device's index"),
-                    )
-                })?;
-                (backend, index)
-            }
-        };
-        backend.parse::<BackendKind>()?.open(index)
+        name.parse::<DeviceId>()?.open()
     }
 }
 
@@ -167,14 +221,8 @@ mod tests {
     #[test]
     fn bad_names_say_what_would_have_been_right() {
         for (name, expected) in [
-            (
-                "gpu",
-                "backend `gpu` is not supported: the backends are cpu, opencl and cuda",
-            ),
-            (
-                "cpu:first",
-                "device `cpu:first` is not supported: `first` is not a device's index",
-            ),
+            ("gpu", "backend `gpu` is not supported: the backends are cpu, opencl and cuda"),
+            ("cpu:first", "device `cpu:first` is not supported: `first` is not a device's index"),
         ] {
             assert_eq!(name.parse::<Device>().unwrap_err().to_string(), expected);
         }
@@ -186,16 +234,13 @@ mod tests {
         assert_eq!("cpu".parse::<Device>().unwrap().caps().backend, "cpu");
         assert_eq!(
             "cpu:1".parse::<Device>().unwrap_err().to_string(),
-            "device cpu:1 is not supported: cpu has 1 devices"
+            "device cpu:1 is not supported: cpu has 1 device(s)"
         );
     }
 
     #[test]
     fn a_backend_that_is_not_built_in_names_its_feature() {
         let error = "opencl:1".parse::<Device>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "device opencl:1 is not supported: built without the feature `opencl`"
-        );
+        assert_eq!(error.to_string(), "device opencl:1 is not supported: built without the feature `opencl`");
     }
 }

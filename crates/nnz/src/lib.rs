@@ -6,11 +6,33 @@
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG and BiCGSTAB.
 //!
+//! A matrix in coordinates, as CSR, times a vector, and the system solved back:
+//!
+//! ```
+//! use nnz::prelude::*;
+//! use nnz::solvers::{Cg, Identity, Options};
+//! use std::ops::ControlFlow;
+//!
+//! let cpu = Cpu::new()?;
+//! let triplets = [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0)];
+//! let coo = Coo::<f64>::from_triplets(2, 2, triplets)?;
+//! let a: Csr<f64> = cpu.convert(&coo, &Duplicates::Sum)?; // `nnz::io::read_csr("a.mtx")?` reads one from a file
+//! let mut b = [f64::NAN; 2];
+//! cpu.spmv(Op::None, 1.0, &a, &[1.0, 2.0], 0.0, &mut b)?; // beta = 0 never reads b
+//! assert_eq!(b, [6.0, 7.0]);
+//!
+//! let mut x = [0.0; 2];
+//! let mut solver = Cg::new(&cpu, &a, Identity, &Options::default())?;
+//! let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?;
+//! assert!(solution.converged() && (x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! The features `cpu` (default), `opencl` and `cuda` say which backends are built in.
 
 mod device;
 
-pub use device::{BackendKind, Device};
+pub use device::{BackendKind, Device, DeviceId};
 pub use sparse_core::*;
 pub use {sparse_io as io, sparse_solvers as solvers};
 
@@ -26,6 +48,6 @@ pub mod prelude {
     };
     pub use crate::{
         Backend, Coo, Csc, Csr, DType, Dense, DenseView, DenseViewMut, Device, Ell, Error, Hyb, Matrix,
-        Order, PlanOptions, Result, Scalar, Sell, c32, c64,
+        Order, PlanOptions, Result, Scalar, Sell, Space, SpaceOf, c32, c64,
     };
 }
