@@ -127,7 +127,6 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for 0 threads; [`Error::Backend`] if the operating system refuses them.
-    #[cfg_attr(not(feature = "cpu"), allow(unused_variables, reason = "only the CPU has threads"))]
     pub fn with_threads(self, threads: usize) -> Result<Self> {
         match self {
             #[cfg(feature = "cpu")]

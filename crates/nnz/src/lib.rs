@@ -30,6 +30,7 @@
 //!
 //! The features `cpu` (default), `opencl` and `cuda` say which backends are built in.
 
+#[cfg_attr(not(feature = "cpu"), allow(unused_variables, reason = "without a backend there is no device"))]
 mod device;
 
 pub use device::{BackendKind, Device, DeviceId};

@@ -1,1 +1,23 @@
-fn main() {}
+//! The command `nnz`: sparse matrices from the shell.
+
+mod analysis;
+mod arguments;
+mod command;
+mod context;
+mod dispatch;
+mod failure;
+mod file;
+mod format;
+mod operand;
+mod picture;
+mod product;
+mod storage;
+mod text;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    failure::exit_code(arguments.run())
+}

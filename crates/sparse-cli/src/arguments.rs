@@ -1,0 +1,54 @@
+//! The command line: global options and the list of subcommands.
+
+use crate::command::*;
+use crate::context::{Context, GlobalOptions};
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Sparse matrices on CPUs, OpenCL devices and CUDA GPUs.
+///
+/// Matrices are read from Matrix Market (.mtx, .mtx.gz), SciPy (.npz) and NumPy (.npy) files. Data goes to stdout,
+/// messages to stderr. Exit status: 0 done, 1 bad data or a failed check, 2 usage, 3 the backend is not available.
+#[derive(Debug, Parser)]
+#[command(name = "nnz", version, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    global: GlobalOptions,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Devices(devices::Devices),
+    Info(info::Info),
+    Convert(convert::Convert),
+    Compress(compress::Compress),
+    Spmv(spmv::Spmv),
+    Spmm(spmm::Spmm),
+    Solve(solve::Solve),
+    Spy(spy::Spy),
+    Advise(advise::Advise),
+    Generate(generate::Generate),
+    Completions(completions::Completions),
+}
+
+impl Arguments {
+    /// Runs the subcommand.
+    pub(crate) fn run(self) -> Result<()> {
+        let context = Context::new(self.global)?;
+        match self.command {
+            Command::Devices(command) => command.run(&context),
+            Command::Info(command) => command.run(&context),
+            Command::Convert(command) => command.run(&context),
+            Command::Compress(command) => command.run(&context),
+            Command::Spmv(command) => command.run(&context),
+            Command::Spmm(command) => command.run(&context),
+            Command::Solve(command) => command.run(&context),
+            Command::Spy(command) => command.run(&context),
+            Command::Advise(command) => command.run(&context),
+            Command::Generate(command) => command.run(&context),
+            Command::Completions(command) => command.run(&context),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! `nnz advise`: which format and algorithm, and why.
+
+use crate::analysis::RowLengths;
+use crate::context::Context;
+use crate::dispatch::{Compute, compute};
+use crate::file;
+use crate::format::{Format, WithFormat, in_format};
+use crate::storage::{Row, Storage};
+use crate::text::{bytes, table};
+use anyhow::Result;
+use clap::Args;
+use nnz::backend::Buf;
+use nnz::op::{FullBackend, Op, RowStatistics, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
+use nnz::{Accumulator, Csr, Host, Index, Matrix, PlanOptions, Scalar, Space, SpaceOf};
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Runs of which --measure takes the fastest.
+const RUNS: usize = 10;
+
+/// The share of padding up to which SELL is recommended over CSR.
+const PADDING: f64 = 0.1;
+
+/// Advises in which format, and with which algorithm, products with a matrix are best computed, and why
+///
+/// The advice follows from the lengths of the rows and the bytes of each format; the algorithms are those that the device
+/// would run.
+#[derive(Debug, Args)]
+pub(crate) struct Advise {
+    /// The matrix
+    matrix: PathBuf,
+    /// Runs a product in each format and recommends the fastest
+    #[arg(long)]
+    measure: bool,
+}
+
+impl Advise {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let device = context.device()?;
+        let dtype = file::dtype_of(&self.matrix, context.dtype())?;
+        compute(&self.matrix, dtype, &device, Compare { measure: self.measure, context })
+    }
+}
+
+struct Compare<'a> {
+    measure: bool,
+    context: &'a Context,
+}
+
+impl Compute for Compare<'_> {
+    fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
+    where
+        T: Accumulator,
+        I: Index,
+        O: Index,
+        B: FullBackend<T, I, O> + FullBackend<T, i32, i32>,
+    {
+        let statistics = RowStatistics::from_lengths(a.row_lengths());
+        let storage = Storage::of(&a);
+        let on_device = a.to_device(backend)?;
+        let spinner = self.context.spinner("planning");
+        let candidates: Vec<Candidate> = Format::ALL
+            .into_iter()
+            .map(|format| {
+                spinner.set_message(format!("planning {}", format.name()));
+                let probe = Probe { backend, measure: self.measure };
+                Candidate::new(format, &storage, in_format(format, &on_device, backend, probe))
+            })
+            .collect();
+        spinner.finish_and_clear();
+        let (recommended, reason) = recommend(&statistics, &candidates);
+        let device = backend.caps();
+        self.context.report(&Advice {
+            device: format!("{} {}", device.backend, device.device),
+            format: recommended.format,
+            algorithm: recommended.algorithm,
+            reason,
+            row_lengths: statistics.into(),
+            candidates,
+        })
+    }
+}
+
+/// Plans a product, and perhaps runs it.
+struct Probe<'a, B> {
+    backend: &'a B,
+    measure: bool,
+}
+
+/// What a plan says of itself.
+struct Planned {
+    algorithm: &'static str,
+    reason: String,
+    workspace_bytes: usize,
+    seconds: Option<f64>,
+}
+
+impl<T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Probe<'_, B> {
+    type Out = Planned;
+
+    fn call<M>(self, a: &M) -> Result<Planned>
+    where
+        M: Matrix<Scalar = T, Space = SpaceOf<B>>,
+        B: SpmvKernel<M> + SpmmKernel<M>,
+    {
+        let mut plan = SpmvPlan::new(self.backend, a, Op::None, &PlanOptions::default())?;
+        let seconds = if self.measure { Some(fastest_run(self.backend, &mut plan, a)?) } else { None };
+        let choice = plan.choice();
+        Ok(Planned {
+            algorithm: choice.algorithm,
+            reason: choice.reason.clone(),
+            workspace_bytes: plan.workspace_bytes(),
+            seconds,
+        })
+    }
+}
+
+/// Seconds of the fastest of some runs.
+fn fastest_run<B, M>(backend: &B, plan: &mut SpmvPlan<B, M>, a: &M) -> Result<f64>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+{
+    let (one, zero) = (M::Scalar::from_c64(1.0.into()), M::Scalar::ZERO);
+    let x = backend.upload(&vec![one; a.cols()])?;
+    let mut y: Buf<B, M::Scalar> = backend.zeros(a.rows())?;
+    let mut fastest = f64::INFINITY;
+    for _ in 0..RUNS {
+        let started = Instant::now();
+        plan.run(one, a, SpaceOf::<B>::view(&x), zero, SpaceOf::<B>::view_mut(&mut y))?;
+        backend.synchronize()?;
+        fastest = fastest.min(started.elapsed().as_secs_f64());
+    }
+    Ok(fastest)
+}
+
+/// A format, and what came of planning a product in it.
+#[derive(Debug, Clone, Serialize)]
+struct Candidate {
+    format: &'static str,
+    bytes: Option<u64>,
+    /// Slots that hold no entry.
+    padding: Option<u64>,
+    algorithm: Option<&'static str>,
+    /// Why the algorithm was chosen, or why the format cannot be used.
+    reason: String,
+    workspace_bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+}
+
+impl Candidate {
+    fn new(format: Format, storage: &Storage, planned: Result<Planned>) -> Self {
+        let Row { bytes, slots, .. } = storage.row(format);
+        let padding = slots.zip(storage.row(Format::Coo).slots).map(|(slots, nnz)| slots - nnz);
+        let candidate = Self {
+            format: format.name(),
+            bytes: *bytes,
+            padding,
+            algorithm: None,
+            reason: String::new(),
+            workspace_bytes: None,
+            seconds: None,
+        };
+        match planned {
+            Err(error) => Self { reason: error.to_string(), ..candidate },
+            Ok(Planned { algorithm, reason, workspace_bytes, seconds }) => Self {
+                algorithm: Some(algorithm),
+                workspace_bytes: Some(workspace_bytes),
+                reason,
+                seconds,
+                ..candidate
+            },
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let number = |count: Option<u64>| count.map_or_else(|| "over 2^64".into(), |count| count.to_string());
+        let mut cells = vec![
+            self.format.to_string(),
+            self.bytes.map_or_else(|| "over 2^64".into(), bytes),
+            number(self.padding),
+            self.algorithm.unwrap_or("none").to_string(),
+        ];
+        cells.extend(self.seconds.map(|seconds| format!("{:.3} ms", seconds * 1e3)));
+        cells
+    }
+}
+
+/// The candidate to take, and why.
+///
+/// The fastest where it was measured. Otherwise CSR, which suits every pattern, unless rows are so alike that ELL, or
+/// SELL, has next to no padding: then neighbouring rows are computed side by side.
+fn recommend<'a>(statistics: &RowStatistics, candidates: &'a [Candidate]) -> (&'a Candidate, String) {
+    let usable = |format: &str| candidates.iter().find(|c| c.format == format && c.algorithm.is_some());
+    let padding_share =
+        |c: &Candidate| c.padding.unwrap_or(u64::MAX) as f64 / (statistics.nnz as f64).max(1.0);
+    let fastest = candidates.iter().filter(|c| c.seconds.is_some()).min_by(|a, b| {
+        let seconds = |c: &Candidate| c.seconds.unwrap_or(f64::INFINITY);
+        seconds(a).total_cmp(&seconds(b))
+    });
+    if let Some(fastest) = fastest {
+        return (fastest, format!("the fastest of {RUNS} measured products in each format"));
+    }
+    let ell = usable("ell").filter(|c| c.padding == Some(0) && statistics.nnz > 0);
+    if let Some(ell) = ell {
+        return (ell, format!("every row has {} entries: no padding and no row offsets", statistics.longest));
+    }
+    let sell = usable("sell").filter(|c| statistics.nnz > 0 && padding_share(c) <= PADDING);
+    if let Some(sell) = sell {
+        let share = 100.0 * padding_share(sell);
+        return (sell, format!("rows of a slice are alike: the padding is {share:.1} % of the entries"));
+    }
+    let csr = usable("csr").unwrap_or(&candidates[0]);
+    let reason = match usable("sell") {
+        _ if statistics.nnz == 0 => "there are no entries".to_string(),
+        Some(sell) => {
+            let (nnz, padding) = (statistics.nnz, sell.padding.unwrap_or(u64::MAX));
+            format!("row lengths differ: sell would pad {nnz} entries with {padding} slots")
+        }
+        None => "it suits every pattern".to_string(),
+    };
+    (csr, reason)
+}
+
+#[derive(Debug, Serialize)]
+struct Advice {
+    device: String,
+    row_lengths: RowLengths,
+    format: &'static str,
+    algorithm: Option<&'static str>,
+    reason: String,
+    candidates: Vec<Candidate>,
+}
+
+impl Display for Advice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "advice       {}, {}", self.format, self.algorithm.unwrap_or("none"))?;
+        writeln!(f, "because      {}", self.reason)?;
+        writeln!(f, "device       {}", self.device)?;
+        writeln!(f, "row lengths  {}\n", self.row_lengths)?;
+        let mut header = ["format", "bytes", "padding", "algorithm"].map(String::from).to_vec();
+        header.extend(self.candidates.iter().find_map(|c| c.seconds).map(|_| "time".to_string()));
+        let rows = std::iter::once(header).chain(self.candidates.iter().map(Candidate::cells));
+        writeln!(f, "{}\n", table(&rows.collect::<Vec<_>>()))?;
+        let reasons = self.candidates.iter().map(|c| format!("{}: {}", c.format, c.reason));
+        f.write_str(&reasons.collect::<Vec<_>>().join("\n"))
+    }
+}

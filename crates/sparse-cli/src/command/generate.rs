@@ -1,0 +1,80 @@
+//! `nnz generate`: seeded test matrices.
+
+use crate::context::Context;
+use crate::dispatch::with_type;
+use crate::failure::usage;
+use crate::file;
+use anyhow::Result;
+use clap::Args;
+use nnz::generate::{by_name, catalogue};
+use nnz::io::any::AnyValues;
+use nnz::{Csr, DType};
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+use std::path::{Path, PathBuf};
+
+/// Generates a matrix: stencils, bands, random and power-law patterns, stand-ins of well-known graphs
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// The generator, as `nnz generate --list` names it
+    #[arg(required_unless_present = "list")]
+    name: Option<String>,
+    /// The generator's arguments, in order
+    arguments: Vec<String>,
+    /// The file to write: .mtx, .mtx.gz, .npz (CSR) or .npy (dense)
+    #[arg(short = 'o', long = "out", value_name = "OUT", required_unless_present = "list")]
+    out: Option<PathBuf>,
+    /// Lists all generators with their arguments
+    #[arg(long, conflicts_with_all = ["name", "arguments", "out"])]
+    list: bool,
+}
+
+impl Generate {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let (Some(name), Some(out)) = (&self.name, &self.out) else {
+            return context.report(&Catalogue::new());
+        };
+        file::check_output(out)?;
+        let _spinner = context.spinner(format_args!("generating {name}"));
+        let a = by_name(&name.replace('-', "_"), &self.arguments).map_err(|error| match error {
+            nnz::Error::Unsupported { .. } => usage(error),
+            other => other.into(),
+        })?;
+        write_as(out, a, context.dtype().unwrap_or(DType::F64))
+    }
+}
+
+/// Writes the matrix with values of type `dtype`.
+fn write_as(out: &Path, a: Csr<f64>, dtype: DType) -> Result<()> {
+    with_type!(dtype, T => {
+        let values = AnyValues::F64(a.values().clone()).into_typed::<T>()?;
+        file::write(out, &a.with_values(values)?)
+    })
+}
+
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+struct Catalogue(Vec<Entry>);
+
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: &'static str,
+    usage: String,
+    about: &'static str,
+}
+
+impl Catalogue {
+    fn new() -> Self {
+        let entry =
+            |g: &nnz::generate::Generator| Entry { name: g.name, usage: g.to_string(), about: g.about };
+        Self(catalogue().iter().map(entry).collect())
+    }
+}
+
+impl Display for Catalogue {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let width = self.0.iter().map(|entry| entry.usage.len()).max().unwrap_or(0);
+        let lines = self.0.iter().map(|entry| format!("{:<width$}  {}", entry.usage, entry.about));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
+    }
+}

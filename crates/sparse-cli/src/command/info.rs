@@ -1,0 +1,150 @@
+//! `nnz info`: what there is to know of a matrix.
+
+use crate::analysis::{RowLengths, Structure, Symmetry};
+use crate::context::Context;
+use crate::dispatch::{Inspect, inspect};
+use crate::file;
+use crate::storage::Storage;
+use anyhow::Result;
+use clap::Args;
+use indicatif::ProgressBar;
+use nnz::io::matrix_market::{self, Layout, Symmetry as Stored};
+use nnz::io::{FileKind, npz};
+use nnz::op::RowStatistics;
+use nnz::{Accumulator, Csr, Host, Index, Matrix};
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Describes a matrix: shape, entries, rows, symmetry, bandwidth, and its bytes in every format
+///
+/// With -v, the seconds from the file to CSR go to stderr.
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    /// The matrix
+    matrix: PathBuf,
+}
+
+impl Info {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let dtype = file::dtype_of(&self.matrix, context.dtype())?;
+        let spinner = context.spinner(format_args!("reading {}", self.matrix.display()));
+        let started = Instant::now();
+        inspect(&self.matrix, dtype, Describe { path: &self.matrix, started, spinner, context })
+    }
+}
+
+struct Describe<'a> {
+    path: &'a Path,
+    /// When reading started.
+    started: Instant,
+    spinner: ProgressBar,
+    context: &'a Context,
+}
+
+impl Inspect for Describe<'_> {
+    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.spinner.finish_and_clear();
+        self.context.detail(format_args!("read: {seconds:.6} s"));
+        let structure = Structure::of(&a);
+        let cells = a.rows() as f64 * a.cols() as f64;
+        self.context.report(&Description {
+            path: self.path.display().to_string(),
+            rows: a.rows(),
+            cols: a.cols(),
+            nnz: a.nnz(),
+            density: (cells > 0.0).then(|| a.nnz() as f64 / cells),
+            dtype: T::DTYPE.name(),
+            index_type: I::NAME,
+            row_lengths: RowStatistics::from_lengths(a.row_lengths()).into(),
+            symmetry: Symmetry::of(&a),
+            duplicates: duplicates(self.path, a.nnz(), structure.diagonal)?,
+            structure,
+            storage: Storage::of(&a),
+        })
+    }
+}
+
+/// How many entries of a file were added to another one of the same coordinate, given what came of them.
+fn duplicates(path: &Path, nnz: usize, diagonal: usize) -> Result<usize> {
+    let (stored, distinct) = match FileKind::of(path)? {
+        FileKind::Npy => return Ok(0),
+        FileKind::Npz => (npz::read(path)?.values.len(), nnz),
+        FileKind::MatrixMarket => {
+            let header = matrix_market::read_header(path)?;
+            match (header.layout, header.symmetry) {
+                (Layout::Array, _) => return Ok(0),
+                (Layout::Coordinate, Stored::General) => (header.stored, nnz),
+                // Each entry off the diagonal stands for two.
+                (Layout::Coordinate, _) => (header.stored, (nnz + diagonal) / 2),
+            }
+        }
+    };
+    Ok(stored.saturating_sub(distinct))
+}
+
+#[derive(Debug, Serialize)]
+struct Description {
+    path: String,
+    rows: usize,
+    cols: usize,
+    nnz: usize,
+    /// The share of stored entries; none if the matrix is empty.
+    density: Option<f64>,
+    dtype: &'static str,
+    index_type: &'static str,
+    row_lengths: RowLengths,
+    #[serde(flatten)]
+    structure: Structure,
+    /// None if the matrix is not square.
+    symmetry: Option<Symmetry>,
+    /// Entries of the file that were added to another one of the same coordinate.
+    duplicates: usize,
+    storage: Storage,
+}
+
+impl Display for Description {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Structure {
+            lower_bandwidth,
+            upper_bandwidth,
+            diagonal,
+            explicit_zeros,
+            empty_columns,
+            longest_column,
+        } = self.structure;
+        let density = self.density.map(|density| format!(", density {density:.3e}")).unwrap_or_default();
+        writeln!(f, "{}", self.path)?;
+        writeln!(f, "shape           {} x {}", self.rows, self.cols)?;
+        writeln!(f, "entries         {}{density}", self.nnz)?;
+        writeln!(f, "types           values {}, indices {}", self.dtype, self.index_type)?;
+        writeln!(f, "row lengths     {}", self.row_lengths)?;
+        writeln!(f, "columns         longest {longest_column}, {empty_columns} empty")?;
+        writeln!(f, "bandwidth       lower {lower_bandwidth}, upper {upper_bandwidth}")?;
+        writeln!(f, "diagonal        {diagonal} entries")?;
+        writeln!(f, "symmetry        {}", symmetry_words(self.symmetry.as_ref()))?;
+        writeln!(f, "duplicates      {}", self.duplicates)?;
+        writeln!(f, "explicit zeros  {explicit_zeros}")?;
+        write!(f, "\n{}", self.storage)
+    }
+}
+
+fn symmetry_words(symmetry: Option<&Symmetry>) -> String {
+    let Some(symmetry) = symmetry else {
+        return "none: not square".into();
+    };
+    let kinds = [
+        ("pattern", symmetry.pattern),
+        ("numeric", symmetry.numeric),
+        ("skew", symmetry.skew),
+        ("hermitian", symmetry.hermitian),
+    ];
+    let found: Vec<&str> = kinds.iter().filter(|(_, holds)| *holds).map(|(name, _)| *name).collect();
+    match symmetry.mirrored_share {
+        _ if !found.is_empty() => found.join(", "),
+        Some(share) => format!("none: {:.1} % of the entries have a mirror image", share * 100.0),
+        None => "none".into(),
+    }
+}

@@ -1,0 +1,13 @@
+//! The subcommands: one file each.
+
+pub(crate) mod advise;
+pub(crate) mod completions;
+pub(crate) mod compress;
+pub(crate) mod convert;
+pub(crate) mod devices;
+pub(crate) mod generate;
+pub(crate) mod info;
+pub(crate) mod solve;
+pub(crate) mod spmm;
+pub(crate) mod spmv;
+pub(crate) mod spy;

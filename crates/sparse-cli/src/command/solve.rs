@@ -1,0 +1,213 @@
+//! `nnz solve`: A·X = B by iteration.
+
+use crate::context::Context;
+use crate::dispatch::{Compute, compute};
+use crate::operand::{self, Operand};
+use crate::product::{self, tell_choice};
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use nnz::backend::Buf;
+use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
+use nnz::solvers::{BiCgStab, Cg, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal};
+use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Space, SpaceOf};
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Solves A·X = B by iteration, for every column of B
+///
+/// Stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
+/// names the residual that was, and X holds the last iterate.
+#[derive(Debug, Args)]
+pub(crate) struct Solve {
+    /// The square matrix A
+    matrix: PathBuf,
+    /// The right-hand sides: a vector, or a matrix of them
+    #[arg(value_name = "B.npy")]
+    b: PathBuf,
+    /// Where X is written
+    #[arg(short = 'o', long = "out", value_name = "X.npy")]
+    out: PathBuf,
+    /// The method: cg for Hermitian positive definite matrices, bicgstab for any other
+    #[arg(long, value_name = "NAME")]
+    method: Method,
+    /// The residual to reach, relative to that of x = 0
+    #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
+    tol: f64,
+    /// Preconditions with the diagonal of A
+    #[arg(long)]
+    jacobi: bool,
+    /// Iterations for each column; without it ten times the rows of A
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<usize>,
+}
+
+/// A value of `--method`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Method {
+    Cg,
+    #[value(name = "bicgstab")]
+    BiCgStab,
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(tolerance) if tolerance >= 0.0 => Ok(tolerance),
+        _ => Err("a number that is not negative is needed".into()),
+    }
+}
+
+impl Solve {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let device = context.device()?;
+        let b = Operand::read(&self.b)?;
+        let dtype = product::dtype(context, &self.matrix, [&b])?;
+        compute(&self.matrix, dtype, &device, System { b, command: &self, context })
+    }
+
+    fn options(&self) -> Options {
+        Options { tolerance: self.tol, max_iterations: self.max_iterations, ..Options::default() }
+    }
+}
+
+struct System<'a> {
+    b: Operand,
+    command: &'a Solve,
+    context: &'a Context,
+}
+
+impl Compute for System<'_> {
+    fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
+    where
+        T: Accumulator,
+        I: Index,
+        O: Index,
+        B: FullBackend<T, I, O> + FullBackend<T, i32, i32>,
+    {
+        let Self { b, command, context } = self;
+        let dimensions = b.dimensions();
+        let b = b.into_dense::<T>()?;
+        let jacobi = if command.jacobi { Some(Jacobi::new(backend, inverse_diagonal(&a)?)?) } else { None };
+        let a = a.to_device(backend)?;
+        let columns = Columns { backend, a: &a, b: &b, context };
+        let (x, solutions) = match command.method {
+            Method::Cg => columns.solve(Cg::new(backend, &a, jacobi, &command.options())?),
+            Method::BiCgStab => columns.solve(BiCgStab::new(backend, &a, jacobi, &command.options())?),
+        }?;
+        operand::write(&command.out, &x, dimensions)?;
+        let outcome = Outcome { method: command.method, tolerance: command.tol, columns: solutions };
+        context.report(&outcome)?;
+        outcome.check()
+    }
+}
+
+/// A system with one right-hand side for each column of b.
+struct Columns<'a, B, M: Matrix> {
+    backend: &'a B,
+    a: &'a M,
+    b: &'a Dense<M::Scalar>,
+    context: &'a Context,
+}
+
+impl<B, M> Columns<'_, B, M>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+{
+    /// Solves for every column, from x = 0.
+    fn solve<R: Recurrence<B, M>>(
+        &self,
+        mut solver: Krylov<B, M, R>,
+    ) -> Result<(Dense<M::Scalar>, Vec<Column>)> {
+        tell_choice(self.context, "spmv", M::FORMAT, solver.choice(), 0);
+        let (rows, cols) = (self.b.rows(), self.b.cols());
+        let mut x = Dense::zeros(rows, cols, self.b.order())?;
+        let mut solutions = Vec::with_capacity(cols);
+        for j in 0..cols {
+            let (solution, column) = self.solve_column(&mut solver, j)?;
+            let mut view = x.as_view_mut();
+            for (i, value) in column.into_iter().enumerate() {
+                *view.at_mut(i, j) = value;
+            }
+            solutions.push(Column::new(&solution));
+        }
+        Ok((x, solutions))
+    }
+
+    fn solve_column<R: Recurrence<B, M>>(
+        &self,
+        solver: &mut Krylov<B, M, R>,
+        j: usize,
+    ) -> Result<(Solution, Vec<M::Scalar>)> {
+        let column: Vec<M::Scalar> = (0..self.b.rows()).map(|i| self.b.as_view().at(i, j)).collect();
+        let b = self.backend.upload(&column)?;
+        let mut x: Buf<B, M::Scalar> = self.backend.zeros(column.len())?;
+        let spinner = self.context.spinner(format_args!("column {j}"));
+        let solution =
+            solver.solve(self.a, SpaceOf::<B>::view(&b), SpaceOf::<B>::view_mut(&mut x), |iteration| {
+                let (number, residual) = (iteration.number, iteration.relative_residual);
+                spinner
+                    .set_message(format!("column {j}: iteration {number}, relative residual {residual:.3e}"));
+                ControlFlow::Continue(())
+            })?;
+        spinner.finish_and_clear();
+        Ok((solution, self.backend.download(&x)?))
+    }
+}
+
+/// How the iteration ended, for all columns.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    method: Method,
+    tolerance: f64,
+    columns: Vec<Column>,
+}
+
+/// How the iteration ended for one column.
+#[derive(Debug, Serialize)]
+struct Column {
+    converged: bool,
+    outcome: String,
+    iterations: usize,
+    residual: f64,
+    relative_residual: f64,
+}
+
+impl Column {
+    fn new(solution: &Solution) -> Self {
+        Self {
+            converged: solution.converged(),
+            outcome: solution.outcome.to_string(),
+            iterations: solution.iterations,
+            residual: solution.residual,
+            relative_residual: solution.relative_residual,
+        }
+    }
+}
+
+impl Display for Column {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { outcome, iterations, relative_residual, .. } = self;
+        write!(f, "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})")
+    }
+}
+
+impl Outcome {
+    /// Fails, with the residual that was reached, unless every column converged.
+    fn check(&self) -> Result<()> {
+        match self.columns.iter().enumerate().find(|(_, column)| !column.converged) {
+            None => Ok(()),
+            Some((j, column)) => Err(anyhow!("column {j}: not converged to {:e}: {column}", self.tolerance)),
+        }
+    }
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let lines = self.columns.iter().enumerate().map(|(j, column)| format!("column {j}: {column}"));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
+    }
+}

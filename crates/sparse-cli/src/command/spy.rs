@@ -1,0 +1,105 @@
+//! `nnz spy`: a picture of the pattern.
+
+use crate::context::Context;
+use crate::dispatch::{Inspect, inspect};
+use crate::failure::usage;
+use crate::file;
+use crate::picture::{Raster, draw_text, write_png, write_svg};
+use anyhow::{Context as _, Result};
+use clap::Args;
+use nnz::{Accumulator, Csr, Host, Index, Matrix};
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Draws where the entries are: as text, or to a .png or .svg file
+///
+/// Entries are counted in bins; the more entries a bin has, the darker it is. As text, a dot says that there is one.
+#[derive(Debug, Args)]
+pub(crate) struct Spy {
+    /// The matrix
+    matrix: PathBuf,
+    /// The picture to write, .png or .svg; without it the picture goes to stdout as text
+    #[arg(short = 'o', long = "out", value_name = "OUT")]
+    out: Option<PathBuf>,
+    /// Bins along the longer side; 128 as text, 1024 in .png and 180 in .svg
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
+    size: Option<u32>,
+}
+
+/// Where the picture goes.
+#[derive(Debug, Clone, Copy)]
+enum Target<'a> {
+    Stdout,
+    Png(&'a Path),
+    Svg(&'a Path),
+}
+
+impl<'a> Target<'a> {
+    fn of(out: Option<&'a Path>) -> Result<Self> {
+        let Some(path) = out else { return Ok(Self::Stdout) };
+        match path.extension().map(|extension| extension.to_ascii_lowercase()) {
+            Some(extension) if extension == "png" => Ok(Self::Png(path)),
+            Some(extension) if extension == "svg" => Ok(Self::Svg(path)),
+            _ => Err(usage(format_args!("{}: a name that ends in .png or .svg is needed", path.display()))),
+        }
+    }
+
+    fn default_size(self) -> u32 {
+        match self {
+            Self::Stdout => 128,
+            Self::Png(_) => 1024,
+            Self::Svg(_) => 180,
+        }
+    }
+}
+
+impl Spy {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let target = Target::of(self.out.as_deref())?;
+        let dtype = file::dtype_of(&self.matrix, context.dtype())?;
+        let limit = self.size.unwrap_or(target.default_size()) as usize;
+        inspect(&self.matrix, dtype, Draw { path: &self.matrix, target, limit, context })
+    }
+}
+
+struct Draw<'a> {
+    path: &'a Path,
+    target: Target<'a>,
+    limit: usize,
+    context: &'a Context,
+}
+
+impl Inspect for Draw<'_> {
+    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()> {
+        let raster = Raster::of(&a, self.limit);
+        let caption = format!("{}: {} x {}, {} entries", self.path.display(), a.rows(), a.cols(), a.nnz());
+        match self.target {
+            Target::Stdout => self.context.report(&Picture { caption, raster }),
+            Target::Png(out) => {
+                let mut png = Vec::new();
+                write_png(&mut png, &raster)?;
+                write(out, &png)
+            }
+            Target::Svg(out) => write(out, write_svg(&raster, (a.rows(), a.cols()), &caption)?.as_bytes()),
+        }
+    }
+}
+
+fn write(out: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(out, bytes).with_context(|| out.display().to_string())
+}
+
+/// The picture on stdout: drawn as text, the counts as JSON.
+#[derive(Debug, Serialize)]
+struct Picture {
+    caption: String,
+    raster: Raster,
+}
+
+impl Display for Picture {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n{}", draw_text(&self.raster), self.caption)
+    }
+}

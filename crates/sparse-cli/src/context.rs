@@ -1,0 +1,192 @@
+//! What all subcommands share: the device, the value type, the form of the output, how much is said.
+
+use crate::failure::{Unavailable, usage};
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use nnz::{BackendKind, DType, Device, DeviceId};
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+/// Options that every subcommand takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalOptions {
+    /// Who computes: cpu, opencl or cuda; without it the best that is there
+    #[arg(long, global = true, value_name = "NAME", value_parser = parse_backend)]
+    backend: Option<BackendKind>,
+
+    /// The device: an index as `nnz devices` lists it, or backend and index, as in opencl:1
+    #[arg(long, global = true, value_name = "DEVICE", value_parser = parse_device)]
+    device: Option<DeviceChoice>,
+
+    /// Threads of the host; without it one for each processor
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// The type of values; without it that of the file, and integers and patterns become f64
+    #[arg(long, global = true, value_name = "TYPE")]
+    dtype: Option<ValueType>,
+
+    /// The form of what goes to stdout
+    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    output: Output,
+
+    /// Says nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Says more on stderr; twice: what the libraries log
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// A value of `--dtype`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ValueType {
+    F32,
+    F64,
+    C32,
+    C64,
+}
+
+impl From<ValueType> for DType {
+    fn from(value: ValueType) -> Self {
+        match value {
+            ValueType::F32 => Self::F32,
+            ValueType::F64 => Self::F64,
+            ValueType::C32 => Self::C32,
+            ValueType::C64 => Self::C64,
+        }
+    }
+}
+
+/// A value of `--output`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+/// A value of `--device`.
+#[derive(Debug, Clone, Copy)]
+enum DeviceChoice {
+    Index(usize),
+    Id(DeviceId),
+}
+
+fn parse_backend(name: &str) -> Result<BackendKind, nnz::Error> {
+    name.parse()
+}
+
+fn parse_device(name: &str) -> Result<DeviceChoice, nnz::Error> {
+    match name.parse() {
+        Ok(index) => Ok(DeviceChoice::Index(index)),
+        Err(_) => name.parse().map(DeviceChoice::Id),
+    }
+}
+
+/// What a command writes to stdout: as JSON by serde, as text by `Display`.
+pub(crate) trait Report: Serialize + Display {}
+
+impl<R: Serialize + Display> Report for R {}
+
+/// What all subcommands share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    options: GlobalOptions,
+}
+
+impl Context {
+    /// Checks what can be checked before a command runs, and starts threads and log.
+    pub(crate) fn new(options: GlobalOptions) -> Result<Self> {
+        if let Some(threads) = options.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.get())
+                .build_global()
+                .context("the threads of --threads")?;
+        }
+        let level = match (options.quiet, options.verbose) {
+            (true, _) => tracing::Level::ERROR,
+            (false, 0 | 1) => tracing::Level::WARN,
+            (false, 2) => tracing::Level::DEBUG,
+            (false, _) => tracing::Level::TRACE,
+        };
+        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time().init();
+        Ok(Self { options })
+    }
+
+    /// Opens the device that was asked for.
+    pub(crate) fn device(&self) -> Result<Device> {
+        let id = match (self.options.backend, self.options.device) {
+            (None, None) => None,
+            (Some(backend), None) => Some(DeviceId { backend, index: 0 }),
+            (Some(backend), Some(DeviceChoice::Index(index))) => Some(DeviceId { backend, index }),
+            (None, Some(DeviceChoice::Index(index))) => {
+                return Err(usage(format_args!(
+                    "--device {index} needs --backend; or name both, as in cpu:{index}"
+                )));
+            }
+            (backend, Some(DeviceChoice::Id(id))) => match backend {
+                Some(backend) if backend != id.backend => {
+                    return Err(usage(format_args!(
+                        "--backend {backend} and --device {id} name two backends"
+                    )));
+                }
+                _ => Some(id),
+            },
+        };
+        let device = id.map_or_else(Device::best, DeviceId::open).map_err(Unavailable)?;
+        let device = match self.options.threads {
+            Some(threads) => device.with_threads(threads.get())?,
+            None => device,
+        };
+        let caps = device.caps();
+        self.detail(format_args!("device: {} {} ({})", caps.backend, caps.device, caps.features.join(", ")));
+        Ok(device)
+    }
+
+    /// The type of `--dtype`.
+    pub(crate) fn dtype(&self) -> Option<DType> {
+        self.options.dtype.map(DType::from)
+    }
+
+    /// Writes a report to stdout, in the form that was asked for.
+    pub(crate) fn report(&self, report: &impl Report) -> Result<()> {
+        match self.options.output {
+            Output::Text => self.print(report),
+            Output::Json => self.print(serde_json::to_string_pretty(report)?),
+        }
+    }
+
+    /// Writes data and a line end to stdout.
+    pub(crate) fn print(&self, data: impl Display) -> Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{data}")?;
+        Ok(out.flush()?)
+    }
+
+    /// Writes a message to stderr if `-v` was given.
+    pub(crate) fn detail(&self, message: impl Display) {
+        if self.options.verbose > 0 {
+            // A message that cannot be written is no reason to stop.
+            let _ = writeln!(io::stderr(), "{message}");
+        }
+    }
+
+    /// A progress display for work of unknown length: on a terminal only, and not under `-q`.
+    pub(crate) fn spinner(&self, what: impl Display) -> ProgressBar {
+        if self.options.quiet {
+            return ProgressBar::hidden();
+        }
+        let spinner = ProgressBar::new_spinner()
+            .with_style(ProgressStyle::default_spinner())
+            .with_finish(ProgressFinish::AndClear)
+            .with_message(what.to_string());
+        spinner.enable_steady_tick(Duration::from_millis(200));
+        spinner
+    }
+}

@@ -1,0 +1,92 @@
+//! From types and backends known at run time to code that is generic in them: all of the command's instances are
+//! made here.
+
+use anyhow::Result;
+use nnz::op::{AllTypes, FullBackend, WithBackend};
+use nnz::{Accumulator, Csr, DType, Device, Error, Host, Index};
+use std::path::Path;
+
+/// What a command does with a matrix on the host.
+pub(crate) trait Inspect {
+    /// Runs the command on a matrix with sorted rows and without duplicates.
+    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()>;
+}
+
+/// What a command does with a matrix on a device.
+pub(crate) trait Compute {
+    /// Runs the command on a matrix with sorted rows and without duplicates, which still is on the host.
+    fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
+    where
+        T: Accumulator,
+        I: Index,
+        O: Index,
+        B: FullBackend<T, I, O> + FullBackend<T, i32, i32>;
+}
+
+/// `$run`, where `$T` stands for the type that `$dtype` names.
+macro_rules! with_type {
+    ($dtype:expr, $T:ident => $run:expr) => {
+        match $dtype {
+            nnz::DType::F32 => {
+                type $T = f32;
+                $run
+            }
+            nnz::DType::F64 => {
+                type $T = f64;
+                $run
+            }
+            nnz::DType::C32 => {
+                type $T = nnz::c32;
+                $run
+            }
+            nnz::DType::C64 => {
+                type $T = nnz::c64;
+                $run
+            }
+            half @ (nnz::DType::F16 | nnz::DType::Bf16) => {
+                Err(nnz::Error::unsupported(half, "files and the command know f32, f64, c32 and c64").into())
+            }
+        }
+    };
+}
+pub(crate) use with_type;
+
+/// `$run` on the matrix of a file, with 32-bit indices where they fit and with 64-bit indices otherwise.
+macro_rules! with_matrix {
+    ($path:expr, $T:ty, $a:ident => $run:expr) => {
+        match nnz::io::read_csr::<$T, i32, i32>($path) {
+            Err(Error::IndexOverflow { .. }) => {
+                let $a = nnz::io::read_csr::<$T, i64, i64>($path)?;
+                $run
+            }
+            narrow => {
+                let $a = narrow?;
+                $run
+            }
+        }
+    };
+}
+
+/// Reads a matrix with values of type `dtype` and hands it to a command.
+pub(crate) fn inspect(path: &Path, dtype: DType, command: impl Inspect) -> Result<()> {
+    with_type!(dtype, T => with_matrix!(path, T, a => command.call(a)))
+}
+
+/// Reads a matrix with values of type `dtype` and hands it to a command, together with the backend of `device`.
+pub(crate) fn compute(path: &Path, dtype: DType, device: &Device, command: impl Compute) -> Result<()> {
+    device.with(Read { path, dtype, command })
+}
+
+struct Read<'a, C> {
+    path: &'a Path,
+    dtype: DType,
+    command: C,
+}
+
+impl<C: Compute> WithBackend for Read<'_, C> {
+    type Out = Result<()>;
+
+    fn call<B: AllTypes>(self, backend: &B) -> Result<()> {
+        with_type!(self.dtype, T => with_matrix!(self.path, T, a => self.command.call(a, backend)))
+    }
+}

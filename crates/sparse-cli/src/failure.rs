@@ -1,0 +1,101 @@
+//! Errors and the exit status.
+
+use anyhow::{Error, Result};
+use std::fmt::{Display, Formatter};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The command was not called as it must be: exit status 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl Display for Usage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// The backend or device that was asked for is not there: exit status 3.
+#[derive(Debug)]
+pub(crate) struct Unavailable(pub(crate) nnz::Error);
+
+impl Display for Unavailable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Unavailable {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// A [`Usage`] error.
+pub(crate) fn usage(message: impl Display) -> Error {
+    Error::new(Usage(message.to_string()))
+}
+
+/// Prints the error, if any; gives the exit status.
+pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
+    let Err(error) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    // Without stderr there is nobody to tell; the status still says it.
+    let _ = writeln!(io::stderr(), "error: {}", chain(&error));
+    ExitCode::from(status(&error))
+}
+
+/// Nobody reads stdout any more, which is no failure: `nnz spy a.mtx | head`.
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn status(error: &Error) -> u8 {
+    if error.chain().any(|cause| cause.is::<Usage>()) {
+        2
+    } else if error.chain().any(|cause| cause.is::<Unavailable>()) {
+        3
+    } else {
+        1
+    }
+}
+
+/// The error and its causes; a cause that its effect already tells is left out.
+fn chain(error: &Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn the_chain_says_everything_once() {
+        let source = io::Error::other("the disk is full");
+        let inner = nnz::Error::Io { path: "a.mtx".into(), source };
+        let error = Error::new(inner).context("writing the result");
+        assert_eq!(chain(&error), "writing the result: a.mtx: the disk is full");
+    }
+
+    #[test]
+    fn the_status_is_found_below_contexts() {
+        let data = nnz::Error::format("csr", "row 1: column 2 is not below 2");
+        assert_eq!(status(&Error::new(data)), 1);
+        assert_eq!(status(&usage("no").context("outer")), 2);
+        let gone = Unavailable(nnz::Error::unsupported("device cuda:0", "no driver"));
+        assert_eq!(status(&Err::<(), _>(gone).context("outer").unwrap_err()), 3);
+    }
+}

@@ -1,0 +1,115 @@
+//! Dense operands: `.npy` files of one or two dimensions, and what is to be written back in the same form.
+
+use anyhow::Result;
+use nnz::io::npy::{self, NpyArray};
+use nnz::{Accumulator, Backend, DType, Dense, Error, Order, SpaceOf};
+use std::path::{Path, PathBuf};
+
+/// A vector (1-D) or a matrix (2-D) from a file, of any type.
+#[derive(Debug)]
+pub(crate) struct Operand {
+    path: PathBuf,
+    array: NpyArray,
+}
+
+/// Whether an operand had one or two dimensions; results have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dimensions {
+    One,
+    Two,
+}
+
+impl Operand {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let array = npy::read(path)?;
+        if array.shape.len() > 2 {
+            return Err(shape_error(path, &array.shape, "a vector or a matrix is needed"));
+        }
+        Ok(Self { path: path.into(), array })
+    }
+
+    /// The type of the values.
+    pub(crate) fn dtype(&self) -> DType {
+        self.array.values.dtype()
+    }
+
+    /// Whether it is 1-D or 2-D.
+    pub(crate) fn dimensions(&self) -> Dimensions {
+        if self.array.shape.len() == 1 { Dimensions::One } else { Dimensions::Two }
+    }
+
+    /// The values of a 1-D array, or of a 2-D array of one column.
+    pub(crate) fn into_vector<T: Accumulator>(self) -> Result<Vec<T>> {
+        if !matches!(self.array.shape[..], [_] | [_, 1]) {
+            let needed = "a vector is needed: shape (n,) or (n, 1); `nnz spmm` takes matrices";
+            return Err(shape_error(&self.path, &self.array.shape, needed));
+        }
+        Ok(self.array.values.into_typed()?)
+    }
+
+    /// The values as a matrix; a 1-D array is one column.
+    pub(crate) fn into_dense<T: Accumulator>(self) -> Result<Dense<T>> {
+        Ok(self.array.into_dense()?)
+    }
+}
+
+fn shape_error(path: &Path, shape: &[usize], needed: &str) -> anyhow::Error {
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let reason = format!("the shape is ({}), but {needed}", extents.join(", "));
+    Error::File { path: path.into(), line: None, reason }.into()
+}
+
+/// The type that holds the values of all these types exactly: the wider precision, complex if one is.
+pub(crate) fn common_type(types: impl IntoIterator<Item = DType>) -> DType {
+    let (mut complex, mut double) = (false, false);
+    for dtype in types {
+        complex |= dtype.is_complex();
+        double |= matches!(dtype, DType::F64 | DType::C64);
+    }
+    match (complex, double) {
+        (false, false) => DType::F32,
+        (false, true) => DType::F64,
+        (true, false) => DType::C32,
+        (true, true) => DType::C64,
+    }
+}
+
+/// Writes a result with as many dimensions as the operand had.
+pub(crate) fn write<T: Accumulator>(path: &Path, result: &Dense<T>, dimensions: Dimensions) -> Result<()> {
+    let (rows, cols) = (result.rows(), result.cols());
+    let shape: &[usize] = match dimensions {
+        Dimensions::One => &[rows],
+        Dimensions::Two => &[rows, cols],
+    };
+    Ok(npy::write(path, result.data(), shape, result.order())?)
+}
+
+/// A copy in the memory of `backend`.
+pub(crate) fn upload<T: Accumulator, B: Backend>(
+    dense: Dense<T>,
+    backend: &B,
+) -> Result<Dense<T, SpaceOf<B>>> {
+    let (rows, cols, order) = (dense.rows(), dense.cols(), dense.order());
+    Ok(Dense::new(backend.upload(dense.data())?, rows, cols, order)?)
+}
+
+/// A column of values as a dense matrix.
+pub(crate) fn column<T: Accumulator>(values: Vec<T>) -> Result<Dense<T>> {
+    let rows = values.len();
+    Ok(Dense::new(values, rows, 1, Order::RowMajor)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_common_type_is_exact() {
+        use DType::*;
+        assert_eq!(common_type([F32, F32]), F32);
+        assert_eq!(common_type([F32, F64]), F64);
+        assert_eq!(common_type([C32, F64]), C64);
+        assert_eq!(common_type([F32, C32]), C32);
+    }
+}

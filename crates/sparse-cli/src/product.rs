@@ -1,0 +1,130 @@
+//! What `spmv` and `spmm` share: the options of a product, and its factors.
+
+use crate::context::Context;
+use crate::failure::usage;
+use crate::format::Format;
+use crate::operand::{Operand, common_type};
+use anyhow::Result;
+use clap::Args;
+use nnz::op::Op;
+use nnz::{Accumulator, Algorithm, Choice, DType, PlanOptions, c64};
+use std::path::{Path, PathBuf};
+
+/// The options of a product `alpha·op(A)·X + beta·Y`.
+#[derive(Debug, Args)]
+pub(crate) struct ProductOptions {
+    /// The factor of the product; complex as in 1+2i
+    #[arg(long, default_value = "1", value_parser = parse_factor, allow_hyphen_values = true)]
+    pub(crate) alpha: c64,
+    /// The factor of what --y holds; 0 does not read it
+    #[arg(long, default_value = "0", value_parser = parse_factor, allow_hyphen_values = true)]
+    pub(crate) beta: c64,
+    /// What is added to the product, in the shape of the result
+    #[arg(long, value_name = "Y.npy")]
+    pub(crate) y: Option<PathBuf>,
+    /// A itself, its transpose, or its conjugate transpose: n, t or c
+    #[arg(long, default_value = "n", value_parser = parse_op)]
+    pub(crate) op: Op,
+    /// The format to compute in
+    #[arg(long = "as", value_name = "FORMAT", default_value = "csr")]
+    pub(crate) format: Format,
+    /// The algorithm by name; without it the plan chooses. -v says which runs, and why
+    #[arg(long, value_name = "NAME")]
+    pub(crate) algorithm: Option<String>,
+}
+
+impl ProductOptions {
+    /// Checks what needs no file.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.beta != c64::default() && self.y.is_none() {
+            return Err(usage("--beta needs --y, what it is the factor of"));
+        }
+        Ok(())
+    }
+
+    /// The file of what is added, if it is to be read.
+    pub(crate) fn added(&self) -> Option<&PathBuf> {
+        self.y.as_ref().filter(|_| self.beta != c64::default())
+    }
+
+    /// Options for one run. An algorithm that was named may be one that is not reproducible.
+    pub(crate) fn plan(&self) -> PlanOptions {
+        match &self.algorithm {
+            Some(name) => PlanOptions { expected_calls: 1, ..PlanOptions::forced(name).relaxed() },
+            None => PlanOptions::once(),
+        }
+    }
+
+    /// Fails unless the algorithm that was named is in the table.
+    pub(crate) fn check_algorithm(&self, table: &[Algorithm]) -> Result<()> {
+        match &self.algorithm {
+            Some(name) if !table.iter().any(|algorithm| algorithm.name == name) => {
+                let names: Vec<&str> = table.iter().map(|algorithm| algorithm.name).collect();
+                let (format, names) = (self.format.name(), names.join(", "));
+                Err(usage(format_args!("--algorithm {name}: for {format} there are {names}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The type to compute in: that of --dtype, or the one that holds the matrix and all operands exactly.
+pub(crate) fn dtype<'a>(
+    context: &Context,
+    matrix: &Path,
+    operands: impl IntoIterator<Item = &'a Operand>,
+) -> Result<DType> {
+    match context.dtype() {
+        Some(dtype) => Ok(dtype),
+        None => {
+            let matrix = nnz::io::value_type(matrix)?;
+            Ok(common_type(operands.into_iter().map(Operand::dtype).chain([matrix])))
+        }
+    }
+}
+
+/// A factor as `T`, rounded to nearest.
+pub(crate) fn factor<T: Accumulator>(option: &str, value: c64) -> Result<T> {
+    if value.im != 0.0 && !T::COMPLEX {
+        return Err(usage(format_args!("{option} {value} is complex, the values are {}", T::DTYPE)));
+    }
+    let rounded = T::from_c64(value);
+    if value.is_finite() && !rounded.is_finite() {
+        return Err(usage(format_args!("{option} {value} does not fit {}", T::DTYPE)));
+    }
+    Ok(rounded)
+}
+
+/// Says on stderr what a plan chose, if -v was given.
+pub(crate) fn tell_choice(context: &Context, op: &str, format: &str, choice: &Choice, workspace: usize) {
+    let Choice { algorithm, reason } = choice;
+    context.detail(format_args!("{op}: {format}, {algorithm}: {reason}; {workspace} bytes of workspace"));
+}
+
+fn parse_factor(text: &str) -> Result<c64, String> {
+    let real = text.parse::<f64>().map(|re| c64::new(re, 0.0));
+    real.or_else(|_| text.parse()).map_err(|_| "neither a number nor a complex number as in 1+2i".into())
+}
+
+fn parse_op(name: &str) -> Result<Op, String> {
+    name.parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_real_or_complex() {
+        assert_eq!(parse_factor("-2.5e1"), Ok(c64::new(-25.0, 0.0)));
+        assert_eq!(parse_factor("1-2i"), Ok(c64::new(1.0, -2.0)));
+        assert!(parse_factor("one").is_err());
+    }
+
+    #[test]
+    fn a_factor_must_fit_the_type() {
+        assert_eq!(factor::<f32>("--alpha", c64::new(0.5, 0.0)).unwrap(), 0.5);
+        assert!(factor::<f32>("--alpha", c64::new(1e300, 0.0)).is_err());
+        assert!(factor::<f64>("--alpha", c64::new(0.0, 1.0)).is_err());
+    }
+}

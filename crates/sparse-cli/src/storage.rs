@@ -1,0 +1,84 @@
+//! Bytes of a matrix in every format, without building any.
+
+use crate::format::Format;
+use crate::text::{bytes, table};
+use nnz::estimate::{self, Estimate, Sizes};
+use nnz::{Csr, Host, HybWidth, Index, Matrix, Result, Scalar, SellLayout};
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+
+/// What a matrix takes in one format.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Row {
+    /// The format.
+    pub(crate) format: &'static str,
+    /// Slots of a row, of formats that pad rows to one width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<usize>,
+    /// Bytes of all arrays; none if they cannot be counted in 64 bits.
+    pub(crate) bytes: Option<u64>,
+    /// Stored slots, padding included.
+    pub(crate) slots: Option<u64>,
+}
+
+impl Row {
+    fn new(format: &'static str, estimate: Result<Estimate>) -> Self {
+        let estimate = estimate.ok();
+        Self { format, width: None, bytes: estimate.map(|e| e.bytes), slots: estimate.map(|e| e.slots) }
+    }
+
+    fn of_width(self, width: usize) -> Self {
+        Self { width: Some(width), ..self }
+    }
+}
+
+/// What a matrix takes in every format.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Storage(pub(crate) Vec<Row>);
+
+impl Storage {
+    /// Estimates for the pattern of `a` with its own types.
+    pub(crate) fn of<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Self {
+        let (rows, cols, nnz, sizes) = (a.rows(), a.cols(), a.nnz(), Sizes::of::<T, I, O>());
+        let lengths = a.row_lengths();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let hyb = |policy: HybWidth| {
+            let width = policy.resolve(&lengths, cols, sizes);
+            Row::new("hyb", estimate::hyb(&lengths, width, sizes)).of_width(width)
+        };
+        Self(vec![
+            Row::new("dense", estimate::dense(rows, cols, sizes)),
+            Row::new("coo", estimate::coo(nnz, sizes)),
+            Row::new("csr", estimate::csr(rows, nnz, sizes)),
+            Row::new("csc", estimate::csc(cols, nnz, sizes)),
+            Row::new("ell", estimate::ell(rows, longest, sizes)).of_width(longest),
+            hyb(HybWidth::MinBytes),
+            hyb(HybWidth::Fraction(0.125)),
+            Row::new("sell", estimate::sell(&lengths, SellLayout::default(), sizes)),
+        ])
+    }
+
+    /// The first row of a format, which is that of its default layout.
+    pub(crate) fn row(&self, format: Format) -> &Row {
+        let name = format.name();
+        self.0.iter().find(|row| row.format == name).expect("`of` lists every format")
+    }
+}
+
+impl Display for Storage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let cell = |count: Option<u64>| count.map_or_else(|| "over 2^64".into(), |count| count.to_string());
+        let header = ["format", "slots", "bytes", ""].map(String::from).to_vec();
+        let rows = self.0.iter().map(|row| {
+            let width = row.width.map(|width| format!(", width {width}")).unwrap_or_default();
+            vec![
+                format!("{}{width}", row.format),
+                cell(row.slots),
+                cell(row.bytes),
+                row.bytes.map(bytes).unwrap_or_default(),
+            ]
+        });
+        f.write_str(&table(&std::iter::once(header).chain(rows).collect::<Vec<_>>()))
+    }
+}

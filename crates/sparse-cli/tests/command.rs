@@ -1,0 +1,8 @@
+//! The command as a user calls it: what it prints, what it writes, how it exits.
+//!
+//! Each `cmd/*.trycmd` runs in a copy of `data/` (its `.in`), and the files that it leaves are compared with its `.out`.
+
+#[test]
+fn every_subcommand_does_what_its_transcript_says() {
+    trycmd::TestCases::new().case("tests/cmd/*.trycmd");
+}
