@@ -1,1 +1,42 @@
-//! Placeholder until its first slice.
+//! The conformance table of [nnz](https://docs.rs/nnz): cases × checks × backends.
+//!
+//! A backend, ours or anyone's, registers what it has in a [`Suite`]; [`Run`] takes it through the [`table`], and a
+//! [`Listener`] hears how each cell ended. What an operation must do is written once, in terms of triplets in double
+//! precision; the backend, the format and the types are erased behind [`Subject`].
+//!
+//! - Exact class: operands of integers, so that every order of summation gives the same bits (rule A2). Small answers
+//!   stand in [`Snapshots`] without a backend's name, which only the serial reference may bless.
+//! - Real class: random, badly scaled and real-world matrices, within the componentwise bound of rule A1.
+//!
+//! `examples/toy.rs` shows a third party's backend.
+
+mod build;
+mod case;
+mod check;
+mod digest;
+mod examine;
+mod held;
+mod memory;
+mod numbers;
+mod portrait;
+mod product;
+mod report;
+mod runner;
+mod snapshot;
+mod subject;
+mod suite;
+mod triplets;
+
+pub use build::Build;
+pub use case::{Case, Operands, Problem, Tier, table};
+pub use check::{Check, Expected};
+pub use held::HeldMatrix;
+pub use memory::{Cell, Frame, Memory};
+pub use portrait::Portrait;
+pub use product::Bounded;
+pub use report::{Listener, Record, Status};
+pub use runner::{Filter, Run};
+pub use snapshot::Snapshots;
+pub use subject::{Call, Key, Outcome, Setting, Subject, Trial};
+pub use suite::Suite;
+pub use triplets::{Triplet, Triplets};

@@ -1,0 +1,245 @@
+//! Every format, made of triplets on the host.
+
+use crate::portrait::Portrait;
+use crate::triplets::{Triplet, Triplets};
+use sparse_core::op::Operations;
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Axis, Backend, BatchCompressed, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Matrix, Result, Scalar, Sell,
+    SpaceOf, c64,
+};
+
+/// The same format in the memory of `B`.
+pub(crate) type On<B, H> = <H as Matrix>::In<SpaceOf<B>>;
+
+/// A format that the table can make, fill and look at.
+pub trait Build: Matrix<Space = Host> + Sized {
+    /// The names of its types: `f64,i32,i32`.
+    fn types() -> String;
+
+    /// The matrix of these entries, each row's (or column's) in the order given.
+    ///
+    /// # Errors
+    /// Those of the format's checked constructor and of its layout.
+    fn build(matrix: &Triplets) -> Result<Self>;
+
+    /// `pattern` with the values of `self`, which has the same pattern.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>>;
+
+    /// A copy in the host's memory.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self>;
+
+    /// Its arrays.
+    fn portrait(&self) -> Portrait;
+
+    /// What the format claims of the order of its entries: (sorted, unique).
+    fn claims(&self) -> (bool, bool);
+}
+
+/// What all formats do in the same words.
+macro_rules! common {
+    () => {
+        fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self> {
+            device.to_host(backend)
+        }
+    };
+    (one_array) => {
+        fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>> {
+            pattern.with_values(backend.upload(self.values())?)
+        }
+
+        fn claims(&self) -> (bool, bool) {
+            (self.order().sorted, self.order().unique)
+        }
+
+        common!();
+    };
+}
+
+/// The names of three types.
+pub(crate) fn types<T: Scalar, I: Index, O: Index>() -> String {
+    format!("{},{},{}", T::DTYPE, I::NAME, O::NAME)
+}
+
+fn shaped(a: &impl Matrix) -> Portrait {
+    Portrait::default().integers("shape", [a.rows() as i64, a.cols() as i64, a.nnz() as i64])
+}
+
+fn indices<I: Index>(indices: &[I]) -> impl Iterator<Item = i64> + '_ {
+    indices.iter().map(|index| index.as_i64())
+}
+
+fn numbers<T: Scalar>(values: &[T]) -> impl Iterator<Item = c64> + '_ {
+    values.iter().map(|value| value.to_c64())
+}
+
+/// Offsets, minor indices and values of a matrix that is compressed by the first of two `coordinates`.
+fn compressed<T: Scalar, I: Index, O: Index>(
+    major: usize,
+    coordinates: impl Fn(&Triplet) -> (usize, usize),
+    matrix: &Triplets,
+) -> Result<(Vec<O>, Vec<I>, Vec<T>)> {
+    let order = matrix.grouped(|entry| coordinates(entry).0);
+    let mut offsets = vec![O::default()];
+    let (mut indices, mut values) = (vec![], vec![]);
+    for &at in &order {
+        let (line, minor) = coordinates(&matrix.entries[at]);
+        let end = O::try_new("nnz", indices.len())?;
+        offsets.resize(line + 1, end);
+        indices.push(I::try_new("index", minor)?);
+        values.push(T::from_c64(matrix.entries[at].2));
+    }
+    offsets.resize(major + 1, O::try_new("nnz", indices.len())?);
+    Ok((offsets, indices, values))
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Build for Compressed<A, T, Host, I, O> {
+    fn types() -> String {
+        types::<T, I, O>()
+    }
+
+    fn build(matrix: &Triplets) -> Result<Self> {
+        let (major, _) = A::swap(matrix.rows, matrix.cols);
+        let (offsets, indices, values) = compressed(major, |&(i, j, _)| A::swap(i, j), matrix)?;
+        Self::new_unsorted(matrix.rows, matrix.cols, offsets, indices, values)
+    }
+
+    common!(one_array);
+
+    fn portrait(&self) -> Portrait {
+        shaped(self)
+            .integers("offsets", indices(self.offsets()))
+            .integers("indices", indices(self.indices()))
+            .values("values", numbers(self.values()))
+    }
+}
+
+impl<T: Scalar, I: Index> Build for Coo<T, Host, I> {
+    fn types() -> String {
+        format!("{},{}", T::DTYPE, I::NAME)
+    }
+
+    fn build(matrix: &Triplets) -> Result<Self> {
+        let entries = matrix.entries.iter().map(|&(i, j, value)| (i, j, T::from_c64(value)));
+        Self::from_triplets(matrix.rows, matrix.cols, entries)
+    }
+
+    common!(one_array);
+
+    fn portrait(&self) -> Portrait {
+        shaped(self)
+            .integers("row_idx", indices(self.row_idx()))
+            .integers("col_idx", indices(self.col_idx()))
+            .values("values", numbers(self.values()))
+    }
+}
+
+impl<T: Scalar, I: Index> Build for Ell<T, Host, I> {
+    fn types() -> String {
+        format!("{},{}", T::DTYPE, I::NAME)
+    }
+
+    fn build(matrix: &Triplets) -> Result<Self> {
+        Reference.convert(&Csr::<T, Host, I, I>::build(matrix)?, &Default::default())
+    }
+
+    common!(one_array);
+
+    fn portrait(&self) -> Portrait {
+        shaped(self)
+            .integers("width", [self.width() as i64])
+            .integers("col_idx", indices(self.col_idx()))
+            .values("values", numbers(self.values()))
+    }
+}
+
+impl<T: Scalar, I: Index> Build for Hyb<T, Host, I> {
+    fn types() -> String {
+        format!("{},{}", T::DTYPE, I::NAME)
+    }
+
+    fn build(matrix: &Triplets) -> Result<Self> {
+        Reference.convert(&Csr::<T, Host, I, I>::build(matrix)?, &Default::default())
+    }
+
+    common!();
+
+    fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>> {
+        let (ell, coo) = (self.ell().values(), self.coo().values());
+        pattern.with_values(backend.upload(ell)?, backend.upload(coo)?)
+    }
+
+    fn portrait(&self) -> Portrait {
+        shaped(self)
+            .integers("width", [self.ell().width() as i64])
+            .integers("ell.col_idx", indices(self.ell().col_idx()))
+            .integers("coo.row_idx", indices(self.coo().row_idx()))
+            .integers("coo.col_idx", indices(self.coo().col_idx()))
+            .values("ell.values", numbers(self.ell().values()))
+            .values("coo.values", numbers(self.coo().values()))
+    }
+
+    fn claims(&self) -> (bool, bool) {
+        let (ell, coo) = (self.ell().order(), self.coo().order());
+        (ell.sorted && coo.sorted, ell.unique && coo.unique)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Build for Sell<T, Host, I, O> {
+    fn types() -> String {
+        types::<T, I, O>()
+    }
+
+    fn build(matrix: &Triplets) -> Result<Self> {
+        Reference.convert(&Csr::<T, Host, I, O>::build(matrix)?, &Default::default())
+    }
+
+    common!(one_array);
+
+    fn portrait(&self) -> Portrait {
+        shaped(self)
+            .integers("slice_height", [self.slice_height() as i64])
+            .integers("slice_ptr", indices(self.slice_ptr()))
+            .integers("row_order", indices(self.row_order()))
+            .integers("col_idx", indices(self.col_idx()))
+            .values("values", numbers(self.values()))
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Build for BatchCompressed<A, T, Host, I, O> {
+    fn types() -> String {
+        types::<T, I, O>()
+    }
+
+    fn build(matrix: &Triplets) -> Result<Self> {
+        let shape = (matrix.rows / matrix.members, matrix.cols / matrix.members);
+        let mut member_ptr = vec![0];
+        let (mut offsets, mut all_indices, mut values) = (vec![], vec![], vec![]);
+        for member in 0..matrix.members {
+            let part = matrix.member(member);
+            let (ends, indices, numbers) =
+                compressed::<T, I, O>(A::swap(shape.0, shape.1).0, |&(i, j, _)| A::swap(i, j), &part)?;
+            offsets.extend(ends);
+            all_indices.extend(indices);
+            values.extend(numbers);
+            member_ptr.push(values.len());
+        }
+        Self::new(shape, member_ptr, offsets, all_indices, values)
+    }
+
+    common!(one_array);
+
+    fn portrait(&self) -> Portrait {
+        shaped(self)
+            .integers("member_ptr", self.member_ptr().iter().map(|&at| at as i64))
+            .integers("offsets", indices(self.offsets()))
+            .integers("indices", indices(self.indices()))
+            .values("values", numbers(self.values()))
+    }
+}

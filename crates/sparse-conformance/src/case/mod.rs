@@ -1,0 +1,202 @@
+//! The case table: matrices and operands, before any format or type.
+
+mod random;
+mod rules;
+mod shapes;
+
+use crate::numbers::{Arithmetic, round};
+use crate::subject::Key;
+use crate::triplets::Triplets;
+use sparse_core::{DType, Result, c64};
+use std::fmt::{self, Debug};
+
+/// When a case runs. Each tier runs what the ones before it run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Tier {
+    /// Seconds: on every change.
+    Quick,
+    /// Minutes: before a merge.
+    #[default]
+    Ci,
+    /// Longer.
+    Nightly,
+}
+
+impl std::str::FromStr for Tier {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "quick" => Ok(Self::Quick),
+            "ci" => Ok(Self::Ci),
+            "nightly" => Ok(Self::Nightly),
+            _ => Err(format!("unknown tier `{name}`: one of quick, ci, nightly")),
+        }
+    }
+}
+
+/// What dense operands hold.
+#[derive(Clone, Copy)]
+pub enum Operands {
+    /// Small integers: with a matrix of integers, results are exact (rule A2).
+    Integers,
+    /// Numbers in (−1, 1): results are bounded (rule A1).
+    Reals,
+    /// x as the function of the row says; the output's old elements are small integers.
+    Special(fn(usize) -> c64),
+}
+
+type Source = dyn Fn() -> Result<Triplets> + Send + Sync;
+
+/// A matrix and its operands.
+pub struct Case {
+    /// Its name; that of a rule's case starts with the rule.
+    pub name: String,
+    /// The first tier that runs it.
+    pub tier: Tier,
+    /// What dense operands hold.
+    pub operands: Operands,
+    /// Few settings and factors: for large matrices.
+    pub large: bool,
+    source: Box<Source>,
+    applies: Box<dyn Fn(&Key) -> bool + Send + Sync>,
+}
+
+impl Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Case {
+    /// A small case of integers for every operation and type.
+    pub fn new(name: impl Into<String>, source: impl Fn() -> Result<Triplets> + Send + Sync + 'static) -> Self {
+        Self {
+            name: name.into(),
+            tier: Tier::Quick,
+            operands: Operands::Integers,
+            large: false,
+            source: Box::new(source),
+            applies: Box::new(|_| true),
+        }
+    }
+
+    /// The same from `tier` on.
+    #[must_use]
+    pub fn tier(mut self, tier: Tier) -> Self {
+        self.tier = tier;
+        self
+    }
+
+    /// The same with other operands.
+    #[must_use]
+    pub fn operands(mut self, operands: Operands) -> Self {
+        self.operands = operands;
+        self
+    }
+
+    /// The same with few settings and factors.
+    #[must_use]
+    pub fn large(mut self) -> Self {
+        self.large = true;
+        self
+    }
+
+    /// The same for these subjects alone.
+    #[must_use]
+    pub fn only(mut self, applies: impl Fn(&Key) -> bool + Send + Sync + 'static) -> Self {
+        self.applies = Box::new(applies);
+        self
+    }
+
+    /// Whether the case says anything of the subject.
+    pub fn applies(&self, key: &Key) -> bool {
+        (self.applies)(key)
+    }
+
+    /// The matrix.
+    ///
+    /// # Errors
+    /// Those of reading a file.
+    pub fn matrix(&self) -> Result<Triplets> {
+        (self.source)()
+    }
+}
+
+/// A case in the values of one type: what a subject is given.
+#[derive(Debug)]
+pub struct Problem<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The type of the values.
+    pub dtype: DType,
+    /// The matrix, rounded to the type.
+    pub matrix: Triplets,
+    pub(crate) arithmetic: Arithmetic,
+}
+
+impl<'a> Problem<'a> {
+    /// The case in values of type `dtype`, or `None` where a value does not fit the type.
+    pub(crate) fn new(case: &'a Case, matrix: &Triplets, dtype: DType, flushes: bool) -> Option<Self> {
+        let arithmetic = Arithmetic::of(dtype, flushes);
+        Some(Self { case, dtype, matrix: matrix.rounded(dtype)?, arithmetic })
+    }
+
+    /// The same with other values in the same pattern.
+    pub(crate) fn with_other_values(&self) -> Self {
+        Self { matrix: self.matrix.with_other_values(), ..*self }
+    }
+
+    /// Whether all numbers are integers.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self.case.operands, Operands::Integers | Operands::Special(_))
+    }
+
+    /// Element (row, col) of the input operand.
+    pub(crate) fn x(&self, row: usize, col: usize) -> c64 {
+        let value = match self.case.operands {
+            Operands::Integers => small_integer(row, col),
+            Operands::Reals => fraction(row, col),
+            Operands::Special(element) => element(row),
+        };
+        round(self.dtype, value).unwrap_or(value)
+    }
+
+    /// Element (row, col) of the output before the run; even integers, so that half of them is exact.
+    pub(crate) fn y(&self, row: usize, col: usize) -> c64 {
+        let value = match self.case.operands {
+            Operands::Reals => fraction(row + 7, col + 11),
+            _ => 2.0 * small_integer(row + 7, col + 11),
+        };
+        round(self.dtype, value).unwrap_or(value)
+    }
+}
+
+/// A number that looks random and is the same everywhere.
+pub(crate) fn scramble(row: usize, col: usize) -> u64 {
+    let mut bits = (row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (col as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+    for shift in [30, 27, 31] {
+        bits = (bits ^ (bits >> shift)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    }
+    bits
+}
+
+/// −4, …, 4.
+fn small_integer(row: usize, col: usize) -> c64 {
+    c64::new((scramble(row, col) % 9) as f64 - 4.0, 0.0)
+}
+
+/// Both parts in (−1, 1).
+pub(crate) fn fraction(row: usize, col: usize) -> c64 {
+    let part = |bits: u64| (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+    let bits = scramble(row, col);
+    c64::new(part(bits), part(bits.rotate_left(29).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+}
+
+/// All cases but those of files.
+pub fn table() -> Vec<Case> {
+    let mut cases = shapes::cases();
+    cases.extend(rules::cases());
+    cases.extend(random::cases());
+    cases
+}

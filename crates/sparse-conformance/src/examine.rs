@@ -1,0 +1,240 @@
+//! One subject, one problem, one algorithm: the answers, and what holds for all operations alike.
+//!
+//! Every run is given NaN around its inputs, guard words around its outputs and NaN in outputs that must not be read.
+//! After the answers come: inputs as they were, other values under the old plan, the old values again with the same
+//! bits, operands that do not fit, and a pattern that the plan does not know.
+
+use crate::case::Problem;
+use crate::check::Expected;
+use crate::digest::Digest;
+use crate::memory::{Memory, same_bits};
+use crate::portrait::{join, text};
+use crate::snapshot::Snapshots;
+use crate::subject::{Call, Outcome, Setting, Subject, Trial};
+use crate::suite::Suite;
+use sparse_core::{Algorithm, Error, PlanOptions};
+
+/// Why an examination did not pass.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    Unsupported(String),
+    Fail(String),
+}
+
+type Examined<T = ()> = Result<T, Verdict>;
+
+fn fail<T>(reason: impl Into<String>) -> Examined<T> {
+    Err(Verdict::Fail(reason.into()))
+}
+
+impl From<Error> for Verdict {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unsupported { .. } => Self::Unsupported(error.to_string()),
+            error => Self::Fail(error.to_string()),
+        }
+    }
+}
+
+/// One cell of the table.
+pub(crate) struct Examination<'a> {
+    pub(crate) subject: &'a dyn Subject,
+    pub(crate) problem: &'a Problem<'a>,
+    pub(crate) setting: Setting,
+    /// `None` leaves the choice to the plan.
+    pub(crate) algorithm: Option<&'a Algorithm>,
+    pub(crate) reference: &'a Suite,
+}
+
+impl Examination<'_> {
+    /// Runs everything; the bits of all answers go into `digest`.
+    pub(crate) fn run(&self, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
+        let matrix = &self.problem.matrix;
+        let mut trial = self.subject.prepare(matrix, &self.setting, &self.options()?)?;
+        let calls = self.subject.check().calls(&self.setting, self.problem);
+        let mut first = None;
+        for call in &calls {
+            let (expected, answer) = self.answer(trial.as_mut(), call, self.problem)?;
+            self.compare_snapshot(snapshots, call, &expected, &answer)?;
+            digest.memory(&answer.y);
+            digest.portrait(&answer.outcome.made);
+            first.get_or_insert(answer);
+        }
+        self.matrix_is_unchanged(trial.as_mut())?;
+        if let (Some(call), Some(first)) = (calls.first(), first) {
+            self.values_may_change(trial.as_mut(), call, &first)?;
+            self.misfits_are_refused(trial.as_mut())?;
+            self.other_patterns_are_refused(trial.as_mut(), call)?;
+        }
+        Ok(())
+    }
+
+    /// The options that force the algorithm. One that is not reproducible is refused unless that is allowed (rule
+    /// R1).
+    fn options(&self) -> Examined<PlanOptions> {
+        let Some(algorithm) = self.algorithm else { return Ok(PlanOptions::default()) };
+        let forced = PlanOptions::forced(algorithm.name);
+        if algorithm.reproducible {
+            return Ok(forced);
+        }
+        match self.subject.prepare(&self.problem.matrix, &self.setting, &forced) {
+            Err(Error::Unsupported { .. }) => Ok(forced.relaxed()),
+            _ => fail("R1: a relaxed algorithm runs though Determinism::Reproducible is asked for"),
+        }
+    }
+
+    fn reproducible(&self) -> bool {
+        self.algorithm.is_none_or(|algorithm| algorithm.reproducible)
+    }
+
+    /// Runs `call` and compares what it gives with what it must give.
+    fn answer(&self, trial: &mut dyn Trial, call: &Call, problem: &Problem) -> Examined<(Expected, Answer)> {
+        let key = self.subject.key();
+        let check = self.subject.check();
+        let expected = check.expected(key, &self.setting, call, problem, self.reference)?;
+        let mut y = call.y.clone();
+        let outcome = match (trial.run(call, &mut y), expected.refused) {
+            (Ok(_), true) => return self.fail_at(call, "is accepted where the rule refuses it"),
+            (Err(Error::Format { .. }), true) => Outcome::default(),
+            (outcome, _) => outcome?,
+        };
+        let answer = Answer { y, outcome };
+        match answer.difference(call, &expected) {
+            Some(difference) => self.fail_at(call, &difference),
+            None => Ok((expected, answer)),
+        }
+    }
+
+    fn fail_at<T>(&self, call: &Call, reason: &str) -> Examined<T> {
+        let place = format!("{} {}", self.setting, call.label);
+        fail(format!("{}{}{reason}", place.trim(), if place.trim().is_empty() { "" } else { ": " }))
+    }
+
+    fn compare_snapshot(
+        &self,
+        snapshots: &mut Snapshots,
+        call: &Call,
+        expected: &Expected,
+        answer: &Answer,
+    ) -> Examined {
+        let key = self.subject.key();
+        let exact = expected.y.iter().all(|bounded| bounded.bound == 0.0);
+        let Some(scope) = self.subject.check().scope(key, &self.setting).filter(|_| exact) else { return Ok(()) };
+        if !Snapshots::keeps(self.problem) {
+            return Ok(());
+        }
+        let label = join([scope, self.setting.to_string(), call.label.clone()].into_iter().filter(|s| !s.is_empty()));
+        let label = if label.is_empty() { "answer".into() } else { label };
+        snapshots.check(key.op, &self.problem.case.name, label, answer.text(expected)).map_err(Verdict::Fail)
+    }
+
+    fn matrix_is_unchanged(&self, trial: &mut dyn Trial) -> Examined {
+        let Some(matrix) = trial.matrix() else { return Ok(()) };
+        let (before, after) = matrix.portraits()?;
+        match after.difference(&before) {
+            Some(difference) => fail(format!("{}: the matrix was changed: {difference}", self.setting)),
+            None => Ok(()),
+        }
+    }
+
+    /// Other values under the old plan, then the first ones again, with the same bits (rule R1).
+    fn values_may_change(&self, trial: &mut dyn Trial, call: &Call, first: &Answer) -> Examined {
+        if let Some(matrix) = trial.matrix() {
+            let other = self.problem.with_other_values();
+            matrix.set_values(&other.matrix)?;
+            self.answer(trial, call, &other)?;
+        }
+        if let Some(matrix) = trial.matrix() {
+            matrix.set_values(&self.problem.matrix)?;
+        }
+        let (_, again) = self.answer(trial, call, self.problem)?;
+        if self.reproducible() && !again.same_bits(first) {
+            return self.fail_at(call, "R1: a second run gives other bits");
+        }
+        Ok(())
+    }
+
+    /// Rules E2 and X4.
+    fn misfits_are_refused(&self, trial: &mut dyn Trial) -> Examined {
+        for call in self.subject.check().misfits(&self.setting, self.problem) {
+            let mut y = call.y.clone();
+            match trial.run(&call, &mut y) {
+                Err(Error::Shape { .. }) if y.same_bits(&call.y) => {}
+                Err(Error::Shape { .. }) => return fail("X4: operands of the wrong shape are refused, but y is written"),
+                _ => return fail(format!("E2: operands of the wrong shape are not refused as such: {}", self.setting)),
+            }
+        }
+        Ok(())
+    }
+
+    fn other_patterns_are_refused(&self, trial: &mut dyn Trial, call: &Call) -> Examined {
+        let Some(matrix) = trial.matrix() else { return Ok(()) };
+        matrix.renew_pattern()?;
+        let mut y = call.y.clone();
+        match trial.run(call, &mut y) {
+            Err(Error::PlanMismatch { .. }) if y.same_bits(&call.y) => Ok(()),
+            Err(Error::PlanMismatch { .. }) => fail("X4: a pattern that the plan does not know is refused, but y is written"),
+            _ => fail("a pattern that the plan does not know is not refused as a PlanMismatch"),
+        }
+    }
+}
+
+/// What a run gave.
+struct Answer {
+    y: Memory,
+    outcome: Outcome,
+}
+
+impl Answer {
+    fn same_bits(&self, other: &Self) -> bool {
+        self.y.same_bits(&other.y) && self.outcome.made.difference(&other.outcome.made).is_none()
+    }
+
+    /// The first thing that is not as expected, in words.
+    fn difference(&self, call: &Call, expected: &Expected) -> Option<String> {
+        if let Some(at) = self.y.broken_guard(&call.y) {
+            return Some(format!("the guard or padding word at {at} of the output's buffer was written"));
+        }
+        if self.outcome.x.as_ref().is_some_and(|x| !x.same_bits(&call.x)) {
+            return Some("the input operand was changed".into());
+        }
+        self.wrong_element(call, expected)
+            .or_else(|| self.outcome.made.difference(&expected.made))
+            .or_else(|| self.false_claim(expected))
+    }
+
+    fn wrong_element(&self, call: &Call, expected: &Expected) -> Option<String> {
+        let rows = self.y.frame.rows.max(1);
+        let wrong = |&(_, (found, bounded)): &(usize, (sparse_core::c64, &crate::product::Bounded))| {
+            if expected.moved { !same_bits(found, bounded.value) } else { !bounded.admits(found) }
+        };
+        let (at, (found, bounded)) = self.y.elements().zip(&expected.y).enumerate().find(wrong)?;
+        let rule = match () {
+            () if found.re.is_nan() && call.beta == sparse_core::c64::ZERO => "B1, B3: ",
+            () if bounded.bound > 0.0 => "A1: ",
+            () => "A2: ",
+        };
+        let bound = if bounded.bound > 0.0 { format!(" within {:e}", bounded.bound) } else { String::new() };
+        let (row, col) = (at % rows, at / rows);
+        Some(format!("{rule}element ({row}, {col}) is {}, expected {}{bound}", text(found), text(bounded.value)))
+    }
+
+    fn false_claim(&self, expected: &Expected) -> Option<String> {
+        let (sorted, unique) = self.outcome.claims?;
+        let (is_sorted, is_unique) = expected.claims;
+        let demanded = expected.canonical && !(sorted && unique);
+        if demanded {
+            return Some("O1: the result is not marked as sorted and unique".into());
+        }
+        ((sorted && !is_sorted) || (unique && !is_unique))
+            .then(|| "O2: the result claims an order that it has not".into())
+    }
+
+    fn text(&self, expected: &Expected) -> String {
+        if expected.refused {
+            return "refused".into();
+        }
+        let elements = join(self.y.elements().map(text));
+        join([elements, self.outcome.made.text()].into_iter().filter(|text| !text.is_empty()))
+    }
+}

@@ -1,0 +1,207 @@
+//! Operands in a backend's memory, with guard words around them.
+
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
+use sparse_core::{
+    Backend, DenseView, DenseViewMut, Element, Order, Result, Scalar, Space, SpaceOf, bf16, c32, c64, f16,
+};
+use std::ops::Range;
+
+/// An element that the table can write to a backend's memory and read back; every conversion there and back is exact.
+pub trait Cell: Element {
+    /// The element as the table knows it.
+    fn to_c64(self) -> c64;
+    /// The table's value as an element.
+    fn from_c64(value: c64) -> Self;
+}
+
+macro_rules! scalar_cells {
+    ($($t:ty),*) => {$(
+        impl Cell for $t {
+            fn to_c64(self) -> c64 {
+                Scalar::to_c64(self)
+            }
+
+            fn from_c64(value: c64) -> Self {
+                <$t as Scalar>::from_c64(value)
+            }
+        }
+    )*};
+}
+
+macro_rules! integer_cells {
+    ($($t:ty),*) => {$(
+        impl Cell for $t {
+            fn to_c64(self) -> c64 {
+                c64::new(self as f64, 0.0)
+            }
+
+            fn from_c64(value: c64) -> Self {
+                value.re as $t
+            }
+        }
+    )*};
+}
+
+scalar_cells!(f16, bf16, f32, f64, c32, c64);
+integer_cells!(i32, i64);
+
+/// Where a dense operand stands inside a longer buffer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frame {
+    /// The number of rows; the length of a vector.
+    pub rows: usize,
+    /// The number of columns; 1 for a vector.
+    pub cols: usize,
+    /// Elements between the ends of neighbouring lines.
+    pub padding: usize,
+    /// Which elements are neighbours.
+    pub order: Order,
+}
+
+/// Guard words before and after an operand. Three, so that operands are not aligned by accident.
+const GUARD: usize = 3;
+
+impl Frame {
+    /// A vector.
+    pub fn vector(len: usize) -> Self {
+        Self { rows: len, cols: 1, padding: 0, order: Order::ColMajor }
+    }
+
+    fn lines(&self) -> (usize, usize) {
+        match self.order {
+            Order::RowMajor => (self.rows, self.cols),
+            Order::ColMajor => (self.cols, self.rows),
+        }
+    }
+
+    fn leading_dimension(&self) -> usize {
+        self.lines().1 + self.padding
+    }
+
+    /// The elements of the operand, its padding included, within the buffer.
+    fn range(&self) -> Range<usize> {
+        GUARD..GUARD + self.lines().0 * self.leading_dimension()
+    }
+
+    /// Where element (row, col) stands in the buffer.
+    pub fn position(&self, row: usize, col: usize) -> usize {
+        let (major, minor) = if self.order == Order::RowMajor { (row, col) } else { (col, row) };
+        GUARD + major * self.leading_dimension() + minor
+    }
+}
+
+/// A dense operand with its guard words, as the host writes and reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    /// Where the operand stands.
+    pub frame: Frame,
+    /// The whole buffer.
+    pub cells: Vec<c64>,
+}
+
+/// What stands around operands that are read: whoever reads it, sees it in the result.
+pub(crate) const POISON: c64 = c64::new(f64::NAN, 0.0);
+/// What stands around operands that are written; exact in every type.
+const GUARD_WORD: c64 = c64::new(-113.0, 0.0);
+
+impl Memory {
+    fn surrounded(frame: Frame, guard: c64, element: impl Fn(usize, usize) -> c64) -> Self {
+        let mut memory = Self { frame, cells: vec![guard; frame.range().end + GUARD] };
+        for col in 0..frame.cols {
+            for row in 0..frame.rows {
+                memory.cells[frame.position(row, col)] = element(row, col);
+            }
+        }
+        memory
+    }
+
+    /// An operand that is read: NaN stands around it.
+    pub fn input(frame: Frame, element: impl Fn(usize, usize) -> c64) -> Self {
+        Self::surrounded(frame, POISON, element)
+    }
+
+    /// An operand that is written: guard words stand around it.
+    pub fn output(frame: Frame, element: impl Fn(usize, usize) -> c64) -> Self {
+        Self::surrounded(frame, GUARD_WORD, element)
+    }
+
+    /// No operand at all.
+    pub fn none() -> Self {
+        Self::output(Frame::vector(0), |_, _| POISON)
+    }
+
+    /// Element (row, col).
+    pub fn at(&self, row: usize, col: usize) -> c64 {
+        self.cells[self.frame.position(row, col)]
+    }
+
+    /// Column `col`.
+    pub fn column(&self, col: usize) -> impl Fn(usize) -> c64 + '_ {
+        move |row| self.at(row, col)
+    }
+
+    /// All elements, column by column, without guards and padding.
+    pub fn elements(&self) -> impl Iterator<Item = c64> + '_ {
+        (0..self.frame.cols).flat_map(move |col| (0..self.frame.rows).map(move |row| self.at(row, col)))
+    }
+
+    /// The position of a guard or padding word that differs from what `before` had there.
+    pub(crate) fn broken_guard(&self, before: &Self) -> Option<usize> {
+        let mut guard = vec![true; self.cells.len()];
+        for col in 0..self.frame.cols {
+            for row in 0..self.frame.rows {
+                guard[self.frame.position(row, col)] = false;
+            }
+        }
+        let differs = |&k: &usize| guard[k] && !same_bits(self.cells[k], before.cells[k]);
+        (0..guard.len()).find(differs)
+    }
+
+    /// Whether every word has the same bits.
+    pub(crate) fn same_bits(&self, other: &Self) -> bool {
+        self.cells.len() == other.cells.len()
+            && self.cells.iter().zip(&other.cells).all(|(&a, &b)| same_bits(a, b))
+    }
+}
+
+/// Whether two values have the same bits.
+pub(crate) fn same_bits(a: c64, b: c64) -> bool {
+    (a.re.to_bits(), a.im.to_bits()) == (b.re.to_bits(), b.im.to_bits())
+}
+
+/// An operand in the memory of a backend.
+#[derive(Debug)]
+pub(crate) struct Placed<B: Backend, E: Cell> {
+    buffer: Buf<B, E>,
+    frame: Frame,
+}
+
+impl<B: Backend, E: Cell> Placed<B, E> {
+    pub(crate) fn new(backend: &B, memory: &Memory) -> Result<Self> {
+        let cells: Vec<E> = memory.cells.iter().map(|&value| E::from_c64(value)).collect();
+        Ok(Self { buffer: backend.upload(&cells)?, frame: memory.frame })
+    }
+
+    pub(crate) fn vector(&self) -> ViewOf<'_, B, E> {
+        SpaceOf::<B>::slice(SpaceOf::<B>::view(&self.buffer), self.frame.range())
+    }
+
+    pub(crate) fn vector_mut(&mut self) -> ViewMutOf<'_, B, E> {
+        SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(&mut self.buffer), self.frame.range())
+    }
+
+    pub(crate) fn dense(&self) -> Result<DenseView<'_, E, SpaceOf<B>>> {
+        let Frame { rows, cols, order, .. } = self.frame;
+        DenseView::new(self.vector(), rows, cols, self.frame.leading_dimension(), order)
+    }
+
+    pub(crate) fn dense_mut(&mut self) -> Result<DenseViewMut<'_, E, SpaceOf<B>>> {
+        let (frame, ld) = (self.frame, self.frame.leading_dimension());
+        DenseViewMut::new(self.vector_mut(), frame.rows, frame.cols, ld, frame.order)
+    }
+
+    pub(crate) fn read(&self, backend: &B) -> Result<Memory> {
+        let cells = backend.download(&self.buffer)?;
+        Ok(Memory { frame: self.frame, cells: cells.into_iter().map(E::to_c64).collect() })
+    }
+}

@@ -1,0 +1,93 @@
+//! What the table must know of scalar types at run time: rounding, unit roundoff, range.
+
+use sparse_core::{DType, Scalar, bf16, c32, c64, f16};
+
+/// Calls `$body` with `$t` as the type of `$dtype`.
+macro_rules! with_type {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype {
+            DType::F16 => { type $t = f16; $body }
+            DType::Bf16 => { type $t = bf16; $body }
+            DType::F32 => { type $t = f32; $body }
+            DType::F64 => { type $t = f64; $body }
+            DType::C32 => { type $t = c32; $body }
+            DType::C64 => { type $t = c64; $body }
+        }
+    };
+}
+
+/// `value` rounded to `dtype`; `None` if it was finite and is no longer (rule T2).
+pub(crate) fn round(dtype: DType, value: c64) -> Option<c64> {
+    let rounded = with_type!(dtype, T => T::from_c64(value).to_c64());
+    let value = if dtype.is_complex() { value } else { c64::new(value.re, 0.0) };
+    (Scalar::is_finite(rounded) || !Scalar::is_finite(value)).then_some(rounded)
+}
+
+/// The arithmetic of a scalar type and of its accumulator, as rule A1 needs it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arithmetic {
+    /// Integers up to this are exact in the accumulator.
+    pub exact_in_accumulator: f64,
+    /// Integers up to this are exact in the stored type.
+    pub exact_in_storage: f64,
+    /// u of the accumulator.
+    pub roundoff: f64,
+    /// u of the stored type where it is not the accumulator's, else 0.
+    pub storage_roundoff: f64,
+    /// The smallest subnormal of the stored type, or its smallest normal where the device flushes.
+    pub tiny: f64,
+    /// The largest finite number of the stored type.
+    pub largest: f64,
+    /// Whether values have an imaginary part.
+    pub complex: bool,
+}
+
+impl Arithmetic {
+    /// The arithmetic of `dtype` on a device that flushes subnormals to zero or does not.
+    pub(crate) fn of(dtype: DType, flushes: bool) -> Self {
+        let (storage, accumulator) = with_type!(dtype, T => (T::PRECISION, <T as Scalar>::Acc::PRECISION));
+        let (least_exponent, largest) = match dtype {
+            DType::F16 => (-14, 65504.0),
+            DType::Bf16 => (-126, 3.389_531_389_251_535_5e38),
+            DType::F32 | DType::C32 => (-126, f64::from(f32::MAX)),
+            DType::F64 | DType::C64 => (-1022, f64::MAX),
+        };
+        let roundoff = |precision: u32| power_of_two(-(precision as i32));
+        let normal = power_of_two(least_exponent);
+        Self {
+            exact_in_accumulator: power_of_two(accumulator as i32),
+            exact_in_storage: power_of_two(storage as i32),
+            roundoff: roundoff(accumulator),
+            storage_roundoff: if storage == accumulator { 0.0 } else { roundoff(storage) },
+            tiny: if flushes { normal } else { normal * roundoff(storage - 1) },
+            largest,
+            complex: dtype.is_complex(),
+        }
+    }
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    2_f64.powi(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_subnormals_are_those_of_the_types() {
+        assert_eq!(Arithmetic::of(DType::F64, false).tiny, 5e-324);
+        assert_eq!(Arithmetic::of(DType::F32, false).tiny, f64::from(f32::from_bits(1)));
+        assert_eq!(Arithmetic::of(DType::F16, false).tiny, f16::from_bits(1).to_f64());
+        assert_eq!(Arithmetic::of(DType::Bf16, false).tiny, bf16::from_bits(1).to_f64());
+        assert_eq!(Arithmetic::of(DType::C32, true).tiny, f64::from(f32::MIN_POSITIVE));
+        assert_eq!(Arithmetic::of(DType::Bf16, false).largest, bf16::MAX.to_f64());
+    }
+
+    #[test]
+    fn a_value_that_becomes_infinite_does_not_fit() {
+        assert_eq!(round(DType::F16, c64::new(1e6, 0.0)), None);
+        assert_eq!(round(DType::F32, c64::new(f64::INFINITY, 0.0)), Some(c64::new(f64::INFINITY, 0.0)));
+        assert_eq!(round(DType::F32, c64::new(1e-300, 5.0)), Some(c64::new(0.0, 0.0)));
+    }
+}

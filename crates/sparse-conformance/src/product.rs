@@ -1,0 +1,155 @@
+//! What `alpha·op(A)·x + beta·y` must be, from triplets in double precision, and how far off it may be (rule A1).
+
+use crate::numbers::Arithmetic;
+use crate::triplets::Triplets;
+use sparse_core::op::Op;
+use sparse_core::{Accumulator, Scalar, c64};
+
+/// A value and how far from it a result may be. A bound of 0 means equal, with −0 = +0 (rule A2).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounded {
+    /// The value.
+    pub value: c64,
+    /// The largest distance.
+    pub bound: f64,
+}
+
+impl Bounded {
+    /// Whether `found` may stand for the value: NaN for NaN, an infinity for the same; where values are complex, any
+    /// value that is not finite for another, because the parts of a product mix.
+    pub(crate) fn admits(&self, found: c64) -> bool {
+        if self.bound == f64::INFINITY {
+            return true;
+        }
+        if Scalar::is_finite(self.value) {
+            return (found - self.value).norm() <= self.bound;
+        }
+        if found.im != 0.0 || self.value.im != 0.0 {
+            return !Scalar::is_finite(found);
+        }
+        found.re == self.value.re || (found.re.is_nan() && self.value.re.is_nan())
+    }
+}
+
+/// A sum of products, with what its bound needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sum {
+    value: c64,
+    /// Σ|a||x|.
+    magnitude: f64,
+    /// The same with |re| + |im| for the magnitude: no part of any partial sum is larger.
+    bulk: f64,
+    entries: usize,
+}
+
+impl Sum {
+    pub(crate) const ZERO: Self = Self { value: c64::ZERO, magnitude: 0.0, bulk: 0.0, entries: 0 };
+
+    fn add<A: Accumulator>(&mut self, a: c64, x: c64) {
+        self.value += (A::from_c64(a) * A::from_c64(x)).to_c64();
+        self.magnitude += a.norm() * x.norm();
+        self.bulk += a.l1_norm() * x.l1_norm();
+        self.entries += 1;
+    }
+
+    /// `Σ a·x` over pairs; in complex arithmetic where values are complex, else in real.
+    pub(crate) fn of(pairs: impl Iterator<Item = (c64, c64)>, arithmetic: &Arithmetic) -> Self {
+        let mut sum = Self::ZERO;
+        pairs.for_each(|(a, x)| if arithmetic.complex { sum.add::<c64>(a, x) } else { sum.add::<f64>(a, x) });
+        sum
+    }
+
+    /// `alpha·sum + beta·y`; `beta == 0` does not read y, `alpha == 0` not the sum.
+    pub(crate) fn scaled(self, alpha: c64, beta: c64, y: c64, arithmetic: &Arithmetic) -> Self {
+        let mut result = Self { entries: self.entries, ..Self::ZERO };
+        let mut add = |factor: c64, value: c64, magnitude: f64, bulk: f64| {
+            if factor == c64::ZERO {
+                return;
+            }
+            let product = if arithmetic.complex { factor * value } else { c64::new(factor.re * value.re, 0.0) };
+            result.value += product;
+            result.magnitude += factor.norm() * magnitude;
+            result.bulk += factor.l1_norm() * bulk;
+        };
+        add(alpha, self.value, self.magnitude, self.bulk);
+        add(beta, y, y.norm(), y.l1_norm());
+        result
+    }
+
+    /// Rule A1, or exactness where every partial result is an integer that the types hold (rule A2). Unbounded where
+    /// partial results may pass the largest number of the type.
+    pub(crate) fn bounded(self, integers: bool, arithmetic: &Arithmetic) -> Bounded {
+        Bounded { value: self.value, bound: self.bound(integers, arithmetic) }
+    }
+
+    fn bound(&self, integers: bool, arithmetic: &Arithmetic) -> f64 {
+        let fits = self.bulk <= arithmetic.exact_in_accumulator
+            && self.value.l1_norm() <= arithmetic.exact_in_storage;
+        if integers && fits {
+            return 0.0;
+        }
+        if self.magnitude.is_finite() && self.magnitude > arithmetic.largest / 4.0 {
+            return f64::INFINITY;
+        }
+        let entries = self.entries + if arithmetic.complex { 4 } else { 0 };
+        let steps = (entries + 2) as f64;
+        let gamma = steps * arithmetic.roundoff / (1.0 - steps * arithmetic.roundoff);
+        2.0 * gamma * self.magnitude
+            + arithmetic.storage_roundoff * self.value.norm()
+            + steps * arithmetic.tiny
+    }
+}
+
+/// One sum for each row of op(A)·x, added from the last entry to the first: an order that no kernel has.
+pub(crate) fn sums(matrix: &Triplets, op: Op, x: impl Fn(usize) -> c64, arithmetic: &Arithmetic) -> Vec<Sum> {
+    let rows = if op.transposes() { matrix.cols } else { matrix.rows };
+    let mut sums = vec![Sum::ZERO; rows];
+    for &(i, j, value) in matrix.entries.iter().rev() {
+        let (row, col) = if op.transposes() { (j, i) } else { (i, j) };
+        if arithmetic.complex {
+            sums[row].add::<c64>(op.apply(value), x(col));
+        } else {
+            sums[row].add::<f64>(value, x(col));
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::DType;
+
+    fn real(value: f64) -> c64 {
+        c64::new(value, 0.0)
+    }
+
+    #[test]
+    fn integers_that_the_accumulator_holds_are_exact_and_others_bounded() {
+        let f32 = Arithmetic::of(DType::F32, false);
+        let f64 = Arithmetic::of(DType::F64, false);
+        let sum = Sum::of([(real(4097.0), real(8191.0))].into_iter(), &f32);
+        assert!(sum.bounded(true, &f32).bound > 0.0);
+        assert_eq!(sum.bounded(true, &f64).bound, 0.0);
+        assert!(sum.bounded(false, &f64).bound > 0.0);
+    }
+
+    #[test]
+    fn f16_stores_fewer_integers_than_it_accumulates() {
+        let half = Arithmetic::of(DType::F16, false);
+        let sum = Sum::of([(real(64.0), real(64.0))].into_iter(), &half);
+        let bounded = sum.bounded(true, &half);
+        assert_eq!(bounded.value, real(4096.0));
+        assert!(bounded.bound >= 2.0 && bounded.bound < 4.0);
+    }
+
+    #[test]
+    fn beta_zero_does_not_read_and_nan_stands_for_nan() {
+        let f64 = Arithmetic::of(DType::F64, false);
+        let nan = real(f64::NAN);
+        let clean = Sum::ZERO.scaled(real(1.0), real(0.0), nan, &f64).bounded(true, &f64);
+        assert!(clean.admits(real(-0.0)) && !clean.admits(nan));
+        let dirty = Sum::ZERO.scaled(real(1.0), real(1.0), nan, &f64).bounded(true, &f64);
+        assert!(dirty.admits(nan) && !dirty.admits(real(0.0)));
+    }
+}

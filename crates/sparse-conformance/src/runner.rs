@@ -1,0 +1,205 @@
+//! Runs a suite through the table.
+
+use crate::case::{Case, Problem, Tier};
+use crate::digest::Digest;
+use crate::examine::{Examination, Verdict};
+use crate::report::{Listener, Record, Status};
+use crate::snapshot::Snapshots;
+use crate::subject::{Setting, Subject};
+use crate::suite::Suite;
+use sparse_core::Algorithm;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Which part of the table runs.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Cases of later tiers are left out.
+    pub tier: Tier,
+    /// An operation, or an operation and a format: `spmv`, `spmv/csr`.
+    pub op: Option<String>,
+    /// A part of the case's name; `*` stands for anything.
+    pub case: Option<String>,
+}
+
+impl Filter {
+    fn takes_case(&self, case: &Case) -> bool {
+        case.tier <= self.tier && self.case.as_ref().is_none_or(|pattern| matches(pattern, &case.name))
+    }
+
+    fn takes_subject(&self, subject: &dyn Subject) -> bool {
+        let key = subject.key();
+        self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
+    }
+}
+
+/// Whether the parts of `pattern` between its stars occur in `name`, one after the other.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut rest = name;
+    pattern.split('*').all(|part| match rest.find(part) {
+        Some(at) => {
+            rest = &rest[at + part.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+/// A suite with the table that it is to run through.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// The backend.
+    pub suite: &'a Suite,
+    /// The serial reference.
+    pub reference: &'a Suite,
+    /// The table.
+    pub cases: &'a [Case],
+    /// The part of it that runs.
+    pub filter: &'a Filter,
+}
+
+impl Run<'_> {
+    /// How many times [`Listener::started`] will be called at most.
+    pub fn len(&self) -> usize {
+        self.names().count()
+    }
+
+    /// Whether nothing will run.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The names of everything that may run: `spmv/csr/<case>` and the types.
+    pub fn names(&self) -> impl Iterator<Item = (String, &str)> {
+        self.cases.iter().filter(|case| self.filter.takes_case(case)).flat_map(|case| {
+            self.subjects(case).map(|subject| (name(subject, case), subject.key().types.as_str()))
+        })
+    }
+
+    fn subjects<'b>(&'b self, case: &'b Case) -> impl Iterator<Item = &'b dyn Subject> {
+        let takes = |subject: &&dyn Subject| self.filter.takes_subject(*subject) && case.applies(subject.key());
+        self.suite.subjects().filter(takes)
+    }
+
+    /// Runs everything and tells the listener.
+    pub fn run(&self, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+        for case in self.cases.iter().filter(|case| self.filter.takes_case(case)) {
+            if self.subjects(case).next().is_some() {
+                self.run_case(case, snapshots, listener);
+            }
+        }
+    }
+
+    fn run_case(&self, case: &Case, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+        let matrix = case.matrix().map(|matrix| (matrix.batch(), matrix));
+        let mut problem: Option<(bool, Problem)> = None;
+        for subject in self.subjects(case) {
+            let key = subject.key();
+            listener.started(&name(subject, case), &key.types);
+            let (batch, single) = match &matrix {
+                Ok(matrices) => matrices,
+                Err(error) => {
+                    listener.finished(self.record(subject, case, "", Status::Fail, error.to_string()));
+                    continue;
+                }
+            };
+            let known = problem.take().filter(|(batch, p)| p.dtype == key.dtype && *batch == key.is_batch());
+            let flushes = self.suite.caps().flushes_subnormals;
+            let matrix = if key.is_batch() { batch } else { single };
+            let fitting = known.map(|(_, p)| p).or_else(|| Problem::new(case, matrix, key.dtype, flushes));
+            match fitting {
+                None => {
+                    let reason = format!("a value of the case does not fit {}", key.dtype);
+                    listener.finished(self.record(subject, case, "", Status::Skipped, reason));
+                }
+                Some(fitting) => {
+                    self.run_subject(subject, &fitting, snapshots, listener);
+                    problem = Some((key.is_batch(), fitting));
+                }
+            }
+        }
+    }
+
+    /// Every algorithm, and the plan's own choice where there is one to make.
+    fn run_subject(
+        &self,
+        subject: &dyn Subject,
+        problem: &Problem,
+        snapshots: &mut Snapshots,
+        listener: &mut dyn Listener,
+    ) {
+        let settings = subject.check().settings(subject.key(), problem);
+        let mut algorithms: Vec<&Algorithm> = vec![];
+        for algorithm in settings.iter().flat_map(|setting| subject.algorithms(setting)) {
+            if algorithms.iter().all(|known| known.name != algorithm.name) {
+                algorithms.push(algorithm);
+            }
+        }
+        let choice = (algorithms.len() > 1).then_some(None);
+        for algorithm in choice.into_iter().chain(algorithms.into_iter().map(Some)) {
+            let record = self.run_algorithm(subject, problem, &settings, algorithm, snapshots);
+            listener.finished(record);
+        }
+    }
+
+    fn run_algorithm(
+        &self,
+        subject: &dyn Subject,
+        problem: &Problem,
+        settings: &[Setting],
+        algorithm: Option<&Algorithm>,
+        snapshots: &mut Snapshots,
+    ) -> Record {
+        let mut digest = Digest::default();
+        let has = |setting: &&Setting| {
+            algorithm.is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
+        };
+        let mut examine = || {
+            settings.iter().filter(has).try_for_each(|&setting| {
+                let reference = self.reference;
+                Examination { subject, problem, setting, algorithm, reference }.run(snapshots, &mut digest)
+            })
+        };
+        let verdict = catch_unwind(AssertUnwindSafe(&mut examine))
+            .unwrap_or_else(|panic| Err(Verdict::Fail(format!("X2: panicked: {}", message(panic.as_ref())))));
+        let (status, reason) = match verdict {
+            Ok(()) => (Status::Pass, String::new()),
+            Err(Verdict::Unsupported(reason)) => (Status::Unsupported, reason),
+            Err(Verdict::Fail(reason)) => (Status::Fail, reason),
+        };
+        let name = algorithm.map_or("auto", |algorithm| algorithm.name);
+        let mut record = self.record(subject, problem.case, name, status, reason);
+        if algorithm.is_none_or(|algorithm| algorithm.reproducible) {
+            record.digest = Some(digest.value());
+        }
+        record
+    }
+
+    /// A record; a known failure becomes an expected one, and a failure once it passes.
+    fn record(&self, subject: &dyn Subject, case: &Case, algorithm: &str, status: Status, reason: String) -> Record {
+        let key = subject.key();
+        let (status, reason) = match (status, self.suite.expected_failure(&name(subject, case), &key.types)) {
+            (Status::Fail, Some(known)) => (Status::ExpectedFailure, format!("{known}: {reason}")),
+            (Status::Pass, Some(known)) => (Status::Fail, format!("passes, but is expected to fail: {known}")),
+            _ => (status, reason),
+        };
+        Record {
+            op: key.name(),
+            case: case.name.clone(),
+            backend: self.suite.caps().backend.into(),
+            algorithm: algorithm.into(),
+            types: key.types.clone(),
+            status,
+            reason,
+            digest: None,
+        }
+    }
+}
+
+fn name(subject: &dyn Subject, case: &Case) -> String {
+    format!("{}/{}", subject.key().name(), case.name)
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}

@@ -1,0 +1,104 @@
+//! Snapshots: the answers of the exact class as text, one file per operation and case, no backend in its name.
+//!
+//! The files are insta's, so that its review tool shows them; they are compared here, because insta's macros ask
+//! cargo where the workspace is, and a machine that only runs the harness has no cargo.
+
+use crate::case::{Operands, Problem};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The largest extent of a matrix whose answers are kept: files that a person can read.
+const LARGEST: usize = 40;
+
+/// Where snapshots stand, and whether they are compared or written.
+#[derive(Debug)]
+pub struct Snapshots {
+    folder: PathBuf,
+    bless: bool,
+    files: BTreeMap<String, File>,
+}
+
+/// The lines of one file, by label.
+#[derive(Debug, Default)]
+struct File {
+    lines: BTreeMap<String, String>,
+    blessed: BTreeMap<String, String>,
+}
+
+impl Snapshots {
+    /// Results are compared with the files of `folder`.
+    pub fn compare(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), bless: false, files: BTreeMap::new() }
+    }
+
+    /// Results become the files of `folder`, once [`save`](Self::save) is called: for the serial reference alone.
+    pub fn bless(folder: impl Into<PathBuf>) -> Self {
+        Self { bless: true, ..Self::compare(folder) }
+    }
+
+    /// The folder of this crate, where it was built.
+    pub fn default_folder() -> PathBuf {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"))
+    }
+
+    /// Whether the answers of a problem are kept.
+    pub(crate) fn keeps(problem: &Problem) -> bool {
+        let exact = matches!(problem.case.operands, Operands::Integers);
+        exact && !problem.case.large && problem.matrix.rows.max(problem.matrix.cols) <= LARGEST
+    }
+
+    /// An error, in words, unless the answer under `label` is `text`.
+    pub(crate) fn check(&mut self, op: &str, case: &str, label: String, text: String) -> Result<(), String> {
+        let (folder, name) = (&self.folder, format!("{op}__{case}"));
+        let file = self.files.entry(name.clone()).or_insert_with(|| File::read(&path(folder, &name)));
+        let known = if self.bless { &mut file.blessed } else { &mut file.lines };
+        match known.get(&label) {
+            Some(answer) if *answer == text => Ok(()),
+            Some(answer) => Err(format!("the snapshot {name} has {label}: {answer}; found {text}")),
+            None if self.bless => {
+                known.insert(label, text);
+                Ok(())
+            }
+            None => Err(format!(
+                "no snapshot of {label} in {name}.snap: `cargo xtask conformance --backend reference --bless` writes it"
+            )),
+        }
+    }
+
+    /// Writes the blessed answers.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn save(self) -> std::io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        for (name, mut file) in self.files {
+            file.lines.append(&mut file.blessed);
+            fs::write(path(&self.folder, &name), file.text(&name))?;
+        }
+        Ok(())
+    }
+}
+
+fn path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.snap"))
+}
+
+impl File {
+    /// The file, or none of its lines where it cannot be read: then every answer is missing.
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let answers = text.lines().skip_while(|line| *line != "---").skip(1).skip_while(|line| *line != "---");
+        let split = |line: &str| line.split_once(": ").map(|(label, text)| (label.to_string(), text.to_string()));
+        Self { lines: answers.skip(1).filter_map(split).collect(), blessed: BTreeMap::new() }
+    }
+
+    fn text(&self, name: &str) -> String {
+        let mut text = format!("---\nsource: crates/sparse-conformance\nexpression: {name}\n---\n");
+        for (label, answer) in &self.lines {
+            let _ = writeln!(text, "{label}: {answer}");
+        }
+        text
+    }
+}

@@ -1,0 +1,170 @@
+//! What is tested: one operation of one backend for one format and one triple of types, with all of these erased.
+
+use crate::build::Build;
+use crate::check::Check;
+use crate::held::HeldMatrix;
+use crate::memory::Memory;
+use crate::portrait::Portrait;
+use crate::triplets::Triplets;
+use sparse_core::op::{Duplicates, Op, ScanKind, ScanOrder};
+use sparse_core::{Algorithm, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64};
+use std::fmt::{self, Display};
+
+/// The name of a subject: operation, format, types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The operation: `spmv`.
+    pub op: &'static str,
+    /// The format, or the pair of formats: `csr`, `csr_to_ell`.
+    pub format: String,
+    /// Value, index and offset type: `f64,i32,i32`; only the value's where the operation knows no other.
+    pub types: String,
+    /// The type of the values.
+    pub dtype: DType,
+}
+
+impl Key {
+    /// The key of `op` in `format` for these types, the first of which is `T`.
+    pub(crate) fn new<T: Scalar>(op: &'static str, format: impl Into<String>, types: String) -> Self {
+        Self { op, format: format.into(), types, dtype: T::DTYPE }
+    }
+
+    /// The key of `op` in the format `H`.
+    pub(crate) fn of<H: Build>(op: &'static str) -> Self {
+        Self::new::<H::Scalar>(op, H::FORMAT, H::types())
+    }
+
+    /// Whether the format holds many members.
+    pub(crate) fn is_batch(&self) -> bool {
+        self.format.starts_with("batch")
+    }
+
+    /// Whether all indices have 32 bits.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.types.contains("i64")
+    }
+
+    /// `spmv/csr`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.op, self.format)
+    }
+}
+
+/// One operation of one backend for one format and one triple of types.
+pub trait Subject: Send + Sync {
+    /// Its name.
+    fn key(&self) -> &Key;
+
+    /// What the operation must do.
+    fn check(&self) -> &'static dyn Check;
+
+    /// The backend's table of algorithms.
+    fn algorithms(&self, setting: &Setting) -> &'static [Algorithm];
+
+    /// Builds the matrix in the subject's format, brings it to the backend and makes a plan.
+    ///
+    /// # Errors
+    /// [`Unsupported`](sparse_core::Error::Unsupported) where the backend or the format refuses; whatever else goes
+    /// wrong is a failure of the case.
+    fn prepare(&self, matrix: &Triplets, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>>;
+}
+
+/// A plan and its matrix in a backend's memory, ready to run.
+pub trait Trial {
+    /// Brings the operands to the backend, runs once, and brings everything back: `y` is what the output's memory
+    /// holds afterwards, also where the run was refused.
+    ///
+    /// # Errors
+    /// The operation's.
+    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome>;
+
+    /// The matrix, if there is one.
+    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
+        None
+    }
+}
+
+/// What a run returned besides what it wrote.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// A matrix or a number that was made.
+    pub made: Portrait,
+    /// The order that a made matrix claims: (sorted, unique).
+    pub claims: Option<(bool, bool)>,
+    /// The memory of the input operand after the run.
+    pub x: Option<Memory>,
+}
+
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Setting {
+    /// Nothing but the matrix.
+    Plain,
+    /// op(A) times a vector.
+    Vector(Op),
+    /// op(A) times a matrix of so many columns.
+    Columns(Op, usize),
+    /// COO to a compressed format.
+    Duplicates(Duplicates),
+    /// CSR to ELL.
+    Ell(EllLayout),
+    /// CSR to HYB.
+    Hyb(HybWidth),
+    /// CSR to SELL.
+    Sell(SellLayout),
+    /// A dense matrix or a batch of three, in an order with so much padding, whose elements above the tolerance are
+    /// kept; all but zeros without one.
+    Dense {
+        /// Which elements are neighbours.
+        order: Order,
+        /// Elements between lines.
+        padding: usize,
+        /// Keeps `!(|v| <= tolerance)`.
+        tolerance: Option<f64>,
+    },
+    /// A prefix sum of a rows × cols array.
+    Scan {
+        /// The number of rows.
+        rows: usize,
+        /// The number of columns.
+        cols: usize,
+        /// Which element follows which.
+        order: ScanOrder,
+        /// Whether an element is part of its own sum.
+        kind: ScanKind,
+    },
+}
+
+impl Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain => Ok(()),
+            Self::Vector(op) => write!(f, "op={op}"),
+            Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
+            Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
+            Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
+            Self::Hyb(width) => write!(f, "{width:?}"),
+            Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
+            Self::Dense { order, padding, tolerance } => {
+                write!(f, "{order:?} padding={padding}")?;
+                tolerance.map_or(Ok(()), |tolerance| write!(f, " tolerance={tolerance}"))
+            }
+            Self::Scan { rows, cols, order, kind } => write!(f, "{rows}x{cols} {order:?} {kind:?}"),
+        }
+    }
+}
+
+/// The operands of one run.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Tells calls of one setting apart: `alpha=2 beta=-1`.
+    pub label: String,
+    /// The factor of the product.
+    pub alpha: c64,
+    /// The factor of the output.
+    pub beta: c64,
+    /// The input operand.
+    pub x: Memory,
+    /// The output's memory before the run.
+    pub y: Memory,
+}
