@@ -46,19 +46,29 @@ fn tables(cpu: &Cpu) -> Result<String> {
         ("SpMV, Aᵀ and Aᴴ", spmv(cpu, Op::Transpose)),
         ("SpMM, A", spmm(cpu, Op::None)),
         ("SpMM, Aᵀ and Aᴴ", spmm(cpu, Op::Transpose)),
-        ("Dense → CSR, CSC, COO", vec![("dense", DenseToCsrKernel::<f64, i32, i32>::dense_to_csr_algorithms(cpu))]),
+        (
+            "Dense → CSR, CSC, COO",
+            vec![("dense", DenseToCsrKernel::<f64, i32, i32>::dense_to_csr_algorithms(cpu))],
+        ),
         ("Conversions", conversions(cpu)),
         ("To dense, sort, prune, row statistics", others(cpu)),
         ("Scans", scans(cpu)),
     ];
     let mut page = String::new();
     for (operation, tables) in operations {
-        write!(page, "\n### {operation}\n\n| format | algorithm | reproducible | preprocessing | when chosen |\n")?;
+        write!(
+            page,
+            "\n### {operation}\n\n| format | algorithm | reproducible | preprocessing | when chosen |\n"
+        )?;
         writeln!(page, "|---|---|---|---|---|")?;
         for (formats, table) in merged(tables) {
             for a in table {
                 let reproducible = if a.reproducible { "yes" } else { "no" };
-                writeln!(page, "| {formats} | `{}` | {reproducible} | {} | {} |", a.name, a.preprocessing, a.chosen)?;
+                writeln!(
+                    page,
+                    "| {formats} | `{}` | {reproducible} | {} | {} |",
+                    a.name, a.preprocessing, a.chosen
+                )?;
             }
         }
     }

@@ -20,7 +20,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let _path = shell.push_env("PYTHONPATH", packages);
     let manifest = crate::ci::root().join("Cargo.toml");
     let arguments = &args.arguments;
-    Ok(cmd!(shell, "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench -- {arguments...}")
-        .quiet()
-        .run()?)
+    Ok(cmd!(
+        shell,
+        "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench -- {arguments...}"
+    )
+    .quiet()
+    .run()?)
 }

@@ -28,7 +28,11 @@ const STEPS: &[Step] = &[
     Step { name: "features", about: "each crate alone, without default features", run: features },
     Step { name: "test", about: "unit, property, snapshot and command tests", run: test },
     Step { name: "doc", about: "documentation builds without warnings", run: doc },
-    Step { name: "conformance", about: "the conformance table, with the corpus where it is", run: conformance },
+    Step {
+        name: "conformance",
+        about: "the conformance table, with the corpus where it is",
+        run: conformance,
+    },
     Step { name: "scipy", about: "the command against SciPy", run: scipy },
     Step { name: "bench", about: "every benchmark of the CPU suite runs", run: bench },
     Step { name: "package", about: "every crate packages", run: package },
@@ -139,7 +143,8 @@ fn packages(sh: &Shell) -> Result<Vec<String>> {
 pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
     let folder = root().join("target/python");
     if !folder.join("scipy").is_dir() {
-        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --target {folder} numpy scipy").run()?;
+        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --target {folder} numpy scipy")
+            .run()?;
     }
     Ok(folder)
 }

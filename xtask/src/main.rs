@@ -1,1 +1,39 @@
-fn main() {}
+//! The workspace's chores. `cargo xtask --help` names them.
+
+mod algorithms;
+mod bench;
+mod ci;
+mod conformance;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// The workspace's chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", max_term_width = 110)]
+enum Command {
+    Conformance(conformance::Args),
+    #[command(hide = true)]
+    ConformanceChild(conformance::ChildArgs),
+    Ci(ci::Args),
+    Bench(bench::Args),
+    Algorithms(algorithms::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Command::parse() {
+        Command::Conformance(args) => return report(conformance::run(&args)),
+        Command::ConformanceChild(args) => conformance::run_child(&args),
+        Command::Ci(args) => ci::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Algorithms(args) => algorithms::run(&args),
+    };
+    report(done.map(|()| ExitCode::SUCCESS))
+}
+
+fn report(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

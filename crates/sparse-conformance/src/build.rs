@@ -5,8 +5,8 @@ use crate::triplets::{Triplet, Triplets};
 use sparse_core::op::Operations;
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Axis, Backend, BatchCompressed, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Matrix, Result, Scalar, Sell,
-    SpaceOf, c64,
+    Axis, Backend, BatchCompressed, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Matrix, Result, Scalar,
+    Sell, SpaceOf, c64,
 };
 
 /// The same format in the memory of `B`.

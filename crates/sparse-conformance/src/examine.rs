@@ -119,11 +119,14 @@ impl Examination<'_> {
     ) -> Examined {
         let key = self.subject.key();
         let exact = expected.y.iter().all(|bounded| bounded.bound == 0.0);
-        let Some(scope) = self.subject.check().scope(key, &self.setting).filter(|_| exact) else { return Ok(()) };
+        let Some(scope) = self.subject.check().scope(key, &self.setting).filter(|_| exact) else {
+            return Ok(());
+        };
         if !Snapshots::keeps(self.problem) {
             return Ok(());
         }
-        let label = join([scope, self.setting.to_string(), call.label.clone()].into_iter().filter(|s| !s.is_empty()));
+        let label =
+            join([scope, self.setting.to_string(), call.label.clone()].into_iter().filter(|s| !s.is_empty()));
         let label = if label.is_empty() { "answer".into() } else { label };
         snapshots.check(key.op, &self.problem.case.name, label, answer.text(expected)).map_err(Verdict::Fail)
     }
@@ -160,8 +163,15 @@ impl Examination<'_> {
             let mut y = call.y.clone();
             match trial.run(&call, &mut y) {
                 Err(Error::Shape { .. }) if y.same_bits(&call.y) => {}
-                Err(Error::Shape { .. }) => return fail("X4: operands of the wrong shape are refused, but y is written"),
-                _ => return fail(format!("E2: operands of the wrong shape are not refused as such: {}", self.setting)),
+                Err(Error::Shape { .. }) => {
+                    return fail("X4: operands of the wrong shape are refused, but y is written");
+                }
+                _ => {
+                    return fail(format!(
+                        "E2: operands of the wrong shape are not refused as such: {}",
+                        self.setting
+                    ));
+                }
             }
         }
         Ok(())
@@ -173,7 +183,9 @@ impl Examination<'_> {
         let mut y = call.y.clone();
         match trial.run(call, &mut y) {
             Err(Error::PlanMismatch { .. }) if y.same_bits(&call.y) => Ok(()),
-            Err(Error::PlanMismatch { .. }) => fail("X4: a pattern that the plan does not know is refused, but y is written"),
+            Err(Error::PlanMismatch { .. }) => {
+                fail("X4: a pattern that the plan does not know is refused, but y is written")
+            }
             _ => fail("a pattern that the plan does not know is not refused as a PlanMismatch"),
         }
     }
@@ -216,7 +228,11 @@ impl Answer {
         };
         let bound = if bounded.bound > 0.0 { format!(" within {:e}", bounded.bound) } else { String::new() };
         let (row, col) = (at % rows, at / rows);
-        Some(format!("{rule}element ({row}, {col}) is {}, expected {}{bound}", text(found), text(bounded.value)))
+        Some(format!(
+            "{rule}element ({row}, {col}) is {}, expected {}{bound}",
+            text(found),
+            text(bounded.value)
+        ))
     }
 
     fn false_claim(&self, expected: &Expected) -> Option<String> {

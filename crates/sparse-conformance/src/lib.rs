@@ -28,7 +28,7 @@ mod suite;
 mod triplets;
 
 pub use build::Build;
-pub use case::{Case, Operands, Problem, Tier, table};
+pub use case::{Case, Operands, Problem, Tier, corpus, table};
 pub use check::{Check, Expected};
 pub use held::HeldMatrix;
 pub use memory::{Cell, Frame, Memory};

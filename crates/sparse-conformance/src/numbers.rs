@@ -6,12 +6,30 @@ use sparse_core::{DType, Scalar, bf16, c32, c64, f16};
 macro_rules! with_type {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype {
-            DType::F16 => { type $t = f16; $body }
-            DType::Bf16 => { type $t = bf16; $body }
-            DType::F32 => { type $t = f32; $body }
-            DType::F64 => { type $t = f64; $body }
-            DType::C32 => { type $t = c32; $body }
-            DType::C64 => { type $t = c64; $body }
+            DType::F16 => {
+                type $t = f16;
+                $body
+            }
+            DType::Bf16 => {
+                type $t = bf16;
+                $body
+            }
+            DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            DType::F64 => {
+                type $t = f64;
+                $body
+            }
+            DType::C32 => {
+                type $t = c32;
+                $body
+            }
+            DType::C64 => {
+                type $t = c64;
+                $body
+            }
         }
     };
 }

@@ -37,8 +37,10 @@ impl Portrait {
     /// The arrays as text, for snapshots.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        let integers = self.integers.iter().map(|(name, array)| (name, join(array.iter().map(i64::to_string))));
-        let values = self.values.iter().map(|(name, array)| (name, join(array.iter().map(|&v| self::text(v)))));
+        let integers =
+            self.integers.iter().map(|(name, array)| (name, join(array.iter().map(i64::to_string))));
+        let values =
+            self.values.iter().map(|(name, array)| (name, join(array.iter().map(|&v| self::text(v)))));
         for (name, array) in integers.chain(values) {
             let _ = write!(text, "{name}[{array}] ");
         }
@@ -69,5 +71,9 @@ pub(crate) fn join(words: impl Iterator<Item = String>) -> String {
 /// A value as text: integers without a point, complex values with both parts, and one zero.
 pub(crate) fn text(value: c64) -> String {
     let part = |x: f64| if x == 0.0 { "0".to_string() } else { x.to_string() };
-    if value.im == 0.0 { part(value.re) } else { format!("{}{}{}i", part(value.re), if value.im < 0.0 { "" } else { "+" }, part(value.im)) }
+    if value.im == 0.0 {
+        part(value.re)
+    } else {
+        format!("{}{}{}i", part(value.re), if value.im < 0.0 { "" } else { "+" }, part(value.im))
+    }
 }

@@ -66,7 +66,8 @@ impl Sum {
             if factor == c64::ZERO {
                 return;
             }
-            let product = if arithmetic.complex { factor * value } else { c64::new(factor.re * value.re, 0.0) };
+            let product =
+                if arithmetic.complex { factor * value } else { c64::new(factor.re * value.re, 0.0) };
             result.value += product;
             result.magnitude += factor.norm() * magnitude;
             result.bulk += factor.l1_norm() * bulk;

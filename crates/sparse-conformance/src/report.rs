@@ -21,7 +21,8 @@ pub enum Status {
 
 impl Status {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pass, Self::Fail, Self::Unsupported, Self::ExpectedFailure, Self::Skipped];
+    pub const ALL: [Self; 5] =
+        [Self::Pass, Self::Fail, Self::Unsupported, Self::ExpectedFailure, Self::Skipped];
 }
 
 impl Display for Status {

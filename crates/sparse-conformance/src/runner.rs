@@ -76,7 +76,8 @@ impl Run<'_> {
     }
 
     fn subjects<'b>(&'b self, case: &'b Case) -> impl Iterator<Item = &'b dyn Subject> {
-        let takes = |subject: &&dyn Subject| self.filter.takes_subject(*subject) && case.applies(subject.key());
+        let takes =
+            |subject: &&dyn Subject| self.filter.takes_subject(*subject) && case.applies(subject.key());
         self.suite.subjects().filter(takes)
     }
 
@@ -151,7 +152,8 @@ impl Run<'_> {
     ) -> Record {
         let mut digest = Digest::default();
         let has = |setting: &&Setting| {
-            algorithm.is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
+            algorithm
+                .is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
         };
         let mut examine = || {
             settings.iter().filter(has).try_for_each(|&setting| {
@@ -175,11 +177,20 @@ impl Run<'_> {
     }
 
     /// A record; a known failure becomes an expected one, and a failure once it passes.
-    fn record(&self, subject: &dyn Subject, case: &Case, algorithm: &str, status: Status, reason: String) -> Record {
+    fn record(
+        &self,
+        subject: &dyn Subject,
+        case: &Case,
+        algorithm: &str,
+        status: Status,
+        reason: String,
+    ) -> Record {
         let key = subject.key();
         let (status, reason) = match (status, self.suite.expected_failure(&name(subject, case), &key.types)) {
             (Status::Fail, Some(known)) => (Status::ExpectedFailure, format!("{known}: {reason}")),
-            (Status::Pass, Some(known)) => (Status::Fail, format!("passes, but is expected to fail: {known}")),
+            (Status::Pass, Some(known)) => {
+                (Status::Fail, format!("passes, but is expected to fail: {known}"))
+            }
             _ => (status, reason),
         };
         Record {

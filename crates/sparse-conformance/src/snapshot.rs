@@ -89,8 +89,10 @@ impl File {
     /// The file, or none of its lines where it cannot be read: then every answer is missing.
     fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap_or_default();
-        let answers = text.lines().skip_while(|line| *line != "---").skip(1).skip_while(|line| *line != "---");
-        let split = |line: &str| line.split_once(": ").map(|(label, text)| (label.to_string(), text.to_string()));
+        let answers =
+            text.lines().skip_while(|line| *line != "---").skip(1).skip_while(|line| *line != "---");
+        let split =
+            |line: &str| line.split_once(": ").map(|(label, text)| (label.to_string(), text.to_string()));
         Self { lines: answers.skip(1).filter_map(split).collect(), blessed: BTreeMap::new() }
     }
 

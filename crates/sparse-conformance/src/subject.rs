@@ -7,7 +7,9 @@ use crate::memory::Memory;
 use crate::portrait::Portrait;
 use crate::triplets::Triplets;
 use sparse_core::op::{Duplicates, Op, ScanKind, ScanOrder};
-use sparse_core::{Algorithm, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64};
+use sparse_core::{
+    Algorithm, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64,
+};
 use std::fmt::{self, Display};
 
 /// The name of a subject: operation, format, types.
@@ -66,7 +68,12 @@ pub trait Subject: Send + Sync {
     /// # Errors
     /// [`Unsupported`](sparse_core::Error::Unsupported) where the backend or the format refuses; whatever else goes
     /// wrong is a failure of the case.
-    fn prepare(&self, matrix: &Triplets, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>>;
+    fn prepare(
+        &self,
+        matrix: &Triplets,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn Trial + '_>>;
 }
 
 /// A plan and its matrix in a backend's memory, ready to run.

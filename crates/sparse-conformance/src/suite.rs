@@ -7,7 +7,8 @@ use crate::subject::{Key, Subject};
 use sparse_core::op::{AllTypes, FullBackend, SpmvKernel, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend, BatchCsc, BatchCsr, Caps, Coo, Csc, Csr, Ell, Host, Hyb, Index, Scalar, Sell, bf16, c32, c64, f16,
+    Backend, BatchCsc, BatchCsr, Caps, Coo, Csc, Csr, Ell, Host, Hyb, Index, Scalar, Sell, bf16, c32, c64,
+    f16,
 };
 
 /// The operations of one backend, ready to be tested.
@@ -42,9 +43,20 @@ impl Suite {
             };
         }
         register!(
-            (f64, i32, i32), (f64, i32, i64), (f64, i64, i64), (f32, i32, i32), (f32, i32, i64), (f32, i64, i64),
-            (c64, i32, i32), (c64, i32, i64), (c64, i64, i64), (c32, i32, i32), (c32, i32, i64), (c32, i64, i64),
-            (f16, i32, i32), (bf16, i32, i32)
+            (f64, i32, i32),
+            (f64, i32, i64),
+            (f64, i64, i64),
+            (f32, i32, i32),
+            (f32, i32, i64),
+            (f32, i64, i64),
+            (c64, i32, i32),
+            (c64, i32, i64),
+            (c64, i64, i64),
+            (c32, i32, i32),
+            (c32, i32, i64),
+            (c32, i64, i64),
+            (f16, i32, i32),
+            (bf16, i32, i32)
         );
         suite
     }

@@ -42,9 +42,8 @@ impl Triplets {
 
     /// A batch of unequal members: this matrix, one without entries, and one with every second entry.
     pub(crate) fn batch(&self) -> Self {
-        let shifted = |member: usize, &(i, j, value): &Triplet| {
-            (member * self.rows + i, member * self.cols + j, value)
-        };
+        let shifted =
+            |member: usize, &(i, j, value): &Triplet| (member * self.rows + i, member * self.cols + j, value);
         let mut entries: Vec<_> = self.entries.iter().map(|entry| shifted(0, entry)).collect();
         entries.extend(self.entries.iter().step_by(2).map(|entry| shifted(2, entry)));
         Self { rows: 3 * self.rows, cols: 3 * self.cols, members: 3, entries }

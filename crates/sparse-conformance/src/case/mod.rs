@@ -1,8 +1,11 @@
 //! The case table: matrices and operands, before any format or type.
 
+mod corpus;
 mod random;
 mod rules;
 mod shapes;
+
+pub use corpus::corpus;
 
 use crate::numbers::{Arithmetic, round};
 use crate::subject::Key;
@@ -20,6 +23,16 @@ pub enum Tier {
     Ci,
     /// Longer.
     Nightly,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Quick => "quick",
+            Self::Ci => "ci",
+            Self::Nightly => "nightly",
+        })
+    }
 }
 
 impl std::str::FromStr for Tier {
@@ -70,7 +83,10 @@ impl Debug for Case {
 
 impl Case {
     /// A small case of integers for every operation and type.
-    pub fn new(name: impl Into<String>, source: impl Fn() -> Result<Triplets> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        source: impl Fn() -> Result<Triplets> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             name: name.into(),
             tier: Tier::Quick,
@@ -174,7 +190,8 @@ impl<'a> Problem<'a> {
 
 /// A number that looks random and is the same everywhere.
 pub(crate) fn scramble(row: usize, col: usize) -> u64 {
-    let mut bits = (row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (col as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+    let mut bits =
+        (row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (col as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
     for shift in [30, 27, 31] {
         bits = (bits ^ (bits >> shift)).wrapping_mul(0x94D0_49BB_1331_11EB);
     }

@@ -33,7 +33,9 @@ fn badly_scaled(spread: u64) -> Triplets {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let real = |name: &str, matrix: fn() -> Triplets| Case::new(name, move || Ok(matrix())).operands(Operands::Reals);
+    let real = |name: &str, matrix: fn() -> Triplets| {
+        Case::new(name, move || Ok(matrix())).operands(Operands::Reals)
+    };
     vec![
         real("a1_random", || scattered(120, 90, 1500)),
         real("a1_dense_rows", || scattered(7, 300, 1900)),

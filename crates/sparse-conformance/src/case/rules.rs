@@ -82,7 +82,11 @@ pub(super) fn cases() -> Vec<Case> {
         case("t2_f64_is_not_narrowed", wide_sums),
         case("t3_coordinates_past_2_31", || {
             let far = 1_usize << 40;
-            Triplets::new(far, far, vec![entry(far - 1, 3), entry(5, far - 2), entry(5, 1 << 33), entry(0, 0)])
+            Triplets::new(
+                far,
+                far,
+                vec![entry(far - 1, 3), entry(5, far - 2), entry(5, 1 << 33), entry(0, 0)],
+            )
         })
         .only(|key| key.format == "coo" && matches!(key.op, "sort" | "prune") && !key.is_narrow()),
         case("t4_sums_above_24_bits", sums_above_24_bits),

@@ -18,7 +18,11 @@ pub(super) fn entry(row: usize, col: usize) -> Triplet {
 /// A matrix with the entries for which `stored` is true.
 pub(super) fn pattern(rows: usize, cols: usize, stored: impl Fn(usize, usize) -> bool) -> Triplets {
     let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
-    Triplets::new(rows, cols, cells.filter(|&(row, col)| stored(row, col)).map(|(i, j)| entry(i, j)).collect())
+    Triplets::new(
+        rows,
+        cols,
+        cells.filter(|&(row, col)| stored(row, col)).map(|(i, j)| entry(i, j)).collect(),
+    )
 }
 
 /// A matrix whose row `i` has `length(i)` entries at scattered columns.
@@ -61,7 +65,8 @@ const EDGES: [usize; 7] = [31, 32, 33, 255, 256, 257, 1025];
 
 fn around_an_edge(size: usize) -> Case {
     let tier = if size <= 33 { Tier::Quick } else { Tier::Ci };
-    Case::new(format!("edge_{size}"), move || Ok(rows_of(size, size, |row| (scramble(row, 7) % 7) as usize))).tier(tier)
+    Case::new(format!("edge_{size}"), move || Ok(rows_of(size, size, |row| (scramble(row, 7) % 7) as usize)))
+        .tier(tier)
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -74,7 +79,9 @@ pub(super) fn cases() -> Vec<Case> {
         case("e1_one_entry", || Triplets::new(1, 1, vec![entry(0, 0)])),
         case("e1_one_row", || pattern(1, 35, |_, col| col % 3 != 1)),
         case("e1_one_column", || pattern(35, 1, |row, _| row % 3 != 1)),
-        case("e1_empty_first_rows_and_columns", || pattern(9, 8, |row, col| row > 2 && col > 1 && row != col)),
+        case("e1_empty_first_rows_and_columns", || {
+            pattern(9, 8, |row, col| row > 2 && col > 1 && row != col)
+        }),
         case("e1_empty_middle_rows_and_columns", || pattern(9, 8, |row, col| row % 3 != 1 && col != 4)),
         case("e1_empty_last_rows_and_columns", || pattern(9, 8, |row, col| row < 6 && col < 5)),
         case("fixed_row_lengths", || rows_of(20, 30, |_| 5)),
@@ -89,6 +96,8 @@ pub(super) fn cases() -> Vec<Case> {
         case("unsorted", || shuffled(rows_of(15, 18, |row| row % 9))),
     ];
     cases.extend(EDGES.map(around_an_edge));
-    cases.push(Case::new("long_rows_around_256", || Ok(rows_of(6, 1100, |row| [255, 256, 257, 0, 1025, 3][row]))));
+    cases.push(Case::new("long_rows_around_256", || {
+        Ok(rows_of(6, 1100, |row| [255, 256, 257, 0, 1025, 3][row]))
+    }));
     cases
 }

@@ -78,7 +78,14 @@ impl Check for Spmv {
         vec![self.call(problem, ones, cols + 1, rows), self.call(problem, ones, cols, rows + 1)]
     }
 
-    fn expected(&self, _: &Key, setting: &Setting, call: &Call, problem: &Problem, _: &Suite) -> Result<Expected> {
+    fn expected(
+        &self,
+        _: &Key,
+        setting: &Setting,
+        call: &Call,
+        problem: &Problem,
+        _: &Suite,
+    ) -> Result<Expected> {
         let arithmetic = &problem.arithmetic;
         let sums = sums(&problem.matrix, op_of(setting), call.x.column(0), arithmetic);
         let y = sums.into_iter().zip(call.y.elements()).map(|(sum, y)| {
@@ -135,7 +142,12 @@ where
         self.backend.spmv_algorithms(op_of(setting))
     }
 
-    fn prepare(&self, matrix: &Triplets, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(
+        &self,
+        matrix: &Triplets,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn Trial + '_>> {
         let a = Held::<B, H>::new(&self.backend, matrix)?;
         let plan = SpmvPlan::new(&self.backend, &a.device, op_of(setting), options)?;
         Ok(Box::new(SpmvTrial { a, plan }))

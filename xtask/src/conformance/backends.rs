@@ -1,0 +1,45 @@
+//! The backends that the harness knows; another one is one line.
+
+use anyhow::{Result, anyhow};
+use sparse_conformance::Suite;
+
+/// A backend by name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// Whether only `--backend` runs it: the reference is what the others are compared with.
+    pub(super) on_request: bool,
+    /// Its suite on so many threads, or why there is none.
+    pub(super) open: fn(threads: Option<usize>) -> Result<Suite>,
+}
+
+pub(super) const KNOWN: [Known; 4] = [
+    Known { name: "reference", on_request: true, open: |_| Ok(Suite::reference()) },
+    Known { name: "cpu", on_request: false, open: cpu },
+    Known { name: "opencl", on_request: false, open: |_| not_built("opencl") },
+    Known { name: "cuda", on_request: false, open: |_| not_built("cuda") },
+];
+
+/// The backend called `name`.
+pub(super) fn find(name: &str) -> Option<Known> {
+    KNOWN.into_iter().find(|known| known.name == name)
+}
+
+#[cfg(feature = "cpu")]
+fn cpu(threads: Option<usize>) -> Result<Suite> {
+    let cpu = match threads {
+        Some(threads) => backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?,
+        None => backend_cpu::Cpu::new()?,
+    };
+    Ok(Suite::full(&cpu))
+}
+
+#[cfg(not(feature = "cpu"))]
+fn cpu(_: Option<usize>) -> Result<Suite> {
+    not_built("cpu")
+}
+
+fn not_built(name: &str) -> Result<Suite> {
+    Err(anyhow!("built without the {name} backend"))
+}

@@ -1,0 +1,278 @@
+//! `cargo xtask conformance`: the table, one child process a backend.
+//!
+//! Exit status: 0 all passed, 1 something failed, 2 usage, 3 a backend that was asked for is not there.
+
+mod backends;
+mod child;
+mod summary;
+
+pub(crate) use child::{ChildArgs, run as run_child};
+
+use anyhow::{Context, Result, bail};
+use backends::Known;
+use child::{Event, NOT_THERE};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sparse_conformance::{Listener, Record, Run, Status, Suite, Tier};
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, IsTerminal, Write, stderr};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use summary::Summary;
+
+/// Runs the conformance table.
+///
+/// Every algorithm of every operation runs on every case, for every backend that is there. Exit status: 0 all passed,
+/// 1 something failed, 2 usage, 3 a backend that was asked for is not there.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Run this backend, which must be there; `all` is every backend. Without it: those that are there.
+    #[arg(long, value_parser = ["cpu", "reference", "opencl", "cuda", "all"])]
+    backend: Option<String>,
+    /// Backends that must be there, separated by commas.
+    #[arg(long, value_delimiter = ',', value_parser = ["cpu", "reference", "opencl", "cuda"])]
+    require: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Write one JSON object a line: op, case, backend, algorithm, types, status, reason.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a hash of every result, to compare runs.
+    #[arg(long, value_name = "FILE")]
+    digest: Option<PathBuf>,
+    /// List what would run.
+    #[arg(long)]
+    list: bool,
+}
+
+/// What runs, and how: the part of the command line that a child is given too.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Selection {
+    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    corpus: Vec<PathBuf>,
+    /// An operation, or an operation and a format: spmv, spmv/csr.
+    #[arg(long)]
+    op: Option<String>,
+    /// A part of the names of cases; * stands for anything.
+    #[arg(long, value_name = "PATTERN")]
+    case: Option<String>,
+    /// quick: seconds; ci: minutes; nightly: longer.
+    #[arg(long, default_value = "ci")]
+    tier: Tier,
+    /// Threads of the CPU backend.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Write the snapshots instead of comparing with them; for the reference alone.
+    #[arg(long)]
+    bless: bool,
+    /// Where the snapshots stand.
+    #[arg(long, value_name = "DIR")]
+    snapshots: Option<PathBuf>,
+}
+
+impl Selection {
+    /// The command line that gives this selection.
+    fn arguments(&self) -> Vec<String> {
+        let text = |path: &PathBuf| path.display().to_string();
+        let mut arguments = vec!["--tier".to_string(), self.tier.to_string()];
+        let options = [
+            ("--op", self.op.clone()),
+            ("--case", self.case.clone()),
+            ("--threads", self.threads.map(|n| n.to_string())),
+            ("--snapshots", self.snapshots.as_ref().map(text)),
+        ];
+        let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let corpus = self.corpus.iter().map(|folder| ("--corpus", text(folder)));
+        arguments.extend(options.chain(corpus).flat_map(|(name, value)| [name.to_string(), value]));
+        arguments.extend(self.bless.then(|| "--bless".to_string()));
+        arguments
+    }
+}
+
+/// Runs the table on the backends that were chosen.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.selection.bless && args.backend.as_deref() != Some("reference") {
+        eprintln!("error: only the serial reference blesses snapshots: --backend reference --bless");
+        return Ok(ExitCode::from(2));
+    }
+    if args.list {
+        return list(&args.selection);
+    }
+    let mut report = Report::new(args)?;
+    for known in backends::KNOWN.into_iter().filter(|known| args.takes(known)) {
+        let outcome = run_backend(known, &args.selection, &mut report)?;
+        if let Outcome::Missing(reason) = outcome {
+            report.missing(known.name, &reason, args.requires(known.name))?;
+        }
+    }
+    report.finish(args)
+}
+
+impl Args {
+    fn takes(&self, known: &Known) -> bool {
+        let asked = match self.backend.as_deref() {
+            None => !known.on_request,
+            Some("all") => true,
+            Some(name) => name == known.name,
+        };
+        asked || self.require.iter().any(|name| name == known.name)
+    }
+
+    fn requires(&self, name: &str) -> bool {
+        let named = |wanted: &str| wanted == name || wanted == "all";
+        self.backend.as_deref().is_some_and(named) || self.require.iter().any(|wanted| wanted == name)
+    }
+}
+
+fn list(selection: &Selection) -> Result<ExitCode> {
+    let (cases, filter, suite) = (selection.cases()?, selection.filter(), Suite::reference());
+    let run = Run { suite: &suite, reference: &suite, cases: &cases, filter: &filter };
+    let mut names: Vec<String> = run.names().map(|(name, _)| name).collect();
+    names.dedup();
+    names.sort();
+    names.dedup();
+    names.iter().for_each(|name| println!("{name}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How a child ended.
+enum Outcome {
+    Done,
+    Missing(String),
+}
+
+/// Runs a backend in a process of its own, so that a crash is its own.
+fn run_backend(known: Known, selection: &Selection, report: &mut Report) -> Result<Outcome> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(ChildArgs::command(known.name, selection))
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("starting the child process")?;
+    let events = BufReader::new(child.stdout.take().context("the child's standard output")?);
+    let mut running = None;
+    let mut missing = None;
+    for line in events.lines() {
+        match serde_json::from_str(&line?).context("an event of the child")? {
+            Event::Missing(reason) => missing = Some(reason),
+            Event::Total(total) => report.begin(known.name, total),
+            Event::Started(name, types) => {
+                report.started(&name, &types);
+                running = Some((name, types));
+            }
+            Event::Finished(record) => report.finished(record),
+        }
+    }
+    let status = child.wait()?;
+    match (missing, status.code()) {
+        (Some(reason), Some(NOT_THERE)) => return Ok(Outcome::Missing(reason)),
+        (_, Some(0)) => {}
+        (_, None) => report.finished(crash(known.name, running, status)),
+        (_, Some(_)) if running.is_some() => report.finished(crash(known.name, running, status)),
+        (_, Some(code)) => bail!("the child process of {} ended with status {code}", known.name),
+    }
+    Ok(Outcome::Done)
+}
+
+/// The record of a child that died: the case that was announced last.
+fn crash(backend: &str, running: Option<(String, String)>, status: std::process::ExitStatus) -> Record {
+    let (name, types) = running.unwrap_or_default();
+    let (op, case) = name.rsplit_once('/').unwrap_or(("", &name));
+    Record {
+        op: op.into(),
+        case: case.into(),
+        backend: backend.into(),
+        algorithm: String::new(),
+        types,
+        status: Status::Fail,
+        reason: format!("the process of the backend died here: {status}"),
+        digest: None,
+    }
+}
+
+/// Gathers records and shows how far the run has come.
+struct Report {
+    summary: Summary,
+    json: Option<BufWriter<File>>,
+    digests: Vec<String>,
+    bar: ProgressBar,
+    required_missing: bool,
+}
+
+impl Report {
+    fn new(args: &Args) -> Result<Self> {
+        let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
+        Ok(Self {
+            summary: Summary::default(),
+            json: args.json.as_ref().map(create).transpose()?.map(BufWriter::new),
+            digests: vec![],
+            bar: ProgressBar::hidden(),
+            required_missing: false,
+        })
+    }
+
+    fn begin(&mut self, backend: &str, total: usize) {
+        self.bar.finish_and_clear();
+        let target =
+            if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {eta} {wide_msg}");
+        self.bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(backend.to_string());
+        if let Ok(style) = style {
+            self.bar.set_style(style);
+        }
+    }
+
+    /// A backend that is not there is shown as skipped (rule P2), or is a failure if it was asked for.
+    fn missing(&mut self, backend: &str, reason: &str, required: bool) -> Result<()> {
+        self.required_missing |= required;
+        if required {
+            eprintln!("error: the backend {backend} was asked for and is not there: {reason}");
+        }
+        self.finished(Record {
+            op: "probe".into(),
+            case: "p2_backend_is_not_there".into(),
+            backend: backend.into(),
+            algorithm: String::new(),
+            types: String::new(),
+            status: Status::Skipped,
+            reason: reason.into(),
+            digest: None,
+        });
+        Ok(())
+    }
+
+    fn finish(mut self, args: &Args) -> Result<ExitCode> {
+        self.bar.finish_and_clear();
+        if let Some(json) = &mut self.json {
+            json.flush()?;
+        }
+        if let Some(path) = &args.digest {
+            self.digests.push(String::new());
+            std::fs::write(path, self.digests.join("\n")).with_context(|| path.display().to_string())?;
+        }
+        print!("{}", self.summary.text(&args.selection));
+        Ok(match () {
+            () if self.required_missing => ExitCode::from(3),
+            () if self.summary.failed() => ExitCode::FAILURE,
+            () => ExitCode::SUCCESS,
+        })
+    }
+}
+
+impl Listener for Report {
+    fn started(&mut self, name: &str, types: &str) {
+        self.bar.inc(1);
+        self.bar.set_message(format!("{name} {types}"));
+    }
+
+    fn finished(&mut self, record: Record) {
+        if let Some(digest) = record.digest {
+            let Record { backend, algorithm, types, .. } = &record;
+            self.digests.push(format!("{digest:016x} {backend} {} {types} {algorithm}", record.name()));
+        }
+        if let Some(json) = &mut self.json {
+            let line = serde_json::to_string(&Record { digest: None, ..record.clone() }).unwrap_or_default();
+            let _ = writeln!(json, "{line}");
+        }
+        self.summary.add(record);
+    }
+}
