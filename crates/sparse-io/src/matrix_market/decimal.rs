@@ -21,8 +21,8 @@ const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
 /// The number that `bytes` start with and its length; none where this way of reading cannot be sure.
 #[inline(always)]
 pub(super) fn parse_prefix(bytes: &[u8]) -> Option<(f64, usize)> {
-    let negative = bytes.first() == Some(&b'-');
-    let start = usize::from(negative || bytes.first() == Some(&b'+'));
+    let sign = *bytes.first()?;
+    let start = usize::from((sign == b'-') | (sign == b'+'));
     let (whole, point) = digits(bytes, start, 0)?;
     let (significand, end, fraction) = if bytes.get(point) == Some(&b'.') {
         let (significand, end) = digits(bytes, point + 1, whole)?;
@@ -36,7 +36,8 @@ pub(super) fn parse_prefix(bytes: &[u8]) -> Option<(f64, usize)> {
     }
     let (exponent, end) = exponent(bytes, end)?;
     let magnitude = scale(significand, exponent - fraction as i64)?;
-    Some((if negative { -magnitude } else { magnitude }, end))
+    let sign_bit = u64::from(sign == b'-') << 63;
+    Some((f64::from_bits(magnitude.to_bits() | sign_bit), end))
 }
 
 /// Appends the digits from `at` on to `value`; gives the new value and the end of the digits. The value may have
@@ -46,10 +47,10 @@ fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> Option<(u64, usize)> {
     loop {
         let (part, length) = leading_digits(*bytes.get(at..)?.first_chunk()?);
         value = value.wrapping_mul(POWERS_OF_TEN[length]).wrapping_add(part);
-        at += length;
-        if length < EIGHT {
-            return Some((value, at));
+        if length != EIGHT {
+            return Some((value, at + length));
         }
+        at += EIGHT;
     }
 }
 
@@ -72,27 +73,31 @@ fn exponent(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
 /// `significand·10^exponent`, rounded to nearest.
 #[inline(always)]
 fn scale(significand: u64, exponent: i64) -> Option<f64> {
+    /// Below it both factors are exact in `f64`, and so one operation rounds once.
+    const EXACT: u64 = POWERS_OF_TEN[15];
     let power = *POWERS_OF_TEN.get(exponent.unsigned_abs() as usize)?;
-    Some(if exponent >= 0 {
-        (u128::from(significand) * u128::from(power)) as f64
-    } else {
-        divide(significand, power)
+    let exact = significand <= EXACT && power <= EXACT;
+    Some(match (exact, exponent < 0) {
+        (true, true) => significand as i64 as f64 / power as i64 as f64,
+        (true, false) => significand as i64 as f64 * power as i64 as f64,
+        (false, true) => divide(significand, power),
+        (false, false) => (u128::from(significand) * u128::from(power)) as f64,
     })
 }
 
 /// `numerator / denominator`, rounded to nearest.
+///
+/// With both shifted to the top bit, the quotient of `numerator << 62` has 62 or 63 bits. The last one, set where a
+/// remainder is left, is far below the 53 bits that stay, so that converting rounds as the true quotient would.
 #[inline(always)]
 fn divide(numerator: u64, denominator: u64) -> f64 {
-    const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
-    if numerator <= EXACT && denominator <= EXACT {
-        return numerator as f64 / denominator as f64;
+    if numerator == 0 {
+        return 0.0;
     }
-    // With both shifted to the top bit, the quotient of `numerator << 62` has 62 or 63 bits. The last one, set where
-    // a remainder is left, is far below the 53 bits that stay, so that converting rounds as the true quotient would.
     let (up, down) = (numerator.leading_zeros(), denominator.leading_zeros());
     let dividend = u128::from(numerator << up) << 62;
     let divisor = u128::from(denominator << down);
-    let quotient = (dividend / divisor) as u64 | u64::from(dividend % divisor != 0);
+    let quotient = (dividend / divisor) as i64 | i64::from(dividend % divisor != 0);
     quotient as f64 * power_of_two(i64::from(down) - i64::from(up) - 62)
 }
 

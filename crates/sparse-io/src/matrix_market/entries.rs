@@ -1,7 +1,7 @@
 //! The lines of a coordinate file, part by part.
 
 use super::header::{Field, Header, MatrixInfo, Symmetry};
-use super::token::{Cursor, overflows, show};
+use super::token::{Cursor, is_integer, overflows, show};
 use crate::source::Text;
 use rayon::prelude::*;
 use sparse_core::{Result, Scalar, c64};
@@ -215,10 +215,11 @@ impl<'a> Entries<'a> {
     #[inline(always)]
     pub(super) fn value(&mut self, on_diagonal: bool) -> Result<c64> {
         let value = match self.info.field {
-            Field::Real => c64::new(self.number(Cursor::real)?, 0.0),
-            Field::Integer => c64::new(self.number(Cursor::integer)?, 0.0),
             Field::Pattern => c64::new(1.0, 0.0),
-            Field::Complex => c64::new(self.number(Cursor::real)?, self.number(Cursor::real)?),
+            field => {
+                let re = self.number()?;
+                c64::new(re, if field == Field::Complex { self.number()? } else { 0.0 })
+            }
         };
         if !self.cursor.end_line() {
             return Err(self.error(format!("{} stands after the entry", show(self.cursor.token()))));
@@ -230,9 +231,13 @@ impl<'a> Entries<'a> {
     }
 
     #[inline(always)]
-    fn number(&mut self, read: impl Fn(&mut Cursor<'a>) -> Option<f64>) -> Result<f64> {
-        read(&mut self.cursor)
-            .ok_or_else(|| self.error(what_is_wrong_with(self.cursor.token(), self.info.field)))
+    fn number(&mut self) -> Result<f64> {
+        self.cursor.skip_blanks();
+        let start = self.cursor;
+        match self.cursor.real() {
+            Some(value) if self.info.field != Field::Integer || is_integer(start.token()) => Ok(value),
+            _ => Err(self.error(what_is_wrong_with(start.token(), self.info.field))),
+        }
     }
 
     #[inline(always)]
