@@ -121,7 +121,15 @@ fn compressed_from_coo<T: Scalar, I: Index, O: Index>() {
 #[test]
 fn coo_to_csr_and_csc_with_all_duplicates() {
     compressed_from_coo::<f64, i32, i32>();
+}
+
+#[test]
+fn coo_to_csr_and_csc_of_complex_values_with_long_offsets() {
     compressed_from_coo::<c32, i32, i64>();
+}
+
+#[test]
+fn coo_to_csr_and_csc_of_half_precision_with_long_indices() {
     compressed_from_coo::<f16, i64, i64>();
 }
 

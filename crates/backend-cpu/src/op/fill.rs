@@ -5,10 +5,30 @@ use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use sparse_core::{Element, Index, Result};
 use std::ops::Range;
 
+/// From so many bytes on, memory is asked for in huge pages.
+#[cfg(target_os = "linux")]
+const HUGE: usize = 4 << 20;
+
 /// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them share the
-/// page faults.
-pub(super) fn zeroed<T: Element>(len: usize) -> Vec<T> {
-    bytemuck::zeroed_vec(len)
+/// page faults, which cost more than the filling where pages are small.
+pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
+    let memory = bytemuck::zeroed_vec(len);
+    #[cfg(target_os = "linux")]
+    if size_of_val(&*memory) >= HUGE {
+        advise_huge_pages(&memory);
+    }
+    memory
+}
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages<T>(memory: &[T]) {
+    const PAGE: usize = 4096;
+    let start = memory.as_ptr().cast::<u8>();
+    let skipped = start.align_offset(PAGE);
+    let len = (size_of_val(memory) - skipped) / PAGE * PAGE;
+    // SAFETY: the range lies within `memory`; the advice changes neither its contents nor its validity, and failing to
+    // follow it is no error.
+    unsafe { libc::madvise(start.add(skipped).cast_mut().cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 /// The arrays of a compressed matrix.
@@ -16,6 +36,16 @@ pub(super) struct Arrays<T, I, O> {
     pub(super) offsets: Vec<O>,
     pub(super) indices: Vec<I>,
     pub(super) values: Vec<T>,
+}
+
+/// Where each of consecutive ranges of these lengths starts.
+pub(super) fn starts(lengths: &[usize]) -> Vec<usize> {
+    let mut start = 0;
+    let add = |length: &usize| {
+        start += length;
+        start - length
+    };
+    lengths.iter().map(add).collect()
 }
 
 /// The offsets of rows of these lengths.

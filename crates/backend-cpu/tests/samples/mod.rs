@@ -9,11 +9,12 @@ pub(crate) fn backends() -> [Cpu; 2] {
     [1, 3].map(|threads| Cpu::with(threads, Simd::detect()).unwrap())
 }
 
-/// The same for every instruction set of this processor.
+/// Several threads with every instruction set of this processor, and one thread with the widest.
 pub(crate) fn backends_of_all_sets() -> Vec<Cpu> {
     let sets = [Simd::Portable, Simd::Avx2, Simd::Avx512, Simd::Neon];
     let sets = sets.into_iter().filter(|simd| simd.is_available());
-    sets.flat_map(|simd| [1, 3].map(|threads| Cpu::with(threads, simd).unwrap())).collect()
+    let [one, _] = backends();
+    sets.map(|simd| Cpu::with(3, simd).unwrap()).chain([one]).collect()
 }
 
 /// SplitMix64.

@@ -2,7 +2,7 @@
 
 use super::{ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
-use crate::op::fill::{Arrays, entry_ranges, zeroed};
+use crate::op::fill::{Arrays, entry_ranges, starts, zeroed};
 use crate::op::rows::{Rows, SellRows, tiles_mut};
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use sparse_core::error::checked_product;
@@ -151,13 +151,8 @@ fn to_csr<T: Scalar, I: Index, O: Index>(
         a.visit(first..first + lengths.len(), |i, _, _| lengths[i - first] += 1);
     });
     let arrays = cpu.fill_rows::<T, I, O>(&lengths, |rows, indices, values| {
-        let mut ends: Vec<usize> = vec![];
         let first = rows.start;
-        let mut end = 0;
-        for length in &lengths[rows.clone()] {
-            ends.push(end);
-            end += length;
-        }
+        let mut ends = starts(&lengths[rows.clone()]);
         a.visit(rows, |i, j, value| {
             let end = &mut ends[i - first];
             indices[*end] = I::cast(j);

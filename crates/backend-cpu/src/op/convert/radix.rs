@@ -6,7 +6,7 @@
 //! depends on the number of threads.
 
 use crate::Cpu;
-use crate::op::fill::{Arrays, offsets, zeroed};
+use crate::op::fill::{Arrays, offsets, starts, zeroed};
 use crate::op::sum;
 use crate::parallel::{chunks, split_mut};
 use sparse_core::op::Duplicates;
@@ -35,17 +35,17 @@ pub(super) struct Coordinates<'a, T, I> {
 /// An entry on its way: major index, minor index, value.
 type Entry<T, I> = (I, I, T);
 
-/// Entries sorted by major index (below `major`), then minor index, then input order, and merged as `duplicates`
+/// Entries of a (major, minor) shape sorted by major index, then minor index, then input order, and merged as `duplicates`
 /// says. `to_row_col` turns (major, minor) into (row, column) for messages.
 pub(super) fn group<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
-    major: usize,
+    (major, minor): (usize, usize),
     input: Coordinates<'_, T, I>,
     duplicates: Duplicates,
     to_row_col: fn(usize, usize) -> (usize, usize),
 ) -> Result<Arrays<T, I, O>> {
     let nnz = input.major.len();
-    let shift = digit_shift(major, nnz);
+    let shift = digit_shift(major, (nnz / BUCKET).clamp(1, MAX_BUCKETS));
     let (mut entries, buckets) = distribute(cpu, major.div_ceil(1 << shift), shift, &input);
     let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
     let mut lengths = vec![0; major];
@@ -64,7 +64,7 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
         })
         .collect();
     let kept = cpu.map(nnz, work, |mut bucket: Bucket<'_, T, I>| {
-        bucket.sort();
+        bucket.sort(minor);
         bucket.merge(duplicates, to_row_col)
     });
     let kept = kept.into_iter().collect::<Result<Vec<usize>>>()?;
@@ -76,11 +76,10 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
     Ok(Arrays { offsets, indices, values })
 }
 
-/// How many low bits of the major index a bucket spans.
-fn digit_shift(major: usize, nnz: usize) -> u32 {
-    let buckets = (nnz / BUCKET).clamp(1, MAX_BUCKETS);
+/// How many low bits of indices below `extent` are left, so that the others tell about so many buckets apart.
+fn digit_shift(extent: usize, buckets: usize) -> u32 {
     let mut shift = 0;
-    while major >> shift > buckets {
+    while extent >> shift > buckets {
         shift += 1;
     }
     shift
@@ -100,7 +99,7 @@ fn distribute<T: Scalar, I: Index>(
         input.major[chunk].iter().for_each(|major| counts[major.as_usize() >> shift] += 1);
         counts
     });
-    let mut entries: Vec<Entry<T, I>> = bytemuck::zeroed_vec(nnz);
+    let mut entries: Vec<Entry<T, I>> = zeroed(nnz);
     let mut rest = entries.as_mut_slice();
     let mut places: Vec<Vec<&mut [Entry<T, I>]>> =
         counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
@@ -138,22 +137,30 @@ struct Bucket<'a, T, I> {
 }
 
 impl<T: Scalar, I: Index> Bucket<'_, T, I> {
-    /// Counts the entries into rows, and sorts each row.
-    fn sort(&mut self) {
-        for (major, _, _) in &*self.entries {
+    /// Counts the entries into rows, and sorts each row. Entries in any order are first brought near their places by
+    /// the upper bits of their minor index.
+    fn sort(&mut self, minor: usize) {
+        let ordered = self.entries.is_sorted_by_key(|entry| entry.1)
+            || self.entries.is_sorted_by_key(|&(major, minor, _)| (major, minor));
+        let roughly_sorted;
+        let entries = if ordered || self.entries.len() < INSERTION_LIMIT * self.lengths.len() / 8 {
+            &*self.entries
+        } else {
+            roughly_sorted = by_upper_bits(self.entries, minor);
+            &*roughly_sorted
+        };
+        for (major, _, _) in entries {
             self.lengths[major.as_usize() - self.first] += 1;
         }
-        let mut ends: Vec<usize> = Vec::with_capacity(self.lengths.len());
-        let mut end = 0;
-        for length in &*self.lengths {
-            ends.push(end);
-            end += length;
-        }
-        for &(major, minor, value) in &*self.entries {
+        let mut ends = starts(self.lengths);
+        for &(major, minor, value) in entries {
             let end = &mut ends[major.as_usize() - self.first];
             self.indices[*end] = minor;
             self.values[*end] = value;
             *end += 1;
+        }
+        if ordered {
+            return;
         }
         let mut scratch = vec![];
         for (&length, end) in self.lengths.iter().zip(ends) {
@@ -174,6 +181,10 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         let (mut start, mut kept) = (0, 0);
         for (row, length) in self.lengths.iter_mut().enumerate() {
             let end = start + *length;
+            if kept == start && self.indices[start..end].is_sorted_by(|a, b| a < b) {
+                (start, kept) = (end, end);
+                continue;
+            }
             let first_kept = kept;
             while start < end {
                 let minor = self.indices[start];
@@ -199,6 +210,21 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         }
         Ok(kept)
     }
+}
+
+/// The entries in order of the upper bits of their minor index, which is below `minor`; stable.
+fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>], minor: usize) -> Vec<Entry<T, I>> {
+    let shift = digit_shift(minor, MAX_BUCKETS);
+    let mut counts = vec![0; (minor >> shift) + 1];
+    entries.iter().for_each(|entry| counts[entry.1.as_usize() >> shift] += 1);
+    let mut ends = starts(&counts);
+    let mut sorted = vec![(I::default(), I::default(), T::ZERO); entries.len()];
+    for &entry in entries {
+        let end = &mut ends[entry.1.as_usize() >> shift];
+        sorted[*end] = entry;
+        *end += 1;
+    }
+    sorted
 }
 
 /// The first `kept` elements of each bucket, without the gaps between them.

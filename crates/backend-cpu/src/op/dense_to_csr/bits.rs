@@ -1,8 +1,9 @@
 //! Which elements are kept: one bit each, row by row.
 
-use super::WORD;
-use crate::Cpu;
+use super::vectors::nonzero;
+use super::{STRIP, WORD};
 use crate::parallel::split_mut;
+use crate::{Cpu, Simd};
 use sparse_core::op::Keep;
 use sparse_core::{DenseBatchView, Order, Scalar};
 use std::ops::Range;
@@ -43,11 +44,11 @@ fn by_rows<T: Scalar>(
 ) {
     for (row, bits) in rows.zip(bits.chunks_mut(a.cols().div_ceil(WORD))) {
         let start = row / a.rows() * a.stride() + row % a.rows() * a.leading_dimension();
-        line(cpu, keep, &a.data()[start..start + a.cols()], bits);
+        line(cpu.simd(), keep, &a.data()[start..start + a.cols()], bits);
     }
 }
 
-/// Strips of 64 rows: the bits of 64 pieces of columns are transposed in registers.
+/// The bits of 64 columns of a strip are found column by column, and transposed 64 rows at a time.
 fn by_columns<T: Scalar>(
     cpu: &Cpu,
     a: &DenseBatchView<'_, T>,
@@ -58,17 +59,17 @@ fn by_columns<T: Scalar>(
     let words = a.cols().div_ceil(WORD);
     let member = a.member(rows.start / a.rows());
     let first = rows.start % a.rows();
-    for (strip, bits) in bits.chunks_mut(WORD * words).enumerate() {
-        let (top, height) = (first + strip * WORD, bits.len() / words);
-        for word in 0..words {
-            let mut block = [0; WORD];
-            for (column, block) in (word * WORD..a.cols()).zip(&mut block) {
-                let start = member.position(top, column);
-                line(cpu, keep, &member.data()[start..start + height], std::slice::from_mut(block));
-            }
-            transpose(&mut block);
-            for (row, block) in block[..height].iter().enumerate() {
-                bits[row * words + word] = *block;
+    for word in 0..words {
+        let mut columns = [[0; STRIP / WORD]; WORD];
+        for (column, bits) in (word * WORD..a.cols()).zip(&mut columns) {
+            let start = member.position(first, column);
+            line(cpu.simd(), keep, &member.data()[start..start + rows.len()], bits);
+        }
+        for (block, bits) in bits.chunks_mut(WORD * words).enumerate() {
+            let mut square = columns.map(|column| column[block]);
+            transpose(&mut square);
+            for (bits, row) in bits.chunks_mut(words).zip(square) {
+                bits[word] = row;
             }
         }
     }
@@ -90,8 +91,9 @@ fn transpose(block: &mut [u64; WORD]) {
 }
 
 /// Bits of neighbouring elements.
-fn line<T: Scalar>(_: &Cpu, keep: Keep<T>, line: &[T], bits: &mut [u64]) {
-    for (word, elements) in bits.iter_mut().zip(line.chunks(WORD)) {
+fn line<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) {
+    let done = if keep == Keep::NonZero { nonzero(simd, line, bits) } else { 0 };
+    for (word, elements) in bits.iter_mut().zip(line.chunks(WORD)).skip(done) {
         *word =
             elements.iter().enumerate().fold(0, |word, (k, &value)| word | u64::from(keep.keeps(value)) << k);
     }

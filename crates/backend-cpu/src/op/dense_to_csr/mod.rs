@@ -2,6 +2,9 @@
 
 mod bits;
 mod pack;
+#[cfg_attr(target_arch = "x86_64", path = "x86.rs")]
+#[cfg_attr(not(target_arch = "x86_64"), path = "other.rs")]
+mod vectors;
 
 use super::fill::{offsets, zeroed};
 use super::{SEQUENTIAL, is_sequential};
@@ -26,8 +29,11 @@ const ALGORITHMS: [Algorithm; 3] = [COMPRESS_STORE, ROW_PER_WARP, SEQUENTIAL];
 /// Elements of a part, which one thread takes at a time.
 const PART: usize = 128 * 1024;
 
-/// Columns of one word of bits, and rows of a strip of a column-major matrix.
+/// Columns of one word of bits.
 const WORD: usize = 64;
+
+/// Rows of a column-major matrix that are taken at once: the more, the longer the pieces of its columns.
+const STRIP: usize = 512;
 
 /// The plan of a compression: which elements are kept, and memory for bits and counts.
 #[derive(Debug)]
@@ -84,7 +90,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         let parts = row_parts(&a);
         bits::find(self, &a, plan.keep, &parts, &mut plan.bits, &mut plan.lengths);
         let (member_ptr, offsets) = scan(&a, &plan.lengths)?;
-        let (indices, values) = pack::pack(self, &a, &parts, &plan.bits, &plan.lengths);
+        let (indices, values) = pack::entries(self, &a, &parts, &plan.bits, &plan.lengths);
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 }
@@ -114,19 +120,17 @@ fn scan<T: Scalar, O: Index>(a: &DenseBatchView<'_, T>, lengths: &[usize]) -> Re
     Ok((member_ptr, all))
 }
 
-/// Ranges of the rows of all members, with about [`PART`] elements each. Those of a column-major batch stay within a
-/// member and start at a multiple of [`WORD`] of its rows.
+/// Ranges of the rows of all members: of [`PART`] elements where they are row-major, else strips of a member.
 fn row_parts<T: Scalar>(a: &DenseBatchView<'_, T>) -> Vec<Range<usize>> {
-    let rows = PART.div_ceil(a.cols().max(1));
     match a.order() {
-        Order::RowMajor => chunks(a.count() * a.rows(), rows),
-        Order::ColMajor => (0..a.count() * a.rows())
-            .step_by(a.rows().max(1))
-            .flat_map(|first| {
-                let strips = chunks(a.rows(), rows.next_multiple_of(WORD));
-                strips.into_iter().map(move |strip| first + strip.start..first + strip.end)
-            })
-            .collect(),
+        Order::RowMajor => chunks(a.count() * a.rows(), PART.div_ceil(a.cols().max(1))),
+        Order::ColMajor => {
+            let strips = |member: usize| {
+                let first = member * a.rows();
+                chunks(a.rows(), STRIP).into_iter().map(move |strip| first + strip.start..first + strip.end)
+            };
+            (0..a.count()).flat_map(strips).collect()
+        }
     }
 }
 

@@ -1,14 +1,18 @@
 //! Packing the elements whose bits are set.
 
-use super::{WORD, entries_of};
-use crate::Cpu;
-use crate::op::fill::zeroed;
+use super::vectors::pack;
+use super::{STRIP, WORD, entries_of};
+use crate::op::fill::{starts, zeroed};
 use crate::parallel::split_mut;
+use crate::{Cpu, Simd};
 use sparse_core::{DenseBatchView, Index, Order, Scalar};
 use std::ops::Range;
 
+/// Elements between the columns of a tile: a strip, and some more so that columns do not stand a power of two apart.
+const TILE_COLUMN: usize = STRIP + 16;
+
 /// Columns and values of the elements whose bits are set, row by row.
-pub(super) fn pack<T: Scalar, I: Index>(
+pub(super) fn entries<T: Scalar, I: Index>(
     cpu: &Cpu,
     a: &DenseBatchView<'_, T>,
     parts: &[Range<usize>],
@@ -24,7 +28,7 @@ pub(super) fn pack<T: Scalar, I: Index>(
     cpu.for_each(lengths.len() * a.cols(), work, |(rows, (indices, values))| {
         let bits = &bits[rows.start * words..rows.end * words];
         match a.order() {
-            Order::RowMajor => by_rows(a, rows, bits, indices, values),
+            Order::RowMajor => by_rows(cpu.simd(), a, rows, bits, indices, values),
             Order::ColMajor => by_columns(a, rows, bits, lengths, indices, values),
         }
     });
@@ -32,6 +36,7 @@ pub(super) fn pack<T: Scalar, I: Index>(
 }
 
 fn by_rows<T: Scalar, I: Index>(
+    simd: Simd,
     a: &DenseBatchView<'_, T>,
     rows: Range<usize>,
     bits: &[u64],
@@ -41,18 +46,34 @@ fn by_rows<T: Scalar, I: Index>(
     let mut end = 0;
     for (row, bits) in rows.zip(bits.chunks(a.cols().div_ceil(WORD).max(1))) {
         let start = row / a.rows() * a.stride() + row % a.rows() * a.leading_dimension();
-        for (word, &bits) in bits.iter().enumerate() {
-            let first = word * WORD;
-            for k in ones(bits) {
-                indices[end] = I::cast(first + k);
-                values[end] = a.data()[start + first + k];
-                end += 1;
-            }
-        }
+        let row = &a.data()[start..start + a.cols()];
+        end += pack_row(simd, bits, row, &mut indices[end..], &mut values[end..]);
     }
 }
 
-/// Tiles of 64 columns of 64 rows: a tile stays in the cache while its rows are read across the columns.
+/// Packs a row to the front of `indices` and `values`, and returns the number of its entries.
+fn pack_row<T: Scalar, I: Index>(
+    simd: Simd,
+    bits: &[u64],
+    row: &[T],
+    indices: &mut [I],
+    values: &mut [T],
+) -> usize {
+    if let Some(count) = pack(simd, bits, row, indices, values) {
+        return count;
+    }
+    let columns = bits.iter().enumerate().flat_map(|(word, &bits)| ones(bits).map(move |k| word * WORD + k));
+    let mut end = 0;
+    for column in columns {
+        indices[end] = I::cast(column);
+        values[end] = row[column];
+        end += 1;
+    }
+    end
+}
+
+/// Tiles of 64 columns of a strip: copied, so that the columns of a row, which often stand a power of two apart, do not
+/// push each other out of the cache while the row is read.
 fn by_columns<T: Scalar, I: Index>(
     a: &DenseBatchView<'_, T>,
     rows: Range<usize>,
@@ -64,22 +85,19 @@ fn by_columns<T: Scalar, I: Index>(
     let words = a.cols().div_ceil(WORD);
     let member = a.member(rows.start / a.rows());
     let first = rows.start % a.rows();
-    let mut start = 0;
-    for (strip, bits) in bits.chunks(WORD * words.max(1)).enumerate() {
-        let (top, height) = (strip * WORD, bits.len() / words);
-        let mut ends = [0; WORD];
-        for (end, length) in ends.iter_mut().zip(&lengths[rows.start + top..][..height]) {
-            *end = start;
-            start += length;
+    let mut tile: Vec<T> = zeroed(WORD * TILE_COLUMN);
+    let mut ends = starts(&lengths[rows.clone()]);
+    for word in 0..words {
+        let first_column = word * WORD;
+        for (column, copy) in (first_column..a.cols()).zip(tile.chunks_mut(TILE_COLUMN)) {
+            let start = member.position(first, column);
+            copy[..rows.len()].copy_from_slice(&member.data()[start..start + rows.len()]);
         }
-        for word in 0..words {
-            for (row, end) in ends[..height].iter_mut().enumerate() {
-                for k in ones(bits[row * words + word]) {
-                    let column = word * WORD + k;
-                    indices[*end] = I::cast(column);
-                    values[*end] = member.at(first + top + row, column);
-                    *end += 1;
-                }
+        for ((row, end), bits) in ends.iter_mut().enumerate().zip(bits.chunks(words)) {
+            for k in ones(bits[word]) {
+                indices[*end] = I::cast(first_column + k);
+                values[*end] = tile[k * TILE_COLUMN + row];
+                *end += 1;
             }
         }
     }

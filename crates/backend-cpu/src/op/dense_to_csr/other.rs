@@ -1,0 +1,20 @@
+//! Processors without an implementation of their own: the portable code does it all.
+
+use crate::Simd;
+use sparse_core::{Index, Scalar};
+
+/// No words.
+pub(super) fn nonzero<T: Scalar>(_: Simd, _: &[T], _: &mut [u64]) -> usize {
+    0
+}
+
+/// No way.
+pub(super) fn pack<T: Scalar, I: Index>(
+    _: Simd,
+    _: &[u64],
+    _: &[T],
+    _: &mut [I],
+    _: &mut [T],
+) -> Option<usize> {
+    None
+}
