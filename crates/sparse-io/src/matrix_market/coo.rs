@@ -15,7 +15,7 @@ pub(super) fn read<T: Scalar, I: Index>(
     I::try_new("rows", header.info.rows)?;
     I::try_new("columns", header.info.cols)?;
     let body = Body::split(text, header, parts);
-    let counts = body.survey(|| 0_usize, |count, _| *count += 1)?;
+    let counts = body.survey(|| 0_usize, |count, rows| *count += rows.len())?;
     let nnz = counts.iter().sum();
     let (mut row_idx, mut col_idx) = (vec![I::cast(0); nnz], vec![I::cast(0); nnz]);
     let mut values = vec![T::ZERO; nnz];
@@ -30,8 +30,8 @@ pub(super) fn read<T: Scalar, I: Index>(
         .zip(slices.collect::<Vec<_>>())
         .map(|(part, ((rows, cols), values))| {
             let mut slots = rows.iter_mut().zip(cols).zip(values);
-            body.visit(part.clone(), |row, col, value| {
-                if let Some(((r, c), v)) = slots.next() {
+            body.visit(part.clone(), |entries| {
+                for (&(row, col, value), ((r, c), v)) in entries.iter().zip(&mut slots) {
                     (*r, *c, *v) = (I::cast(row), I::cast(col), value);
                 }
             })

@@ -25,8 +25,10 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
         .map_err(|reason| text.error(header.size_at, reason))?;
 
     let body = Body::split(text, header, parts.min(affordable_parts::<T, I, O>(rows, stored)));
-    let mut places = body
-        .survey(|| vec![O::cast(0); rows], |counts, row| counts[row] = O::cast(counts[row].as_usize() + 1))?;
+    let mut places = body.survey(
+        || vec![O::cast(0); rows],
+        |counts, rows| rows.iter().for_each(|&row| counts[row] = O::cast(counts[row].as_usize() + 1)),
+    )?;
     let offsets = scan(&mut places, rows)?;
     let nnz = offsets[rows].as_usize();
     let (mut indices, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
@@ -71,12 +73,14 @@ fn fill<T: Scalar, I: Index, O: Index>(
         .par_iter()
         .zip(places)
         .map(|(part, mut places)| {
-            body.visit(part.clone(), |row, col, value| {
-                let place = places[row].as_usize();
-                places[row] = O::cast(place + 1);
-                // SAFETY: `survey` and `visit` walk the same bytes, which nobody can change while `text` borrows
-                // them, so that this part writes exactly the places that `scan` set aside for it and for no other.
-                unsafe { slots.write(place, I::cast(col), value) };
+            body.visit(part.clone(), |entries| {
+                for &(row, col, value) in entries {
+                    let place = places[row].as_usize();
+                    places[row] = O::cast(place + 1);
+                    // SAFETY: `survey` and `visit` walk the same bytes, which nobody can change while `text` borrows
+                    // them, so that this part writes exactly the places that `scan` set aside for it and for no other.
+                    unsafe { slots.write(place, I::cast(col), value) };
+                }
             })
         })
         .collect();

@@ -31,16 +31,16 @@ impl<'a> Body<'a> {
         Self { text, header, parts }
     }
 
-    /// Looks at all positions, calls `count` with the row of each entry and of its mirror image, and checks what
+    /// Looks at all positions, calls `count` with runs of rows, of each entry and of its mirror image, and checks what
     /// can be said without the values. Gives one counter per part.
     pub(super) fn survey<C: Send>(
         &self,
         counter: impl Fn() -> C + Sync,
-        count: impl Fn(&mut C, usize) + Sync,
+        count: impl Fn(&mut C, &[usize]) + Sync,
     ) -> Result<Vec<C>> {
         let look = |part: &Range<usize>| {
             let mut counts = counter();
-            let survey = self.survey_part(part.clone(), |row| count(&mut counts, row))?;
+            let survey = self.survey_part(part.clone(), |rows| count(&mut counts, rows))?;
             Ok((survey, counts))
         };
         let looked: Vec<Result<_>> = self.parts.par_iter().map(look).collect();
@@ -51,27 +51,29 @@ impl<'a> Body<'a> {
         Ok(counts)
     }
 
-    fn survey_part(&self, part: Range<usize>, mut count: impl FnMut(usize)) -> Result<Survey> {
+    fn survey_part(&self, part: Range<usize>, count: impl FnMut(&[usize])) -> Result<Survey> {
         let mirrored = self.header.info.symmetry != Symmetry::General;
         let mut entries = self.entries(part);
         let mut survey = Survey::default();
+        let mut rows = Runs::new(0, count);
         while entries.next_line() {
             survey.lines += 1;
             if survey.lines > self.header.info.stored {
                 return Err(self.surplus(entries.line_at));
             }
             let row = entries.row()?;
-            count(row);
+            rows.push(row);
             if mirrored {
                 let col = entries.col()?;
                 if row != col {
-                    count(col);
+                    rows.push(col);
                     let side = if row > col { &mut survey.below } else { &mut survey.above };
                     side.get_or_insert(entries.line_at);
                 }
             }
             entries.cursor.skip_line();
         }
+        rows.finish();
         Ok(survey)
     }
 
@@ -118,22 +120,24 @@ impl<'a> Body<'a> {
         Err(self.text.error(below.max(above), reason.into()))
     }
 
-    /// Calls `visit` with (row, column, value) of each entry of a part and of its mirror image.
+    /// Calls `visit` with runs of (row, column, value), of each entry of a part and of its mirror image.
     pub(super) fn visit<T: Scalar>(
         &self,
         part: Range<usize>,
-        mut visit: impl FnMut(usize, usize, T),
+        visit: impl FnMut(&[(usize, usize, T)]),
     ) -> Result<()> {
         let symmetry = self.header.info.symmetry;
         let mut entries = self.entries(part);
+        let mut runs = Runs::new((0, 0, T::ZERO), visit);
         while entries.next_line() {
             let (row, col) = (entries.row()?, entries.col()?);
             let value = entries.value(row == col)?;
-            visit(row, col, entries.convert(value)?);
+            runs.push((row, col, entries.convert(value)?));
             if row != col && symmetry != Symmetry::General {
-                visit(col, row, T::from_c64(mirror(symmetry, value)));
+                runs.push((col, row, T::from_c64(mirror(symmetry, value))));
             }
         }
+        runs.finish();
         Ok(())
     }
 
@@ -144,6 +148,33 @@ impl<'a> Body<'a> {
             cursor: Cursor::new(&self.text.bytes[..part.end], part.start),
             line_at: part.start,
         }
+    }
+}
+
+/// Hands items on in runs, so that the processor waits for several places in memory at once.
+struct Runs<E, F> {
+    run: [E; 32],
+    filled: usize,
+    hand_on: F,
+}
+
+impl<E: Copy, F: FnMut(&[E])> Runs<E, F> {
+    fn new(filler: E, hand_on: F) -> Self {
+        Self { run: [filler; 32], filled: 0, hand_on }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, item: E) {
+        self.run[self.filled] = item;
+        self.filled += 1;
+        if self.filled == self.run.len() {
+            (self.hand_on)(&self.run);
+            self.filled = 0;
+        }
+    }
+
+    fn finish(mut self) {
+        (self.hand_on)(&self.run[..self.filled]);
     }
 }
 
