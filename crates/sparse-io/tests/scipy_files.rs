@@ -1,0 +1,30 @@
+//! Files that SciPy 1.17 wrote by `save_npz`: packed CSR, plain CSC and packed COO of one matrix.
+
+use sparse_core::{Csr, DType, Scalar};
+use sparse_io::npz::{self, SparseFormat};
+use std::path::Path;
+
+const ENTRIES: [(usize, usize, f64); 6] = [
+    (0, 0, 0.538_143_313_219_278_2),
+    (0, 1, 0.409_199_136_369_161_3),
+    (1, 0, 0.753_513_108_674_806_6),
+    (1, 2, 0.549_593_687_673_059_5),
+    (2, 1, 0.827_702_593_820_441_8),
+    (3, 0, 0.027_559_113_243_068_367),
+];
+
+fn check<T: Scalar>(file: &str, format: SparseFormat, dtype: DType) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/npz").join(file);
+    let sparse = npz::read(path).unwrap();
+    assert_eq!((sparse.format, sparse.dtype(), sparse.rows, sparse.cols), (format, dtype, 4, 3), "{file}");
+    let matrix: Csr<T> = sparse.into_csr().unwrap();
+    let expected: Vec<_> = ENTRIES.iter().map(|&(i, j, v)| (i, j, T::from_c64(v.to_c64()))).collect();
+    assert_eq!(matrix.triplets().collect::<Vec<_>>(), expected, "{file}");
+}
+
+#[test]
+fn all_formats_of_scipy_are_read() {
+    check::<f64>("csr_f8", SparseFormat::Csr, DType::F64);
+    check::<sparse_core::c32>("csc_c8", SparseFormat::Csc, DType::C32);
+    check::<f32>("coo_f4", SparseFormat::Coo, DType::F32);
+}
