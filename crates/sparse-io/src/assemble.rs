@@ -76,7 +76,7 @@ pub(crate) fn canonical<T: Scalar, I: Index, O: Index>(
     if sort_rows(&offsets, &mut indices, &mut values) {
         sum_duplicates(&mut offsets, &mut indices, &mut values);
     }
-    Csr::new(rows, cols, offsets, indices, values)
+    Csr::new_unsorted(rows, cols, offsets, indices, values)
 }
 
 /// Sorts the rows of a piece, which starts at `offsets[0]`; says whether any index occurs twice in a row.
@@ -159,6 +159,7 @@ mod tests {
             let matrix = csr_from_triplets::<f64, i32, i64, _>(7, 5, 60, || triplets.clone()).unwrap();
             let expected: Vec<_> = sums.into_iter().map(|((i, j), v)| (i, j, v)).collect();
             prop_assert_eq!(matrix.triplets().collect::<Vec<_>>(), expected);
+            prop_assert_eq!(matrix.order(), IndexOrder::CANONICAL);
         }
     }
 
