@@ -15,33 +15,18 @@ pub(crate) struct Structure {
     pub(crate) diagonal: usize,
     /// Stored entries whose value is zero.
     pub(crate) explicit_zeros: usize,
-    /// Columns without entries.
-    pub(crate) empty_columns: usize,
-    /// The number of entries of the longest column.
-    pub(crate) longest_column: usize,
 }
 
 impl Structure {
     /// Walks over the entries of `a`.
     pub(crate) fn of<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Self {
-        let mut structure = Self {
-            lower_bandwidth: 0,
-            upper_bandwidth: 0,
-            diagonal: 0,
-            explicit_zeros: 0,
-            empty_columns: 0,
-            longest_column: 0,
-        };
-        let mut column_lengths = vec![0_usize; a.cols()];
+        let mut structure = Self { lower_bandwidth: 0, upper_bandwidth: 0, diagonal: 0, explicit_zeros: 0 };
         for (row, col, value) in a.triplets() {
             structure.lower_bandwidth = structure.lower_bandwidth.max(row.saturating_sub(col));
             structure.upper_bandwidth = structure.upper_bandwidth.max(col.saturating_sub(row));
             structure.diagonal += usize::from(row == col);
             structure.explicit_zeros += usize::from(value.is_zero());
-            column_lengths[col] += 1;
         }
-        structure.empty_columns = column_lengths.iter().filter(|&&length| length == 0).count();
-        structure.longest_column = column_lengths.into_iter().max().unwrap_or(0);
         structure
     }
 }
@@ -140,12 +125,11 @@ mod tests {
     }
 
     #[test]
-    fn bandwidths_zeros_and_columns_are_counted() {
+    fn bandwidths_and_zeros_are_counted() {
         let a = csr(3, 4, &[(0, 0, 1.0), (0, 3, 0.0), (2, 0, -0.0), (2, 1, 5.0)]);
         let structure = Structure::of(&a);
         assert_eq!((structure.lower_bandwidth, structure.upper_bandwidth), (2, 3));
         assert_eq!((structure.diagonal, structure.explicit_zeros), (1, 2));
-        assert_eq!((structure.empty_columns, structure.longest_column), (1, 2));
     }
 
     #[test]

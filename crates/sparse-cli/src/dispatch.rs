@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use nnz::op::{AllTypes, FullBackend, WithBackend};
-use nnz::{Accumulator, Csr, DType, Device, Error, Host, Index};
+use nnz::{Accumulator, Backend, Csr, DType, Device, Error, Host, Index, Matrix, SpaceOf};
 use std::path::Path;
 
 /// What a command does with a matrix on the host.
@@ -75,6 +75,11 @@ pub(crate) fn inspect(path: &Path, dtype: DType, command: impl Inspect) -> Resul
 /// Reads a matrix with values of type `dtype` and hands it to a command, together with the backend of `device`.
 pub(crate) fn compute(path: &Path, dtype: DType, device: &Device, command: impl Compute) -> Result<()> {
     device.with(Read { path, dtype, command })
+}
+
+/// Moves a matrix to the memory of `backend`; nothing stays behind.
+pub(crate) fn upload<M: Matrix<Space = Host>, B: Backend>(a: M, backend: &B) -> Result<M::In<SpaceOf<B>>> {
+    Ok(a.to_device(backend)?)
 }
 
 struct Read<'a, C> {

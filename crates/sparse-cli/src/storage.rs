@@ -66,6 +66,23 @@ impl Storage {
     }
 }
 
+impl Storage {
+    /// An error if a format takes far more bytes than CSR, by the cap of rule X6.
+    pub(crate) fn check_size(&self, format: Format) -> anyhow::Result<()> {
+        let csr = self.row(Format::Csr).bytes.unwrap_or(u64::MAX);
+        let cap = csr.saturating_mul(16).max(256 << 20);
+        let needed = self.row(format).bytes.unwrap_or(u64::MAX);
+        anyhow::ensure!(
+            needed <= cap,
+            "{} would take {}, csr takes {}",
+            format.name(),
+            bytes(needed),
+            bytes(csr)
+        );
+        Ok(())
+    }
+}
+
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let cell = |count: Option<u64>| count.map_or_else(|| "over 2^64".into(), |count| count.to_string());
@@ -80,5 +97,18 @@ impl Display for Storage {
             ]
         });
         f.write_str(&table(&std::iter::once(header).chain(rows).collect::<Vec<_>>()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_far_larger_than_csr_are_refused() {
+        let wide = Storage::of(&Csr::<f64>::zeros(1, 2_000_000_000).unwrap());
+        assert!(wide.check_size(Format::Csr).is_ok());
+        let error = wide.check_size(Format::Csc).unwrap_err();
+        assert_eq!(error.to_string(), "csc would take 7.5 GiB, csr takes 8 B");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::RowLengths;
 use crate::context::Context;
-use crate::dispatch::{Compute, compute};
+use crate::dispatch::{Compute, compute, upload};
 use crate::file;
 use crate::format::{Format, WithFormat, in_format};
 use crate::storage::{Row, Storage};
@@ -59,14 +59,15 @@ impl Compute for Compare<'_> {
     {
         let statistics = RowStatistics::from_lengths(a.row_lengths());
         let storage = Storage::of(&a);
-        let on_device = a.to_device(backend)?;
+        let a = upload(a, backend)?;
         let spinner = self.context.spinner("planning");
         let candidates: Vec<Candidate> = Format::ALL
             .into_iter()
             .map(|format| {
                 spinner.set_message(format!("planning {}", format.name()));
                 let probe = Probe { backend, measure: self.measure };
-                Candidate::new(format, &storage, in_format(format, &on_device, backend, probe))
+                let planned = storage.check_size(format).and_then(|()| in_format(format, &a, backend, probe));
+                Candidate::new(format, &storage, planned)
             })
             .collect();
         spinner.finish_and_clear();

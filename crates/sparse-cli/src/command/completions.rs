@@ -15,8 +15,29 @@ pub(crate) struct Completions {
 
 impl Completions {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "nnz", &mut script);
-        context.print(String::from_utf8_lossy(&script).trim_end())
+        context.print(script(self.shell).trim_end())
+    }
+}
+
+fn script(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "nnz", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn every_shell_completes_every_subcommand() {
+        let command = Arguments::command();
+        for &shell in Shell::value_variants() {
+            let script = script(shell);
+            for subcommand in command.get_subcommands() {
+                assert!(script.contains(subcommand.get_name()), "{shell}: {}", subcommand.get_name());
+            }
+        }
     }
 }

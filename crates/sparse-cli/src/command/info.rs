@@ -107,21 +107,13 @@ struct Description {
 
 impl Display for Description {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let Structure {
-            lower_bandwidth,
-            upper_bandwidth,
-            diagonal,
-            explicit_zeros,
-            empty_columns,
-            longest_column,
-        } = self.structure;
+        let Structure { lower_bandwidth, upper_bandwidth, diagonal, explicit_zeros } = self.structure;
         let density = self.density.map(|density| format!(", density {density:.3e}")).unwrap_or_default();
         writeln!(f, "{}", self.path)?;
         writeln!(f, "shape           {} x {}", self.rows, self.cols)?;
         writeln!(f, "entries         {}{density}", self.nnz)?;
         writeln!(f, "types           values {}, indices {}", self.dtype, self.index_type)?;
         writeln!(f, "row lengths     {}", self.row_lengths)?;
-        writeln!(f, "columns         longest {longest_column}, {empty_columns} empty")?;
         writeln!(f, "bandwidth       lower {lower_bandwidth}, upper {upper_bandwidth}")?;
         writeln!(f, "diagonal        {diagonal} entries")?;
         writeln!(f, "symmetry        {}", symmetry_words(self.symmetry.as_ref()))?;

@@ -1,7 +1,7 @@
 //! `nnz solve`: A·X = B by iteration.
 
 use crate::context::Context;
-use crate::dispatch::{Compute, compute};
+use crate::dispatch::{Compute, compute, upload};
 use crate::operand::{self, Operand};
 use crate::product::{self, tell_choice};
 use anyhow::{Result, anyhow};
@@ -90,7 +90,7 @@ impl Compute for System<'_> {
         let dimensions = b.dimensions();
         let b = b.into_dense::<T>()?;
         let jacobi = if command.jacobi { Some(Jacobi::new(backend, inverse_diagonal(&a)?)?) } else { None };
-        let a = a.to_device(backend)?;
+        let a = upload(a, backend)?;
         let columns = Columns { backend, a: &a, b: &b, context };
         let (x, solutions) = match command.method {
             Method::Cg => columns.solve(Cg::new(backend, &a, jacobi, &command.options())?),

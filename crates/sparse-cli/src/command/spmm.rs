@@ -1,7 +1,7 @@
 //! `nnz spmm`: sparse matrix times dense matrix.
 
 use crate::context::Context;
-use crate::dispatch::{Compute, compute};
+use crate::dispatch::{Compute, compute, upload};
 use crate::format::{WithFormat, in_format};
 use crate::operand::{self, Operand};
 use crate::product::{self, ProductOptions, factor, tell_choice};
@@ -65,7 +65,7 @@ impl Compute for Multiply<'_> {
             None => Dense::zeros(self.options.op.shape(&a).0, b.cols(), b.order())?,
         };
         let (b, c) = (operand::upload(b, backend)?, operand::upload(c, backend)?);
-        let a = a.to_device(backend)?;
+        let a = upload(a, backend)?;
         let product = Product { backend, b, c, alpha, beta, options: self.options, context: self.context };
         let c = in_format(self.options.format, &a, backend, product)?;
         let c = Dense::new(backend.download(c.data())?, c.rows(), c.cols(), c.order())?;

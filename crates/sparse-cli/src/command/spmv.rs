@@ -1,7 +1,7 @@
 //! `nnz spmv`: sparse matrix times vector.
 
 use crate::context::Context;
-use crate::dispatch::{Compute, compute};
+use crate::dispatch::{Compute, compute, upload};
 use crate::format::{WithFormat, in_format};
 use crate::operand::{self, Operand};
 use crate::product::{self, ProductOptions, factor, tell_choice};
@@ -65,7 +65,7 @@ impl Compute for Multiply<'_> {
             Some(added) => backend.upload(&added.into_vector::<T>()?)?,
             None => backend.zeros(self.options.op.shape(&a).0)?,
         };
-        let a = a.to_device(backend)?;
+        let a = upload(a, backend)?;
         let product = Product { backend, x, y, alpha, beta, options: self.options, context: self.context };
         let y = in_format(self.options.format, &a, backend, product)?;
         operand::write(self.out, &operand::column(backend.download(&y)?)?, dimensions)

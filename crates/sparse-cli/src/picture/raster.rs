@@ -21,11 +21,10 @@ impl Raster {
     pub(crate) fn of<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, limit: usize) -> Self {
         let (width, height) = grid(a.rows(), a.cols(), limit);
         let mut counts = vec![0_u64; width * height];
-        let bin_of_column: Vec<usize> = (0..a.cols()).map(|col| bin(col, width, a.cols())).collect();
         for row in 0..a.rows() {
             let line = &mut counts[bin(row, height, a.rows()) * width..][..width];
             for (col, _) in a.major_entries(row) {
-                line[bin_of_column[col]] += 1;
+                line[bin(col, width, a.cols())] += 1;
             }
         }
         Self::new(width, height, counts)
@@ -54,7 +53,10 @@ impl Raster {
 
 /// The bin, of `bins`, that position `k` of `extent` falls into.
 fn bin(k: usize, bins: usize, extent: usize) -> usize {
-    (k as u128 * bins as u128 / extent as u128) as usize
+    match k.checked_mul(bins) {
+        Some(product) => product / extent,
+        None => (k as u128 * bins as u128 / extent as u128) as usize,
+    }
 }
 
 /// (width, height) of a grid in the proportions of a matrix.
