@@ -95,7 +95,10 @@ impl Report {
 
     /// Prints the geometric mean and the worst ratio of each contender and operation.
     pub(crate) fn summary(&self) {
-        println!("\n{:<14} {:<28} {:>10} {:>10} {:>6}", "operation", "contender", "geomean", "worst", "cases");
+        println!(
+            "\n{:<14} {:<28} {:>10} {:>10} {:>6}",
+            "operation", "contender", "geomean", "worst", "cases"
+        );
         for ((op, contender), ratios) in &self.ratios {
             let geomean = (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp();
             let worst = ratios.iter().copied().fold(f64::INFINITY, f64::min);

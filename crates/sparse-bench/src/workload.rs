@@ -16,9 +16,9 @@ const SPARSE: &[Workload] = &[
     Workload { name: "stencil_27", build: |smoke| side(smoke, 64, |n| generate::stencil_27(n, n, n)) },
     Workload { name: "band_40", build: |smoke| side(smoke, 300_000, |n| generate::band(n, 20, 20, 1)) },
     Workload { name: "uniform_8", build: |smoke| side(smoke, 1_000_000, |n| generate::uniform(n, n, 8, 1)) },
-    Workload { name: "arxiv", build: |smoke| stand_in("arxiv", smoke) },
-    Workload { name: "ddi", build: |smoke| stand_in("ddi", smoke) },
-    Workload { name: "yelp", build: |smoke| stand_in("yelp", smoke) },
+    Workload { name: "arxiv", build: |smoke| stand_in("arxiv", if smoke { 64 } else { 1 }) },
+    Workload { name: "ddi", build: |smoke| stand_in("ddi", if smoke { 4 } else { 1 }) },
+    Workload { name: "yelp", build: |smoke| stand_in("yelp", if smoke { 64 } else { 1 }) },
 ];
 
 fn side(
@@ -29,8 +29,8 @@ fn side(
     build(if smoke { n.min(20) } else { n })
 }
 
-fn stand_in(name: &str, smoke: bool) -> sparse_core::Result<Csr<f32>> {
-    generate::stand_in::find(name)?.generate(if smoke { 64 } else { 1 })
+fn stand_in(name: &str, divisor: usize) -> sparse_core::Result<Csr<f32>> {
+    generate::stand_in::find(name)?.generate(divisor)
 }
 
 /// Calls `work` for every sparse matrix that is wanted.

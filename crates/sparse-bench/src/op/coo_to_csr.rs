@@ -44,8 +44,7 @@ fn compare(context: &Context, report: &mut Report, name: &str, coo: &Coo<f32>) -
         nalgebra::coo_to_csr(coo)?,
         faer::coo_to_csr(coo),
     ];
-    let scipy = scipy::Peer::start("coo_to_csr", coo.into(), 1)?;
-    contenders.extend(scipy.as_ref().map(|peer| peer.contender()));
+    contenders.extend(scipy::contender("coo_to_csr", coo.into(), 1)?);
     report.compare("coo_to_csr", name, 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows(), contenders)?;
     ensure!(black_box(found).as_ref() == Some(&expected), "ours: the CSR differs from the reference");
     Ok(())

@@ -37,8 +37,7 @@ fn compare(context: &Context, report: &mut Report, name: &str, n: usize, dense: 
         sprs::dense_to_csr(dense, n)?,
         nalgebra::dense_to_csr(dense, n),
     ];
-    let scipy = scipy::Peer::start("dense_to_csr", scipy::Input::Dense { data: dense, n }, 1)?;
-    contenders.extend(scipy.as_ref().map(|peer| peer.contender()));
+    contenders.extend(scipy::contender("dense_to_csr", scipy::Input::Dense { data: dense, n }, 1)?);
     report.compare("dense_to_csr", name, 4 * n * n + 8 * expected.nnz() + 4 * n, contenders)?;
     ensure!(found.as_ref() == Some(&expected), "ours: the CSR differs from the reference");
     Ok(())

@@ -5,9 +5,10 @@ use crate::measure::Contender;
 use crate::peer::{faer, nalgebra, scipy, sprs};
 use crate::{Context, Report, workload};
 use anyhow::Result;
+use backend_cpu::Cpu;
 use sparse_core::op::{ConvertPlan, Op, Operations, SpmvKernel, SpmvPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, Matrix, PlanOptions, Sell, SellLayout};
+use sparse_core::{Csr, Host, Matrix, PlanOptions, Sell, SellLayout};
 
 pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context, |name, a| compare(context, report, name, a))
@@ -16,58 +17,62 @@ pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
 fn compare(context: &Context, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
     let x = workload::small_integers(a.cols());
     let mut expected = vec![f32::NAN; a.rows()];
-    Reference.spmv(Op::None, 1.0, a, &x, 0.0, &mut expected)?;
-
-    let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
-    let mut automatic = SpmvPlan::new(&context.backend, a, Op::None, &options)?;
-    let mut y = vec![f32::NAN; a.rows()];
-    let mut contenders = vec![Contender::new("ours", || Ok(automatic.run(1.0, a, &x, 0.0, &mut y)?))];
-
-    let algorithms = SpmvKernel::<Csr<f32>>::spmv_algorithms(&context.backend, Op::None);
-    let mut forced = vec![];
-    for algorithm in algorithms {
-        let options = PlanOptions::forced(algorithm.name).relaxed();
-        if let Ok(plan) = SpmvPlan::new(&context.backend, a, Op::None, &options) {
-            forced.push((algorithm.name, plan, vec![f32::NAN; a.rows()]));
-        }
-    }
-    for (algorithm, plan, y) in &mut forced {
-        contenders.push(Contender::new(format!("ours:csr:{algorithm}"), || Ok(plan.run(1.0, a, &x, 0.0, y)?)));
-    }
+    Operations::spmv(&Reference, Op::None, 1.0, a, &x, 0.0, &mut expected)?;
 
     let mut to_sell = ConvertPlan::new(&context.backend, a, &SellLayout::default(), &PlanOptions::once())?;
     let sell: Sell<f32> = to_sell.run(a)?;
-    let mut sells = vec![];
-    for algorithm in SpmvKernel::<Sell<f32>>::spmv_algorithms(&context.backend, Op::None) {
-        let options = PlanOptions::forced(algorithm.name).relaxed();
-        if let Ok(plan) = SpmvPlan::new(&context.backend, &sell, Op::None, &options) {
-            sells.push((algorithm.name, plan, vec![f32::NAN; a.rows()]));
-        }
-    }
-    for (algorithm, plan, y) in &mut sells {
-        contenders
-            .push(Contender::new(format!("ours:sell:{algorithm}"), || Ok(plan.run(1.0, &sell, &x, 0.0, y)?)));
-    }
 
-    let mut outputs = [vec![f32::NAN; a.rows()], vec![f32::NAN; a.rows()]];
-    let [y_sprs, y_faer] = &mut outputs;
-    contenders.push(sprs::spmv(a, &x, y_sprs)?);
-    contenders.push(faer::spmv(a, &x, y_faer)?);
+    let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = SpmvPlan::new(&context.backend, a, Op::None, &options)?;
+    let mut contenders = vec![ours("ours".into(), automatic, a, &x, &expected)?];
+    contenders.extend(every_algorithm(context, a, &x, &expected)?);
+    contenders.extend(every_algorithm(context, &sell, &x, &expected)?);
+
+    contenders.push(sprs::spmv(a, &x)?);
+    contenders.push(faer::spmv(a, &x));
     contenders.push(nalgebra::spmv(a, &x)?);
-    let scipy = scipy::Peer::start("spmv", a.into(), 1)?;
-    contenders.extend(scipy.as_ref().map(|peer| peer.contender()));
+    contenders.extend(scipy::contender("spmv", a.into(), 1)?);
 
     let bytes = 8 * a.nnz() + 4 * (a.rows() + 1) + 4 * (a.rows() + a.cols());
-    report.compare("spmv", name, bytes, contenders)?;
-    check_equal("ours", &y, &expected)?;
-    for (algorithm, _, y) in &forced {
-        check_equal(algorithm, y, &expected)?;
+    report.compare("spmv", name, bytes, contenders)
+}
+
+/// One contender for each algorithm that takes this pattern.
+fn every_algorithm<'a, M>(
+    context: &Context,
+    a: &'a M,
+    x: &'a [f32],
+    expected: &[f32],
+) -> Result<Vec<Contender<'a>>>
+where
+    M: Matrix<Scalar = f32, Space = Host>,
+    Cpu: SpmvKernel<M>,
+{
+    let mut contenders = vec![];
+    for algorithm in context.backend.spmv_algorithms(Op::None) {
+        let options = PlanOptions::forced(algorithm.name).relaxed();
+        if let Ok(plan) = SpmvPlan::new(&context.backend, a, Op::None, &options) {
+            let name = format!("ours:{}:{}", M::FORMAT, algorithm.name);
+            contenders.push(ours(name, plan, a, x, expected)?);
+        }
     }
-    for (algorithm, _, y) in &sells {
-        check_equal(algorithm, y, &expected)?;
-    }
-    for y in &outputs {
-        check_equal("a peer", y, &expected)?;
-    }
-    Ok(())
+    Ok(contenders)
+}
+
+/// A plan as a contender, once its product is what it should be.
+fn ours<'a, M>(
+    name: String,
+    mut plan: SpmvPlan<Cpu, M>,
+    a: &'a M,
+    x: &'a [f32],
+    expected: &[f32],
+) -> Result<Contender<'a>>
+where
+    M: Matrix<Scalar = f32, Space = Host>,
+    Cpu: SpmvKernel<M>,
+{
+    let mut y = vec![f32::NAN; expected.len()];
+    plan.run(1.0, a, x, 0.0, &mut y)?;
+    check_equal(&name, &y, expected)?;
+    Ok(Contender::new(name, move || Ok(plan.run(1.0, a, x, 0.0, &mut y)?)))
 }

@@ -3,7 +3,6 @@
 use super::parts;
 use crate::measure::Contender;
 use crate::workload::small_integers;
-use anyhow::Result;
 use faer::sparse::linalg::matmul::sparse_dense_matmul;
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -16,27 +15,28 @@ fn matrix(a: &Csr<f32>) -> SparseRowMat<u32, f32> {
     SparseRowMat::new(symbolic, values)
 }
 
-pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32], y: &'a mut [f32]) -> Result<Contender<'a>> {
+pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Contender<'a> {
+    let mut y = vec![0.0; a.rows()];
     let a = matrix(a);
-    Ok(Contender::new("faer", move || {
+    Contender::new("faer", move || {
         let x = MatRef::from_column_major_slice(x, x.len(), 1);
         let rows = y.len();
-        let y = MatMut::from_column_major_slice_mut(&mut *y, rows, 1);
+        let y = MatMut::from_column_major_slice_mut(&mut y, rows, 1);
         sparse_dense_matmul(y, Accum::Replace, a.as_ref(), x, 1.0, Par::rayon(0));
         Ok(())
-    }))
+    })
 }
 
-pub(crate) fn spmm(a: &Csr<f32>, columns: usize) -> Result<Contender<'static>> {
+pub(crate) fn spmm(a: &Csr<f32>, columns: usize) -> Contender<'static> {
     let values = small_integers(a.cols() * columns);
     let b = MatRef::from_row_major_slice(&values, a.cols(), columns).to_owned();
     let mut c = Mat::<f32>::zeros(a.rows(), columns);
     let a = matrix(a);
-    Ok(Contender::new("faer", move || {
+    Contender::new("faer", move || {
         sparse_dense_matmul(c.as_mut(), Accum::Replace, a.as_ref(), b.as_ref(), 1.0, Par::rayon(0));
         black_box(&c);
         Ok(())
-    }))
+    })
 }
 
 pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Contender<'static> {

@@ -3,7 +3,7 @@
 use super::usize_parts;
 use crate::measure::Contender;
 use crate::workload::small_integers;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use nalgebra::DMatrix;
 use nalgebra_sparse::ops::Op;
 use nalgebra_sparse::ops::serial::spmm_csr_dense;
@@ -13,7 +13,11 @@ use std::hint::black_box;
 
 fn matrix(a: &Csr<f32>) -> Result<CsrMatrix<f32>> {
     let (row_ptr, col_idx, values) = usize_parts(a);
-    Ok(CsrMatrix::try_from_unsorted_csr_data(a.rows(), a.cols(), row_ptr, col_idx, values)?)
+    CsrMatrix::try_from_unsorted_csr_data(a.rows(), a.cols(), row_ptr, col_idx, values).map_err(refused)
+}
+
+fn refused(error: nalgebra_sparse::SparseFormatError) -> anyhow::Error {
+    anyhow!("nalgebra-sparse refuses the matrix: {error}")
 }
 
 pub(crate) fn spmv(a: &Csr<f32>, x: &[f32]) -> Result<Contender<'static>> {
@@ -42,7 +46,8 @@ pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Result<Contender<'static>> {
         wide(coo.row_idx()),
         wide(coo.col_idx()),
         coo.values().clone(),
-    )?;
+    )
+    .map_err(refused)?;
     Ok(Contender::new("nalgebra-sparse", move || {
         black_box(CsrMatrix::from(&triplets));
         Ok(())

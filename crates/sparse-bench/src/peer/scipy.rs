@@ -3,7 +3,6 @@
 use crate::measure::Contender;
 use anyhow::{Context, Result, bail};
 use sparse_core::{Coo, Csr, Matrix};
-use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -29,22 +28,28 @@ impl<'a> From<&'a Coo<f32>> for Input<'a> {
     }
 }
 
+/// SciPy as a contender; `None` where Python or SciPy is missing.
+pub(crate) fn contender(op: &str, input: Input<'_>, columns: usize) -> Result<Option<Contender<'static>>> {
+    if !available() {
+        return Ok(None);
+    }
+    let mut peer = Peer::start(op, &input, columns)?;
+    Ok(Some(Contender::external("scipy", move || peer.run())))
+}
+
 /// A running Python process; its files go with it.
-pub(crate) struct Peer {
-    pipes: RefCell<(ChildStdin, BufReader<ChildStdout>)>,
-    child: RefCell<Child>,
+struct Peer {
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    child: Child,
     folder: PathBuf,
 }
 
 impl Peer {
-    /// Starts the process for `op`; `None` where Python or SciPy is missing.
-    pub(crate) fn start(op: &str, input: Input<'_>, columns: usize) -> Result<Option<Self>> {
-        if !available() {
-            return Ok(None);
-        }
+    fn start(op: &str, input: &Input<'_>, columns: usize) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("nnz-bench-{}-{op}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let (rows, cols) = write(&folder, &input)?;
+        let (rows, cols) = write(&folder, input)?;
         let mut child = Command::new("python3")
             .args(["-c", SCRIPT, op])
             .arg(&folder)
@@ -56,28 +61,22 @@ impl Peer {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("python3 was started without pipes");
         };
-        let pipes = RefCell::new((stdin, BufReader::new(stdout)));
-        Ok(Some(Self { pipes, child: RefCell::new(child), folder }))
+        Ok(Self { stdin, stdout: BufReader::new(stdout), child, folder })
     }
 
-    /// SciPy as a contender.
-    pub(crate) fn contender(&self) -> Contender<'_> {
-        Contender::external("scipy", || {
-            let (stdin, stdout) = &mut *self.pipes.borrow_mut();
-            writeln!(stdin, "run")?;
-            stdin.flush()?;
-            let mut line = String::new();
-            stdout.read_line(&mut line)?;
-            line.trim().parse().with_context(|| format!("SciPy answered {line:?} in place of seconds"))
-        })
+    /// Runs the operation once; returns its seconds.
+    fn run(&mut self) -> Result<f64> {
+        writeln!(self.stdin, "run")?;
+        let mut line = String::new();
+        self.stdout.read_line(&mut line)?;
+        line.trim().parse().with_context(|| format!("SciPy answered {line:?} in place of seconds"))
     }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        let child = &mut *self.child.borrow_mut();
-        let _ = child.kill();
-        let _ = child.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

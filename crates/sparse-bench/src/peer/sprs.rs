@@ -13,27 +13,24 @@ fn matrix(a: &Csr<f32>) -> Result<CsMatI<f32, i32>> {
         .map_err(|(_, _, _, error)| anyhow!("sprs refuses the matrix: {error}"))
 }
 
-pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32], y: &'a mut [f32]) -> Result<Contender<'a>> {
+pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Result<Contender<'a>> {
+    let mut y = vec![0.0; a.rows()];
     let a = matrix(a)?;
     Ok(Contender::new("sprs", move || {
         y.fill(0.0);
-        sprs::prod::mul_acc_mat_vec_csr(a.view(), x, &mut *y);
+        sprs::prod::mul_acc_mat_vec_csr(a.view(), x, &mut y[..]);
         Ok(())
     }))
 }
 
-pub(crate) fn spmm<'a>(
-    a: &Csr<f32>,
-    b: &'a [f32],
-    c: &'a mut [f32],
-    columns: usize,
-) -> Result<Contender<'a>> {
+pub(crate) fn spmm<'a>(a: &Csr<f32>, b: &'a [f32], columns: usize) -> Result<Contender<'a>> {
     let (rows, cols) = (a.rows(), a.cols());
+    let mut c = vec![0.0; rows * columns];
     let a = matrix(a)?;
     Ok(Contender::new("sprs", move || {
         c.fill(0.0);
         let b = ArrayView2::from_shape((cols, columns), b)?;
-        let c = ArrayViewMut2::from_shape((rows, columns), &mut *c)?;
+        let c = ArrayViewMut2::from_shape((rows, columns), &mut c[..])?;
         sprs::prod::csr_mulacc_dense_rowmaj(a.view(), b, c);
         Ok(())
     }))
