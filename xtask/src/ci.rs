@@ -27,7 +27,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", about: "clippy, warnings denied", run: clippy },
     Step { name: "features", about: "each crate alone, without default features", run: features },
     Step { name: "test", about: "unit, property, snapshot and command tests", run: test },
-    Step { name: "doc", about: "documentation builds without warnings", run: doc },
+    Step { name: "doc", about: "documentation builds without warnings; its algorithm tables are those of the code", run: doc },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
@@ -89,7 +89,9 @@ fn test(sh: &Shell) -> Result<()> {
 
 fn doc(sh: &Shell) -> Result<()> {
     let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");
-    Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").run()?)
+    cmd!(sh, "cargo doc --workspace --no-deps --quiet").run()?;
+    let xtask = std::env::current_exe()?;
+    Ok(cmd!(sh, "{xtask} algorithms --check").run()?)
 }
 
 /// The whole table twice: with one thread and with two, which must write the same bits (rule R2).
