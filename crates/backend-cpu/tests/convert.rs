@@ -195,7 +195,7 @@ fn sorting_is_stable() {
     }
 }
 
-/// Long rows leave the insertion sort.
+/// The checked constructors find what the conversions claim.
 #[test]
 fn what_is_known_of_the_order_is_true() {
     let cpu = Cpu::new().unwrap();

@@ -5,7 +5,7 @@ use crate::Cpu;
 use crate::parallel::{CHUNK, chunks};
 use num_traits::Float;
 use sparse_core::op::{RealOf, VectorKernel};
-use sparse_core::{DenseViewMut, Result, Scalar, c64};
+use sparse_core::{Accumulator, DenseViewMut, Result, Scalar, c64};
 
 /// Partial sums of a chunk, so that the compiler may use vectors.
 const LANES: usize = 8;
@@ -42,9 +42,20 @@ fn in_order<A: Scalar + std::ops::Add<Output = A>>(partial: impl IntoIterator<It
     partial.into_iter().fold(A::ZERO, |sum, value| sum + value)
 }
 
-/// Real and imaginary parts.
-fn parts<T: Scalar>(x: &[T]) -> impl Iterator<Item = f64> + '_ {
-    x.iter().map(|x| x.to_c64()).flat_map(|x| [x.re, x.im])
+/// Folds `part` of the real and the imaginary parts of a chunk, several at a time.
+#[inline(always)]
+fn fold_parts<T: Scalar>(x: &[T], part: impl Fn(f64) -> f64, fold: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut folded = [0.0; LANES];
+    for x in x.chunks(LANES) {
+        for (folded, x) in folded.iter_mut().zip(x) {
+            let x = x.to_c64();
+            *folded = fold(*folded, part(x.re));
+            if T::Acc::COMPLEX {
+                *folded = fold(*folded, part(x.im));
+            }
+        }
+    }
+    folded.into_iter().fold(0.0, fold)
 }
 
 impl<T: Scalar> VectorKernel<T> for Cpu {
@@ -69,14 +80,15 @@ impl<T: Scalar> VectorKernel<T> for Cpu {
     unsafe fn nrm2(&self, x: &[T]) -> Result<RealOf<T>> {
         let over_chunks =
             |work: &(dyn Fn(&[T]) -> f64 + Sync)| self.map(x.len(), chunks(x.len(), CHUNK), |k| work(&x[k]));
-        let largest = over_chunks(&|x| parts(x).fold(0.0, |largest, x| largest.max(x.abs())));
+        let largest = over_chunks(&|x| fold_parts(x, f64::abs, f64::max));
         let largest = largest.into_iter().fold(0.0, f64::max);
         let norm = if largest == 0.0 || largest.is_infinite() {
-            in_order(over_chunks(&|x| parts(x).map(f64::abs).sum()))
+            in_order(over_chunks(&|x| fold_parts(x, f64::abs, |sum, x| sum + x)))
         } else {
             let (_, exponent, _) = largest.integer_decode();
             let unit = f64::from(exponent + 1).exp2();
-            unit * in_order(over_chunks(&|x| parts(x).map(|x| (x / unit) * (x / unit)).sum())).sqrt()
+            let square = |x: f64| (x / unit) * (x / unit);
+            unit * in_order(over_chunks(&|x| fold_parts(x, square, |sum, x| sum + x))).sqrt()
         };
         Ok(RealOf::<T>::from_c64(c64::new(norm, 0.0)))
     }

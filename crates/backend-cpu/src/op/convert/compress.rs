@@ -17,7 +17,7 @@ pub(in crate::op) fn coo_to_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<Compressed<A, T, Host, I, O>> {
     let (major, minor) = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
     let entries = Coordinates { major, minor, values: a.values() };
-    let grouped = group(cpu, A::swap(a.rows(), a.cols()), entries, duplicates, A::swap)?;
+    let grouped = group(cpu, A::swap(a.rows(), a.cols()).0, entries, duplicates, A::swap)?;
     let unique = duplicates != Duplicates::Keep || a.order().unique;
     Ok(compressed(a.rows(), a.cols(), grouped, unique))
 }
@@ -41,8 +41,7 @@ fn recompress<A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<Compressed<A::Other, T, Host, I, O>> {
     let minor = cpu.expand(a.offsets());
     let entries = Coordinates { major: a.indices(), minor: &minor, values: a.values() };
-    let grouped =
-        group(cpu, (a.pattern().minor(), a.pattern().major()), entries, Duplicates::Keep, A::Other::swap)?;
+    let grouped = group(cpu, a.pattern().minor(), entries, Duplicates::Keep, A::Other::swap)?;
     Ok(compressed(a.rows(), a.cols(), grouped, a.order().unique))
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The upper bits of the major index are the digit: fixed chunks of the input are counted, the counts scanned in the
 //! order bucket, chunk, and every chunk moves its entries to places of its own. A bucket then fits the cache: its
-//! entries are counted into rows, each row is sorted by its minor index, and duplicates are merged in place. Nothing
-//! depends on the number of threads.
+//! entries are ordered by the upper bits of the minor index and counted into rows, what is left to sort within a row
+//! is sorted by insertion, and duplicates are merged in place. Nothing depends on the number of threads.
 
 use crate::Cpu;
 use crate::op::fill::{Arrays, offsets, starts, zeroed};
@@ -25,6 +25,9 @@ const MAX_BUCKETS: usize = 1024;
 /// Rows shorter than this are sorted by insertion.
 const INSERTION_LIMIT: usize = 32;
 
+/// Mean length of rows up to which they are sorted as they come.
+const SHORT_ROW: usize = 4;
+
 /// Entries in any order; the result is ordered by the major index.
 pub(super) struct Coordinates<'a, T, I> {
     pub(super) major: &'a [I],
@@ -35,36 +38,27 @@ pub(super) struct Coordinates<'a, T, I> {
 /// An entry on its way: major index, minor index, value.
 type Entry<T, I> = (I, I, T);
 
-/// Entries of a (major, minor) shape sorted by major index, then minor index, then input order, and merged as `duplicates`
+/// Entries sorted by major index (below `major`), then minor index, then input order, and merged as `duplicates`
 /// says. `to_row_col` turns (major, minor) into (row, column) for messages.
 pub(super) fn group<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
-    (major, minor): (usize, usize),
+    major: usize,
     input: Coordinates<'_, T, I>,
     duplicates: Duplicates,
     to_row_col: fn(usize, usize) -> (usize, usize),
 ) -> Result<Arrays<T, I, O>> {
     let nnz = input.major.len();
     let shift = digit_shift(major, (nnz / BUCKET).clamp(1, MAX_BUCKETS));
-    let (mut entries, buckets) = distribute(cpu, major.div_ceil(1 << shift), shift, &input);
+    let (entries, buckets) = distribute(cpu, major.div_ceil(1 << shift), shift, &input);
     let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
     let mut lengths = vec![0; major];
     let outputs = split_mut(&mut indices, &buckets).into_iter().zip(split_mut(&mut values, &buckets));
-    let work = split_mut(&mut entries, &buckets)
-        .into_iter()
-        .zip(outputs)
-        .zip(lengths.chunks_mut(1 << shift))
-        .enumerate()
-        .map(|(k, ((entries, (indices, values)), lengths))| Bucket {
-            first: k << shift,
-            entries,
-            indices,
-            values,
-            lengths,
-        })
-        .collect();
-    let kept = cpu.map(nnz, work, |mut bucket: Bucket<'_, T, I>| {
-        bucket.sort(minor);
+    let rows = lengths.chunks_mut(1 << shift).enumerate();
+    let work = rows.zip(buckets.iter().zip(outputs)).map(|((k, lengths), (range, (indices, values)))| {
+        Bucket { first: k << shift, entries: &entries[range.clone()], indices, values, lengths }
+    });
+    let kept = cpu.map(nnz, work.collect(), |mut bucket: Bucket<'_, T, I>| {
+        bucket.sort();
         bucket.merge(duplicates, to_row_col)
     });
     let kept = kept.into_iter().collect::<Result<Vec<usize>>>()?;
@@ -130,7 +124,7 @@ fn distribute<T: Scalar, I: Index>(
 /// Some consecutive rows: their entries, and the places for the result.
 struct Bucket<'a, T, I> {
     first: usize,
-    entries: &'a mut [Entry<T, I>],
+    entries: &'a [Entry<T, I>],
     indices: &'a mut [I],
     values: &'a mut [T],
     lengths: &'a mut [usize],
@@ -139,14 +133,14 @@ struct Bucket<'a, T, I> {
 impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     /// Counts the entries into rows, and sorts each row. Entries in any order are first brought near their places by
     /// the upper bits of their minor index.
-    fn sort(&mut self, minor: usize) {
+    fn sort(&mut self) {
         let ordered = self.entries.is_sorted_by_key(|entry| entry.1)
             || self.entries.is_sorted_by_key(|&(major, minor, _)| (major, minor));
         let roughly_sorted;
-        let entries = if ordered || self.entries.len() < INSERTION_LIMIT * self.lengths.len() / 8 {
-            &*self.entries
+        let entries = if ordered || self.entries.len() < SHORT_ROW * self.lengths.len() {
+            self.entries
         } else {
-            roughly_sorted = by_upper_bits(self.entries, minor);
+            roughly_sorted = by_upper_bits(self.entries);
             &*roughly_sorted
         };
         for (major, _, _) in entries {
@@ -212,16 +206,21 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     }
 }
 
-/// The entries in order of the upper bits of their minor index, which is below `minor`; stable.
-fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>], minor: usize) -> Vec<Entry<T, I>> {
-    let shift = digit_shift(minor, MAX_BUCKETS);
-    let mut counts = vec![0; (minor >> shift) + 1];
-    entries.iter().for_each(|entry| counts[entry.1.as_usize() >> shift] += 1);
+/// The entries in order of the upper bits of what their minor index is above the smallest; stable.
+fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>]) -> Vec<Entry<T, I>> {
+    let (smallest, largest) = entries.iter().fold((usize::MAX, 0), |(smallest, largest), entry| {
+        (smallest.min(entry.1.as_usize()), largest.max(entry.1.as_usize()))
+    });
+    let extent = largest - smallest + 1;
+    let shift = digit_shift(extent, MAX_BUCKETS);
+    let digit = |entry: &Entry<T, I>| (entry.1.as_usize() - smallest) >> shift;
+    let mut counts = vec![0; extent.div_ceil(1 << shift)];
+    entries.iter().for_each(|entry| counts[digit(entry)] += 1);
     let mut ends = starts(&counts);
     let mut sorted = vec![(I::default(), I::default(), T::ZERO); entries.len()];
-    for &entry in entries {
-        let end = &mut ends[entry.1.as_usize() >> shift];
-        sorted[*end] = entry;
+    for entry in entries {
+        let end = &mut ends[digit(entry)];
+        sorted[*end] = *entry;
         *end += 1;
     }
     sorted

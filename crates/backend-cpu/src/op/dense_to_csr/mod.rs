@@ -13,6 +13,7 @@ use crate::parallel::{chunks, split_mut};
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, DenseBatchView, Index, KernelPlan, Order, PlanOptions, Result, Scalar};
+use std::fmt::Debug;
 use std::ops::Range;
 
 const COMPRESS_STORE: Algorithm = Algorithm::new(
@@ -36,7 +37,6 @@ const WORD: usize = 64;
 const STRIP: usize = 512;
 
 /// The plan of a compression: which elements are kept, and memory for bits and counts.
-#[derive(Debug)]
 pub struct CompressionPlan<T: Scalar> {
     choice: Choice,
     keep: Keep<T>,
@@ -44,6 +44,14 @@ pub struct CompressionPlan<T: Scalar> {
     bits: Vec<u64>,
     /// Entries of every row of every member.
     lengths: Vec<usize>,
+}
+
+impl<T: Scalar> Debug for CompressionPlan<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut plan = f.debug_struct("CompressionPlan");
+        plan.field("choice", &self.choice).field("keep", &self.keep);
+        plan.field("workspace_bytes", &self.workspace_bytes()).finish()
+    }
 }
 
 impl<T: Scalar> KernelPlan for CompressionPlan<T> {
