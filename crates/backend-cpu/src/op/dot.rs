@@ -1,20 +1,27 @@
 //! `Σ value·x[column]` over entries that stand side by side.
 
 use crate::simd::Isa;
+use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
-/// `Σ value·x[column]`, or with conjugated values; four sums at a time, added in a fixed order.
+/// `Σ value·x[column]`, with conjugated values where `op` says so: by gathers where the instruction set has them for the types, else
+/// four sums at a time, added in a fixed order.
+///
+/// # Safety
+/// Columns and values have one length, and every column is below the length of `x`.
 #[inline(always)]
-pub(crate) fn dot<S: Isa, T: Scalar, I: Index>(
+pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     columns: &[I],
     values: &[T],
     x: &[T],
-    conjugate: bool,
+    op: Op,
 ) -> T::Acc {
-    let product = |column: I, value: T| {
-        let value = if conjugate { value.conj() } else { value };
-        value.to_acc() * x[column.as_usize()].to_acc()
-    };
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise; `S` is only run where the processor has it.
+    if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
+        return sum;
+    }
+    let product = |column: I, value: T| op.apply(value).to_acc() * x[column.as_usize()].to_acc();
     let (columns4, last_columns) = columns.as_chunks::<4>();
     let (values4, last_values) = values.as_chunks::<4>();
     let mut sums = [T::Acc::ZERO; 4];

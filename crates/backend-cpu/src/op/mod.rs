@@ -5,6 +5,8 @@ mod dense_to_csr;
 mod dot;
 mod entries;
 mod fill;
+#[cfg(target_arch = "x86_64")]
+mod gather;
 mod lines;
 mod pieces;
 mod prune;

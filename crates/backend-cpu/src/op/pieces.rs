@@ -109,7 +109,7 @@ impl<Acc: Accumulator> Pieces<Acc> {
         for (member, offsets) in members.enumerate() {
             match cut {
                 Cut::Rows => cut_rows(member, offsets, &mut pieces),
-                Cut::MergePath => cut_merge_path(member, offsets, &mut pieces),
+                Cut::MergePath => cut_merge_path(member, offsets, PIECE, &mut pieces),
             }
         }
         Self::of(pieces)
@@ -182,14 +182,14 @@ fn cut_rows<O: Index>(member: usize, offsets: &[O], pieces: &mut Vec<Piece>) {
     }));
 }
 
-/// Position `d` of the merge path lies behind as many rows and entries as make `d` together, each row's end behind
-/// its entries.
-fn cut_merge_path<O: Index>(member: usize, offsets: &[O], pieces: &mut Vec<Piece>) {
+/// Pieces of `size` rows and entries together. Position `d` of the merge path lies behind as many of them as make `d`,
+/// each row's end behind its entries.
+pub(crate) fn cut_merge_path<O: Index>(member: usize, offsets: &[O], size: usize, pieces: &mut Vec<Piece>) {
     let rows = offsets.len() - 1;
     let first = offsets[0].as_usize();
     let length = offsets[rows].as_usize() - first + rows;
     let (mut row, mut entry) = (0, first);
-    for position in (PIECE..length).step_by(PIECE).chain((length > 0).then_some(length)) {
+    for position in (size..length).step_by(size).chain((length > 0).then_some(length)) {
         let row_end = partition_point(row..rows, |r| offsets[r + 1].as_usize() - first + r < position);
         let entry_end = position - row_end + first;
         pieces.push(Piece { member, rows: row..row_end, entries: entry..entry_end });

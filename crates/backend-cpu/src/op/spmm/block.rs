@@ -1,6 +1,7 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
 use super::source::Rows;
+use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::ops::Range;
 
@@ -23,19 +24,19 @@ pub(super) fn row_sums<T: Scalar, I: Index, O: Index>(
     rows: &Rows<'_, T, I, O>,
     entries: Range<usize>,
     b: RowMajor<'_, T>,
-    conjugate: bool,
+    op: Op,
     mut write: impl FnMut(usize, &[T::Acc]),
 ) {
     let mut first = 0;
     while first < b.columns {
         let left = b.columns - first;
         if left >= WIDE {
-            write(first, &block::<WIDE, T, I, O>(rows, entries.clone(), b, first..first + WIDE, conjugate));
+            write(first, &block::<WIDE, T, I, O>(rows, entries.clone(), b, first..first + WIDE, op));
             first += WIDE;
         } else {
             let width = left.min(NARROW);
             let columns = first..first + width;
-            let sums = block::<NARROW, T, I, O>(rows, entries.clone(), b, columns, conjugate);
+            let sums = block::<NARROW, T, I, O>(rows, entries.clone(), b, columns, op);
             write(first, &sums[..width]);
             first += width;
         }
@@ -48,11 +49,11 @@ fn block<const WIDTH: usize, T: Scalar, I: Index, O: Index>(
     entries: Range<usize>,
     b: RowMajor<'_, T>,
     columns: Range<usize>,
-    conjugate: bool,
+    op: Op,
 ) -> [T::Acc; WIDTH] {
     let mut sums = [T::Acc::ZERO; WIDTH];
     rows.for_each(entries, |column, value| {
-        let value = if conjugate { value.conj() } else { value }.to_acc();
+        let value = op.apply(value).to_acc();
         let row = &b.data[column * b.stride + columns.start..][..columns.len()];
         for (sum, &b) in sums.iter_mut().zip(row) {
             *sum += value * b.to_acc();

@@ -9,6 +9,7 @@ mod work;
 
 use super::entries::RowPattern;
 use super::update::Update;
+use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use source::{Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
@@ -16,7 +17,6 @@ use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, DenseView, DenseViewMut, KernelPlan, PlanOptions, Result};
 use work::{Operands, SEGMENT, Work};
 
-const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
 const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "no row is longer than a segment"),
     Algorithm::new("row_split", "a row is longer than a segment")
@@ -99,7 +99,7 @@ where
             (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
         };
         let choice = options.choose("spmm", table, automatic, reason)?;
-        if choice.algorithm == "sequential" {
+        if is_sequential(&choice) {
             let options = PlanOptions { algorithm: None, ..options.clone() };
             let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
             return Ok(SpmmPlan { choice, op, kernel });
@@ -118,13 +118,13 @@ where
         beta: AccOf<M>,
         c: DenseViewMut<'_, M::Scalar>,
     ) -> Result<()> {
-        let conjugate = plan.op == Op::ConjugateTranspose;
+        let op = plan.op;
         let update = Update { alpha, beta };
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which holds the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmm(plan, alpha, a, b, beta, c) },
             Kernel::Rows(pattern, work) => {
-                work.run(self, Rows::of(a, plan.op, pattern), Operands { b, c, update, conjugate });
+                work.run(self, Rows::of(a, plan.op, pattern), Operands { b, c, update, op });
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::Cpu;
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, chunks};
 use crate::simd::{Isa, Vectorize};
+use sparse_core::op::Op;
 use sparse_core::{DenseView, DenseViewMut, Index, Order, Scalar};
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ pub(super) struct Operands<'b, 'c, T: Scalar> {
     pub(super) b: DenseView<'b, T>,
     pub(super) c: DenseViewMut<'c, T>,
     pub(super) update: Update<T::Acc>,
-    pub(super) conjugate: bool,
+    pub(super) op: Op,
 }
 
 /// A share of a long row.
@@ -82,19 +83,19 @@ impl<T: Scalar> Work<T> {
         rows: Rows<'_, T, I, O>,
         operands: Operands<'_, '_, T>,
     ) {
-        let Operands { b, mut c, update, conjugate } = operands;
+        let Operands { b, mut c, update, op } = operands;
         let strides = strides(c.order(), c.leading_dimension());
         let output = Output { c: Disjoint::new(c.data_mut()), strides, update };
         let (stride, columns) = (b.leading_dimension(), b.cols());
         if b.order() == Order::RowMajor {
             let b = RowMajor { data: b.data(), stride, columns };
-            return self.shares.run(cpu, Product { rows, b, conjugate, output, first: 0 });
+            return self.shares.run(cpu, Product { rows, b, op, output, first: 0 });
         }
         self.panel.resize(b.rows() * columns.min(WIDE), T::ZERO);
         for columns in chunks(columns, WIDE) {
             let first = columns.start;
             let b = pack(cpu, &mut self.panel, b, columns);
-            self.shares.run(cpu, Product { rows, b, conjugate, output, first });
+            self.shares.run(cpu, Product { rows, b, op, output, first });
         }
     }
 }
@@ -133,7 +134,7 @@ fn pack<'a, T: Scalar>(
 struct Product<'a, T: Scalar, I, O> {
     rows: Rows<'a, T, I, O>,
     b: RowMajor<'a, T>,
-    conjugate: bool,
+    op: Op,
     output: Output<T>,
     first: usize,
 }
@@ -203,11 +204,11 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
 
     #[inline(always)]
     fn run<S: Isa>(self) {
-        let Product { rows, b, conjugate, .. } = self.product;
+        let Product { rows, b, op, .. } = self.product;
         for row in self.part {
             let entries = rows.entries(row);
             if entries.len() <= self.longest {
-                row_sums(&rows, entries, b, conjugate, |column, sums| {
+                row_sums(&rows, entries, b, op, |column, sums| {
                     // SAFETY: each row belongs to one part.
                     unsafe { self.product.write(row, column, sums.iter().copied()) };
                 });
@@ -228,8 +229,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for SegmentSums<'_, T, I, O> {
 
     #[inline(always)]
     fn run<S: Isa>(self) {
-        let Product { rows, b, conjugate, .. } = self.product;
-        row_sums(&rows, self.segment.entries.clone(), b, conjugate, |column, sums| {
+        let Product { rows, b, op, .. } = self.product;
+        row_sums(&rows, self.segment.entries.clone(), b, op, |column, sums| {
             self.sums[column..][..sums.len()].copy_from_slice(sums);
         });
     }

@@ -1,13 +1,12 @@
 //! CSR, CSC and batches of them in the direction that they are stored in.
 
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
+use super::piece_sums::PieceSums;
+use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size, hull};
+use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
-use crate::op::dot::dot;
 use crate::op::entries::Entries;
 use crate::op::lines::Lines;
-use crate::op::pieces::{Carry, Cut, PIECE, Piece, Pieces};
-use crate::op::update::Update;
-use crate::simd::{Isa, Vectorize};
+use crate::op::pieces::{Cut, PIECE, Pieces, cut_merge_path};
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Compressed, Host, Index, Result, Scalar};
 
@@ -18,6 +17,8 @@ const STORED: &[Algorithm] = &[
         .preprocessing("pieces with equal rows and entries"),
     SEQUENTIAL,
 ];
+
+const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
 
 /// Compressed matrices of one shape: one matrix, or the members of a batch.
 pub trait Members: Entries {
@@ -60,15 +61,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Members for BatchCompressed<A, T, H
 }
 
 impl<M: Members> SpmvFormat for M {
-    type Native = Pieces<AccOf<M>>;
+    type Native = Shares<AccOf<M>>;
 
     fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() == M::BY_ROWS { TRANSPOSED } else { STORED }
+        if op.transposes() == M::BY_ROWS { ACROSS } else { STORED }
     }
 
     fn automatic(&self, op: Op) -> (&'static str, String) {
         if op.transposes() == M::BY_ROWS {
-            return ("transposed_pattern", "the entries of a row of op(A) do not stand together".into());
+            return across(&scatter(self));
         }
         let lines = (0..self.members()).flat_map(|k| self.lines(k).offsets.windows(2));
         let longest = lines.map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0);
@@ -76,50 +77,81 @@ impl<M: Members> SpmvFormat for M {
         (name, format!("the longest row has {longest} entries, a piece {PIECE}"))
     }
 
-    fn prepare(&self, algorithm: &'static str) -> Result<Self::Native> {
-        let cut = if algorithm == "merge_path" { Cut::MergePath } else { Cut::Rows };
-        Ok(Pieces::cut(cut, (0..self.members()).map(|k| self.lines(k).offsets)))
+    fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
+        let members = (0..self.members()).map(|k| self.lines(k).offsets);
+        Ok(match algorithm {
+            "chunked_scatter" => Shares::Scatter(scatter(self)),
+            "merge_path" => Shares::Pieces(Pieces::cut(Cut::MergePath, members)),
+            _ => Shares::Pieces(Pieces::cut(Cut::Rows, members)),
+        })
     }
 
-    fn native_bytes(pieces: &Self::Native) -> usize {
-        pieces.bytes()
+    fn native_bytes(shares: &Self::Native) -> usize {
+        shares.bytes()
     }
 
-    unsafe fn multiply(&self, cpu: &Cpu, pieces: &mut Self::Native, product: Product<'_, Self::Scalar>) {
-        let Product { x, y, update, conjugate } = product;
-        let cols = x.len() / self.members();
-        pieces.run(
-            cpu,
-            y,
-            |y, sum| update.write(y, sum),
-            |piece, y| {
-                let lines = self.lines(piece.member);
-                let x = &x[piece.member * cols..][..cols];
-                cpu.simd().run(PieceSums { piece, lines, x, y, update, conjugate })
-            },
-        );
+    unsafe fn multiply(&self, cpu: &Cpu, shares: &mut Self::Native, product: Product<'_, Self::Scalar>) {
+        match shares {
+            Shares::Pieces(pieces) => multiply_stored(self, cpu, pieces, product),
+            Shares::Scatter(scatter) => multiply_across(self, cpu, scatter, product),
+        }
     }
 }
 
-/// The rows of one piece.
-struct PieceSums<'a, T: Scalar, I, O> {
-    piece: &'a Piece,
-    lines: Lines<'a, T, I, O>,
-    x: &'a [T],
-    y: &'a mut [T],
-    update: Update<T::Acc>,
-    conjugate: bool,
+fn multiply_stored<M: Members>(
+    a: &M,
+    cpu: &Cpu,
+    pieces: &mut Pieces<AccOf<M>>,
+    product: Product<'_, M::Scalar>,
+) {
+    let Product { x, y, update, op } = product;
+    let cols = x.len() / a.members();
+    let write = |y: &mut M::Scalar, sum| update.write(y, sum);
+    pieces.run(cpu, y, write, |piece, y| {
+        let Lines { offsets: ends, indices: columns, values } = a.lines(piece.member);
+        let x = &x[piece.member * cols..][..cols];
+        let write = |row: usize, sum| write(&mut y[row], sum);
+        cpu.simd().run(PieceSums { piece, ends, columns, values, x, op, write })
+    });
 }
 
-impl<T: Scalar, I: Index, O: Index> Vectorize for PieceSums<'_, T, I, O> {
-    type Out = Carry<T::Acc>;
-
-    #[inline(always)]
-    fn run<S: Isa>(self) -> Carry<T::Acc> {
-        let Self { piece, lines, x, y, update, conjugate } = self;
-        let sum = |range: std::ops::Range<usize>| {
-            dot::<S, T, I>(&lines.indices[range.clone()], &lines.values[range], x, conjugate)
-        };
-        piece.sums(lines.offsets, sum, |row, sum| update.write(&mut y[row], sum))
+/// Chunks of lines of each member.
+fn scatter<M: Members>(a: &M) -> Scatter<AccOf<M>> {
+    let (rows, cols) = a.member_shape();
+    let minor = if M::BY_ROWS { cols } else { rows };
+    let size = chunk_size(a.nnz() + a.rows().max(a.cols()));
+    let mut chunks = vec![];
+    for member in 0..a.members() {
+        cut_merge_path(member, a.lines(member).offsets, size, &mut chunks);
     }
+    Scatter::new(chunks, |chunk| {
+        let indices = &a.lines(chunk.member).indices[chunk.entries.clone()];
+        hull(indices.iter().map(|index| chunk.member * minor + index.as_usize()))
+    })
+}
+
+fn multiply_across<M: Members>(
+    a: &M,
+    cpu: &Cpu,
+    scatter: &mut Scatter<AccOf<M>>,
+    product: Product<'_, M::Scalar>,
+) {
+    let (x, op) = (product.x, product.op);
+    let (major, minor) = (x.len() / a.members(), product.y.len() / a.members());
+    scatter.multiply(cpu, product, |chunk, sums| {
+        let lines = a.lines(chunk.member);
+        let x = &x[chunk.member * major..][..major];
+        let mut entries = chunk.entries.clone();
+        for line in chunk.rows.start.. {
+            let Some(&x) = x.get(line).filter(|_| !entries.is_empty()) else { break };
+            let end = lines.offsets[line + 1].as_usize().min(entries.end);
+            for (index, &value) in
+                lines.indices[entries.start..end].iter().zip(&lines.values[entries.start..end])
+            {
+                let value = op.apply(value);
+                sums.add(chunk.member * minor + index.as_usize(), value.to_acc() * x.to_acc());
+            }
+            entries.start = end;
+        }
+    });
 }

@@ -1,67 +1,109 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
+use super::piece_sums::PieceSums;
+use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size, hull};
+use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
-use crate::op::dot::dot;
 use crate::op::pieces::{PIECE, Piece, Pieces, RowEnds};
 use crate::parallel::chunks;
-use crate::simd::Portable;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Matrix, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new("segmented", "rows are in order").preprocessing("chunks of entries"),
-    Algorithm::new("sorted_rows", "rows are not in order")
+    CHUNKED_SCATTER,
+    Algorithm::new("sorted_rows", "rows are not in order, and the sums of all chunks above 2·nnz")
         .preprocessing("the pattern by rows, with the slots of the values"),
     SEQUENTIAL,
 ];
+const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
 
 impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
-    type Native = Pieces<T::Acc>;
+    type Native = Shares<T::Acc>;
 
     fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { STORED }
+        if op.transposes() { ACROSS } else { STORED }
     }
 
     fn automatic(&self, op: Op) -> (&'static str, String) {
-        if op.transposes() {
-            ("transposed_pattern", "entries are not in order of op(A)'s rows".into())
-        } else if self.order().major_sorted {
-            ("segmented", "rows are in order".into())
-        } else {
-            ("sorted_rows", "rows are not in order".into())
+        if !op.transposes() && self.order().major_sorted {
+            return ("segmented", "rows are in order".into());
+        }
+        match across(&scatter(self, op)) {
+            ("transposed_pattern", reason) if !op.transposes() => ("sorted_rows", reason),
+            choice => choice,
         }
     }
 
-    fn prepare(&self, algorithm: &'static str) -> Result<Self::Native> {
+    fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native> {
+        if algorithm == "chunked_scatter" {
+            return Ok(Shares::Scatter(scatter(self, op)));
+        }
         if !self.order().major_sorted {
             return Err(Error::unsupported(
                 format!("spmv algorithm `{algorithm}` for coo"),
                 "it needs rows in order; sort the matrix or take `sorted_rows`",
             ));
         }
-        Ok(segments(self.rows(), self.row_idx()))
+        Ok(Shares::Pieces(segments(self.rows(), self.row_idx())))
     }
 
-    fn native_bytes(pieces: &Self::Native) -> usize {
-        pieces.bytes()
+    fn native_bytes(shares: &Self::Native) -> usize {
+        shares.bytes()
     }
 
-    unsafe fn multiply(&self, cpu: &Cpu, pieces: &mut Self::Native, product: Product<'_, T>) {
-        let Product { x, y, update, conjugate } = product;
-        pieces.run(
-            cpu,
-            y,
-            |y, sum| update.write(y, sum),
-            |piece, y| {
-                let sum = |range: std::ops::Range<usize>| {
-                    dot::<Portable, T, I>(&self.col_idx()[range.clone()], &self.values()[range], x, conjugate)
-                };
-                let ends = Segments(self.row_idx());
-                piece.sums(ends, sum, |row, sum| update.write(&mut y[row], sum))
-            },
-        );
+    unsafe fn multiply(&self, cpu: &Cpu, shares: &mut Self::Native, product: Product<'_, T>) {
+        match shares {
+            Shares::Pieces(pieces) => multiply_segmented(self, cpu, pieces, product),
+            Shares::Scatter(scatter) => multiply_scattered(self, cpu, scatter, product),
+        }
     }
+}
+
+fn multiply_segmented<T: Scalar, I: Index>(
+    a: &Coo<T, Host, I>,
+    cpu: &Cpu,
+    pieces: &mut Pieces<T::Acc>,
+    product: Product<'_, T>,
+) {
+    let Product { x, y, update, op } = product;
+    let (columns, values) = (a.col_idx(), a.values());
+    let write = |y: &mut T, sum| update.write(y, sum);
+    pieces.run(cpu, y, write, |piece, y| {
+        let ends = Segments(a.row_idx());
+        let write = |row: usize, sum| write(&mut y[row], sum);
+        cpu.simd().run(PieceSums { piece, ends, columns, values, x, op, write })
+    });
+}
+
+/// (rows, columns) of the entries of op(A).
+fn coordinates<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> (&[I], &[I]) {
+    if op.transposes() { (a.col_idx(), a.row_idx()) } else { (a.row_idx(), a.col_idx()) }
+}
+
+/// Chunks of entries.
+fn scatter<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> Scatter<T::Acc> {
+    let (rows, _) = coordinates(a, op);
+    let chunks = chunks(a.nnz(), chunk_size(a.nnz()));
+    let chunks = chunks.into_iter().map(|entries| Piece { member: 0, rows: 0..0, entries });
+    Scatter::new(chunks.collect(), |chunk| hull(rows[chunk.entries.clone()].iter().map(|row| row.as_usize())))
+}
+
+fn multiply_scattered<T: Scalar, I: Index>(
+    a: &Coo<T, Host, I>,
+    cpu: &Cpu,
+    scatter: &mut Scatter<T::Acc>,
+    product: Product<'_, T>,
+) {
+    let (x, op) = (product.x, product.op);
+    let (rows, columns) = coordinates(a, op);
+    scatter.multiply(cpu, product, |chunk, sums| {
+        let entries = chunk.entries.clone();
+        let coordinates = rows[entries.clone()].iter().zip(&columns[entries.clone()]);
+        for ((row, column), &value) in coordinates.zip(&a.values()[entries]) {
+            sums.add(row.as_usize(), op.apply(value).to_acc() * x[column.as_usize()].to_acc());
+        }
+    });
 }
 
 /// Chunks of the entries of a matrix with rows in order; the rows before a chunk's first entry belong to the chunk

@@ -1,6 +1,6 @@
 //! ELL: neighbouring rows side by side.
 
-use super::lanes::{LANES, Slab};
+use super::lanes::{Columns, LANES, Slab};
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
 use crate::Cpu;
 use crate::op::update::Update;
@@ -27,7 +27,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Ell<T, Host, I> {
         }
     }
 
-    fn prepare(&self, _: &'static str) -> Result<()> {
+    fn prepare(&self, _: &'static str, _: Op) -> Result<()> {
         Ok(())
     }
 
@@ -47,13 +47,13 @@ pub(super) fn multiply_ell<T: Scalar, I: Index>(
     product: Product<'_, T>,
     more: impl Fn(Range<usize>, &mut [T::Acc]) + Send + Sync,
 ) {
-    let Product { x, y, update, conjugate } = product;
+    let Product { x, y, update, op } = product;
     let rows_per_task = (CHUNK / (a.width() + 1)).next_multiple_of(LANES);
     let tasks = chunks(a.rows(), rows_per_task);
     let parts = split_mut(y, &tasks);
     let work = a.rows() * (a.width() + 1);
     cpu.for_each(work, tasks.into_iter().zip(parts).collect(), |(rows, y)| {
-        cpu.simd().run(EllRows { a, rows, x, y, update, conjugate, more: &more });
+        cpu.simd().run(EllRows { a, rows, x, y, update, op, more: &more });
     });
 }
 
@@ -64,7 +64,7 @@ struct EllRows<'a, T: Scalar, I: Index, F> {
     x: &'a [T],
     y: &'a mut [T],
     update: Update<T::Acc>,
-    conjugate: bool,
+    op: Op,
     more: &'a F,
 }
 
@@ -76,15 +76,16 @@ impl<T: Scalar, I: Index, F: Fn(Range<usize>, &mut [T::Acc])> Vectorize for EllR
         for (k, y) in self.y.chunks_mut(LANES).enumerate() {
             let first = self.rows.start + k * LANES;
             let mut sums = [T::Acc::ZERO; LANES];
-            if self.a.width() > 0 {
-                let slab = Slab {
-                    columns: &self.a.col_idx()[first..],
-                    values: &self.a.values()[first..],
-                    stride: self.a.rows(),
-                    lanes: y.len(),
-                };
-                slab.add_to::<S>(&mut sums, self.x, self.conjugate);
-            }
+            let slab = Slab {
+                columns: Columns::Plain(self.a.col_idx()),
+                values: self.a.values(),
+                start: first,
+                stride: self.a.rows(),
+                width: self.a.width(),
+                lanes: y.len(),
+            };
+            // SAFETY: rows `first..first + lanes` of a matrix, whose columns the length of `x` was checked against.
+            unsafe { slab.add_to::<S>(&mut sums, self.x, self.op) };
             (self.more)(first..first + y.len(), &mut sums);
             for (y, &sum) in y.iter_mut().zip(&sums) {
                 self.update.write(y, sum);

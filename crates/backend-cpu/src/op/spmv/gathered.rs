@@ -35,7 +35,7 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
     where
         T: Scalar<Acc = Acc>,
     {
-        let Product { x, y, update, conjugate } = product;
+        let Product { x, y, update, op } = product;
         let (pattern, (rows, cols)) = (&self.pattern, self.shape);
         self.pieces.run(
             cpu,
@@ -44,7 +44,7 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
             |piece, y| {
                 let offsets = &pattern.offsets[piece.member * rows..][..=rows];
                 let x = &x[piece.member * cols..][..cols];
-                let sum = |range| sum(pattern, slots, x, conjugate, range);
+                let sum = |range| sum(pattern, slots, x, op, range);
                 piece.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
             },
         );
@@ -56,13 +56,13 @@ fn sum<T: Scalar, I: Index>(
     pattern: &RowPattern<I>,
     slots: Slots<'_, T>,
     x: &[T],
-    conjugate: bool,
+    op: Op,
     range: Range<usize>,
 ) -> T::Acc {
     let mut sum = T::Acc::ZERO;
     for (column, &slot) in pattern.columns[range.clone()].iter().zip(&pattern.slots[range]) {
         let value = slots.at(slot);
-        let value = if conjugate { value.conj() } else { value };
+        let value = op.apply(value);
         sum += value.to_acc() * x[column.as_usize()].to_acc();
     }
     sum

@@ -1,11 +1,10 @@
 //! HYB: the sums of the overflow, then the ELL part, each row written once.
 
 use super::ell::multiply_ell;
+use super::piece_sums::PieceSums;
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
 use crate::Cpu;
-use crate::op::dot::dot;
 use crate::op::pieces::{Cut, Pieces};
-use crate::simd::Portable;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar};
 use std::ops::Range;
@@ -62,7 +61,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         }
     }
 
-    fn prepare(&self, _: &'static str) -> Result<Self::Native> {
+    fn prepare(&self, _: &'static str, _: Op) -> Result<Self::Native> {
         Ok(Overflow::new(self.coo().row_idx()))
     }
 
@@ -74,14 +73,14 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
     }
 
     unsafe fn multiply(&self, cpu: &Cpu, overflow: &mut Self::Native, product: Product<'_, T>) {
-        let (x, conjugate, coo) = (product.x, product.conjugate, self.coo());
+        let (x, op) = (product.x, product.op);
+        let (columns, values) = (self.coo().col_idx(), self.coo().values());
         let Overflow { offsets, pieces, sums, .. } = overflow;
-        let sum = |range: Range<usize>| {
-            dot::<Portable, T, I>(&coo.col_idx()[range.clone()], &coo.values()[range], x, conjugate)
-        };
+        let ends = offsets.as_slice();
         let write = |total: &mut T::Acc, sum| *total = sum;
         pieces.run(cpu, sums, write, |piece, sums| {
-            piece.sums(offsets.as_slice(), sum, |row, sum| write(&mut sums[row], sum))
+            let write = |row: usize, sum| write(&mut sums[row], sum);
+            cpu.simd().run(PieceSums { piece, ends, columns, values, x, op, write })
         });
         multiply_ell(cpu, self.ell(), product, |rows, sums| overflow.add_to(rows, sums));
     }

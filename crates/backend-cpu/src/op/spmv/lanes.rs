@@ -1,29 +1,65 @@
 //! Rows side by side: ELL and the slices of SELL, one lane a row.
 
 use crate::simd::Isa;
+use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
 /// Rows that are summed at a time.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
-/// Up to [`LANES`] rows whose slots `k` stand side by side, `stride` apart for neighbouring `k`.
-pub(super) struct Slab<'a, T, I> {
-    pub(super) columns: &'a [I],
-    pub(super) values: &'a [T],
-    pub(super) stride: usize,
-    pub(super) lanes: usize,
+/// The columns of slots.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Columns<'a, I> {
+    /// One column a slot, or padding.
+    Plain(&'a [I]),
+    /// Column = base of `height` neighbouring slots + delta of the slot; [`NO_DELTA`] is padding.
+    Deltas { bases: &'a [I], deltas: &'a [u16], height: usize },
+}
+
+/// The delta of padding.
+pub(crate) const NO_DELTA: u16 = u16::MAX;
+
+impl<I: Index> Columns<'_, I> {
+    /// The column of a slot, unless the slot is padding.
+    #[inline(always)]
+    fn at(&self, slot: usize) -> Option<usize> {
+        match *self {
+            Self::Plain(columns) => (columns[slot] != I::PADDING).then(|| columns[slot].as_usize()),
+            Self::Deltas { bases, deltas, height } => {
+                let delta = deltas[slot];
+                (delta != NO_DELTA).then(|| bases[slot / height].as_usize() + usize::from(delta))
+            }
+        }
+    }
+}
+
+/// Up to [`LANES`] rows: slot `k` of row `lane` stands at `start + k·stride + lane`.
+pub(crate) struct Slab<'a, T, I> {
+    pub(crate) columns: Columns<'a, I>,
+    pub(crate) values: &'a [T],
+    pub(crate) start: usize,
+    pub(crate) stride: usize,
+    pub(crate) width: usize,
+    pub(crate) lanes: usize,
 }
 
 impl<T: Scalar, I: Index> Slab<'_, T, I> {
     /// Adds the sum of each row to `sums`. Padding touches neither `x` nor the sums (rule V3).
+    ///
+    /// # Safety
+    /// The slab lies within its arrays; every column is below the length of `x`.
     #[inline(always)]
-    pub(super) fn add_to<S: Isa>(&self, sums: &mut [T::Acc; LANES], x: &[T], conjugate: bool) {
-        let columns = self.columns.chunks(self.stride);
-        for (columns, values) in columns.zip(self.values.chunks(self.stride)) {
-            for lane in 0..self.lanes {
-                if columns[lane] != I::PADDING {
-                    let value = if conjugate { values[lane].conj() } else { values[lane] };
-                    sums[lane] += value.to_acc() * x[columns[lane].as_usize()].to_acc();
+    pub(super) unsafe fn add_to<S: Isa>(&self, sums: &mut [T::Acc; LANES], x: &[T], op: Op) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the caller's promise; `S` is only run where the processor has it.
+        if unsafe { crate::op::gather::add_slab::<S, T, I>(self, sums, x) } {
+            return;
+        }
+        for k in 0..self.width {
+            let first = self.start + k * self.stride;
+            for (sum, slot) in sums.iter_mut().zip(first..first + self.lanes) {
+                if let Some(column) = self.columns.at(slot) {
+                    *sum += op.apply(self.values[slot]).to_acc() * x[column].to_acc();
                 }
             }
         }

@@ -8,9 +8,12 @@ mod coo;
 mod ell;
 mod gathered;
 mod hyb;
-mod lanes;
+pub(super) mod lanes;
+mod piece_sums;
+mod scatter;
 mod sell;
 
+use super::SEQUENTIAL;
 use super::entries::Entries;
 use super::update::Update;
 use crate::Cpu;
@@ -19,10 +22,11 @@ use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result, Scalar};
 
-const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
 const TRANSPOSED_PATTERN: Algorithm =
     Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
         .preprocessing("op(A)'s pattern by rows, with the slots of the values");
+/// The algorithms that run on a pattern by rows.
+const GATHERED: [&str; 2] = ["transposed_pattern", "sorted_rows"];
 const TRANSPOSED: &[Algorithm] = &[TRANSPOSED_PATTERN, SEQUENTIAL];
 
 /// What a format brings to SpMV besides its entries.
@@ -37,7 +41,7 @@ pub trait SpmvFormat: Entries {
     fn automatic(&self, op: Op) -> (&'static str, String);
 
     /// Prepares a native algorithm of the table.
-    fn prepare(&self, algorithm: &'static str) -> Result<Self::Native>;
+    fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native>;
 
     /// Bytes that the preparation holds.
     fn native_bytes(native: &Self::Native) -> usize;
@@ -55,7 +59,7 @@ pub struct Product<'a, T: Scalar> {
     x: &'a [T],
     y: &'a mut [T],
     update: Update<T::Acc>,
-    conjugate: bool,
+    op: Op,
 }
 
 /// What the CPU backend keeps for SpMV with one pattern.
@@ -118,20 +122,19 @@ where
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let (automatic, reason) = match options.expected_calls {
-            0 | 1 if M::algorithms(op).contains(&TRANSPOSED_PATTERN) => {
-                ("sequential", "a pattern by rows does not pay off in one call".to_string())
-            }
-            _ => a.automatic(op),
-        };
+        let (mut automatic, mut reason) = a.automatic(op);
+        if options.expected_calls <= 1 && GATHERED.contains(&automatic) {
+            automatic = "sequential";
+            reason = "a pattern by rows does not pay off in one call".into();
+        }
         let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
         let kernel = match choice.algorithm {
             "sequential" => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
                 Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)
             }
-            "transposed_pattern" | "sorted_rows" => Kernel::Gathered(Gathered::new(a, op)),
-            native => Kernel::Native(a.prepare(native)?),
+            name if GATHERED.contains(&name) => Kernel::Gathered(Gathered::new(a, op)),
+            native => Kernel::Native(a.prepare(native, op)?),
         };
         Ok(SpmvPlan { choice, op, kernel })
     }
@@ -145,17 +148,15 @@ where
         beta: AccOf<M>,
         y: &mut [M::Scalar],
     ) -> Result<()> {
-        let conjugate = plan.op == Op::ConjugateTranspose;
+        let op = plan.op;
         let update = Update { alpha, beta };
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which holds the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmv(plan, alpha, a, x, beta, y) },
-            Kernel::Gathered(gathered) => {
-                gathered.multiply(self, a.slots(), Product { x, y, update, conjugate })
-            }
+            Kernel::Gathered(gathered) => gathered.multiply(self, a.slots(), Product { x, y, update, op }),
             // SAFETY: the caller promises lengths and pattern.
             Kernel::Native(native) => unsafe {
-                a.multiply(self, native, Product { x, y, update, conjugate });
+                a.multiply(self, native, Product { x, y, update, op });
             },
         }
         Ok(())

@@ -1,20 +1,60 @@
 //! SELL-C-σ: the rows of a slice side by side.
 
-use super::lanes::{LANES, Slab};
+use super::lanes::{Columns, LANES, NO_DELTA, Slab};
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
 use crate::Cpu;
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, rows_by_entries};
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
-use sparse_core::{Algorithm, Host, Index, Result, Scalar, Sell};
+use sparse_core::{Algorithm, Error, Host, Index, Result, Scalar, Sell};
 use std::ops::Range;
 
-const STORED: &[Algorithm] = &[Algorithm::new("row_per_thread", "always"), SEQUENTIAL];
+const STORED: &[Algorithm] = &[
+    Algorithm::new("row_per_thread", "columns of neighbouring rows lie far apart")
+        .preprocessing("parts of equal slots"),
+    Algorithm::new("delta16", "columns of neighbouring rows lie less than 65535 apart")
+        .preprocessing("16-bit column deltas, a base for each slot of a slice"),
+    SEQUENTIAL,
+];
+
+/// What a plan for SELL holds.
+pub struct SellParts<I> {
+    /// Ranges of slices with equal slots.
+    parts: Vec<Range<usize>>,
+    deltas: Option<Deltas<I>>,
+}
+
+/// Columns as one base for the lanes of a slot of a slice, and 16-bit distances from it.
+struct Deltas<I> {
+    bases: Vec<I>,
+    deltas: Vec<u16>,
+}
+
+impl<I: Index> Deltas<I> {
+    /// The deltas of slots whose lanes are `height` neighbours, or the first slot whose columns lie too far apart.
+    fn new(col_idx: &[I], height: usize) -> Result<Self, usize> {
+        let mut bases = Vec::with_capacity(col_idx.len() / height);
+        let mut deltas = Vec::with_capacity(col_idx.len());
+        for (slot, columns) in col_idx.chunks(height).enumerate() {
+            let stored = columns.iter().filter(|&&column| column != I::PADDING);
+            let base = stored.min().copied().unwrap_or_default();
+            for &column in columns {
+                let delta =
+                    if column == I::PADDING { NO_DELTA.into() } else { column.as_usize() - base.as_usize() };
+                if column != I::PADDING && delta >= NO_DELTA.into() {
+                    return Err(slot * height);
+                }
+                deltas.push(delta as u16);
+            }
+            bases.push(base);
+        }
+        Ok(Self { bases, deltas })
+    }
+}
 
 impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
-    /// Ranges of slices with equal slots.
-    type Native = Vec<Range<usize>>;
+    type Native = SellParts<I>;
 
     fn algorithms(op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { STORED }
@@ -22,25 +62,45 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
 
     fn automatic(&self, op: Op) -> (&'static str, String) {
         if op.transposes() {
-            ("transposed_pattern", "the entries of a column do not stand together".into())
-        } else {
-            ("row_per_thread", "the rows of a slice are padded to one width".into())
+            return ("transposed_pattern", "the entries of a column do not stand together".into());
+        }
+        match Deltas::new(self.col_idx(), self.slice_height()) {
+            Ok(_) => ("delta16", "every column is within 16 bits of its slice's base".into()),
+            Err(slot) => {
+                ("row_per_thread", format!("the columns from slot {slot} on do not fit 16-bit deltas"))
+            }
         }
     }
 
-    fn prepare(&self, _: &'static str) -> Result<Self::Native> {
-        Ok(rows_by_entries(self.slice_ptr(), CHUNK))
+    fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
+        let deltas = match algorithm {
+            "delta16" => Some(Deltas::new(self.col_idx(), self.slice_height()).map_err(|slot| {
+                let what = "spmv algorithm `delta16` for this pattern";
+                Error::unsupported(
+                    what,
+                    format_args!("the columns from slot {slot} on lie 65535 or more apart"),
+                )
+            })?),
+            _ => None,
+        };
+        Ok(SellParts { parts: rows_by_entries(self.slice_ptr(), CHUNK), deltas })
     }
 
-    fn native_bytes(parts: &Self::Native) -> usize {
+    fn native_bytes(SellParts { parts, deltas }: &Self::Native) -> usize {
+        let deltas = deltas.as_ref();
         size_of_val(parts.as_slice())
+            + deltas.map_or(0, |d| size_of_val(d.bases.as_slice()) + size_of_val(d.deltas.as_slice()))
     }
 
-    unsafe fn multiply(&self, cpu: &Cpu, parts: &mut Self::Native, product: Product<'_, T>) {
-        let Product { x, y, update, conjugate } = product;
+    unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, T>) {
+        let Product { x, y, update, op } = product;
         let y = Disjoint::new(y);
-        cpu.for_each(self.values().len(), parts.iter().collect(), |slices| {
-            cpu.simd().run(Slices { a: self, slices: slices.clone(), x, y, update, conjugate });
+        let columns = match &native.deltas {
+            Some(Deltas { bases, deltas }) => Columns::Deltas { bases, deltas, height: self.slice_height() },
+            None => Columns::Plain(self.col_idx()),
+        };
+        cpu.for_each(self.values().len(), native.parts.iter().collect(), |slices| {
+            cpu.simd().run(Slices { a: self, slices: slices.clone(), columns, x, y, update, op });
         });
     }
 }
@@ -49,10 +109,11 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
 struct Slices<'a, T: Scalar, I: Index, O: Index> {
     a: &'a Sell<T, Host, I, O>,
     slices: Range<usize>,
+    columns: Columns<'a, I>,
     x: &'a [T],
     y: Disjoint<T>,
     update: Update<T::Acc>,
-    conjugate: bool,
+    op: Op,
 }
 
 impl<T: Scalar, I: Index, O: Index> Vectorize for Slices<'_, T, I, O> {
@@ -66,16 +127,16 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for Slices<'_, T, I, O> {
             let rows = &self.a.row_order()[slice * height..];
             for (k, rows) in rows[..rows.len().min(height)].chunks(LANES).enumerate() {
                 let mut sums = [T::Acc::ZERO; LANES];
-                if !slots.is_empty() {
-                    let slots = slots.start + k * LANES..slots.end;
-                    let slab = Slab {
-                        columns: &self.a.col_idx()[slots.clone()],
-                        values: &self.a.values()[slots],
-                        stride: height,
-                        lanes: rows.len(),
-                    };
-                    slab.add_to::<S>(&mut sums, self.x, self.conjugate);
-                }
+                let slab = Slab {
+                    columns: self.columns,
+                    values: self.a.values(),
+                    start: slots.start + k * LANES,
+                    stride: height,
+                    width: slots.len() / height,
+                    lanes: rows.len(),
+                };
+                // SAFETY: lanes of a slice that have rows; the length of `x` was checked against the columns.
+                unsafe { slab.add_to::<S>(&mut sums, self.x, self.op) };
                 for (row, &sum) in rows.iter().zip(&sums) {
                     // SAFETY: the row order is a permutation, and each of its positions belongs to one slice.
                     self.update.write(unsafe { self.y.at(row.as_usize()) }, sum);

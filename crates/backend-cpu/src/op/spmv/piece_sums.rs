@@ -1,0 +1,38 @@
+//! The rows of one piece, summed.
+
+use crate::op::dot::dot;
+use crate::op::pieces::{Carry, Piece, RowEnds};
+use crate::simd::{Isa, Vectorize};
+use sparse_core::op::Op;
+use sparse_core::{Index, Scalar};
+use std::ops::Range;
+
+/// The sums of one piece, whose entries stand side by side in `columns` and `values`.
+pub(super) struct PieceSums<'a, T, I, Ends, Write> {
+    pub(super) piece: &'a Piece,
+    pub(super) ends: Ends,
+    pub(super) columns: &'a [I],
+    pub(super) values: &'a [T],
+    /// As long as a member has columns: what every column is below.
+    pub(super) x: &'a [T],
+    pub(super) op: Op,
+    /// Takes a row, counted from the first of the piece, and its sum.
+    pub(super) write: Write,
+}
+
+impl<T: Scalar, I: Index, Ends: RowEnds, Write> Vectorize for PieceSums<'_, T, I, Ends, Write>
+where
+    Write: FnMut(usize, T::Acc),
+{
+    type Out = Carry<T::Acc>;
+
+    #[inline(always)]
+    fn run<S: Isa>(self) -> Carry<T::Acc> {
+        let Self { piece, ends, columns, values, x, op, write } = self;
+        let sum = |entries: Range<usize>| {
+            // SAFETY: the columns of a matrix are below the length of `x`, as the plan checked.
+            unsafe { dot::<S, T, I>(&columns[entries.clone()], &values[entries], x, op) }
+        };
+        piece.sums(ends, sum, write)
+    }
+}

@@ -1,0 +1,147 @@
+//! Algorithm `chunked_scatter`: chunks of the stored entries add to sums of their own, which are added in order.
+//!
+//! A chunk's sums cover the rows from its first to its last one, so that for a banded matrix they take little more
+//! than `y` itself.
+
+use super::Product;
+use crate::Cpu;
+use crate::op::pieces::{PIECE, Piece, Pieces};
+use crate::parallel::{CHUNK, split_mut};
+use sparse_core::{Accumulator, Algorithm, Scalar};
+use std::ops::Range;
+
+pub(super) const CHUNKED_SCATTER: Algorithm = Algorithm::new(
+    "chunked_scatter",
+    "for op(A) across the stored direction, where the sums of all chunks are not above 2·nnz",
+)
+.preprocessing("chunks of entries, with sums for the rows that each of them meets");
+
+/// Chunks that a large matrix is cut into, whatever the number of threads (rule R2).
+const CHUNKS: usize = 8;
+
+/// Rows that are added at a time.
+const BLOCK: usize = 256;
+
+/// Entries of a chunk of a matrix with `work` entries and lines.
+pub(super) fn chunk_size(work: usize) -> usize {
+    work.div_ceil(CHUNKS).max(PIECE)
+}
+
+/// The chunks of a matrix and their sums.
+pub struct Scatter<Acc> {
+    chunks: Vec<Piece>,
+    /// The rows of op(A) that each chunk meets.
+    rows: Vec<Range<usize>>,
+    /// Where the sums of each chunk stand in `sums`.
+    ranges: Vec<Range<usize>>,
+    sums: Vec<Acc>,
+    entries: usize,
+}
+
+/// How a product is shared out.
+pub enum Shares<Acc> {
+    /// Along the stored direction.
+    Pieces(Pieces<Acc>),
+    /// Across it, or in no order.
+    Scatter(Scatter<Acc>),
+}
+
+impl<Acc: Accumulator> Shares<Acc> {
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Pieces(pieces) => pieces.bytes(),
+            Self::Scatter(scatter) => scatter.bytes(),
+        }
+    }
+}
+
+/// The sums of one chunk.
+pub(super) struct ChunkSums<'a, Acc> {
+    first_row: usize,
+    sums: &'a mut [Acc],
+}
+
+impl<Acc: Accumulator> ChunkSums<'_, Acc> {
+    #[inline(always)]
+    pub(super) fn add(&mut self, row: usize, product: Acc) {
+        self.sums[row - self.first_row] += product;
+    }
+}
+
+impl<Acc: Accumulator> Scatter<Acc> {
+    /// Sums for `chunks`, where `rows(chunk)` is the range of rows of op(A) that a chunk meets.
+    pub(super) fn new(chunks: Vec<Piece>, rows: impl Fn(&Piece) -> Range<usize>) -> Self {
+        let rows: Vec<_> = chunks.iter().map(rows).collect();
+        let mut end = 0;
+        let ranges = rows.iter().map(|rows| {
+            let start = end;
+            end += rows.len();
+            start..end
+        });
+        let ranges = ranges.collect();
+        let entries = chunks.iter().map(|chunk| chunk.entries.len()).sum();
+        Self { chunks, rows, ranges, sums: vec![Acc::ZERO; end], entries }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.sums.as_slice()) + size_of_val(self.chunks.as_slice())
+    }
+
+    /// Runs `scatter(chunk, its sums)` on all chunks, adds the sums in order and writes `y`.
+    pub(super) fn multiply<T: Scalar<Acc = Acc>>(
+        &mut self,
+        cpu: &Cpu,
+        product: Product<'_, T>,
+        scatter: impl Fn(&Piece, &mut ChunkSums<'_, Acc>) + Send + Sync,
+    ) {
+        let parts = split_mut(&mut self.sums, &self.ranges);
+        let tasks = self.chunks.iter().zip(&self.rows).zip(parts).collect();
+        cpu.for_each(self.entries, tasks, |((chunk, rows), sums)| {
+            sums.fill(Acc::ZERO);
+            scatter(chunk, &mut ChunkSums { first_row: rows.start, sums });
+        });
+        let update = product.update;
+        let tasks = product.y.chunks_mut(CHUNK).enumerate().collect();
+        cpu.for_each(self.sums.len(), tasks, |(k, y): (usize, &mut [T])| {
+            for (block, y) in y.chunks_mut(BLOCK).enumerate() {
+                let totals = self.totals(k * CHUNK + block * BLOCK, y.len());
+                for (y, &total) in y.iter_mut().zip(&totals) {
+                    update.write(y, total);
+                }
+            }
+        });
+    }
+
+    /// The sums of `count` rows from `first` on over all chunks.
+    fn totals(&self, first: usize, count: usize) -> [Acc; BLOCK] {
+        let mut totals = [Acc::ZERO; BLOCK];
+        for (rows, range) in self.rows.iter().zip(&self.ranges) {
+            let start = first.max(rows.start);
+            let end = (first + count).min(rows.end);
+            if start < end {
+                let sums = &self.sums[range.start + start - rows.start..][..end - start];
+                for (total, &sum) in totals[start - first..].iter_mut().zip(sums) {
+                    *total += sum;
+                }
+            }
+        }
+        totals
+    }
+}
+
+/// The better of `chunked_scatter` and `transposed_pattern`, and why.
+pub(super) fn across<Acc>(scatter: &Scatter<Acc>) -> (&'static str, String) {
+    let (sums, entries) = (scatter.sums.len(), scatter.entries);
+    let name = if sums <= 2 * entries { "chunked_scatter" } else { "transposed_pattern" };
+    (name, format!("the chunks have {sums} sums for {entries} entries"))
+}
+
+/// From the least to the greatest of some positions.
+pub(super) fn hull(positions: impl Iterator<Item = usize>) -> Range<usize> {
+    positions.fold(
+        0..0,
+        |hull, at| {
+            if hull.is_empty() { at..at + 1 } else { hull.start.min(at)..hull.end.max(at + 1) }
+        },
+    )
+}

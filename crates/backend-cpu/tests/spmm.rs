@@ -1,0 +1,145 @@
+//! SpMM against the serial reference: every format, direction, algorithm, order of the operands and instruction set.
+
+mod common;
+
+use backend_cpu::{Cpu, Simd};
+use common::*;
+use sparse_core::generate::uniform;
+use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Csr, DenseView, DenseViewMut, Error, Host, Matrix, Order, PlanOptions, Scalar, bf16, c32, c64, f16,
+};
+
+/// The orders of B and C, and what is added to the leading dimension of both.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    b: Order,
+    c: Order,
+    padding: usize,
+}
+
+const LAYOUTS: [Layout; 4] = [
+    Layout { b: Order::RowMajor, c: Order::RowMajor, padding: 0 },
+    Layout { b: Order::RowMajor, c: Order::ColMajor, padding: 3 },
+    Layout { b: Order::ColMajor, c: Order::RowMajor, padding: 1 },
+    Layout { b: Order::ColMajor, c: Order::ColMajor, padding: 0 },
+];
+
+/// (lines, leading dimension) of a dense matrix.
+fn lines(order: Order, rows: usize, cols: usize, padding: usize) -> (usize, usize) {
+    match order {
+        Order::RowMajor => (rows, cols + padding),
+        Order::ColMajor => (cols, rows + padding),
+    }
+}
+
+/// All memory of C, padding included, after `alpha·op(A)·B + beta·C`.
+fn product<Back, M>(
+    backend: &Back,
+    a: &M,
+    op: Op,
+    columns: usize,
+    options: &PlanOptions,
+    (alpha, beta): (f64, f64),
+    layout: Layout,
+) -> Result<Vec<M::Scalar>, Error>
+where
+    Back: SpmmKernel<M> + VectorKernel<M::Scalar, Space = Host>,
+    M: Matrix<Space = Host>,
+{
+    let (rows, inner) = op.shape(a);
+    let (b_lines, b_ld) = lines(layout.b, inner, columns, layout.padding);
+    let (c_lines, c_ld) = lines(layout.c, rows, columns, layout.padding);
+    let b = integers(b_lines * b_ld);
+    let mut c = output(c_lines * c_ld, beta);
+    let mut plan = SpmmPlan::new(backend, a, op, columns, options)?;
+    let b = DenseView::new(b.as_slice(), inner, columns, b_ld, layout.b)?;
+    let c_view = DenseViewMut::new(c.as_mut_slice(), rows, columns, c_ld, layout.c)?;
+    plan.run(acc::<M::Scalar>(alpha), a, b, acc::<M::Scalar>(beta), c_view)?;
+    Ok(c)
+}
+
+/// Every algorithm leaves the reference's memory to the last bit (NaN being NaN), padding included.
+fn check<M>(name: &str, a: &M, columns: usize)
+where
+    M: Matrix<Space = Host>,
+    Cpu: SpmmKernel<M> + VectorKernel<M::Scalar>,
+    Reference: SpmmKernel<M> + VectorKernel<M::Scalar>,
+{
+    for (k, op) in Op::ALL.into_iter().enumerate() {
+        for (scale, layout) in SCALES.into_iter().zip(LAYOUTS.into_iter().cycle().skip(k)) {
+            let expected =
+                product(&Reference, a, op, columns, &PlanOptions::default(), scale, layout).unwrap();
+            for cpu in backends_for(scale) {
+                for algorithm in cpu.spmm_algorithms(op).iter().map(|a| Some(a.name)).chain([None]) {
+                    let options = algorithm.map_or_else(PlanOptions::default, PlanOptions::forced);
+                    let c = product(cpu, a, op, columns, &options, scale, layout).unwrap();
+                    let same = c.iter().zip(&expected).all(|(a, b)| a == b || (a != a && b != b));
+                    assert!(same, "{name} {} {op} {algorithm:?} {columns} {scale:?} {layout:?}", M::FORMAT);
+                }
+            }
+        }
+    }
+}
+
+fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>, columns: usize) {
+    for (name, a) in cases {
+        check(&name, &a, columns);
+        check(&name, &csc(&a), columns);
+        check(&name, &coo(&a), columns);
+        check(&name, &shuffled_coo(&a), columns);
+        check(&name, &hyb(&a, 2), columns);
+        check(&name, &sell(&a, 7, 14), columns);
+        if a.row_lengths().iter().max() < Some(&2000) {
+            check(&name, &ell(&a), columns);
+        }
+    }
+}
+
+#[test]
+fn small_matrices_with_every_number_of_columns() {
+    for columns in [0, 1, 2, 7, 8, 31, 32, 33, 40, 64] {
+        let cases = cases::<f64>();
+        let small = cases.into_iter().filter(|(_, a)| a.nnz() < 1000).step_by(2);
+        check_all_formats(small.collect(), columns);
+    }
+}
+
+#[test]
+fn all_matrices_with_nine_columns() {
+    check_all_formats::<f32>(cases(), 9);
+}
+
+#[test]
+fn other_types_agree_with_the_reference() {
+    check("uniform", &uniform::<c32>(600, 500, 9, 4).unwrap(), 33);
+    check("uniform", &uniform::<c64>(600, 500, 9, 4).unwrap(), 9);
+    check("uniform", &uniform::<f16>(600, 500, 9, 4).unwrap(), 33);
+    check("uniform", &uniform::<bf16>(600, 500, 9, 4).unwrap(), 9);
+    let a = uniform::<f64>(600, 500, 9, 4).unwrap();
+    check("uniform", &with_indices::<f64, i32, i64>(&a), 9);
+    check("uniform", &with_indices::<f64, i64, i64>(&a), 9);
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    let [one, four] = [1, 4].map(|threads| Cpu::with(threads, Simd::detect()).unwrap());
+    for (name, a) in cases::<f32>() {
+        let a = inexact(a);
+        for op in Op::ALL {
+            for algorithm in <Cpu as SpmmKernel<Csr<f32>>>::spmm_algorithms(&one, op) {
+                let options = PlanOptions::forced(algorithm.name);
+                let run = |cpu| product(cpu, &a, op, 9, &options, (1.0, 0.0), LAYOUTS[0]).unwrap();
+                assert_eq!(bits(&run(&one)), bits(&run(&four)), "{name} {op} {}", algorithm.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn long_rows_are_split() {
+    let (_, a) = cases::<f64>().into_iter().find(|(name, _)| name == "two_long_rows").unwrap();
+    let plan = SpmmPlan::new(&Cpu::new().unwrap(), &a, Op::None, 4, &PlanOptions::default()).unwrap();
+    assert_eq!(plan.choice().algorithm, "row_split");
+}

@@ -1,0 +1,187 @@
+//! SpMV against the serial reference: every format, direction, algorithm, instruction set and number of threads.
+
+mod common;
+
+use backend_cpu::{Cpu, Simd};
+use common::*;
+use sparse_core::generate::uniform;
+use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{Csr, Error, Host, Matrix, PlanOptions, Scalar, bf16, c32, c64, f16};
+
+/// `alpha·op(A)·x + beta·y` by a forced or an automatic algorithm.
+fn product<B, M>(
+    backend: &B,
+    a: &M,
+    op: Op,
+    options: &PlanOptions,
+    scale: (f64, f64),
+) -> Result<Vec<M::Scalar>, Error>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar, Space = Host>,
+    M: Matrix<Space = Host>,
+{
+    let (rows, cols) = op.shape(a);
+    let mut y = output(rows, scale.1);
+    let mut plan = SpmvPlan::new(backend, a, op, options)?;
+    let (alpha, beta) = (acc::<M::Scalar>(scale.0), acc::<M::Scalar>(scale.1));
+    plan.run(alpha, a, &integers(cols), beta, &mut y)?;
+    Ok(y)
+}
+
+/// Every algorithm gives the reference's result to the last bit.
+fn check<M>(name: &str, a: &M)
+where
+    M: Matrix<Space = Host>,
+    Cpu: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    Reference: SpmvKernel<M> + VectorKernel<M::Scalar>,
+{
+    for op in Op::ALL {
+        for scale in SCALES {
+            let expected = product(&Reference, a, op, &PlanOptions::default(), scale).unwrap();
+            for cpu in backends_for(scale) {
+                for algorithm in cpu.spmv_algorithms(op).iter().map(|a| Some(a.name)).chain([None]) {
+                    let options = algorithm.map_or_else(PlanOptions::default, PlanOptions::forced);
+                    match product(cpu, a, op, &options, scale) {
+                        Ok(y) => assert_eq!(y, expected, "{name} {} {op} {algorithm:?} {cpu:?}", M::FORMAT),
+                        Err(Error::Unsupported { .. }) => {
+                            assert!(matches!(algorithm, Some("segmented" | "delta16")));
+                        }
+                        Err(error) => panic!("{name} {} {op} {algorithm:?}: {error}", M::FORMAT),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>) {
+    for (name, a) in cases {
+        check(&name, &a);
+        check(&name, &csc(&a));
+        check(&name, &coo(&a));
+        check(&name, &shuffled_coo(&a));
+        check(&name, &hyb(&a, 0));
+        check(&name, &hyb(&a, 5));
+        for (slice_height, sort_window) in [(1, 1), (7, 14), (32, 256), (40, 1)] {
+            check(&name, &sell(&a, slice_height, sort_window));
+        }
+        check(&name, &batch(&a));
+        check(&name, &batch_csc(&a));
+        if a.row_lengths().iter().max() < Some(&2000) {
+            check(&name, &ell(&a));
+        }
+    }
+}
+
+#[test]
+fn f64_agrees_with_the_reference() {
+    check_all_formats::<f64>(cases());
+}
+
+#[test]
+fn f32_agrees_with_the_reference() {
+    check_all_formats::<f32>(cases());
+}
+
+#[test]
+fn complex_agrees_with_the_reference() {
+    check_all_formats::<c64>(cases());
+    check("uniform", &uniform::<c32>(3000, 2000, 9, 4).unwrap());
+}
+
+#[test]
+fn half_precision_accumulates_in_f32() {
+    check_all_formats::<f16>(cases().split_off(20));
+    check("uniform", &uniform::<bf16>(3000, 2000, 9, 4).unwrap());
+}
+
+#[test]
+fn wide_indices_agree_with_the_reference() {
+    for (name, a) in cases::<f64>() {
+        check(&name, &with_indices::<f64, i32, i64>(&a));
+        check(&name, &with_indices::<f64, i64, i64>(&a));
+    }
+}
+
+#[test]
+fn new_values_run_under_the_old_plan() {
+    let a = uniform::<f64>(500, 400, 10, 5).unwrap();
+    let doubled = a.with_values(a.values().iter().map(|v| 2.0 * v).collect()).unwrap();
+    let cpu = Cpu::new().unwrap();
+    for op in Op::ALL {
+        let (rows, cols) = op.shape(&a);
+        let (mut once, mut twice) = (vec![0.0; rows], vec![0.0; rows]);
+        let mut plan = SpmvPlan::new(&cpu, &a, op, &PlanOptions::default()).unwrap();
+        plan.run(2.0, &a, &integers(cols), 0.0, &mut once).unwrap();
+        plan.run(1.0, &doubled, &integers(cols), 0.0, &mut twice).unwrap();
+        assert_eq!(once, twice);
+    }
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    for (name, a) in cases::<f32>() {
+        let a = inexact(a);
+        for simd in [Simd::Portable, Simd::detect()] {
+            let [one, four] = [1, 4].map(|threads| Cpu::with(threads, simd).unwrap());
+            for op in Op::ALL {
+                for algorithm in <Cpu as SpmvKernel<Csr<f32>>>::spmv_algorithms(&one, op) {
+                    let options = PlanOptions::forced(algorithm.name);
+                    let [one, four] =
+                        [&one, &four].map(|cpu| product(cpu, &a, op, &options, (1.0, 0.0)).unwrap());
+                    assert_eq!(bits(&one), bits(&four), "{name} {op} {}", algorithm.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_stay_within_the_componentwise_bound() {
+    for (name, a) in cases::<f32>() {
+        let a = inexact(a);
+        let wide = a.with_values(a.values().iter().map(|&v| f64::from(v)).collect()).unwrap();
+        let absolute = a.with_values(a.values().iter().map(|&v| f64::from(v.abs())).collect()).unwrap();
+        for cpu in backends() {
+            for algorithm in <Cpu as SpmvKernel<Csr<f32>>>::spmv_algorithms(cpu, Op::None) {
+                let options = PlanOptions::forced(algorithm.name);
+                let y = product(cpu, &a, Op::None, &options, (1.0, 0.0)).unwrap();
+                let exact =
+                    product(&Reference, &wide, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+                for (row, (y, exact)) in y.iter().zip(exact).enumerate() {
+                    let entries = absolute.major_entries(row);
+                    let x = integers::<f64>(a.cols());
+                    let magnitude: f64 = entries.map(|(j, v)| v * x[j].abs()).sum();
+                    let gamma = (a.row_lengths()[row] + 2) as f64 * f64::from(f32::EPSILON);
+                    assert!((f64::from(*y) - exact).abs() <= gamma * magnitude, "{name} row {row}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn padding_never_touches_x() {
+    let a = Csr::<f64>::new(3, 2, vec![0, 2, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0]).unwrap();
+    let x = [f64::INFINITY, 1.0];
+    for cpu in backends() {
+        let mut y = [[f64::NAN; 3]; 3];
+        let options = PlanOptions::default();
+        let (ell, hyb, sell) = (ell(&a), hyb(&a, 1), sell(&a, 2, 2));
+        SpmvPlan::new(cpu, &ell, Op::None, &options).unwrap().run(1.0, &ell, &x, 0.0, &mut y[0]).unwrap();
+        SpmvPlan::new(cpu, &hyb, Op::None, &options).unwrap().run(1.0, &hyb, &x, 0.0, &mut y[1]).unwrap();
+        SpmvPlan::new(cpu, &sell, Op::None, &options).unwrap().run(1.0, &sell, &x, 0.0, &mut y[2]).unwrap();
+        assert_eq!(y, [[f64::INFINITY, 0.0, 3.0]; 3]);
+    }
+}
+
+#[test]
+fn unsorted_rows_refuse_the_segmented_algorithm() {
+    let a = sparse_core::Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 0, 1.0)]).unwrap();
+    let cpu = Cpu::new().unwrap();
+    let error = SpmvPlan::new(&cpu, &a, Op::None, &PlanOptions::forced("segmented")).unwrap_err();
+    assert!(error.to_string().contains("rows in order"), "{error}");
+    let plan = SpmvPlan::new(&cpu, &a, Op::None, &PlanOptions::default()).unwrap();
+    assert_eq!(plan.choice().algorithm, "sorted_rows");
+}
