@@ -6,7 +6,10 @@ use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
 
-/// `Σ value·x[column]`, if `S` has gathers for these types.
+/// Below so many entries a gather and the sum over its lanes cost more than they save.
+const SHORT: usize = 16;
+
+/// `Σ value·x[column]`, if `S` has gathers for these types and there are enough entries.
 ///
 /// # Safety
 /// The processor has `S`; columns and values have one length; every column is below the length of `x`.
@@ -16,7 +19,7 @@ pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     values: &[T],
     x: &[T],
 ) -> Option<T::Acc> {
-    if size_of::<I>() != size_of::<i32>() {
+    if size_of::<I>() != size_of::<i32>() || columns.len() < SHORT {
         return None;
     }
     // SAFETY: the caller's promises.
