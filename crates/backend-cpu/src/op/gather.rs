@@ -22,25 +22,21 @@ pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     if size_of::<I>() != size_of::<i32>() || columns.len() < SHORT {
         return None;
     }
+    let columns = cast_slice(columns);
     // SAFETY: the caller's promises.
-    Some(match (S::SIMD, T::DTYPE) {
-        (Simd::Avx512, DType::F64) => {
-            cast(unsafe { avx512_f64::dot(cast_slice(columns), cast_slice(values), cast_slice(x)) })
+    unsafe {
+        match (S::SIMD, T::DTYPE) {
+            (Simd::Avx512, DType::F64) => {
+                Some(cast(avx512_f64::dot(columns, cast_slice(values), cast_slice(x))))
+            }
+            (Simd::Avx512, DType::F32) => {
+                Some(cast(avx512_f32::dot(columns, cast_slice(values), cast_slice(x))))
+            }
+            (Simd::Avx2, DType::F64) => Some(cast(avx2_f64::dot(columns, cast_slice(values), cast_slice(x)))),
+            (Simd::Avx2, DType::F32) => Some(cast(avx2_f32::dot(columns, cast_slice(values), cast_slice(x)))),
+            _ => None,
         }
-        // SAFETY: as above.
-        (Simd::Avx512, DType::F32) => {
-            cast(unsafe { avx512_f32::dot(cast_slice(columns), cast_slice(values), cast_slice(x)) })
-        }
-        // SAFETY: as above.
-        (Simd::Avx2, DType::F64) => {
-            cast(unsafe { avx2_f64::dot(cast_slice(columns), cast_slice(values), cast_slice(x)) })
-        }
-        // SAFETY: as above.
-        (Simd::Avx2, DType::F32) => {
-            cast(unsafe { avx2_f32::dot(cast_slice(columns), cast_slice(values), cast_slice(x)) })
-        }
-        _ => return None,
-    })
+    }
 }
 
 /// Adds the sum of each row of the slab to `sums`, if `S` has masked gathers for these types.
@@ -94,9 +90,10 @@ macro_rules! avx512 {
                 sum: $vector,
             ) -> $vector {
                 // SAFETY: the caller's promise; other lanes are not read.
-                let (values, x) =
-                    unsafe { ($load(mask, values), $gather::<SCALE>($zero(), mask, columns, x.as_ptr())) };
-                $fma(values, x, sum)
+                unsafe {
+                    let x = $gather::<SCALE>($zero(), mask, columns, x.as_ptr());
+                    $fma($load(mask, values), x, sum)
+                }
             }
 
             /// Two sums in turn; the last entries by a mask.
