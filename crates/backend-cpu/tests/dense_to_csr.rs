@@ -152,3 +152,17 @@ fn coo_comes_out_row_by_row() {
         DenseToCompressedPlan::<_, Row, f64, i32, i32>::new(&Reference, a, Keep::NonZero, &options).unwrap();
     assert_eq!(found.bytes(), reference.run_coo(a).unwrap().bytes());
 }
+
+/// Members without columns take no memory, so their number has no other bound.
+#[test]
+fn more_rows_than_can_be_counted_are_refused() {
+    let a = DenseBatchView::<f64>::new(&[], 1 << 40, 0, (1 << 30, 0), 0, Order::RowMajor).unwrap();
+    let plan = DenseToCompressedPlan::<_, Row, f64, i32, i32>::new(
+        &Cpu::new().unwrap(),
+        a,
+        Keep::NonZero,
+        &PlanOptions::once(),
+    );
+    let reason = "matrices x rows (1099511627776 x 1073741824) = 1180591620717411303424 does not fit usize";
+    assert_eq!(plan.unwrap_err().to_string(), reason);
+}

@@ -10,6 +10,7 @@ use super::fill::{offsets, zeroed};
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
+use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, DenseBatchView, Index, KernelPlan, Order, PlanOptions, Result, Scalar};
@@ -79,7 +80,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
     ) -> Result<Self::Plan> {
         let choice =
             options.choose("dense_to_csr", &ALGORITHMS, COMPRESS_STORE.name, COMPRESS_STORE.chosen)?;
-        let rows = a.count() * a.rows();
+        let rows = checked_product("matrices x rows", a.count(), a.rows())?;
         let words = if choice.algorithm == COMPRESS_STORE.name { a.cols().div_ceil(WORD) } else { 0 };
         Ok(CompressionPlan { choice, keep, bits: zeroed(rows * words), lengths: vec![0; rows] })
     }
