@@ -2,14 +2,14 @@
 //! made here.
 
 use anyhow::Result;
+use nnz::io::MatrixFile;
 use nnz::op::{AllTypes, FullBackend, WithBackend};
 use nnz::{Accumulator, Backend, Csr, DType, Device, Error, Host, Index, Matrix, SpaceOf};
-use std::path::Path;
 
 /// What a command does with a matrix on the host.
 pub(crate) trait Inspect {
-    /// Runs the command on a matrix with sorted rows and without duplicates.
-    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()>;
+    /// Runs the command on the matrix of a file, with sorted rows and without duplicates.
+    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()>;
 }
 
 /// What a command does with a matrix on a device.
@@ -53,10 +53,10 @@ pub(crate) use with_type;
 
 /// `$run` on the matrix of a file, with 32-bit indices where they fit and with 64-bit indices otherwise.
 macro_rules! with_matrix {
-    ($path:expr, $T:ty, $a:ident => $run:expr) => {
-        match nnz::io::read_csr::<$T, i32, i32>($path) {
+    ($file:expr, $T:ty, $a:ident => $run:expr) => {
+        match $file.read_csr::<$T, i32, i32>() {
             Err(Error::IndexOverflow { .. }) => {
-                let $a = nnz::io::read_csr::<$T, i64, i64>($path)?;
+                let $a = $file.read_csr::<$T, i64, i64>()?;
                 $run
             }
             narrow => {
@@ -68,13 +68,13 @@ macro_rules! with_matrix {
 }
 
 /// Reads a matrix with values of type `dtype` and hands it to a command.
-pub(crate) fn inspect(path: &Path, dtype: DType, command: impl Inspect) -> Result<()> {
-    with_type!(dtype, T => with_matrix!(path, T, a => command.call(a)))
+pub(crate) fn inspect(file: MatrixFile, dtype: DType, command: impl Inspect) -> Result<()> {
+    with_type!(dtype, T => with_matrix!(file, T, a => command.call(file, a)))
 }
 
 /// Reads a matrix with values of type `dtype` and hands it to a command, together with the backend of `device`.
-pub(crate) fn compute(path: &Path, dtype: DType, device: &Device, command: impl Compute) -> Result<()> {
-    device.with(Read { path, dtype, command })
+pub(crate) fn compute(file: MatrixFile, dtype: DType, device: &Device, command: impl Compute) -> Result<()> {
+    device.with(Read { file, dtype, command })
 }
 
 /// Moves a matrix to the memory of `backend`; nothing stays behind.
@@ -82,16 +82,20 @@ pub(crate) fn upload<M: Matrix<Space = Host>, B: Backend>(a: M, backend: &B) -> 
     Ok(a.to_device(backend)?)
 }
 
-struct Read<'a, C> {
-    path: &'a Path,
+struct Read<C> {
+    file: MatrixFile,
     dtype: DType,
     command: C,
 }
 
-impl<C: Compute> WithBackend for Read<'_, C> {
+impl<C: Compute> WithBackend for Read<C> {
     type Out = Result<()>;
 
     fn call<B: AllTypes>(self, backend: &B) -> Result<()> {
-        with_type!(self.dtype, T => with_matrix!(self.path, T, a => self.command.call(a, backend)))
+        let Self { file, dtype, command } = self;
+        with_type!(dtype, T => with_matrix!(file, T, a => {
+            drop(file);
+            command.call(a, backend)
+        }))
     }
 }

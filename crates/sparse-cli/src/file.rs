@@ -2,17 +2,17 @@
 
 use anyhow::{Context as _, Result};
 use nnz::error::checked_product;
-use nnz::io::{self, FileKind, npy};
+use nnz::io::{self, FileKind, MatrixFile, npy};
 use nnz::op::Operations;
 use nnz::reference::Reference;
 use nnz::{Accumulator, Csr, DType, Dense, Error, Host, Index, Matrix, Order};
 use std::path::Path;
 
 /// The type that a matrix is read as: that of `--dtype`, or the file's own.
-pub(crate) fn dtype_of(path: &Path, asked: Option<DType>) -> Result<DType> {
+pub(crate) fn dtype_of(file: &MatrixFile, asked: Option<DType>) -> Result<DType> {
     match asked {
         Some(dtype) => Ok(dtype),
-        None => Ok(io::value_type(path)?),
+        None => Ok(file.value_type()?),
     }
 }
 

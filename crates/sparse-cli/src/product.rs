@@ -6,9 +6,10 @@ use crate::format::Format;
 use crate::operand::{Operand, common_type};
 use anyhow::Result;
 use clap::Args;
+use nnz::io::MatrixFile;
 use nnz::op::Op;
 use nnz::{Accumulator, Algorithm, Choice, DType, PlanOptions, c64};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The options of a product `alpha·op(A)·X + beta·Y`.
 #[derive(Debug, Args)]
@@ -71,13 +72,13 @@ impl ProductOptions {
 /// The type to compute in: that of --dtype, or the one that holds the matrix and all operands exactly.
 pub(crate) fn dtype<'a>(
     context: &Context,
-    matrix: &Path,
+    matrix: &MatrixFile,
     operands: impl IntoIterator<Item = &'a Operand>,
 ) -> Result<DType> {
     match context.dtype() {
         Some(dtype) => Ok(dtype),
         None => {
-            let matrix = nnz::io::value_type(matrix)?;
+            let matrix = matrix.value_type()?;
             Ok(common_type(operands.into_iter().map(Operand::dtype).chain([matrix])))
         }
     }

@@ -7,13 +7,15 @@
 
 pub mod any;
 mod assemble;
+mod file;
 pub mod matrix_market;
 pub mod npy;
 pub mod npz;
 mod source;
 
-use assemble::{canonical, csr_from_triplets, nonzeros};
-use source::{has_extension, open};
+pub use file::MatrixFile;
+
+use source::has_extension;
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};
 use std::path::Path;
 
@@ -49,21 +51,12 @@ impl FileKind {
     }
 }
 
-/// Reads a matrix of any kind to CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array,
-/// zeros are dropped (rule V1). Values are rounded to nearest (rule T2).
+/// Reads a matrix of any kind to CSR; see [`MatrixFile::read_csr`].
 ///
 /// # Errors
-/// Those of [`matrix_market::read_csr`], [`npz::read`], [`npz::AnySparse::into_csr`], [`npy::read`],
-/// [`npy::NpyArray::into_dense`] and [`FileKind::of`].
+/// Those of [`MatrixFile::open`] and [`MatrixFile::read_csr`].
 pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result<Csr<T, Host, I, O>> {
-    match FileKind::of(&path)? {
-        FileKind::MatrixMarket => matrix_market::read_csr(path),
-        FileKind::Npz => canonical(npz::read(path)?.into_csr()?),
-        FileKind::Npy => {
-            let dense = npy::read(path)?.into_dense::<T>()?;
-            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
-        }
-    }
+    MatrixFile::open(path)?.read_csr()
 }
 
 /// Writes a CSR matrix to a file of the kind that its name says: `.mtx`, `.mtx.gz` or `.npz`.
@@ -85,17 +78,10 @@ pub fn write_csr<T: Scalar, I: Index, O: Index>(
     }
 }
 
-/// The type of the values of a matrix file: as stored in `.npz` and `.npy`; of Matrix Market, `c64` where the field is
-/// complex and `f64` otherwise.
+/// The type of the values of a matrix file; see [`MatrixFile::value_type`].
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be read; [`Error::File`] if its header is not sound; those of [`FileKind::of`].
+/// Those of [`MatrixFile::open`] and [`MatrixFile::value_type`].
 pub fn value_type(path: impl AsRef<Path>) -> Result<DType> {
-    let path = path.as_ref();
-    let parse = match FileKind::of(path)? {
-        FileKind::MatrixMarket => return Ok(matrix_market::read_header(path)?.field.dtype()),
-        FileKind::Npz => npz::value_type,
-        FileKind::Npy => npy::value_type,
-    };
-    parse(&open(path)?).map_err(|reason| Error::File { path: path.into(), line: None, reason })
+    MatrixFile::open(path)?.value_type()
 }

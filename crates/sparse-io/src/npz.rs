@@ -125,7 +125,8 @@ pub fn parse(bytes: &[u8]) -> Result<AnySparse> {
     parse_file(Path::new("<memory>"), bytes)
 }
 
-fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
+/// As `read`, from the bytes of the file at `path`.
+pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
     parse_archive(bytes).map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }
 

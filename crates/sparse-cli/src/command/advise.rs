@@ -10,6 +10,7 @@ use crate::text::{bytes, table};
 use anyhow::Result;
 use clap::Args;
 use nnz::backend::Buf;
+use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, Op, RowStatistics, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
 use nnz::{Accumulator, Csr, Host, Index, Matrix, PlanOptions, Scalar, Space, SpaceOf};
 use serde::Serialize;
@@ -39,8 +40,9 @@ pub(crate) struct Advise {
 impl Advise {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let device = context.device()?;
-        let dtype = file::dtype_of(&self.matrix, context.dtype())?;
-        compute(&self.matrix, dtype, &device, Compare { measure: self.measure, context })
+        let matrix = MatrixFile::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        compute(matrix, dtype, &device, Compare { measure: self.measure, context })
     }
 }
 

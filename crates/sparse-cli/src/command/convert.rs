@@ -5,6 +5,7 @@ use crate::dispatch::{Inspect, inspect};
 use crate::file;
 use anyhow::Result;
 use clap::Args;
+use nnz::io::MatrixFile;
 use nnz::{Accumulator, Csr, Host, Index};
 use std::path::{Path, PathBuf};
 
@@ -23,9 +24,10 @@ pub(crate) struct Convert {
 impl Convert {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
-        let dtype = file::dtype_of(&self.input, context.dtype())?;
         let _spinner = context.spinner(format_args!("{} → {}", self.input.display(), self.out.display()));
-        inspect(&self.input, dtype, Write { out: &self.out })
+        let input = MatrixFile::open(&self.input)?;
+        let dtype = file::dtype_of(&input, context.dtype())?;
+        inspect(input, dtype, Write { out: &self.out })
     }
 }
 
@@ -34,7 +36,12 @@ struct Write<'a> {
 }
 
 impl Inspect for Write<'_> {
-    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()> {
+    fn call<T: Accumulator, I: Index, O: Index>(
+        self,
+        input: MatrixFile,
+        a: Csr<T, Host, I, O>,
+    ) -> Result<()> {
+        drop(input);
         file::write(self.out, &a)
     }
 }

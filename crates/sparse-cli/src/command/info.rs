@@ -8,13 +8,12 @@ use crate::storage::Storage;
 use anyhow::Result;
 use clap::Args;
 use indicatif::ProgressBar;
-use nnz::io::matrix_market::{self, Layout, Symmetry as Stored};
-use nnz::io::{FileKind, npz};
+use nnz::io::MatrixFile;
 use nnz::op::RowStatistics;
 use nnz::{Accumulator, Csr, Host, Index, Matrix};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Describes a matrix: shape, entries, rows, symmetry, bandwidth, and its bytes in every format
@@ -28,15 +27,15 @@ pub(crate) struct Info {
 
 impl Info {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        let dtype = file::dtype_of(&self.matrix, context.dtype())?;
         let spinner = context.spinner(format_args!("reading {}", self.matrix.display()));
         let started = Instant::now();
-        inspect(&self.matrix, dtype, Describe { path: &self.matrix, started, spinner, context })
+        let matrix = MatrixFile::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        inspect(matrix, dtype, Describe { started, spinner, context })
     }
 }
 
 struct Describe<'a> {
-    path: &'a Path,
     /// When reading started.
     started: Instant,
     spinner: ProgressBar,
@@ -44,14 +43,14 @@ struct Describe<'a> {
 }
 
 impl Inspect for Describe<'_> {
-    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()> {
+    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
         let seconds = self.started.elapsed().as_secs_f64();
         self.spinner.finish_and_clear();
         self.context.detail(format_args!("read: {seconds:.6} s"));
         let structure = Structure::of(&a);
         let cells = a.rows() as f64 * a.cols() as f64;
         self.context.report(&Description {
-            path: self.path.display().to_string(),
+            path: file.path().display().to_string(),
             rows: a.rows(),
             cols: a.cols(),
             nnz: a.nnz(),
@@ -60,29 +59,11 @@ impl Inspect for Describe<'_> {
             index_type: I::NAME,
             row_lengths: RowStatistics::from_lengths(a.row_lengths()).into(),
             symmetry: Symmetry::of(&a),
-            duplicates: duplicates(self.path, a.nnz(), structure.diagonal)?,
+            duplicates: file.duplicates(&a)?,
             structure,
             storage: Storage::of(&a),
         })
     }
-}
-
-/// How many entries of a file were added to another one of the same coordinate, given what came of them.
-fn duplicates(path: &Path, nnz: usize, diagonal: usize) -> Result<usize> {
-    let (stored, distinct) = match FileKind::of(path)? {
-        FileKind::Npy => return Ok(0),
-        FileKind::Npz => (npz::read(path)?.values.len(), nnz),
-        FileKind::MatrixMarket => {
-            let header = matrix_market::read_header(path)?;
-            match (header.layout, header.symmetry) {
-                (Layout::Array, _) => return Ok(0),
-                (Layout::Coordinate, Stored::General) => (header.stored, nnz),
-                // Each entry off the diagonal stands for two.
-                (Layout::Coordinate, _) => (header.stored, (nnz + diagonal) / 2),
-            }
-        }
-    };
-    Ok(stored.saturating_sub(distinct))
 }
 
 #[derive(Debug, Serialize)]

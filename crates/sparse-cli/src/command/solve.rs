@@ -7,6 +7,7 @@ use crate::product::{self, tell_choice};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use nnz::backend::Buf;
+use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
 use nnz::solvers::{BiCgStab, Cg, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal};
 use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Space, SpaceOf};
@@ -63,8 +64,9 @@ impl Solve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let device = context.device()?;
         let b = Operand::read(&self.b)?;
-        let dtype = product::dtype(context, &self.matrix, [&b])?;
-        compute(&self.matrix, dtype, &device, System { b, command: &self, context })
+        let matrix = MatrixFile::open(&self.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&b])?;
+        compute(matrix, dtype, &device, System { b, command: &self, context })
     }
 
     fn options(&self) -> Options {

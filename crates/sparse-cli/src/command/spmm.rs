@@ -7,6 +7,7 @@ use crate::operand::{self, Operand};
 use crate::product::{self, ProductOptions, factor, tell_choice};
 use anyhow::Result;
 use clap::Args;
+use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, SpmmKernel, SpmmPlan, SpmvKernel, VectorKernel};
 use nnz::{Accumulator, Backend, Csr, Dense, Host, Index, Matrix, SpaceOf};
 use std::path::{Path, PathBuf};
@@ -35,9 +36,10 @@ impl Spmm {
         let device = context.device()?;
         let b = Operand::read(&self.b)?;
         let added = self.options.added().map(|path| Operand::read(path)).transpose()?;
-        let dtype = product::dtype(context, &self.matrix, [&b].into_iter().chain(&added))?;
+        let matrix = MatrixFile::open(&self.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&b].into_iter().chain(&added))?;
         let command = Multiply { b, added, out: &self.out, options: &self.options, context };
-        compute(&self.matrix, dtype, &device, command)
+        compute(matrix, dtype, &device, command)
     }
 }
 

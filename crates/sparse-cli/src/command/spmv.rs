@@ -8,6 +8,7 @@ use crate::product::{self, ProductOptions, factor, tell_choice};
 use anyhow::Result;
 use clap::Args;
 use nnz::backend::Buf;
+use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
 use nnz::{Accumulator, Backend, Csr, Host, Index, Matrix, Space, SpaceOf};
 use std::path::{Path, PathBuf};
@@ -36,9 +37,10 @@ impl Spmv {
         let device = context.device()?;
         let x = Operand::read(&self.x)?;
         let added = self.options.added().map(|path| Operand::read(path)).transpose()?;
-        let dtype = product::dtype(context, &self.matrix, [&x].into_iter().chain(&added))?;
+        let matrix = MatrixFile::open(&self.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
         let command = Multiply { x, added, out: &self.out, options: &self.options, context };
-        compute(&self.matrix, dtype, &device, command)
+        compute(matrix, dtype, &device, command)
     }
 }
 

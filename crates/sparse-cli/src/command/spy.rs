@@ -7,6 +7,7 @@ use crate::file;
 use crate::picture::{Raster, draw_text, write_png, write_svg};
 use anyhow::{Context as _, Result};
 use clap::Args;
+use nnz::io::MatrixFile;
 use nnz::{Accumulator, Csr, Host, Index, Matrix};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
@@ -58,23 +59,23 @@ impl<'a> Target<'a> {
 impl Spy {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let target = Target::of(self.out.as_deref())?;
-        let dtype = file::dtype_of(&self.matrix, context.dtype())?;
+        let matrix = MatrixFile::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context.dtype())?;
         let limit = self.size.unwrap_or(target.default_size()) as usize;
-        inspect(&self.matrix, dtype, Draw { path: &self.matrix, target, limit, context })
+        inspect(matrix, dtype, Draw { target, limit, context })
     }
 }
 
 struct Draw<'a> {
-    path: &'a Path,
     target: Target<'a>,
     limit: usize,
     context: &'a Context,
 }
 
 impl Inspect for Draw<'_> {
-    fn call<T: Accumulator, I: Index, O: Index>(self, a: Csr<T, Host, I, O>) -> Result<()> {
+    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
         let raster = Raster::of(&a, self.limit);
-        let caption = format!("{}: {} x {}, {} entries", self.path.display(), a.rows(), a.cols(), a.nnz());
+        let caption = format!("{}: {} x {}, {} entries", file.path().display(), a.rows(), a.cols(), a.nnz());
         match self.target {
             Target::Stdout => self.context.report(&Picture { caption, raster }),
             Target::Png(out) => {

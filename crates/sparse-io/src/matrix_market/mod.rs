@@ -31,7 +31,7 @@ const PART_BYTES: usize = 64 << 10;
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`], with the line, if the header is not sound.
 pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixInfo> {
-    with_text(path.as_ref(), |text| Ok(header::parse(&text)?.info))
+    with_text(path.as_ref(), header_of)
 }
 
 /// Reads a file to CSR: rows sorted, duplicates added in the order of the file, explicit zeros kept. Of an array
@@ -91,7 +91,13 @@ fn with_text<R>(path: &Path, parse: impl FnOnce(Text<'_>) -> Result<R>) -> Resul
     parse(Text { path, bytes: &bytes })
 }
 
-fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Csr<T, Host, I, O>> {
+/// What the banner and the size line of a text say.
+pub(crate) fn header_of(text: Text<'_>) -> Result<MatrixInfo> {
+    Ok(header::parse(&text)?.info)
+}
+
+/// A text as CSR.
+pub(crate) fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Csr<T, Host, I, O>> {
     let header = header_for::<T>(&text)?;
     match header.info.layout {
         Layout::Coordinate => csr::read(text, header, parts(&text)),

@@ -65,7 +65,8 @@ pub fn parse(bytes: &[u8]) -> Result<NpyArray> {
     parse_file(Path::new("<memory>"), bytes)
 }
 
-fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
+/// As `read`, from the bytes of the file at `path`.
+pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
     let array = RawArray::parse(bytes).and_then(|raw| {
         let Header { shape, order, .. } = &raw.header;
         if !(1..=3).contains(&shape.len()) {
