@@ -1,6 +1,7 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
 use super::source::Rows;
+use crate::simd::Isa;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::ops::Range;
@@ -20,7 +21,7 @@ pub(super) struct RowMajor<'a, T> {
 
 /// Gives `Σ value·B[column]` over these entries to `write(first column, sums)`, block by block.
 #[inline(always)]
-pub(super) fn row_sums<T: Scalar, I: Index, O: Index>(
+pub(super) fn row_sums<S: Isa, T: Scalar, I: Index, O: Index>(
     rows: &Rows<'_, T, I, O>,
     entries: Range<usize>,
     b: RowMajor<'_, T>,
@@ -29,16 +30,26 @@ pub(super) fn row_sums<T: Scalar, I: Index, O: Index>(
 ) {
     let mut first = 0;
     while first < b.columns {
-        let left = b.columns - first;
-        if left >= WIDE {
+        let columns = first..b.columns.min(first + WIDE);
+        #[cfg(target_arch = "x86_64")]
+        {
+            let entries = entries.clone();
+            // SAFETY: `S` is only run where the processor has it.
+            let sums = unsafe { super::registers::block::<S, T, I, O>(rows, entries, b, columns.clone()) };
+            if let Some(sums) = sums {
+                write(first, &sums[..columns.len()]);
+                first = columns.end;
+                continue;
+            }
+        }
+        if columns.len() == WIDE {
             write(first, &block::<WIDE, T, I, O>(rows, entries.clone(), b, first..first + WIDE, op));
             first += WIDE;
         } else {
-            let width = left.min(NARROW);
-            let columns = first..first + width;
-            let sums = block::<NARROW, T, I, O>(rows, entries.clone(), b, columns, op);
-            write(first, &sums[..width]);
-            first += width;
+            let columns = first..columns.end.min(first + NARROW);
+            let sums = block::<NARROW, T, I, O>(rows, entries.clone(), b, columns.clone(), op);
+            write(first, &sums[..columns.len()]);
+            first = columns.end;
         }
     }
 }

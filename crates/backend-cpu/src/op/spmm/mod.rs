@@ -4,6 +4,8 @@
 //! row with the slots of their values ([`RowPattern`]).
 
 mod block;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod source;
 mod work;
 

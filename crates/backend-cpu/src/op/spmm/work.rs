@@ -208,7 +208,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
         for row in self.part {
             let entries = rows.entries(row);
             if entries.len() <= self.longest {
-                row_sums(&rows, entries, b, op, |column, sums| {
+                row_sums::<S, T, I, O>(&rows, entries, b, op, |column, sums| {
                     // SAFETY: each row belongs to one part.
                     unsafe { self.product.write(row, column, sums.iter().copied()) };
                 });
@@ -230,7 +230,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for SegmentSums<'_, T, I, O> {
     #[inline(always)]
     fn run<S: Isa>(self) {
         let Product { rows, b, op, .. } = self.product;
-        row_sums(&rows, self.segment.entries.clone(), b, op, |column, sums| {
+        row_sums::<S, T, I, O>(&rows, self.segment.entries.clone(), b, op, |column, sums| {
             self.sums[column..][..sums.len()].copy_from_slice(sums);
         });
     }
