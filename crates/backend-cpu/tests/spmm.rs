@@ -105,7 +105,7 @@ fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>, columns: usize) {
 
 #[test]
 fn small_matrices_with_every_number_of_columns() {
-    for columns in [0, 1, 2, 8, 31, 33, 40, 64] {
+    for columns in [0, 1, 8, 33, 40, 64] {
         let cases = cases::<f64>();
         let small = cases.into_iter().filter(|(_, a)| a.nnz() < 1000).step_by(2);
         check_all_formats(small.collect(), columns);
