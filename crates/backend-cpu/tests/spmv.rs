@@ -143,6 +143,7 @@ fn sums_stay_within_the_componentwise_bound() {
         let a = inexact(a);
         let wide = a.with_values(a.values().iter().map(|&v| f64::from(v)).collect()).unwrap();
         let absolute = a.with_values(a.values().iter().map(|&v| f64::from(v.abs())).collect()).unwrap();
+        let (x, lengths) = (integers::<f64>(a.cols()), a.row_lengths());
         for cpu in backends() {
             for algorithm in <Cpu as SpmvKernel<Csr<f32>>>::spmv_algorithms(cpu, Op::None) {
                 let options = PlanOptions::forced(algorithm.name);
@@ -151,9 +152,8 @@ fn sums_stay_within_the_componentwise_bound() {
                     product(&Reference, &wide, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
                 for (row, (y, exact)) in y.iter().zip(exact).enumerate() {
                     let entries = absolute.major_entries(row);
-                    let x = integers::<f64>(a.cols());
                     let magnitude: f64 = entries.map(|(j, v)| v * x[j].abs()).sum();
-                    let gamma = (a.row_lengths()[row] + 2) as f64 * f64::from(f32::EPSILON);
+                    let gamma = (lengths[row] + 2) as f64 * f64::from(f32::EPSILON);
                     assert!((f64::from(*y) - exact).abs() <= gamma * magnitude, "{name} row {row}");
                 }
             }
