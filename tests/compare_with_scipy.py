@@ -163,7 +163,7 @@ def compare_solve(nnz, a, rng, method):
     np.save(nnz.folder / "b.npy", b)
     out = nnz.folder / "solution.npy"
     tolerance = 1e-10
-    nnz("solve", path, nnz.folder / "b.npy", "-o", out, "--method", method, "--tol", tolerance)
+    nnz("solve", path, nnz.folder / "b.npy", "-o", out, "--method", method, "--tol", tolerance, "--jacobi")
     x = np.load(out)
     residual = np.abs(b - system @ x)
     assert np.linalg.norm(residual) <= 1.001 * tolerance * np.linalg.norm(b), "the residual passes the tolerance"
