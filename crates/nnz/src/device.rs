@@ -17,8 +17,8 @@ pub enum BackendKind {
 }
 
 impl BackendKind {
-    /// All of them, the preferred first.
-    pub const ALL: [Self; 3] = [Self::Cuda, Self::OpenCl, Self::Cpu];
+    /// All of them, the preferred first: OpenCL comes last, since its devices may be the CPU through another runtime.
+    pub const ALL: [Self; 3] = [Self::Cuda, Self::Cpu, Self::OpenCl];
 
     /// The name of the backend and of its cargo feature.
     pub fn name(self) -> &'static str {
@@ -95,7 +95,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// The first device of the first backend, in the order CUDA, OpenCL, CPU, that has one and starts.
+    /// The first device of the first backend, in the order of [`BackendKind::ALL`], that has one and starts.
     ///
     /// # Errors
     /// [`Error::Unsupported`] with every backend's reason if there is no device at all.

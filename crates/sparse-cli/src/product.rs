@@ -55,17 +55,17 @@ impl ProductOptions {
             None => PlanOptions::once(),
         }
     }
+}
 
-    /// Fails unless the algorithm that was named is in the table.
-    pub(crate) fn check_algorithm(&self, table: &[Algorithm]) -> Result<()> {
-        match &self.algorithm {
-            Some(name) if !table.iter().any(|algorithm| algorithm.name == name) => {
-                let names: Vec<&str> = table.iter().map(|algorithm| algorithm.name).collect();
-                let (format, names) = (self.format.name(), names.join(", "));
-                Err(usage(format_args!("--algorithm {name}: for {format} there are {names}")))
-            }
-            _ => Ok(()),
+/// Fails unless the algorithm that --algorithm named, if any, is in the table.
+pub(crate) fn check_algorithm(named: Option<&str>, format: &str, table: &[Algorithm]) -> Result<()> {
+    match named {
+        Some(name) if !table.iter().any(|algorithm| algorithm.name == name) => {
+            let names: Vec<&str> = table.iter().map(|algorithm| algorithm.name).collect();
+            let names = names.join(", ");
+            Err(usage(format_args!("--algorithm {name}: for {format} there are {names}")))
         }
+        _ => Ok(()),
     }
 }
 
@@ -97,9 +97,9 @@ pub(crate) fn factor<T: Accumulator>(option: &str, value: c64) -> Result<T> {
 }
 
 /// Says on stderr what a plan chose, if -v was given.
-pub(crate) fn tell_choice(context: &Context, op: &str, format: &str, choice: &Choice, workspace: usize) {
+pub(crate) fn tell_choice(context: &Context, op: &str, format: &str, choice: &Choice) {
     let Choice { algorithm, reason } = choice;
-    context.detail(format_args!("{op}: {format}, {algorithm}: {reason}; {workspace} bytes of workspace"));
+    context.detail(format_args!("{op}: {format}, {algorithm}: {reason}"));
 }
 
 fn parse_factor(text: &str) -> Result<c64, String> {

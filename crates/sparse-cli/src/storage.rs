@@ -64,9 +64,7 @@ impl Storage {
         let name = format.name();
         self.0.iter().find(|row| row.format == name).expect("`of` lists every format")
     }
-}
 
-impl Storage {
     /// An error if a format takes far more bytes than CSR, by the cap of rule X6.
     pub(crate) fn check_size(&self, format: Format) -> anyhow::Result<()> {
         let csr = self.row(Format::Csr).bytes.unwrap_or(u64::MAX);

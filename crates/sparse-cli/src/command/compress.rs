@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::dispatch::with_type;
 use crate::failure::usage;
-use crate::product::factor;
+use crate::product::{check_algorithm, factor, tell_choice};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use nnz::backend::Buf;
@@ -183,13 +183,11 @@ impl<B: Backend, T: Accumulator> Task<'_, B, T> {
             None => Keep::NonZero,
             Some(threshold) => Keep::Above(factor::<T::Real>("--threshold", threshold.into())?),
         };
+        let named = self.command.algorithm.as_deref();
+        check_algorithm(named, A::FORMAT, self.backend.dense_to_csr_algorithms())?;
         let options = PlanOptions { algorithm: self.command.algorithm.clone(), ..PlanOptions::once() };
         let plan = DenseToCompressedPlan::new(self.backend, dense, keep, &options)?;
-        self.context.detail(format_args!(
-            "dense_to_csr: {}: {}",
-            plan.choice().algorithm,
-            plan.choice().reason
-        ));
+        tell_choice(self.context, "dense_to_csr", A::FORMAT, plan.choice());
         Ok(plan)
     }
 }

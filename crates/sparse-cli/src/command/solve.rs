@@ -124,7 +124,7 @@ where
         &self,
         mut solver: Krylov<B, M, R>,
     ) -> Result<(Dense<M::Scalar>, Vec<Column>)> {
-        tell_choice(self.context, "spmv", M::FORMAT, solver.choice(), 0);
+        tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
         let (rows, cols) = (self.b.rows(), self.b.cols());
         let mut x = Dense::zeros(rows, cols, self.b.order())?;
         let mut solutions = Vec::with_capacity(cols);

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::dispatch::{Compute, compute, upload};
 use crate::format::{WithFormat, in_format};
 use crate::operand::{self, Operand};
-use crate::product::{self, ProductOptions, factor, tell_choice};
+use crate::product::{self, ProductOptions, check_algorithm, factor, tell_choice};
 use anyhow::Result;
 use clap::Args;
 use nnz::io::MatrixFile;
@@ -95,9 +95,10 @@ impl<T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Product<'_, T, B> 
         B: SpmvKernel<M> + SpmmKernel<M>,
     {
         let (backend, options) = (self.backend, self.options);
-        options.check_algorithm(backend.spmm_algorithms(options.op))?;
+        let named = options.algorithm.as_deref();
+        check_algorithm(named, M::FORMAT, backend.spmm_algorithms(options.op))?;
         let mut plan = SpmmPlan::new(backend, a, options.op, self.b.cols(), &options.plan())?;
-        tell_choice(self.context, "spmm", M::FORMAT, plan.choice(), plan.workspace_bytes());
+        tell_choice(self.context, "spmm", M::FORMAT, plan.choice());
         plan.run(self.alpha, a, self.b.as_view(), self.beta, self.c.as_view_mut())?;
         Ok(self.c)
     }

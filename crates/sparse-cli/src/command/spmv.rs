@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::dispatch::{Compute, compute, upload};
 use crate::format::{WithFormat, in_format};
 use crate::operand::{self, Operand};
-use crate::product::{self, ProductOptions, factor, tell_choice};
+use crate::product::{self, ProductOptions, check_algorithm, factor, tell_choice};
 use anyhow::Result;
 use clap::Args;
 use nnz::backend::Buf;
@@ -94,9 +94,10 @@ impl<T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Product<'_, T, B> 
         B: SpmvKernel<M> + SpmmKernel<M>,
     {
         let (backend, options) = (self.backend, self.options);
-        options.check_algorithm(backend.spmv_algorithms(options.op))?;
+        let named = options.algorithm.as_deref();
+        check_algorithm(named, M::FORMAT, backend.spmv_algorithms(options.op))?;
         let mut plan = SpmvPlan::new(backend, a, options.op, &options.plan())?;
-        tell_choice(self.context, "spmv", M::FORMAT, plan.choice(), plan.workspace_bytes());
+        tell_choice(self.context, "spmv", M::FORMAT, plan.choice());
         let (x, y) = (SpaceOf::<B>::view(&self.x), SpaceOf::<B>::view_mut(&mut self.y));
         plan.run(self.alpha, a, x, self.beta, y)?;
         Ok(self.y)
