@@ -299,3 +299,29 @@ fn write_arrays<T: Scalar>(
     };
     write_all().map_err(|error| Error::Io { path: path.into(), source: error.into() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::BatchCsr;
+
+    #[test]
+    fn a_batch_is_written_with_the_starts_of_its_members() {
+        let (offsets, indices) = (vec![0, 1, 1, 0, 0, 2], vec![2, 0, 1]);
+        let values = vec![1.0, 2.0, 3.0];
+        let batch =
+            BatchCsr::<f64>::new((2, 3), vec![0, 1, 3], offsets.clone(), indices.clone(), values.clone());
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        write_batch(&path, &batch.unwrap()).unwrap();
+
+        let bytes = std::fs::read(&path).unwrap();
+        let mut archive = Archive::open(&bytes).unwrap();
+        let mut indices_of = |key| archive.read(key, |array| array.indices()).unwrap();
+        assert_eq!(indices_of("shape"), AnyIndices::I64(vec![2, 2, 3]));
+        assert_eq!(indices_of("member_ptr"), AnyIndices::I64(vec![0, 1, 3]));
+        assert_eq!(indices_of("indptr"), AnyIndices::I32(offsets));
+        assert_eq!(indices_of("indices"), AnyIndices::I32(indices));
+        assert_eq!(archive.read("data", |array| array.values()).unwrap(), AnyValues::F64(values));
+        assert!(parse(&bytes).unwrap_err().to_string().contains("`batch_csr` is none of csr, csc, coo"));
+    }
+}
