@@ -85,7 +85,7 @@ fn compressed<T: Scalar, I: Index, O: Index>(
     coordinates: impl Fn(&Triplet) -> (usize, usize),
     matrix: &Triplets,
 ) -> Result<(Vec<O>, Vec<I>, Vec<T>)> {
-    let order = matrix.grouped(|entry| coordinates(entry).0);
+    let order = matrix.grouped(major, |entry| coordinates(entry).0);
     let mut offsets = vec![O::default()];
     let (mut indices, mut values) = (vec![], vec![]);
     for &at in &order {

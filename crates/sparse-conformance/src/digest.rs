@@ -1,6 +1,5 @@
 //! A hash of bits that is the same on every machine: FNV-1a, 64 bits.
 
-use crate::memory::Memory;
 use crate::portrait::Portrait;
 use sparse_core::c64;
 
@@ -8,13 +7,20 @@ use sparse_core::c64;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Digest(u64);
 
+const START: u64 = 0xcbf2_9ce4_8422_2325;
+
 impl Default for Digest {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(START)
     }
 }
 
 impl Digest {
+    /// Whether nothing was hashed yet.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == START
+    }
+
     pub(crate) fn value(self) -> u64 {
         self.0
     }
@@ -25,13 +31,9 @@ impl Digest {
         }
     }
 
-    fn number(&mut self, value: c64) {
+    pub(crate) fn number(&mut self, value: c64) {
         self.word(value.re.to_bits());
         self.word(value.im.to_bits());
-    }
-
-    pub(crate) fn memory(&mut self, memory: &Memory) {
-        memory.elements().for_each(|value| self.number(value));
     }
 
     pub(crate) fn portrait(&mut self, portrait: &Portrait) {

@@ -9,13 +9,14 @@ use crate::check::Expected;
 use crate::digest::Digest;
 use crate::memory::{Memory, same_bits};
 use crate::portrait::{join, text};
+use crate::product::Bounded;
 use crate::snapshot::Snapshots;
 use crate::subject::{Call, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
-use sparse_core::{Algorithm, Error, PlanOptions};
+use sparse_core::{Algorithm, Error, PlanOptions, c64};
 
 /// Why an examination did not pass.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Verdict {
     Unsupported(String),
     Fail(String),
@@ -36,35 +37,65 @@ impl From<Error> for Verdict {
     }
 }
 
+/// The operands of a plan and the answers, the same for every algorithm.
+pub(crate) struct Question {
+    setting: Setting,
+    calls: Vec<(Call, Expected)>,
+    /// The answer to the first call with other values in the matrix.
+    other: Option<Expected>,
+}
+
+impl Question {
+    pub(crate) fn new(
+        subject: &dyn Subject,
+        problem: &Problem,
+        setting: Setting,
+        reference: &Suite,
+    ) -> Result<Self, Verdict> {
+        let (key, check) = (subject.key(), subject.check());
+        let expected =
+            |call: &Call, problem: &Problem| check.expected(key, &setting, call, problem, reference);
+        let calls = check.calls(&setting, problem).into_iter();
+        let calls = calls.map(|call| expected(&call, problem).map(|expected| (call, expected)));
+        let calls = calls.collect::<sparse_core::Result<Vec<_>>>()?;
+        let other =
+            calls.first().map(|(call, _)| expected(call, &problem.with_other_values())).transpose()?;
+        Ok(Self { setting, calls, other })
+    }
+
+    pub(crate) fn setting(&self) -> &Setting {
+        &self.setting
+    }
+}
+
 /// One cell of the table.
 pub(crate) struct Examination<'a> {
     pub(crate) subject: &'a dyn Subject,
     pub(crate) problem: &'a Problem<'a>,
-    pub(crate) setting: Setting,
+    pub(crate) question: &'a Question,
     /// `None` leaves the choice to the plan.
     pub(crate) algorithm: Option<&'a Algorithm>,
-    pub(crate) reference: &'a Suite,
 }
 
 impl Examination<'_> {
-    /// Runs everything; the bits of all answers go into `digest`.
-    pub(crate) fn run(&self, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
-        let matrix = &self.problem.matrix;
-        let mut trial = self.subject.prepare(matrix, &self.setting, &self.options()?)?;
-        let calls = self.subject.check().calls(&self.setting, self.problem);
+    /// Runs everything; the bits of all answers go into `digest`. `invariants` says whether what holds for all
+    /// operations is looked at too.
+    pub(crate) fn run(&self, invariants: bool, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
+        let options = self.options()?;
+        let mut trial = self.subject.prepare(&self.problem.matrix, &self.question.setting, &options)?;
         let mut first = None;
-        for call in &calls {
-            let (expected, answer) = self.answer(trial.as_mut(), call, self.problem)?;
-            self.compare_snapshot(snapshots, call, &expected, &answer)?;
-            digest.memory(&answer.y);
+        for (call, expected) in &self.question.calls {
+            let answer = self.answer(trial.as_mut(), call, expected)?;
+            self.compare_snapshot(snapshots, call, expected, &answer)?;
+            answer.elements().into_iter().for_each(|value| digest.number(value));
             digest.portrait(&answer.outcome.made);
             first.get_or_insert(answer);
         }
-        self.matrix_is_unchanged(trial.as_mut())?;
-        if let (Some(call), Some(first)) = (calls.first(), first) {
-            self.values_may_change(trial.as_mut(), call, &first)?;
+        if let Some(first) = first.filter(|_| invariants) {
+            self.matrix_is_unchanged(trial.as_mut())?;
+            self.values_may_change(trial.as_mut(), &first)?;
             self.misfits_are_refused(trial.as_mut())?;
-            self.other_patterns_are_refused(trial.as_mut(), call)?;
+            self.other_patterns_are_refused(trial.as_mut())?;
         }
         Ok(())
     }
@@ -77,7 +108,7 @@ impl Examination<'_> {
         if algorithm.reproducible {
             return Ok(forced);
         }
-        match self.subject.prepare(&self.problem.matrix, &self.setting, &forced) {
+        match self.subject.prepare(&self.problem.matrix, &self.question.setting, &forced) {
             Err(Error::Unsupported { .. }) => Ok(forced.relaxed()),
             _ => fail("R1: a relaxed algorithm runs though Determinism::Reproducible is asked for"),
         }
@@ -88,25 +119,22 @@ impl Examination<'_> {
     }
 
     /// Runs `call` and compares what it gives with what it must give.
-    fn answer(&self, trial: &mut dyn Trial, call: &Call, problem: &Problem) -> Examined<(Expected, Answer)> {
-        let key = self.subject.key();
-        let check = self.subject.check();
-        let expected = check.expected(key, &self.setting, call, problem, self.reference)?;
+    fn answer(&self, trial: &mut dyn Trial, call: &Call, expected: &Expected) -> Examined<Answer> {
         let mut y = call.y.clone();
         let outcome = match (trial.run(call, &mut y), expected.refused) {
-            (Ok(_), true) => return self.fail_at(call, "is accepted where the rule refuses it"),
+            (Ok(_), true) => return self.fail_at(call, "is accepted where it must be refused"),
             (Err(Error::Format { .. }), true) => Outcome::default(),
             (outcome, _) => outcome?,
         };
         let answer = Answer { y, outcome };
-        match answer.difference(call, &expected) {
+        match answer.difference(call, expected) {
             Some(difference) => self.fail_at(call, &difference),
-            None => Ok((expected, answer)),
+            None => Ok(answer),
         }
     }
 
     fn fail_at<T>(&self, call: &Call, reason: &str) -> Examined<T> {
-        let place = format!("{} {}", self.setting, call.label);
+        let place = format!("{} {}", self.question.setting, call.label);
         fail(format!("{}{}{reason}", place.trim(), if place.trim().is_empty() { "" } else { ": " }))
     }
 
@@ -117,16 +145,14 @@ impl Examination<'_> {
         expected: &Expected,
         answer: &Answer,
     ) -> Examined {
-        let key = self.subject.key();
+        let (key, setting) = (self.subject.key(), &self.question.setting);
         let exact = expected.y.iter().all(|bounded| bounded.bound == 0.0);
-        let Some(scope) = self.subject.check().scope(key, &self.setting).filter(|_| exact) else {
-            return Ok(());
-        };
+        let Some(scope) = self.subject.check().scope(key, setting).filter(|_| exact) else { return Ok(()) };
         if !Snapshots::keeps(self.problem) {
             return Ok(());
         }
-        let label =
-            join([scope, self.setting.to_string(), call.label.clone()].into_iter().filter(|s| !s.is_empty()));
+        let parts = [scope, setting.to_string(), call.label.clone()];
+        let label = join(parts.into_iter().filter(|part| !part.is_empty()));
         let label = if label.is_empty() { "answer".into() } else { label };
         snapshots.check(key.op, &self.problem.case.name, label, answer.text(expected)).map_err(Verdict::Fail)
     }
@@ -135,22 +161,24 @@ impl Examination<'_> {
         let Some(matrix) = trial.matrix() else { return Ok(()) };
         let (before, after) = matrix.portraits()?;
         match after.difference(&before) {
-            Some(difference) => fail(format!("{}: the matrix was changed: {difference}", self.setting)),
+            Some(difference) => {
+                fail(format!("{}: the matrix was changed: {difference}", self.question.setting))
+            }
             None => Ok(()),
         }
     }
 
     /// Other values under the old plan, then the first ones again, with the same bits (rule R1).
-    fn values_may_change(&self, trial: &mut dyn Trial, call: &Call, first: &Answer) -> Examined {
-        if let Some(matrix) = trial.matrix() {
-            let other = self.problem.with_other_values();
-            matrix.set_values(&other.matrix)?;
-            self.answer(trial, call, &other)?;
+    fn values_may_change(&self, trial: &mut dyn Trial, first: &Answer) -> Examined {
+        let Some((call, expected)) = self.question.calls.first() else { return Ok(()) };
+        if let (Some(matrix), Some(other)) = (trial.matrix(), &self.question.other) {
+            matrix.set_values(&self.problem.matrix.with_other_values())?;
+            self.answer(trial, call, other)?;
         }
         if let Some(matrix) = trial.matrix() {
             matrix.set_values(&self.problem.matrix)?;
         }
-        let (_, again) = self.answer(trial, call, self.problem)?;
+        let again = self.answer(trial, call, expected)?;
         if self.reproducible() && !again.same_bits(first) {
             return self.fail_at(call, "R1: a second run gives other bits");
         }
@@ -159,17 +187,17 @@ impl Examination<'_> {
 
     /// Rules E2 and X4.
     fn misfits_are_refused(&self, trial: &mut dyn Trial) -> Examined {
-        for call in self.subject.check().misfits(&self.setting, self.problem) {
+        for call in self.subject.check().misfits(&self.question.setting, self.problem) {
             let mut y = call.y.clone();
             match trial.run(&call, &mut y) {
-                Err(Error::Shape { .. }) if y.same_bits(&call.y) => {}
-                Err(Error::Shape { .. }) => {
+                Err(Error::Shape { .. } | Error::PlanMismatch { .. }) if y.same_bits(&call.y) => {}
+                Err(Error::Shape { .. } | Error::PlanMismatch { .. }) => {
                     return fail("X4: operands of the wrong shape are refused, but y is written");
                 }
                 _ => {
                     return fail(format!(
                         "E2: operands of the wrong shape are not refused as such: {}",
-                        self.setting
+                        self.question.setting
                     ));
                 }
             }
@@ -177,8 +205,10 @@ impl Examination<'_> {
         Ok(())
     }
 
-    fn other_patterns_are_refused(&self, trial: &mut dyn Trial, call: &Call) -> Examined {
-        let Some(matrix) = trial.matrix() else { return Ok(()) };
+    fn other_patterns_are_refused(&self, trial: &mut dyn Trial) -> Examined {
+        let (Some((call, _)), Some(matrix)) = (self.question.calls.first(), trial.matrix()) else {
+            return Ok(());
+        };
         matrix.renew_pattern()?;
         let mut y = call.y.clone();
         match trial.run(call, &mut y) {
@@ -199,7 +229,9 @@ struct Answer {
 
 impl Answer {
     fn same_bits(&self, other: &Self) -> bool {
-        self.y.same_bits(&other.y) && self.outcome.made.difference(&other.outcome.made).is_none()
+        let numbers = self.elements().into_iter().zip(other.elements());
+        numbers.into_iter().all(|(a, b)| same_bits(a, b))
+            && self.outcome.made.difference(&other.outcome.made).is_none()
     }
 
     /// The first thing that is not as expected, in words.
@@ -215,14 +247,19 @@ impl Answer {
             .or_else(|| self.false_claim(expected))
     }
 
+    /// What was computed: a number, or the elements of the output.
+    fn elements(&self) -> Vec<c64> {
+        self.outcome.number.map_or_else(|| self.y.elements().collect(), |number| vec![number])
+    }
+
     fn wrong_element(&self, call: &Call, expected: &Expected) -> Option<String> {
         let rows = self.y.frame.rows.max(1);
-        let wrong = |&(_, (found, bounded)): &(usize, (sparse_core::c64, &crate::product::Bounded))| {
+        let wrong = |&(_, (found, bounded)): &(usize, (c64, &Bounded))| {
             if expected.moved { !same_bits(found, bounded.value) } else { !bounded.admits(found) }
         };
-        let (at, (found, bounded)) = self.y.elements().zip(&expected.y).enumerate().find(wrong)?;
+        let (at, (found, bounded)) = self.elements().into_iter().zip(&expected.y).enumerate().find(wrong)?;
         let rule = match () {
-            () if found.re.is_nan() && call.beta == sparse_core::c64::ZERO => "B1, B3: ",
+            () if found.re.is_nan() && call.beta == c64::ZERO => "B1, B3: ",
             () if bounded.bound > 0.0 => "A1: ",
             () => "A2: ",
         };
@@ -250,7 +287,7 @@ impl Answer {
         if expected.refused {
             return "refused".into();
         }
-        let elements = join(self.y.elements().map(text));
+        let elements = join(self.elements().into_iter().map(text));
         join([elements, self.outcome.made.text()].into_iter().filter(|text| !text.is_empty()))
     }
 }

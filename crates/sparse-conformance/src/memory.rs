@@ -2,7 +2,8 @@
 
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::{
-    Backend, DenseView, DenseViewMut, Element, Order, Result, Scalar, Space, SpaceOf, bf16, c32, c64, f16,
+    Backend, DenseBatchView, DenseView, DenseViewMut, Element, Order, Result, Scalar, Space, SpaceOf, bf16,
+    c32, c64, f16,
 };
 use std::ops::Range;
 
@@ -193,6 +194,15 @@ impl<B: Backend, E: Cell> Placed<B, E> {
     pub(crate) fn dense(&self) -> Result<DenseView<'_, E, SpaceOf<B>>> {
         let Frame { rows, cols, order, .. } = self.frame;
         DenseView::new(self.vector(), rows, cols, self.frame.leading_dimension(), order)
+    }
+
+    /// So many members one below the other (row-major) or side by side (column-major).
+    pub(crate) fn batch(&self, members: usize) -> Result<DenseBatchView<'_, E, SpaceOf<B>>> {
+        let Frame { rows, cols, order, .. } = self.frame;
+        let shape = if order == Order::RowMajor { (rows / members, cols) } else { (rows, cols / members) };
+        let lines = if order == Order::RowMajor { shape.0 } else { shape.1 };
+        let ld = self.frame.leading_dimension();
+        DenseBatchView::new(self.vector(), members, lines * ld, shape, ld, order)
     }
 
     pub(crate) fn dense_mut(&mut self) -> Result<DenseViewMut<'_, E, SpaceOf<B>>> {

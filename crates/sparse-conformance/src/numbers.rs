@@ -84,6 +84,13 @@ impl Arithmetic {
     }
 }
 
+impl Arithmetic {
+    /// The same for results that stay in the accumulator's type.
+    pub(crate) fn accumulated(&self) -> Self {
+        Self { exact_in_storage: self.exact_in_accumulator, storage_roundoff: 0.0, ..*self }
+    }
+}
+
 fn power_of_two(exponent: i32) -> f64 {
     2_f64.powi(exponent)
 }

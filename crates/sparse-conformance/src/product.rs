@@ -47,7 +47,7 @@ impl Sum {
 
     fn add<A: Accumulator>(&mut self, a: c64, x: c64) {
         self.value += (A::from_c64(a) * A::from_c64(x)).to_c64();
-        self.magnitude += a.norm() * x.norm();
+        self.magnitude += if A::COMPLEX { a.norm() * x.norm() } else { (a.re * x.re).abs() };
         self.bulk += a.l1_norm() * x.l1_norm();
         self.entries += 1;
     }

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Problem, Tier};
 use crate::digest::Digest;
-use crate::examine::{Examination, Verdict};
+use crate::examine::{Examination, Question, Verdict};
 use crate::report::{Listener, Record, Status};
 use crate::snapshot::Snapshots;
 use crate::subject::{Setting, Subject};
@@ -129,15 +129,14 @@ impl Run<'_> {
         listener: &mut dyn Listener,
     ) {
         let settings = subject.check().settings(subject.key(), problem);
-        let mut algorithms: Vec<&Algorithm> = vec![];
-        for algorithm in settings.iter().flat_map(|setting| subject.algorithms(setting)) {
-            if algorithms.iter().all(|known| known.name != algorithm.name) {
-                algorithms.push(algorithm);
-            }
-        }
-        let choice = (algorithms.len() > 1).then_some(None);
-        for algorithm in choice.into_iter().chain(algorithms.into_iter().map(Some)) {
-            let record = self.run_algorithm(subject, problem, &settings, algorithm, snapshots);
+        let questions: Vec<_> = settings
+            .iter()
+            .map(|&setting| {
+                Question::new(subject, problem, setting, self.reference).map_err(|no| (setting, no))
+            })
+            .collect();
+        for algorithm in algorithms(subject, &settings) {
+            let record = self.run_algorithm(subject, problem, &questions, algorithm, snapshots);
             listener.finished(record);
         }
     }
@@ -146,20 +145,37 @@ impl Run<'_> {
         &self,
         subject: &dyn Subject,
         problem: &Problem,
-        settings: &[Setting],
+        questions: &[Result<Question, (Setting, Verdict)>],
         algorithm: Option<&Algorithm>,
         snapshots: &mut Snapshots,
     ) -> Record {
         let mut digest = Digest::default();
-        let has = |setting: &&Setting| {
+        let has = |setting: &Setting| {
             algorithm
                 .is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
         };
         let mut examine = || {
-            settings.iter().filter(has).try_for_each(|&setting| {
-                let reference = self.reference;
-                Examination { subject, problem, setting, algorithm, reference }.run(snapshots, &mut digest)
-            })
+            let mut verdict = Ok(());
+            for question in questions {
+                let invariants = !problem.case.large || digest.is_empty();
+                let examined = match question {
+                    Ok(question) if has(question.setting()) => {
+                        Examination { subject, problem, question, algorithm }.run(
+                            invariants,
+                            snapshots,
+                            &mut digest,
+                        )
+                    }
+                    Err((setting, verdict)) if has(setting) => Err(verdict.clone()),
+                    _ => Ok(()),
+                };
+                match examined {
+                    Err(Verdict::Fail(_)) => return examined,
+                    Err(Verdict::Unsupported(_)) => verdict = examined,
+                    Ok(()) => {}
+                }
+            }
+            verdict
         };
         let verdict = catch_unwind(AssertUnwindSafe(&mut examine))
             .unwrap_or_else(|panic| Err(Verdict::Fail(format!("X2: panicked: {}", message(panic.as_ref())))));
@@ -204,6 +220,18 @@ impl Run<'_> {
             digest: None,
         }
     }
+}
+
+/// The algorithms for any of the settings; before them `None`, the plan's own choice, where there are many.
+fn algorithms(subject: &dyn Subject, settings: &[Setting]) -> Vec<Option<&'static Algorithm>> {
+    let mut algorithms: Vec<&Algorithm> = vec![];
+    for algorithm in settings.iter().flat_map(|setting| subject.algorithms(setting)) {
+        if algorithms.iter().all(|known| known.name != algorithm.name) {
+            algorithms.push(algorithm);
+        }
+    }
+    let choice = (algorithms.len() > 1).then_some(None);
+    choice.into_iter().chain(algorithms.into_iter().map(Some)).collect()
 }
 
 fn name(subject: &dyn Subject, case: &Case) -> String {

@@ -1,14 +1,14 @@
 //! What is tested: one operation of one backend for one format and one triple of types, with all of these erased.
 
-use crate::build::Build;
+use crate::build::{Build, On};
 use crate::check::Check;
 use crate::held::HeldMatrix;
 use crate::memory::Memory;
 use crate::portrait::Portrait;
 use crate::triplets::Triplets;
-use sparse_core::op::{Duplicates, Op, ScanKind, ScanOrder};
+use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
 use sparse_core::{
-    Algorithm, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64,
+    Algorithm, Backend, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64,
 };
 use std::fmt::{self, Display};
 
@@ -94,12 +94,22 @@ pub trait Trial {
 /// What a run returned besides what it wrote.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// A matrix or a number that was made.
+    /// A matrix that was made.
     pub made: Portrait,
+    /// A number that was computed; then the output operand was only read.
+    pub number: Option<c64>,
     /// The order that a made matrix claims: (sorted, unique).
     pub claims: Option<(bool, bool)>,
     /// The memory of the input operand after the run.
     pub x: Option<Memory>,
+}
+
+impl Outcome {
+    /// A matrix that was made.
+    pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
+        let host = H::fetch(made, backend)?;
+        Ok(Self { made: host.portrait(), claims: Some(host.claims()), ..Self::default() })
+    }
 }
 
 /// What a plan is made for.
@@ -119,6 +129,8 @@ pub enum Setting {
     Hyb(HybWidth),
     /// CSR to SELL.
     Sell(SellLayout),
+    /// Pruning of zeros, or of entries up to a tolerance.
+    Keep(Option<f64>),
     /// A dense matrix or a batch of three, in an order with so much padding, whose elements above the tolerance are
     /// kept; all but zeros without one.
     Dense {
@@ -142,6 +154,14 @@ pub enum Setting {
     },
 }
 
+impl Setting {
+    /// Which elements become entries.
+    pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
+        let (Self::Keep(tolerance) | Self::Dense { tolerance, .. }) = *self else { return Keep::NonZero };
+        tolerance.map_or(Keep::NonZero, |tolerance| Keep::Above(Scalar::from_c64(c64::new(tolerance, 0.0))))
+    }
+}
+
 impl Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -152,6 +172,7 @@ impl Display for Setting {
             Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
             Self::Hyb(width) => write!(f, "{width:?}"),
             Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
+            Self::Keep(tolerance) => tolerance.map_or(Ok(()), |tolerance| write!(f, "tolerance={tolerance}")),
             Self::Dense { order, padding, tolerance } => {
                 write!(f, "{order:?} padding={padding}")?;
                 tolerance.map_or(Ok(()), |tolerance| write!(f, " tolerance={tolerance}"))

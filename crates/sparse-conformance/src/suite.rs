@@ -1,14 +1,26 @@
 //! What a backend has: the subjects that it registers, and the failures that are known.
 
 use crate::build::{Build, On};
+use crate::check::convert::{ConvertSubject, Layout};
+use crate::check::dense_to_csr::DenseSubject;
+use crate::check::prune::PruneSubject;
+use crate::check::row_statistics::RowStatisticsSubject;
+use crate::check::scan::ScanSubject;
+use crate::check::sort::SortSubject;
+use crate::check::spmm::SpmmSubject;
 use crate::check::spmv::SpmvSubject;
+use crate::check::to_dense::ToDenseSubject;
+use crate::check::vector::{VectorOp, VectorSubject};
 use crate::memory::Cell;
 use crate::subject::{Key, Subject};
-use sparse_core::op::{AllTypes, FullBackend, SpmvKernel, VectorKernel};
+use sparse_core::op::{
+    AllTypes, Conversion, ConvertKernel, DenseToCsrKernel, FullBackend, PruneKernel, RowStatisticsKernel,
+    ScanElement, ScanKernel, SortKernel, SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel,
+};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend, BatchCsc, BatchCsr, Caps, Coo, Csc, Csr, Ell, Host, Hyb, Index, Scalar, Sell, bf16, c32, c64,
-    f16,
+    Backend, BatchCsc, BatchCsr, Caps, Col, Coo, Csc, Csr, Ell, Host, Hyb, Index, Row, Scalar, Sell, SpaceOf,
+    bf16, c32, c64, f16,
 };
 
 /// The operations of one backend, ready to be tested.
@@ -58,6 +70,7 @@ impl Suite {
             (f16, i32, i32),
             (bf16, i32, i32)
         );
+        suite.scan::<B, i32>(backend).scan::<B, i64>(backend);
         suite
     }
 
@@ -73,11 +86,27 @@ impl Suite {
         I: Index,
         O: Index,
     {
-        self.spmv::<B, Csr<T, Host, I, O>>(backend)
-            .spmv::<B, Csc<T, Host, I, O>>(backend)
-            .spmv::<B, Sell<T, Host, I, O>>(backend)
+        self.products::<B, Csr<T, Host, I, O>>(backend)
+            .products::<B, Csc<T, Host, I, O>>(backend)
+            .products::<B, Sell<T, Host, I, O>>(backend)
             .spmv::<B, BatchCsr<T, Host, I, O>>(backend)
-            .spmv::<B, BatchCsc<T, Host, I, O>>(backend);
+            .spmv::<B, BatchCsc<T, Host, I, O>>(backend)
+            .convert::<B, Coo<T, Host, I>, Csr<T, Host, I, O>>(backend)
+            .convert::<B, Coo<T, Host, I>, Csc<T, Host, I, O>>(backend)
+            .convert::<B, Csr<T, Host, I, O>, Coo<T, Host, I>>(backend)
+            .convert::<B, Csc<T, Host, I, O>, Coo<T, Host, I>>(backend)
+            .convert::<B, Csr<T, Host, I, O>, Csc<T, Host, I, O>>(backend)
+            .convert::<B, Csc<T, Host, I, O>, Csr<T, Host, I, O>>(backend)
+            .convert::<B, Csr<T, Host, I, O>, Ell<T, Host, I>>(backend)
+            .convert::<B, Csr<T, Host, I, O>, Hyb<T, Host, I>>(backend)
+            .convert::<B, Csr<T, Host, I, O>, Sell<T, Host, I, O>>(backend)
+            .convert::<B, Ell<T, Host, I>, Csr<T, Host, I, O>>(backend)
+            .convert::<B, Hyb<T, Host, I>, Csr<T, Host, I, O>>(backend)
+            .convert::<B, Sell<T, Host, I, O>, Csr<T, Host, I, O>>(backend)
+            .rearrangements::<B, Csr<T, Host, I, O>>(backend)
+            .rearrangements::<B, Csc<T, Host, I, O>>(backend)
+            .row_statistics::<B, Csr<T, Host, I, O>>(backend)
+            .dense_to_csr::<B, T, I, O>(backend);
         if I::NAME == O::NAME {
             self.register_without_offsets::<B, T, I, O>(backend);
         }
@@ -91,9 +120,31 @@ impl Suite {
         I: Index,
         O: Index,
     {
-        self.spmv::<B, Coo<T, Host, I>>(backend)
-            .spmv::<B, Ell<T, Host, I>>(backend)
-            .spmv::<B, Hyb<T, Host, I>>(backend);
+        self.products::<B, Coo<T, Host, I>>(backend)
+            .products::<B, Ell<T, Host, I>>(backend)
+            .products::<B, Hyb<T, Host, I>>(backend)
+            .rearrangements::<B, Coo<T, Host, I>>(backend);
+        if I::NAME == i32::NAME {
+            self.vector::<B, T>(backend);
+        }
+    }
+
+    /// SpMV, SpMM and expansion in format `H`.
+    fn products<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: SpmvKernel<On<B, H>> + SpmmKernel<On<B, H>> + ToDenseKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        H: Build<Scalar: Cell>,
+    {
+        self.spmv::<B, H>(backend).spmm::<B, H>(backend).to_dense::<B, H>(backend)
+    }
+
+    /// Sorting and pruning in format `H`.
+    fn rearrangements<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: SortKernel<On<B, H>> + PruneKernel<On<B, H>>,
+        H: Build,
+    {
+        self.sort::<B, H>(backend).prune::<B, H>(backend)
     }
 
     /// SpMV in format `H`.
@@ -102,8 +153,79 @@ impl Suite {
         B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
-        let key = Key::of::<H>("spmv");
-        self.add(SpmvSubject::<B, H>::new(backend.clone(), key))
+        self.add(SpmvSubject::<B, H>::new(backend.clone()))
+    }
+
+    /// SpMM in format `H`.
+    pub fn spmm<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        H: Build<Scalar: Cell>,
+    {
+        self.add(SpmmSubject::<B, H>::new(backend.clone()))
+    }
+
+    /// Expansion of format `H` to dense matrices.
+    pub fn to_dense<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: ToDenseKernel<On<B, H>>,
+        H: Build<Scalar: Cell>,
+    {
+        self.add(ToDenseSubject::<B, H>::new(backend.clone()))
+    }
+
+    /// Conversion between two formats.
+    pub fn convert<B, From, To>(&mut self, backend: &B) -> &mut Self
+    where
+        B: ConvertKernel<On<B, From>, On<B, To>>,
+        From: Build,
+        To: Build,
+        On<B, From>: Conversion<On<B, To>, Layout: Layout>,
+    {
+        self.add(ConvertSubject::<B, From, To>::new(backend.clone()))
+    }
+
+    /// Sorting in format `H`.
+    pub fn sort<B: SortKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+        self.add(SortSubject::<B, H>::new(backend.clone()))
+    }
+
+    /// Pruning in format `H`.
+    pub fn prune<B: PruneKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+        self.add(PruneSubject::<B, H>::new(backend.clone()))
+    }
+
+    /// Statistics of the rows of format `H`.
+    pub fn row_statistics<B: RowStatisticsKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+        self.add(RowStatisticsSubject::<B, H>::new(backend.clone()))
+    }
+
+    /// Dense to CSR, CSC and COO, and batches of the first two.
+    pub fn dense_to_csr<B, T, I, O>(&mut self, backend: &B) -> &mut Self
+    where
+        B: DenseToCsrKernel<T, I, O> + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>,
+        T: Scalar + Cell,
+        I: Index,
+        O: Index,
+    {
+        self.add(DenseSubject::<B, Row, T, I, O>::single(backend.clone()))
+            .add(DenseSubject::<B, Col, T, I, O>::single(backend.clone()))
+            .add(DenseSubject::<B, Row, T, I, O>::batch(backend.clone()))
+            .add(DenseSubject::<B, Col, T, I, O>::batch(backend.clone()))
+            .add(DenseSubject::<B, Row, T, I, O>::coo(backend.clone()))
+    }
+
+    /// Scans of `T`.
+    pub fn scan<B: ScanKernel<T>, T: ScanElement + Cell>(&mut self, backend: &B) -> &mut Self {
+        self.add(ScanSubject::<B, T>::new(backend.clone()))
+    }
+
+    /// Vector operations on `T`.
+    pub fn vector<B: VectorKernel<T>, T: Scalar + Cell>(&mut self, backend: &B) -> &mut Self {
+        for op in VectorOp::ALL {
+            self.add(VectorSubject::<B, T>::new(backend.clone(), op));
+        }
+        self
     }
 
     /// Any subject.

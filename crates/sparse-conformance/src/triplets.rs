@@ -25,6 +25,20 @@ impl Triplets {
         Self { rows, cols, members: 1, entries }
     }
 
+    /// All elements, row by row; of entries with one coordinate the last one counts.
+    pub(crate) fn dense(&self) -> Vec<c64> {
+        let mut elements = vec![c64::default(); self.rows * self.cols];
+        self.entries.iter().for_each(|&(i, j, value)| elements[i * self.cols + j] = value);
+        elements
+    }
+
+    /// The number of entries of the longest row.
+    pub(crate) fn longest_row(&self) -> usize {
+        let mut lengths = vec![0; self.rows];
+        self.entries.iter().for_each(|&(i, ..)| lengths[i] += 1);
+        lengths.into_iter().max().unwrap_or(0)
+    }
+
     /// The matrix with every value rounded to `dtype`; `None` if a finite value does not fit.
     pub(crate) fn rounded(&self, dtype: DType) -> Option<Self> {
         let entries = self.entries.iter().map(|&(i, j, value)| Some((i, j, round(dtype, value)?)));
@@ -57,10 +71,18 @@ impl Triplets {
         Self::new(rows, cols, entries.map(|&(i, j, value)| (i - first_row, j - first_col, value)).collect())
     }
 
-    /// Positions of the entries in order of `major`, those of one major index in storage order.
-    pub(crate) fn grouped(&self, major: impl Fn(&Triplet) -> usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        order.sort_by_key(|&k| major(&self.entries[k]));
+    /// Positions of the entries in order of `major`, which is below `extent`; those of one major index in storage
+    /// order.
+    pub(crate) fn grouped(&self, extent: usize, major: impl Fn(&Triplet) -> usize) -> Vec<usize> {
+        let mut next = vec![0; extent + 1];
+        self.entries.iter().for_each(|entry| next[major(entry) + 1] += 1);
+        (0..extent).for_each(|k| next[k + 1] += next[k]);
+        let mut order = vec![0; self.entries.len()];
+        for (k, entry) in self.entries.iter().enumerate() {
+            let place = &mut next[major(entry)];
+            order[*place] = k;
+            *place += 1;
+        }
         order
     }
 }

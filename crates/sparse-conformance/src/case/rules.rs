@@ -2,6 +2,7 @@
 
 use super::shapes::{entry, pattern, rows_of};
 use super::{Case, Operands, scramble};
+use crate::subject::Key;
 use crate::triplets::Triplets;
 use sparse_core::{DType, c64};
 
@@ -76,7 +77,60 @@ fn not_finite_in_the_first_column() -> Triplets {
     matrix
 }
 
+/// The vectors E6 to E8 of the lecture that the scans come from.
+const LECTURE: [[i64; 8]; 3] = [[6, 3, 1, 0, 2, 4, 5, 7], [1, 7, 4, 6, 2, 5, 3, 0], [3, 0, 5, 4, 6, 1, 7, 2]];
+
+fn lecture(rows: usize) -> Triplets {
+    let cells = (0..rows).flat_map(|row| (0..8).map(move |col| (row, col, real(LECTURE[row][col] as f64))));
+    Triplets::new(rows, 8, cells.collect())
+}
+
+/// Sums that pass 2^31 and come back.
+fn large_integers() -> Triplets {
+    let mut matrix = pattern(5, 6, |row, col| (row * col) % 4 != 3);
+    matrix.entries.iter_mut().for_each(|entry| entry.2 = real(2_f64.powi(30)));
+    matrix
+}
+
+fn only(op: &'static str) -> impl Fn(&Key) -> bool {
+    move |key| key.op == op
+}
+
+fn vector(length: usize, op: &'static str, dtypes: &'static [DType], element: fn(usize) -> c64) -> Case {
+    let name = format!("a1_{op}_of_large_and_small_numbers_{}", dtypes[0]);
+    let case = Case::new(name, move || Ok(Triplets::new(length, 0, vec![])));
+    let takes = move |key: &Key| key.op == "vector" && key.format == op && dtypes.contains(&key.dtype);
+    case.operands(Operands::Special(element)).only(takes)
+}
+
+fn scans_and_vectors() -> Vec<Case> {
+    let single = &[DType::F32, DType::C32, DType::Bf16];
+    let double = &[DType::F64, DType::C64];
+    vec![
+        case("scan_e6", || lecture(1)).only(only("scan")),
+        case("scan_e7_e8", || lecture(3)).only(only("scan")),
+        case("scan_wraps", large_integers).only(only("scan")),
+        case("scan_of_many_blocks", || rows_of(300, 700, |row| row)).only(only("scan")),
+        case("r2_long_vectors", || Triplets::new(40_000, 0, vec![]))
+            .operands(Operands::Reals)
+            .only(only("vector")),
+        vector(900, "nrm2", single, |row| {
+            real(if row % 2 == 0 { 2_f64.powi(100) } else { 2_f64.powi(-100) })
+        }),
+        vector(900, "nrm2", double, |row| {
+            real(if row % 2 == 0 { 2_f64.powi(900) } else { 2_f64.powi(-900) })
+        }),
+        vector(901, "nrm2", &[DType::C64], |row| real(2_f64.powi(-900) * (row % 3) as f64)),
+    ]
+}
+
 pub(super) fn cases() -> Vec<Case> {
+    let mut cases = of_matrices();
+    cases.extend(scans_and_vectors());
+    cases
+}
+
+fn of_matrices() -> Vec<Case> {
     vec![
         case("t1_any_index_type", || rows_of(10, 12, |row| row % 5)),
         case("t2_f64_is_not_narrowed", wide_sums),

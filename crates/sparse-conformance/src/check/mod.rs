@@ -1,6 +1,16 @@
 //! What each operation must do: one file each, written once for every backend, format and type.
 
+pub(crate) mod convert;
+pub(crate) mod dense_to_csr;
+mod moved;
+pub(crate) mod prune;
+pub(crate) mod row_statistics;
+pub(crate) mod scan;
+pub(crate) mod sort;
+pub(crate) mod spmm;
 pub(crate) mod spmv;
+pub(crate) mod to_dense;
+pub(crate) mod vector;
 
 use crate::case::Problem;
 use crate::portrait::Portrait;

@@ -95,7 +95,8 @@ impl Check for Spmv {
     }
 }
 
-fn op_of(setting: &Setting) -> Op {
+/// op of a setting of a product.
+pub(crate) fn op_of(setting: &Setting) -> Op {
     match *setting {
         Setting::Vector(op) | Setting::Columns(op, _) => op,
         _ => Op::None,
@@ -110,9 +111,9 @@ pub(crate) struct SpmvSubject<B, H> {
     format: PhantomData<fn() -> H>,
 }
 
-impl<B, H> SpmvSubject<B, H> {
-    pub(crate) fn new(backend: B, key: Key) -> Self {
-        Self { backend, key, format: PhantomData }
+impl<B, H: Build> SpmvSubject<B, H> {
+    pub(crate) fn new(backend: B) -> Self {
+        Self { backend, key: Key::of::<H>("spmv"), format: PhantomData }
     }
 }
 

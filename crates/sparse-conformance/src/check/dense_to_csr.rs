@@ -1,0 +1,197 @@
+//! Dense to CSR, CSC and COO, one matrix or a batch: indices sorted and unique (rule O1), zeros of either sign dropped
+//! and NaN kept (rule V1).
+
+use super::moved::{by_reference, plain_call};
+use super::{Check, Expected};
+use crate::build::types;
+use crate::case::Problem;
+use crate::memory::{Cell, Frame, Memory, Placed};
+use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::suite::Suite;
+use crate::triplets::Triplets;
+use sparse_core::op::{ConvertKernel, DenseToCompressedPlan, DenseToCsrKernel};
+use sparse_core::{
+    Algorithm, Axis, BatchCompressed, Compressed, Coo, Csr, DenseBatchView, Host, Index, Order, PlanOptions,
+    Result, Row, Scalar, SpaceOf,
+};
+
+/// The check of compression.
+#[derive(Debug)]
+pub(crate) struct DenseToCsr;
+
+/// No more elements than this are written out.
+const LARGEST: usize = 1 << 21;
+
+/// The members of a batch one below the other (row-major) or side by side (column-major).
+fn frame(matrix: &Triplets, setting: &Setting) -> Frame {
+    let Setting::Dense { order, padding, .. } = *setting else { return Frame::vector(0) };
+    let (rows, cols) = (matrix.rows / matrix.members, matrix.cols / matrix.members);
+    match order {
+        Order::RowMajor => Frame { rows: matrix.rows, cols, padding, order },
+        Order::ColMajor => Frame { rows, cols: matrix.cols, padding, order },
+    }
+}
+
+/// The elements of all members.
+fn operand(matrix: &Triplets, setting: &Setting) -> Memory {
+    let members: Vec<_> = (0..matrix.members).map(|member| matrix.member(member)).collect();
+    let elements: Vec<_> = members.iter().map(Triplets::dense).collect();
+    let (rows, cols) = (matrix.rows / matrix.members, matrix.cols / matrix.members);
+    Memory::input(frame(matrix, setting), |row, col| {
+        let member = (row / rows).max(col / cols);
+        elements[member][(row % rows) * cols + col % cols]
+    })
+}
+
+impl Check for DenseToCsr {
+    fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
+        if problem.matrix.rows.saturating_mul(problem.matrix.cols) > LARGEST {
+            return vec![];
+        }
+        [
+            (Order::RowMajor, 0, None),
+            (Order::RowMajor, 3, Some(4.0)),
+            (Order::ColMajor, 0, None),
+            (Order::ColMajor, 2, Some(4.0)),
+        ]
+        .map(|(order, padding, tolerance)| Setting::Dense { order, padding, tolerance })
+        .into()
+    }
+
+    /// The matrix, and other values in the same shape.
+    fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+        let call = |label: &str, matrix: &Triplets| {
+            let x = operand(matrix, setting);
+            Call { label: label.into(), x, ..plain_call(Memory::none()) }
+        };
+        vec![call("first", &problem.matrix), call("other", &problem.matrix.with_other_values())]
+    }
+
+    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+        let frame = frame(&problem.matrix, setting);
+        let wider = Frame { rows: frame.rows + problem.matrix.members, ..frame };
+        vec![Call { x: Memory::input(wider, |_, _| Default::default()), ..plain_call(Memory::none()) }]
+    }
+
+    fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
+        Some(key.format.clone())
+    }
+
+    fn expected(
+        &self,
+        key: &Key,
+        setting: &Setting,
+        call: &Call,
+        problem: &Problem,
+        reference: &Suite,
+    ) -> Result<Expected> {
+        let expected = by_reference(key, setting, call, problem, reference)?;
+        Ok(Expected { canonical: true, ..expected })
+    }
+}
+
+type Plan<B, A, T, I, O> = DenseToCompressedPlan<B, A, T, I, O>;
+type Dense<'a, B, T> = DenseBatchView<'a, T, SpaceOf<B>>;
+
+/// Compression of one backend to one format.
+pub(crate) struct DenseSubject<B: DenseToCsrKernel<T, I, O>, A: Axis, T: Scalar, I: Index, O: Index> {
+    backend: B,
+    key: Key,
+    compress: fn(&mut Plan<B, A, T, I, O>, Dense<'_, B, T>, &B) -> Result<Outcome>,
+}
+
+impl<B, A, T, I, O> DenseSubject<B, A, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    A: Axis,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    fn key(format: &str) -> Key {
+        Key::new::<T>("dense_to_csr", format, types::<T, I, O>())
+    }
+
+    pub(crate) fn single(backend: B) -> Self {
+        let compress = |plan: &mut Plan<B, A, T, I, O>, dense: Dense<'_, B, T>, backend: &B| {
+            Outcome::of::<B, Compressed<A, T, Host, I, O>>(&plan.run(dense.member(0))?, backend)
+        };
+        Self { backend, key: Self::key(A::FORMAT), compress }
+    }
+
+    pub(crate) fn batch(backend: B) -> Self {
+        let compress = |plan: &mut Plan<B, A, T, I, O>, dense: Dense<'_, B, T>, backend: &B| {
+            Outcome::of::<B, BatchCompressed<A, T, Host, I, O>>(&plan.run_batch(dense)?, backend)
+        };
+        Self { backend, key: Self::key(A::BATCH_FORMAT), compress }
+    }
+}
+
+impl<B, T, I, O> DenseSubject<B, Row, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O> + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    pub(crate) fn coo(backend: B) -> Self {
+        let compress = |plan: &mut Plan<B, Row, T, I, O>, dense: Dense<'_, B, T>, backend: &B| {
+            Outcome::of::<B, Coo<T, Host, I>>(&plan.run_coo(dense.member(0))?, backend)
+        };
+        Self { backend, key: Self::key("coo"), compress }
+    }
+}
+
+struct DenseTrial<'a, B: DenseToCsrKernel<T, I, O>, A: Axis, T: Scalar, I: Index, O: Index> {
+    subject: &'a DenseSubject<B, A, T, I, O>,
+    plan: Plan<B, A, T, I, O>,
+    members: usize,
+}
+
+impl<B, A, T, I, O> Subject for DenseSubject<B, A, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    A: Axis,
+    T: Scalar + Cell,
+    I: Index,
+    O: Index,
+{
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn check(&self) -> &'static dyn Check {
+        &DenseToCsr
+    }
+
+    fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
+        self.backend.dense_to_csr_algorithms()
+    }
+
+    fn prepare(
+        &self,
+        matrix: &Triplets,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn Trial + '_>> {
+        let dense = Placed::<B, T>::new(&self.backend, &operand(matrix, setting))?;
+        let plan = Plan::new(&self.backend, dense.batch(matrix.members)?, setting.keep(), options)?;
+        Ok(Box::new(DenseTrial { subject: self, plan, members: matrix.members }))
+    }
+}
+
+impl<B, A, T, I, O> Trial for DenseTrial<'_, B, A, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    A: Axis,
+    T: Scalar + Cell,
+    I: Index,
+    O: Index,
+{
+    fn run(&mut self, call: &Call, _: &mut Memory) -> Result<Outcome> {
+        let backend = &self.subject.backend;
+        let dense = Placed::<B, T>::new(backend, &call.x)?;
+        let outcome = (self.subject.compress)(&mut self.plan, dense.batch(self.members)?, backend)?;
+        Ok(Outcome { x: Some(dense.read(backend)?), ..outcome })
+    }
+}

@@ -1,0 +1,123 @@
+//! Prefix sums of arrays: TPS, HPS and VPS, inclusive and exclusive. The array is the case's matrix, written out.
+
+use super::moved::{by_reference, plain_call};
+use super::{Check, Expected};
+use crate::case::Problem;
+use crate::memory::{Cell, Frame, Memory, POISON, Placed};
+use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::suite::Suite;
+use crate::triplets::Triplets;
+use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
+use sparse_core::{Algorithm, DType, PlanOptions, Result};
+use std::marker::PhantomData;
+
+/// The check of scans.
+#[derive(Debug)]
+pub(crate) struct Scan;
+
+/// No more elements than this are written out.
+const LARGEST: usize = 1 << 18;
+
+fn call(problem: &Problem, x: usize, y: usize) -> Call {
+    let elements = problem.matrix.dense();
+    let element = |row: usize, _| elements.get(row).copied().unwrap_or_default();
+    let y = Memory::output(Frame::vector(y), |_, _| POISON);
+    Call { x: Memory::output(Frame::vector(x), element), ..plain_call(y) }
+}
+
+impl Check for Scan {
+    fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
+        let Triplets { rows, cols, .. } = problem.matrix;
+        let integer = |value: f64| value.fract() == 0.0 && value.abs() <= f64::from(i32::MAX);
+        let integers = problem.matrix.entries.iter().all(|entry| integer(entry.2.re));
+        if rows.saturating_mul(cols) > LARGEST || !integers {
+            return vec![];
+        }
+        let orders = [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps].into_iter();
+        let settings = orders.flat_map(|order| {
+            [ScanKind::Inclusive, ScanKind::Exclusive].map(|kind| Setting::Scan { rows, cols, order, kind })
+        });
+        settings.collect()
+    }
+
+    fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+        let len = problem.matrix.rows * problem.matrix.cols;
+        vec![call(problem, len, len)]
+    }
+
+    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+        let len = problem.matrix.rows * problem.matrix.cols;
+        vec![call(problem, len + 1, len), call(problem, len, len + 1)]
+    }
+
+    /// Sums wrap at different numbers.
+    fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
+        Some(key.types.clone())
+    }
+
+    fn expected(
+        &self,
+        key: &Key,
+        setting: &Setting,
+        call: &Call,
+        problem: &Problem,
+        reference: &Suite,
+    ) -> Result<Expected> {
+        by_reference(key, setting, call, problem, reference)
+    }
+}
+
+/// Scans of one backend.
+#[derive(Debug)]
+pub(crate) struct ScanSubject<B, T> {
+    backend: B,
+    key: Key,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<B, T> ScanSubject<B, T> {
+    pub(crate) fn new(backend: B) -> Self {
+        let types = std::any::type_name::<T>().to_string();
+        let key = Key { op: "scan", format: "array".into(), types, dtype: DType::F64 };
+        Self { backend, key, element: PhantomData }
+    }
+}
+
+struct ScanTrial<'a, B: ScanKernel<T>, T: ScanElement> {
+    backend: &'a B,
+    plan: ScanPlan<B, T>,
+}
+
+impl<B: ScanKernel<T>, T: ScanElement + Cell> Subject for ScanSubject<B, T> {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn check(&self) -> &'static dyn Check {
+        &Scan
+    }
+
+    fn algorithms(&self, setting: &Setting) -> &'static [Algorithm] {
+        let Setting::Scan { order, .. } = *setting else { return &[] };
+        self.backend.scan_algorithms(order)
+    }
+
+    fn prepare(&self, _: &Triplets, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        let Setting::Scan { rows, cols, order, kind } = *setting else {
+            return Err(sparse_core::Error::unsupported(setting, "a scan takes the shape of an array"));
+        };
+        let plan = ScanPlan::new(&self.backend, (rows, cols), order, kind, options)?;
+        Ok(Box::new(ScanTrial { backend: &self.backend, plan }))
+    }
+}
+
+impl<B: ScanKernel<T>, T: ScanElement + Cell> Trial for ScanTrial<'_, B, T> {
+    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+        let x = Placed::<B, T>::new(self.backend, &call.x)?;
+        let mut output = Placed::<B, T>::new(self.backend, y)?;
+        let run = self.plan.run(x.vector(), output.vector_mut());
+        *y = output.read(self.backend)?;
+        run?;
+        Ok(Outcome { x: Some(x.read(self.backend)?), ..Outcome::default() })
+    }
+}

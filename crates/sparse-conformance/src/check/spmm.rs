@@ -1,0 +1,159 @@
+//! `C ← alpha·op(A)·B + beta·C`, with operands of either order, strided, of 0 to 40 columns.
+
+use super::spmv::{factors, op_of, ops, product_call, shape};
+use super::{Check, Expected};
+use crate::build::{Build, On};
+use crate::case::Problem;
+use crate::held::{Held, HeldMatrix};
+use crate::memory::{Cell, Frame, Memory, Placed};
+use crate::product::sums;
+use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::suite::Suite;
+use crate::triplets::Triplets;
+use sparse_core::op::{SpmmKernel, SpmmPlan, VectorKernel};
+use sparse_core::{Algorithm, Order, PlanOptions, Result, Scalar, c64};
+use std::marker::PhantomData;
+
+/// The check of SpMM.
+#[derive(Debug)]
+pub(crate) struct Spmm;
+
+/// Numbers of columns: none, one, two, and more than a tile.
+const COLUMNS: [usize; 4] = [0, 1, 2, 40];
+
+/// Orders of B and C, and the padding of their lines.
+const LAYOUTS: [(Order, Order, usize); 4] = [
+    (Order::RowMajor, Order::RowMajor, 0),
+    (Order::ColMajor, Order::ColMajor, 3),
+    (Order::RowMajor, Order::ColMajor, 1),
+    (Order::ColMajor, Order::RowMajor, 2),
+];
+
+fn columns_of(setting: &Setting) -> usize {
+    if let Setting::Columns(_, columns) = *setting { columns } else { 0 }
+}
+
+/// The frames of B and C for a layout.
+fn frames(setting: &Setting, problem: &Problem, (b, c, padding): (Order, Order, usize)) -> (Frame, Frame) {
+    let (rows, inner) = shape(&problem.matrix, op_of(setting));
+    let frame = |rows, order| Frame { rows, cols: columns_of(setting), padding, order };
+    (frame(inner, b), frame(rows, c))
+}
+
+impl Check for Spmm {
+    fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
+        let columns: &[usize] = if problem.case.large { &[3] } else { &COLUMNS };
+        ops(problem)
+            .flat_map(|op| columns.iter().map(move |&columns| Setting::Columns(op, columns)))
+            .collect()
+    }
+
+    /// Every pair of factors, each with another layout, so that all layouts occur.
+    fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+        let layouts = LAYOUTS.into_iter().cycle();
+        let calls = factors(problem).into_iter().zip(layouts).map(|(factors, layout)| {
+            let (b, c) = frames(setting, problem, layout);
+            let mut call = product_call(problem, factors, b, c);
+            call.label += &format!(" B={:?} C={:?} padding={}", layout.0, layout.1, layout.2);
+            call
+        });
+        calls.collect()
+    }
+
+    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+        let (b, c) = frames(setting, problem, LAYOUTS[0]);
+        let more_rows = |frame: Frame| Frame { rows: frame.rows + 1, ..frame };
+        let more_columns = |frame: Frame| Frame { cols: frame.cols + 1, ..frame };
+        [(more_rows(b), c), (b, more_rows(c)), (more_columns(b), c), (b, more_columns(c))]
+            .map(|(b, c)| product_call(problem, (c64::ONE, c64::ONE), b, c))
+            .into()
+    }
+
+    fn expected(
+        &self,
+        _: &Key,
+        setting: &Setting,
+        call: &Call,
+        problem: &Problem,
+        _: &Suite,
+    ) -> Result<Expected> {
+        let (arithmetic, exact) = (&problem.arithmetic, problem.is_exact());
+        let columns = (0..columns_of(setting)).flat_map(|col| {
+            let sums = sums(&problem.matrix, op_of(setting), call.x.column(col), arithmetic);
+            let elements = sums.into_iter().enumerate();
+            elements.map(move |(row, sum)| {
+                sum.scaled(call.alpha, call.beta, call.y.at(row, col), arithmetic).bounded(exact, arithmetic)
+            })
+        });
+        Ok(Expected { y: columns.collect(), ..Expected::default() })
+    }
+}
+
+/// SpMM of one backend in one format.
+#[derive(Debug)]
+pub(crate) struct SpmmSubject<B, H> {
+    backend: B,
+    key: Key,
+    format: PhantomData<fn() -> H>,
+}
+
+impl<B, H: Build> SpmmSubject<B, H> {
+    pub(crate) fn new(backend: B) -> Self {
+        Self { backend, key: Key::of::<H>("spmm"), format: PhantomData }
+    }
+}
+
+struct SpmmTrial<B: SpmmKernel<On<B, H>>, H: Build> {
+    a: Held<B, H>,
+    plan: SpmmPlan<B, On<B, H>>,
+}
+
+impl<B, H> Subject for SpmmSubject<B, H>
+where
+    B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+    H: Build<Scalar: Cell>,
+{
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn check(&self) -> &'static dyn Check {
+        &Spmm
+    }
+
+    fn algorithms(&self, setting: &Setting) -> &'static [Algorithm] {
+        self.backend.spmm_algorithms(op_of(setting))
+    }
+
+    fn prepare(
+        &self,
+        matrix: &Triplets,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn Trial + '_>> {
+        let a = Held::<B, H>::new(&self.backend, matrix)?;
+        let plan = SpmmPlan::new(&self.backend, &a.device, op_of(setting), columns_of(setting), options)?;
+        Ok(Box::new(SpmmTrial { a, plan }))
+    }
+}
+
+impl<B, H> Trial for SpmmTrial<B, H>
+where
+    B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+    H: Build<Scalar: Cell>,
+{
+    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+        let (a, plan) = (&self.a, &mut self.plan);
+        let b = Placed::<B, H::Scalar>::new(&a.backend, &call.x)?;
+        let mut c = Placed::new(&a.backend, y)?;
+        let (alpha, beta) = (Scalar::from_c64(call.alpha), Scalar::from_c64(call.beta));
+        let run = plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?);
+        *y = c.read(&a.backend)?;
+        run?;
+        Ok(Outcome { x: Some(b.read(&a.backend)?), ..Outcome::default() })
+    }
+
+    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
+        Some(&mut self.a)
+    }
+}
