@@ -9,6 +9,16 @@
 //! - Real class: random, badly scaled and real-world matrices, within the componentwise bound of rule A1.
 //!
 //! `examples/toy.rs` shows a third party's backend.
+//!
+//! Rule B4 is held by the types: an output is `&mut`, so that it cannot be an input too.
+//!
+//! ```compile_fail,E0502
+//! use sparse_core::op::{Op, Operations};
+//! use sparse_core::{Csr, reference::Reference};
+//! let a = Csr::<f64>::identity(2).unwrap();
+//! let mut y = vec![1.0, 2.0];
+//! Reference.spmv(Op::None, 1.0, &a, &y, 0.0, &mut y).unwrap();
+//! ```
 
 mod build;
 mod case;

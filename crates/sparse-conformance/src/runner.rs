@@ -76,8 +76,9 @@ impl Run<'_> {
     }
 
     fn subjects<'b>(&'b self, case: &'b Case) -> impl Iterator<Item = &'b dyn Subject> {
-        let takes =
-            |subject: &&dyn Subject| self.filter.takes_subject(*subject) && case.applies(subject.key());
+        let takes = |subject: &&dyn Subject| {
+            self.filter.takes_subject(*subject) && case.applies(subject.key()) && subject.check().takes(case)
+        };
         self.suite.subjects().filter(takes)
     }
 

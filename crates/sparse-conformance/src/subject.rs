@@ -117,6 +117,8 @@ impl Outcome {
 pub enum Setting {
     /// Nothing but the matrix.
     Plain,
+    /// A rule of its own.
+    Rule(&'static str),
     /// op(A) times a vector.
     Vector(Op),
     /// op(A) times a matrix of so many columns.
@@ -165,7 +167,7 @@ impl Setting {
 impl Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Plain => Ok(()),
+            Self::Plain | Self::Rule(_) => Ok(()),
             Self::Vector(op) => write!(f, "op={op}"),
             Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
             Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),

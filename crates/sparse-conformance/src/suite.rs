@@ -5,6 +5,7 @@ use crate::check::convert::{ConvertSubject, Layout};
 use crate::check::dense_to_csr::DenseSubject;
 use crate::check::prune::PruneSubject;
 use crate::check::row_statistics::RowStatisticsSubject;
+use crate::check::rule::RuleSubject;
 use crate::check::scan::ScanSubject;
 use crate::check::sort::SortSubject;
 use crate::check::spmm::SpmmSubject;
@@ -43,7 +44,9 @@ struct Expectation {
 impl Suite {
     /// A backend without operations.
     pub fn new(backend: &impl Backend) -> Self {
-        Self { caps: backend.caps().clone(), subjects: vec![], expectations: vec![] }
+        let mut suite = Self { caps: backend.caps().clone(), subjects: vec![], expectations: vec![] };
+        suite.add(RuleSubject::new(backend.clone()));
+        suite
     }
 
     /// A backend with every operation for every type.

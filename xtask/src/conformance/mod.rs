@@ -154,7 +154,10 @@ fn run_backend(known: Known, selection: &Selection, report: &mut Report) -> Resu
     for line in events.lines() {
         match serde_json::from_str(&line?).context("an event of the child")? {
             Event::Missing(reason) => missing = Some(reason),
-            Event::Total(total) => report.begin(known.name, total),
+            Event::Total(total) => {
+                report.begin(known.name, total);
+                report.finished(probe(known.name, "p1_backend_is_there", Status::Pass, ""));
+            }
             Event::Started(name, types) => {
                 report.started(&name, &types);
                 running = Some((name, types));
@@ -185,6 +188,20 @@ fn crash(backend: &str, running: Option<(String, String)>, status: std::process:
         types,
         status: Status::Fail,
         reason: format!("the process of the backend died here: {status}"),
+        digest: None,
+    }
+}
+
+/// The record of looking for a backend (rules P1 and P2).
+fn probe(backend: &str, case: &str, status: Status, reason: &str) -> Record {
+    Record {
+        op: "probe".into(),
+        case: case.into(),
+        backend: backend.into(),
+        algorithm: String::new(),
+        types: String::new(),
+        status,
+        reason: reason.into(),
         digest: None,
     }
 }
@@ -227,16 +244,7 @@ impl Report {
         if required {
             eprintln!("error: the backend {backend} was asked for and is not there: {reason}");
         }
-        self.finished(Record {
-            op: "probe".into(),
-            case: "p2_backend_is_not_there".into(),
-            backend: backend.into(),
-            algorithm: String::new(),
-            types: String::new(),
-            status: Status::Skipped,
-            reason: reason.into(),
-            digest: None,
-        });
+        self.finished(probe(backend, "p2_backend_is_not_there", Status::Skipped, reason));
         Ok(())
     }
 

@@ -214,6 +214,7 @@ pub(crate) fn fraction(row: usize, col: usize) -> c64 {
 pub fn table() -> Vec<Case> {
     let mut cases = shapes::cases();
     cases.extend(rules::cases());
+    cases.extend(crate::check::rule::cases());
     cases.extend(random::cases());
     cases
 }

@@ -159,7 +159,8 @@ fn of_matrices() -> Vec<Case> {
         case("v3_stored_zero_times_nan", stored_zeros)
             .operands(Operands::Special(|row| real(if row == 2 { f64::NAN } else { 3.0 }))),
         case("v4_duplicates", duplicates),
-        case("o1_columns_in_no_order", || {
+        case("o1_dense_is_compressed_in_order", || rows_of(21, 34, |row| row)).only(only("dense_to_csr")),
+        case("o2_columns_in_no_order", || {
             let mut matrix = rows_of(11, 10, |row| row % 7);
             matrix.entries.sort_by_key(|&(i, j, _)| (i, std::cmp::Reverse(j)));
             matrix

@@ -5,6 +5,7 @@ pub(crate) mod dense_to_csr;
 mod moved;
 pub(crate) mod prune;
 pub(crate) mod row_statistics;
+pub(crate) mod rule;
 pub(crate) mod scan;
 pub(crate) mod sort;
 pub(crate) mod spmm;
@@ -12,7 +13,7 @@ pub(crate) mod spmv;
 pub(crate) mod to_dense;
 pub(crate) mod vector;
 
-use crate::case::Problem;
+use crate::case::{Case, Problem};
 use crate::portrait::Portrait;
 use crate::product::Bounded;
 use crate::subject::{Call, Key, Setting};
@@ -38,7 +39,12 @@ pub struct Expected {
 
 /// An operation's part of the table.
 pub trait Check: Sync {
-    /// What plans are made for; none where the case says nothing of the operation.
+    /// Whether the case says anything of the operation.
+    fn takes(&self, _: &Case) -> bool {
+        true
+    }
+
+    /// What plans are made for; none where the matrix is too large for the operation.
     fn settings(&self, key: &Key, problem: &Problem) -> Vec<Setting>;
 
     /// The operands of the runs of a plan.

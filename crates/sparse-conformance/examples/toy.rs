@@ -1,0 +1,153 @@
+//! A third party's backend in the conformance table: SpMV for CSR in `f64`, over `Vec`, and vector operations.
+//!
+//! `cargo run -p sparse-conformance --example toy`
+
+use sparse_conformance::{Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
+use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseViewMut, Element, Host, KernelPlan, Matrix,
+    PlanOptions, Result,
+};
+
+/// Computes on the calling thread, in the simplest way.
+#[derive(Debug, Clone)]
+struct Toy(Caps);
+
+impl Toy {
+    fn new() -> Self {
+        Self(Caps { backend: "toy", ..Reference.caps().clone() })
+    }
+}
+
+impl Backend for Toy {
+    type Space = Host;
+
+    fn caps(&self) -> &Caps {
+        &self.0
+    }
+
+    fn context(&self) -> ContextId {
+        ContextId::HOST
+    }
+
+    fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>> {
+        Ok(host.to_vec())
+    }
+
+    fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
+        host.copy_from_slice(device);
+        Ok(())
+    }
+
+    fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
+        to.copy_from_slice(from);
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// `sum + beta·y`, without a look at y where beta is zero.
+fn update(y: &mut f64, sum: f64, beta: f64) {
+    *y = if beta == 0.0 { sum } else { sum + beta * *y };
+}
+
+impl VectorKernel<f64> for Toy {
+    unsafe fn axpby(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) -> Result<()> {
+        let term = |x: f64| if alpha == 0.0 { 0.0 } else { alpha * x };
+        y.iter_mut().zip(x).for_each(|(y, &x)| update(y, term(x), beta));
+        Ok(())
+    }
+
+    unsafe fn dot(&self, x: &[f64], y: &[f64]) -> Result<f64> {
+        Ok(x.iter().zip(y).map(|(x, y)| x * y).sum())
+    }
+
+    unsafe fn nrm2(&self, x: &[f64]) -> Result<f64> {
+        let largest = x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let scale = if largest == 0.0 { 1.0 } else { largest };
+        Ok(scale * x.iter().map(|x| (x / scale).powi(2)).sum::<f64>().sqrt())
+    }
+
+    unsafe fn scal(&self, alpha: f64, x: &mut [f64]) -> Result<()> {
+        x.iter_mut().for_each(|x| update(x, 0.0, alpha));
+        Ok(())
+    }
+
+    unsafe fn scale_dense(&self, beta: f64, mut c: DenseViewMut<'_, f64>) -> Result<()> {
+        for row in 0..c.rows() {
+            (0..c.cols()).for_each(|col| update(c.at_mut(row, col), 0.0, beta));
+        }
+        Ok(())
+    }
+}
+
+/// The one algorithm, and what is done to the matrix.
+#[derive(Debug)]
+struct ToyPlan(Choice, Op);
+
+impl KernelPlan for ToyPlan {
+    fn choice(&self) -> &Choice {
+        &self.0
+    }
+}
+
+const ALGORITHMS: &[Algorithm] = &[Algorithm::new("loop", "always")];
+
+impl SpmvKernel<Csr<f64>> for Toy {
+    type Plan = ToyPlan;
+
+    fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn plan_spmv(&self, _: &Csr<f64>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        Ok(ToyPlan(options.choose("spmv", ALGORITHMS, "loop", "there is no other")?, op))
+    }
+
+    unsafe fn spmv(
+        &self,
+        ToyPlan(_, op): &mut ToyPlan,
+        alpha: f64,
+        a: &Csr<f64>,
+        x: &[f64],
+        beta: f64,
+        y: &mut [f64],
+    ) -> Result<()> {
+        let mut sums = vec![0.0; y.len()];
+        for row in 0..a.rows() {
+            for (col, value) in a.major_entries(row) {
+                let (to, from) = if op.transposes() { (col, row) } else { (row, col) };
+                sums[to] += value * x[from];
+            }
+        }
+        y.iter_mut().zip(sums).for_each(|(y, sum)| update(y, alpha * sum, beta));
+        Ok(())
+    }
+}
+
+/// Runs what the backend has through the quick part of the table.
+pub(crate) fn conform() -> Vec<Record> {
+    let toy = Toy::new();
+    let mut suite = Suite::new(&toy);
+    suite.spmv::<Toy, Csr<f64>>(&toy).vector::<Toy, f64>(&toy);
+    let filter = Filter { tier: Tier::Quick, ..Filter::default() };
+    let run = Run { suite: &suite, reference: &Suite::reference(), cases: &table(), filter: &filter };
+    let mut records = vec![];
+    run.run(&mut Snapshots::compare(Snapshots::default_folder()), &mut records);
+    records
+}
+
+#[allow(dead_code, clippy::print_stdout, reason = "the test that includes this file has no use for it")]
+fn main() {
+    let records = conform();
+    for record in records.iter().filter(|record| record.status == Status::Fail) {
+        println!("{} [{}] {}", record.name(), record.types, record.reason);
+    }
+    let passed = records.iter().filter(|record| record.status == Status::Pass).count();
+    println!("{passed} of {} passed", records.len());
+}
