@@ -68,8 +68,7 @@ impl VectorKernel<f64> for Toy {
     }
 
     unsafe fn nrm2(&self, x: &[f64]) -> Result<f64> {
-        let largest = x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-        let scale = if largest == 0.0 { 1.0 } else { largest };
+        let scale = x.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
         Ok(scale * x.iter().map(|x| (x / scale).powi(2)).sum::<f64>().sqrt())
     }
 
@@ -144,10 +143,7 @@ pub(crate) fn conform() -> Vec<Record> {
 
 #[allow(dead_code, clippy::print_stdout, reason = "the test that includes this file has no use for it")]
 fn main() {
-    let records = conform();
-    for record in records.iter().filter(|record| record.status == Status::Fail) {
-        println!("{} [{}] {}", record.name(), record.types, record.reason);
+    for record in conform().iter().filter(|record| record.status != Status::Pass) {
+        println!("{} [{}] {}: {}", record.name(), record.types, record.status, record.reason);
     }
-    let passed = records.iter().filter(|record| record.status == Status::Pass).count();
-    println!("{passed} of {} passed", records.len());
 }

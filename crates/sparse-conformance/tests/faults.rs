@@ -192,7 +192,7 @@ fn is_caught(fault: Fault, reason: &str) {
 
 #[test]
 fn without_a_fault_everything_passes() {
-    assert_eq!(failures(Fault::None), []);
+    assert_eq!(failures(Fault::None), vec![]);
 }
 
 #[test]

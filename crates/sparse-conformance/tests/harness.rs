@@ -1,0 +1,79 @@
+//! The harness itself: expectations, filters, snapshots.
+
+use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, table};
+use sparse_core::reference::Reference;
+use sparse_core::{Csr, c64};
+
+fn suite() -> Suite {
+    let mut suite = Suite::new(&Reference);
+    suite.spmv::<Reference, Csr<f64>>(&Reference);
+    suite
+}
+
+fn run(suite: &Suite, cases: &[Case], filter: &Filter, snapshots: &mut Snapshots) -> Vec<Record> {
+    let mut records = vec![];
+    Run { suite, reference: &Suite::new(&Reference), cases, filter }.run(snapshots, &mut records);
+    records
+}
+
+fn only(op: &str, case: &str) -> Filter {
+    Filter { tier: Tier::Quick, op: Some(op.into()), case: Some(case.into()) }
+}
+
+#[test]
+fn a_known_failure_that_passes_is_a_failure() {
+    let mut suite = suite();
+    suite.expect_failure("spmv/csr/diagonal", "f64", "issue 1");
+    let filter = only("spmv/csr", "diagonal");
+    let records = run(&suite, &table(), &filter, &mut Snapshots::compare(Snapshots::default_folder()));
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].status, Status::Fail);
+    assert_eq!(records[0].reason, "passes, but is expected to fail: issue 1");
+}
+
+#[test]
+fn a_known_failure_that_fails_is_expected() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let mut suite = suite();
+    suite.expect_failure("spmv/csr/", "f64", "issue 1");
+    let records = run(&suite, &table(), &only("spmv", "diagonal"), &mut Snapshots::compare(empty.path()));
+    assert_eq!(records[0].status, Status::ExpectedFailure);
+    assert!(records[0].reason.starts_with("issue 1: no snapshot of op=n alpha=1 beta=0"), "{}", records[0].reason);
+}
+
+#[test]
+fn blessed_answers_pass_and_changed_ones_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let filter = only("spmv", "wide");
+    let mut snapshots = Snapshots::bless(folder.path());
+    assert_eq!(run(&suite(), &table(), &filter, &mut snapshots)[0].status, Status::Pass);
+    snapshots.save().expect("the snapshots are written");
+    let file = folder.path().join("spmv__wide.snap");
+    let passed = run(&suite(), &table(), &filter, &mut Snapshots::compare(folder.path()));
+    assert_eq!(passed[0].status, Status::Pass, "{}", passed[0].reason);
+    let changed = std::fs::read_to_string(&file).expect("the file").replace(" 9", " 8");
+    std::fs::write(&file, changed).expect("the file");
+    assert_eq!(run(&suite(), &table(), &filter, &mut Snapshots::compare(folder.path()))[0].status, Status::Fail);
+}
+
+#[test]
+fn a_value_that_the_type_cannot_hold_skips_the_case() {
+    let large = Case::new("large", || Ok(Triplets::new(1, 1, vec![(0, 0, c64::new(1e300, 0.0))])));
+    let mut suite = Suite::new(&Reference);
+    suite.spmv::<Reference, Csr<f32>>(&Reference);
+    let records = run(&suite, &[large], &Filter::default(), &mut Snapshots::compare("nowhere"));
+    assert_eq!((records[0].status, records[0].reason.as_str()), (Status::Skipped, "a value of the case does not fit f32"));
+}
+
+#[test]
+fn names_and_tiers_select() {
+    let (suite, reference, cases) = (suite(), Suite::new(&Reference), table());
+    let count = |filter: &Filter| {
+        Run { suite: &suite, reference: &reference, cases: &cases, filter }.names().collect::<Vec<_>>()
+    };
+    let edges = |tier| count(&Filter { tier, case: Some("edge_*5".into()), ..Filter::default() });
+    assert!(edges(Tier::Quick).is_empty());
+    let names: Vec<_> = edges(Tier::Ci).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["spmv/csr/edge_255", "spmv/csr/edge_256", "spmv/csr/edge_257", "spmv/csr/edge_1025"]);
+    assert_eq!(count(&only("rule", "x1")), [("rule/backend/x1_arrays_that_break_a_format_are_refused".into(), "")]);
+}
