@@ -27,7 +27,11 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", about: "clippy, warnings denied", run: clippy },
     Step { name: "features", about: "each crate alone, without default features", run: features },
     Step { name: "test", about: "unit, property, snapshot and command tests", run: test },
-    Step { name: "doc", about: "documentation builds without warnings; its algorithm tables are those of the code", run: doc },
+    Step {
+        name: "doc",
+        about: "documentation builds without warnings; its algorithm tables are those of the code",
+        run: doc,
+    },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",

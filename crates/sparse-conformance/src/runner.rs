@@ -7,7 +7,7 @@ use crate::report::{Listener, Record, Status};
 use crate::snapshot::Snapshots;
 use crate::subject::{Setting, Subject};
 use crate::suite::Suite;
-use sparse_core::Algorithm;
+use sparse_core::{Algorithm, DType};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Which part of the table runs.
@@ -26,9 +26,11 @@ impl Filter {
         case.tier <= self.tier && self.case.as_ref().is_none_or(|pattern| matches(pattern, &case.name))
     }
 
+    /// The quick tier takes 64-bit indices with one type of values.
     fn takes_subject(&self, subject: &dyn Subject) -> bool {
         let key = subject.key();
-        self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
+        let indices = self.tier > Tier::Quick || key.is_narrow() || key.dtype == DType::F64;
+        indices && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
     }
 }
 
@@ -92,7 +94,8 @@ impl Run<'_> {
     }
 
     fn run_case(&self, case: &Case, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
-        let matrix = case.matrix().map(|matrix| (matrix.batch(), matrix));
+        let batches = self.subjects(case).any(|subject| subject.key().is_batch());
+        let matrix = case.matrix().map(|matrix| (batches.then(|| matrix.batch()), matrix));
         let mut problem: Option<(bool, Problem)> = None;
         for subject in self.subjects(case) {
             let key = subject.key();
@@ -106,7 +109,7 @@ impl Run<'_> {
             };
             let known = problem.take().filter(|(batch, p)| p.dtype == key.dtype && *batch == key.is_batch());
             let flushes = self.suite.caps().flushes_subnormals;
-            let matrix = if key.is_batch() { batch } else { single };
+            let matrix = batch.as_ref().filter(|_| key.is_batch()).unwrap_or(single);
             let fitting = known.map(|(_, p)| p).or_else(|| Problem::new(case, matrix, key.dtype, flushes));
             match fitting {
                 None => {

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The largest extent of a matrix whose answers are kept: files that a person can read.
-const LARGEST: usize = 40;
+const LARGEST: usize = 20;
 
 /// Where snapshots stand, and whether they are compared or written.
 #[derive(Debug)]
@@ -46,7 +46,10 @@ impl Snapshots {
     /// Whether the answers of a problem are kept.
     pub(crate) fn keeps(problem: &Problem) -> bool {
         let exact = matches!(problem.case.operands, Operands::Integers);
-        exact && !problem.case.large && problem.matrix.rows.max(problem.matrix.cols) <= LARGEST
+        exact
+            && problem.unrounded
+            && !problem.case.large
+            && problem.matrix.rows.max(problem.matrix.cols) <= LARGEST
     }
 
     /// An error, in words, unless the answer under `label` is `text`.

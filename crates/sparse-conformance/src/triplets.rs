@@ -25,6 +25,11 @@ impl Triplets {
         Self { rows, cols, members: 1, entries }
     }
 
+    /// The number of elements, stored or not.
+    pub(crate) fn elements(&self) -> usize {
+        self.rows.saturating_mul(self.cols)
+    }
+
     /// All elements, row by row; of entries with one coordinate the last one counts.
     pub(crate) fn dense(&self) -> Vec<c64> {
         let mut elements = vec![c64::default(); self.rows * self.cols];
@@ -45,13 +50,14 @@ impl Triplets {
         Some(Self { entries: entries.collect::<Option<_>>()?, ..*self })
     }
 
-    /// The same coordinates with other values: every second value changes its sign.
+    /// The same coordinates with other values: every second one changes its sign.
     pub(crate) fn with_other_values(&self) -> Self {
-        let entries = self.entries.iter().enumerate().map(|(k, &(i, j, value))| {
-            let value = if k % 2 == 0 { -value } else { value };
-            (i, j, value)
-        });
-        Self { entries: entries.collect(), ..*self }
+        let mut other = self.clone();
+        for (_, _, value) in other.entries.iter_mut().step_by(2) {
+            // A missing imaginary part stays +0, as it comes back from a real type.
+            *value = if value.im == 0.0 { c64::new(-value.re, 0.0) } else { -*value };
+        }
+        other
     }
 
     /// A batch of unequal members: this matrix, one without entries, and one with every second entry.

@@ -38,7 +38,11 @@ fn a_known_failure_that_fails_is_expected() {
     suite.expect_failure("spmv/csr/", "f64", "issue 1");
     let records = run(&suite, &table(), &only("spmv", "diagonal"), &mut Snapshots::compare(empty.path()));
     assert_eq!(records[0].status, Status::ExpectedFailure);
-    assert!(records[0].reason.starts_with("issue 1: no snapshot of op=n alpha=1 beta=0"), "{}", records[0].reason);
+    assert!(
+        records[0].reason.starts_with("issue 1: no snapshot of op=n alpha=1 beta=0"),
+        "{}",
+        records[0].reason
+    );
 }
 
 #[test]
@@ -53,7 +57,10 @@ fn blessed_answers_pass_and_changed_ones_fail() {
     assert_eq!(passed[0].status, Status::Pass, "{}", passed[0].reason);
     let changed = std::fs::read_to_string(&file).expect("the file").replace(" 9", " 8");
     std::fs::write(&file, changed).expect("the file");
-    assert_eq!(run(&suite(), &table(), &filter, &mut Snapshots::compare(folder.path()))[0].status, Status::Fail);
+    assert_eq!(
+        run(&suite(), &table(), &filter, &mut Snapshots::compare(folder.path()))[0].status,
+        Status::Fail
+    );
 }
 
 #[test]
@@ -62,18 +69,24 @@ fn a_value_that_the_type_cannot_hold_skips_the_case() {
     let mut suite = Suite::new(&Reference);
     suite.spmv::<Reference, Csr<f32>>(&Reference);
     let records = run(&suite, &[large], &Filter::default(), &mut Snapshots::compare("nowhere"));
-    assert_eq!((records[0].status, records[0].reason.as_str()), (Status::Skipped, "a value of the case does not fit f32"));
+    assert_eq!(
+        (records[0].status, records[0].reason.as_str()),
+        (Status::Skipped, "a value of the case does not fit f32")
+    );
 }
 
 #[test]
 fn names_and_tiers_select() {
     let (suite, reference, cases) = (suite(), Suite::new(&Reference), table());
-    let count = |filter: &Filter| {
-        Run { suite: &suite, reference: &reference, cases: &cases, filter }.names().collect::<Vec<_>>()
+    let names = |filter: &Filter| -> Vec<String> {
+        let run = Run { suite: &suite, reference: &reference, cases: &cases, filter };
+        run.names().map(|(name, _)| name).collect()
     };
-    let edges = |tier| count(&Filter { tier, case: Some("edge_*5".into()), ..Filter::default() });
+    let edges = |tier| names(&Filter { tier, case: Some("edge_*5".into()), ..Filter::default() });
     assert!(edges(Tier::Quick).is_empty());
-    let names: Vec<_> = edges(Tier::Ci).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["spmv/csr/edge_255", "spmv/csr/edge_256", "spmv/csr/edge_257", "spmv/csr/edge_1025"]);
-    assert_eq!(count(&only("rule", "x1")), [("rule/backend/x1_arrays_that_break_a_format_are_refused".into(), "")]);
+    assert_eq!(
+        edges(Tier::Ci),
+        ["spmv/csr/edge_255", "spmv/csr/edge_256", "spmv/csr/edge_257", "spmv/csr/edge_1025"]
+    );
+    assert_eq!(names(&only("rule", "x1")), ["rule/backend/x1_arrays_that_break_a_format_are_refused"]);
 }

@@ -148,6 +148,8 @@ pub struct Problem<'a> {
     pub dtype: DType,
     /// The matrix, rounded to the type.
     pub matrix: Triplets,
+    /// Whether rounding changed nothing, so that all types that hold the case have one answer.
+    pub(crate) unrounded: bool,
     pub(crate) arithmetic: Arithmetic,
 }
 
@@ -155,7 +157,8 @@ impl<'a> Problem<'a> {
     /// The case in values of type `dtype`, or `None` where a value does not fit the type.
     pub(crate) fn new(case: &'a Case, matrix: &Triplets, dtype: DType, flushes: bool) -> Option<Self> {
         let arithmetic = Arithmetic::of(dtype, flushes);
-        Some(Self { case, dtype, matrix: matrix.rounded(dtype)?, arithmetic })
+        let rounded = matrix.rounded(dtype)?;
+        Some(Self { case, dtype, unrounded: rounded == *matrix, matrix: rounded, arithmetic })
     }
 
     /// The same with other values in the same pattern.

@@ -20,7 +20,7 @@ use sparse_core::{
 pub(crate) struct DenseToCsr;
 
 /// No more elements than this are written out.
-const LARGEST: usize = 1 << 21;
+pub(super) const LARGEST: usize = 1 << 16;
 
 /// The members of a batch one below the other (row-major) or side by side (column-major).
 fn frame(matrix: &Triplets, setting: &Setting) -> Frame {
@@ -45,7 +45,7 @@ fn operand(matrix: &Triplets, setting: &Setting) -> Memory {
 
 impl Check for DenseToCsr {
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
-        if problem.matrix.rows.saturating_mul(problem.matrix.cols) > LARGEST {
+        if problem.matrix.elements() > LARGEST * problem.matrix.members {
             return vec![];
         }
         [

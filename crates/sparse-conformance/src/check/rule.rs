@@ -98,7 +98,7 @@ fn messages() -> Result<()> {
         demand(found == expected, &format!("`{found}` is said where `{expected}` should be"))
     };
     says(Csr::new(1, 40, vec![0, 1], vec![42], vec![1.0]), "csr: row 0: column 42 is not below 40")?;
-    says(Csr::new(1, 9, vec![0, 2], vec![5, 5], vec![1.0; 2]), "csr: row 0: column 5 stands twice after 5")
+    says(Csr::new(1, 9, vec![0, 2], vec![5, 5], vec![1.0; 2]), "csr: row 0: column 5 stands twice")
 }
 
 fn uploads<B: Backend>(backend: &B) -> Result<()> {

@@ -3,12 +3,12 @@
 use super::moved::{by_reference, plain_call};
 use super::{Check, Expected};
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory, POISON, Placed};
+use crate::memory::{Cell, Frame, Memory, Placed};
 use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
-use sparse_core::{Algorithm, DType, PlanOptions, Result};
+use sparse_core::{Algorithm, DType, PlanOptions, Result, c64};
 use std::marker::PhantomData;
 
 /// The check of scans.
@@ -18,10 +18,14 @@ pub(crate) struct Scan;
 /// No more elements than this are written out.
 const LARGEST: usize = 1 << 18;
 
+/// What stands in outputs before: no sum of the table.
+const UNWRITTEN: c64 = c64::new(-1_234_567.0, 0.0);
+
 fn call(problem: &Problem, x: usize, y: usize) -> Call {
     let elements = problem.matrix.dense();
-    let element = |row: usize, _| elements.get(row).copied().unwrap_or_default();
-    let y = Memory::output(Frame::vector(y), |_, _| POISON);
+    // The sum makes +0 of −0, which an integer cannot be.
+    let element = |row: usize, _| c64::ZERO + elements.get(row).unwrap_or(&c64::ZERO);
+    let y = Memory::output(Frame::vector(y), |_, _| UNWRITTEN);
     Call { x: Memory::output(Frame::vector(x), element), ..plain_call(y) }
 }
 
@@ -30,7 +34,7 @@ impl Check for Scan {
         let Triplets { rows, cols, .. } = problem.matrix;
         let integer = |value: f64| value.fract() == 0.0 && value.abs() <= f64::from(i32::MAX);
         let integers = problem.matrix.entries.iter().all(|entry| integer(entry.2.re));
-        if rows.saturating_mul(cols) > LARGEST || !integers {
+        if problem.matrix.elements() > LARGEST || !integers {
             return vec![];
         }
         let orders = [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps].into_iter();

@@ -1,6 +1,6 @@
 //! `C ← alpha·op(A)·B + beta·C`, with operands of either order, strided, of 0 to 40 columns.
 
-use super::spmv::{factors, op_of, ops, product_call, shape};
+use super::spmv::{Spmv, factors, op_of, ops, product_call, shape};
 use super::{Check, Expected};
 use crate::build::{Build, On};
 use crate::case::Problem;
@@ -10,7 +10,7 @@ use crate::product::sums;
 use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
-use sparse_core::op::{SpmmKernel, SpmmPlan, VectorKernel};
+use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::{Algorithm, Order, PlanOptions, Result, Scalar, c64};
 use std::marker::PhantomData;
 
@@ -18,8 +18,8 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub(crate) struct Spmm;
 
-/// Numbers of columns: none, one, two, and more than a tile.
-const COLUMNS: [usize; 4] = [0, 1, 2, 40];
+/// More columns than a tile; run with few factors.
+const MANY: usize = 40;
 
 /// Orders of B and C, and the padding of their lines.
 const LAYOUTS: [(Order, Order, usize); 4] = [
@@ -42,22 +42,36 @@ fn frames(setting: &Setting, problem: &Problem, (b, c, padding): (Order, Order, 
 
 impl Check for Spmm {
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
-        let columns: &[usize] = if problem.case.large { &[3] } else { &COLUMNS };
+        let columns = |op| match op {
+            _ if problem.case.large => &[3][..],
+            Op::None => &[0, 1, 2, MANY],
+            Op::Transpose => &[2, MANY],
+            Op::ConjugateTranspose => &[2],
+        };
         ops(problem)
-            .flat_map(|op| columns.iter().map(move |&columns| Setting::Columns(op, columns)))
+            .flat_map(|op| columns(op).iter().map(move |&columns| Setting::Columns(op, columns)))
             .collect()
     }
 
     /// Every pair of factors, each with another layout, so that all layouts occur.
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let layouts = LAYOUTS.into_iter().cycle();
-        let calls = factors(problem).into_iter().zip(layouts).map(|(factors, layout)| {
+        let mut factors = factors(problem);
+        if columns_of(setting) == MANY {
+            factors.truncate(2);
+        }
+        let calls = factors.into_iter().zip(layouts).map(|(factors, layout)| {
             let (b, c) = frames(setting, problem, layout);
             let mut call = product_call(problem, factors, b, c);
             call.label += &format!(" B={:?} C={:?} padding={}", layout.0, layout.1, layout.2);
             call
         });
         calls.collect()
+    }
+
+    /// Answers of many columns are too long for a person.
+    fn scope(&self, key: &Key, setting: &Setting) -> Option<String> {
+        (columns_of(setting) < MANY).then(|| Spmv.scope(key, setting)).flatten()
     }
 
     fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {

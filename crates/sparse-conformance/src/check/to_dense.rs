@@ -1,5 +1,6 @@
 //! Any format to a dense matrix, zeros included; duplicates are added in storage order.
 
+use super::dense_to_csr::LARGEST;
 use super::moved::{by_reference, plain_call};
 use super::{Check, Expected};
 use crate::build::{Build, On};
@@ -19,7 +20,7 @@ pub(crate) struct ToDense;
 
 impl Check for ToDense {
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
-        if problem.case.large { vec![] } else { vec![Setting::Plain] }
+        if problem.matrix.elements() > LARGEST { vec![] } else { vec![Setting::Plain] }
     }
 
     fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {

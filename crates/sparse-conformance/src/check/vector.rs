@@ -106,6 +106,9 @@ impl Check for VectorOp {
 
 /// The norm, scaled by the largest element, and `(n + 4)·u` of it.
 fn norm(x: &[c64], roundoff: f64) -> Bounded {
+    if let Some(extreme) = x.iter().find(|x| !Scalar::is_finite(**x)) {
+        return Bounded { value: c64::new(extreme.re.abs(), 0.0), bound: 0.0 };
+    }
     let largest = x.iter().flat_map(|x| [x.re.abs(), x.im.abs()]).fold(0.0, f64::max);
     let scale = if largest == 0.0 { 1.0 } else { largest };
     let squares: f64 = x.iter().rev().map(|x| (x / scale).norm_sqr()).sum();
