@@ -5,8 +5,9 @@ use crate::digest::Digest;
 use crate::examine::{Examination, Question, Verdict};
 use crate::report::{Listener, Record, Status};
 use crate::snapshot::Snapshots;
-use crate::subject::{Setting, Subject};
+use crate::subject::{Key, Setting, Subject};
 use crate::suite::Suite;
+use crate::triplets::Triplets;
 use sparse_core::{Algorithm, DType};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -94,31 +95,19 @@ impl Run<'_> {
     }
 
     fn run_case(&self, case: &Case, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
-        let batches = self.subjects(case).any(|subject| subject.key().is_batch());
-        let matrix = case.matrix().map(|matrix| (batches.then(|| matrix.batch()), matrix));
-        let mut problem: Option<(bool, Problem)> = None;
+        let flushes = self.suite.caps().flushes_subnormals;
+        let mut problems = case.matrix().map(|matrix| Problems { case, matrix, flushes, known: None });
         for subject in self.subjects(case) {
             let key = subject.key();
             listener.started(&name(subject, case), &key.types);
-            let (batch, single) = match &matrix {
-                Ok(matrices) => matrices,
-                Err(error) => {
-                    listener.finished(self.record(subject, case, "", Status::Fail, error.to_string()));
-                    continue;
-                }
-            };
-            let known = problem.take().filter(|(batch, p)| p.dtype == key.dtype && *batch == key.is_batch());
-            let flushes = self.suite.caps().flushes_subnormals;
-            let matrix = batch.as_ref().filter(|_| key.is_batch()).unwrap_or(single);
-            let fitting = known.map(|(_, p)| p).or_else(|| Problem::new(case, matrix, key.dtype, flushes));
-            match fitting {
-                None => {
+            match problems.as_mut().map(|problems| problems.of(key)) {
+                Ok(Some(problem)) => self.run_subject(subject, problem, snapshots, listener),
+                Ok(None) => {
                     let reason = format!("a value of the case does not fit {}", key.dtype);
                     listener.finished(self.record(subject, case, "", Status::Skipped, reason));
                 }
-                Some(fitting) => {
-                    self.run_subject(subject, &fitting, snapshots, listener);
-                    problem = Some((key.is_batch(), fitting));
+                Err(error) => {
+                    listener.finished(self.record(subject, case, "", Status::Fail, error.to_string()));
                 }
             }
         }
@@ -223,6 +212,27 @@ impl Run<'_> {
             reason,
             digest: None,
         }
+    }
+}
+
+/// A case in the type of one subject after the other; neighbours with one type share their problem.
+struct Problems<'a> {
+    case: &'a Case,
+    matrix: Triplets,
+    flushes: bool,
+    known: Option<((DType, bool), Option<Problem<'a>>)>,
+}
+
+impl<'a> Problems<'a> {
+    /// The problem for a subject; `None` where a value does not fit its type.
+    fn of(&mut self, key: &Key) -> Option<&Problem<'a>> {
+        let wanted = (key.dtype, key.is_batch());
+        if self.known.as_ref().is_none_or(|(known, _)| *known != wanted) {
+            let batch = key.is_batch().then(|| self.matrix.batch());
+            let matrix = batch.as_ref().unwrap_or(&self.matrix);
+            self.known = Some((wanted, Problem::new(self.case, matrix, key.dtype, self.flushes)));
+        }
+        self.known.as_ref().and_then(|(_, problem)| problem.as_ref())
     }
 }
 

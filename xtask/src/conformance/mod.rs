@@ -13,6 +13,7 @@ use backends::Known;
 use child::{Event, NOT_THERE};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sparse_conformance::{Listener, Record, Run, Status, Suite, Tier};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, IsTerminal, Write, stderr};
 use std::path::PathBuf;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for known in backends::KNOWN.into_iter().filter(|known| args.takes(known)) {
         let outcome = run_backend(known, &args.selection, &mut report)?;
         if let Outcome::Missing(reason) = outcome {
-            report.missing(known.name, &reason, args.requires(known.name))?;
+            report.missing(known.name, &reason, args.requires(known.name));
         }
     }
     report.finish(args)
@@ -127,10 +128,7 @@ impl Args {
 fn list(selection: &Selection) -> Result<ExitCode> {
     let (cases, filter, suite) = (selection.cases()?, selection.filter(), Suite::reference());
     let run = Run { suite: &suite, reference: &suite, cases: &cases, filter: &filter };
-    let mut names: Vec<String> = run.names().map(|(name, _)| name).collect();
-    names.dedup();
-    names.sort();
-    names.dedup();
+    let names: BTreeSet<String> = run.names().map(|(name, _)| name).collect();
     names.iter().for_each(|name| println!("{name}"));
     Ok(ExitCode::SUCCESS)
 }
@@ -239,13 +237,12 @@ impl Report {
     }
 
     /// A backend that is not there is shown as skipped (rule P2), or is a failure if it was asked for.
-    fn missing(&mut self, backend: &str, reason: &str, required: bool) -> Result<()> {
+    fn missing(&mut self, backend: &str, reason: &str, required: bool) {
         self.required_missing |= required;
         if required {
             eprintln!("error: the backend {backend} was asked for and is not there: {reason}");
         }
         self.finished(probe(backend, "p2_backend_is_not_there", Status::Skipped, reason));
-        Ok(())
     }
 
     fn finish(mut self, args: &Args) -> Result<ExitCode> {

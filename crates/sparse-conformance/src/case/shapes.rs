@@ -7,7 +7,7 @@ use sparse_core::c64;
 /// A small integer that is not zero.
 pub(super) fn integer(row: usize, col: usize) -> c64 {
     let magnitude = 1.0 + (scramble(row + 101, col) % 9) as f64;
-    let sign = if scramble(col, row + 53) % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = if scramble(col, row + 53).is_multiple_of(2) { 1.0 } else { -1.0 };
     c64::new(sign * magnitude, 0.0)
 }
 

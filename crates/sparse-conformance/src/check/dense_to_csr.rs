@@ -92,12 +92,13 @@ impl Check for DenseToCsr {
 
 type Plan<B, A, T, I, O> = DenseToCompressedPlan<B, A, T, I, O>;
 type Dense<'a, B, T> = DenseBatchView<'a, T, SpaceOf<B>>;
+type Compress<B, A, T, I, O> = fn(&mut Plan<B, A, T, I, O>, Dense<'_, B, T>, &B) -> Result<Outcome>;
 
 /// Compression of one backend to one format.
 pub(crate) struct DenseSubject<B: DenseToCsrKernel<T, I, O>, A: Axis, T: Scalar, I: Index, O: Index> {
     backend: B,
     key: Key,
-    compress: fn(&mut Plan<B, A, T, I, O>, Dense<'_, B, T>, &B) -> Result<Outcome>,
+    compress: Compress<B, A, T, I, O>,
 }
 
 impl<B, A, T, I, O> DenseSubject<B, A, T, I, O>
