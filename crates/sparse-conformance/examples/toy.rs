@@ -68,7 +68,7 @@ impl VectorKernel<f64> for Toy {
     }
 
     unsafe fn nrm2(&self, x: &[f64]) -> Result<f64> {
-        let scale = x.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
+        let scale = x.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs())).min(f64::MAX);
         Ok(scale * x.iter().map(|x| (x / scale).powi(2)).sum::<f64>().sqrt())
     }
 

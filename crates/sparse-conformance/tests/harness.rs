@@ -36,7 +36,7 @@ fn a_known_failure_that_fails_is_expected() {
     let empty = tempfile::tempdir().expect("a folder");
     let mut suite = suite();
     suite.expect_failure("spmv/csr/", "f64", "issue 1");
-    let records = run(&suite, &table(), &only("spmv", "diagonal"), &mut Snapshots::compare(empty.path()));
+    let records = run(&suite, &table(), &only("spmv", "fully_dense"), &mut Snapshots::compare(empty.path()));
     assert_eq!(records[0].status, Status::ExpectedFailure);
     assert!(
         records[0].reason.starts_with("issue 1: no snapshot of op=n alpha=1 beta=0"),
@@ -48,14 +48,14 @@ fn a_known_failure_that_fails_is_expected() {
 #[test]
 fn blessed_answers_pass_and_changed_ones_fail() {
     let folder = tempfile::tempdir().expect("a folder");
-    let filter = only("spmv", "wide");
+    let filter = only("spmv", "fully_dense");
     let mut snapshots = Snapshots::bless(folder.path());
     assert_eq!(run(&suite(), &table(), &filter, &mut snapshots)[0].status, Status::Pass);
     snapshots.save().expect("the snapshots are written");
-    let file = folder.path().join("spmv__wide.snap");
+    let file = folder.path().join("spmv__fully_dense.snap");
     let passed = run(&suite(), &table(), &filter, &mut Snapshots::compare(folder.path()));
     assert_eq!(passed[0].status, Status::Pass, "{}", passed[0].reason);
-    let changed = std::fs::read_to_string(&file).expect("the file").replace(" 9", " 8");
+    let changed = std::fs::read_to_string(&file).expect("the file").replace(" 1", " 2");
     std::fs::write(&file, changed).expect("the file");
     assert_eq!(
         run(&suite(), &table(), &filter, &mut Snapshots::compare(folder.path()))[0].status,
