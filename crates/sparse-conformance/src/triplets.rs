@@ -37,6 +37,13 @@ impl Triplets {
         elements
     }
 
+    /// Whether no coordinate occurs twice.
+    pub(crate) fn is_distinct(&self) -> bool {
+        let mut coordinates: Vec<_> = self.entries.iter().map(|&(i, j, _)| (i, j)).collect();
+        coordinates.sort_unstable();
+        coordinates.is_sorted_by(|a, b| a < b)
+    }
+
     /// The number of entries of the longest row.
     pub(crate) fn longest_row(&self) -> usize {
         let mut lengths = vec![0; self.rows];

@@ -31,7 +31,9 @@ pub(crate) fn by_reference(
         outcome => {
             let outcome = outcome?;
             let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
-            let claims = outcome.claims.unwrap_or_default();
+            // The reference knows of distinct entries only where they are sorted; a backend may know more.
+            let (sorted, unique) = outcome.claims.unwrap_or_default();
+            let claims = (sorted, unique || problem.matrix.is_distinct());
             Ok(Expected { y, moved: true, made: outcome.made, claims, ..Expected::default() })
         }
     }
