@@ -3,6 +3,8 @@
 //! `cargo xtask bench` builds and runs this; it needs nothing at run time but, for SciPy's figures, a Python that
 //! finds SciPy (`PYTHONPATH`).
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
+
 mod limit;
 mod measure;
 mod op;
