@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
+#[cfg(feature = "cpu")]
 mod algorithms;
 mod bench;
 mod ci;
@@ -19,6 +20,7 @@ enum Command {
     ConformanceChild(conformance::ChildArgs),
     Ci(ci::Args),
     Bench(bench::Args),
+    #[cfg(feature = "cpu")]
     Algorithms(algorithms::Args),
 }
 
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Command::ConformanceChild(args) => conformance::run_child(&args),
         Command::Ci(args) => ci::run(&args),
         Command::Bench(args) => bench::run(&args),
+        #[cfg(feature = "cpu")]
         Command::Algorithms(args) => algorithms::run(&args),
     };
     report(done.map(|()| ExitCode::SUCCESS))
