@@ -87,6 +87,7 @@ impl Report {
             if let Some(json) = &mut self.json {
                 serde_json::to_writer(&mut *json, &row)?;
                 writeln!(json)?;
+                json.flush()?;
             }
             self.ratios.entry((op.to_string(), contender.name.clone())).or_default().push(row.ratio);
         }
