@@ -1,0 +1,127 @@
+//! What the kernels of [nnz](https://docs.rs/nnz) have in common in every language: a table of files with their entries
+//! and macros, and the resolver of their includes. `kernels-cl` and `kernels-cu` hold the texts.
+
+/// A macro that a file must be compiled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Define {
+    /// The macro's name.
+    pub name: &'static str,
+    /// The values that it can have; for sizes, those that tests compile.
+    pub values: &'static [&'static str],
+}
+
+/// A header, by the name that it is included by, and its text.
+pub type Header = (&'static str, &'static str);
+
+/// A file of kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File {
+    /// The file's name, with its extension.
+    pub name: &'static str,
+    /// Its kernels.
+    pub entries: &'static [&'static str],
+    /// The macros that it takes.
+    pub defines: &'static [Define],
+    /// Its text, with includes that name some of `headers`.
+    pub text: &'static str,
+    /// The headers of its language.
+    pub headers: &'static [Header],
+}
+
+impl File {
+    /// The text with its includes in place, each header once, and `#line` directives, so that a compiler's messages
+    /// name a line of the file that they speak of.
+    pub fn source(&self) -> String {
+        let mut source = Source { headers: self.headers, included: vec![], text: String::new() };
+        source.append(self.name, self.text);
+        source.text
+    }
+
+    /// Every set of defines that the file is made for. Offsets are never narrower than indices.
+    pub fn variants(&self) -> Vec<Vec<(&'static str, &'static str)>> {
+        let mut variants = vec![vec![]];
+        for define in self.defines {
+            let with = |value: &&'static str| {
+                let value = (define.name, *value);
+                variants.iter().map(move |before: &Vec<_>| [before.as_slice(), &[value]].concat())
+            };
+            variants = define.values.iter().flat_map(with).collect();
+        }
+        variants.retain(|variant| !(variant.contains(&("IDX", "long")) && variant.contains(&("OFF", "int"))));
+        variants
+    }
+}
+
+/// A text that grows by files and what they include.
+struct Source {
+    headers: &'static [Header],
+    included: Vec<&'static str>,
+    text: String,
+}
+
+impl Source {
+    /// Appends a file; an include that names no header stays and is the compiler's to report.
+    fn append(&mut self, name: &str, text: &str) {
+        self.text += &format!("#line 1 \"{name}\"\n");
+        for (number, line) in text.lines().enumerate() {
+            match self.header(line) {
+                Some((header, text)) => {
+                    if !self.included.contains(&header) {
+                        self.included.push(header);
+                        self.append(header, text);
+                    }
+                    self.text += &format!("#line {} \"{name}\"\n", number + 2);
+                }
+                None => self.text += &format!("{line}\n"),
+            }
+        }
+    }
+
+    fn header(&self, line: &str) -> Option<Header> {
+        let name = line.strip_prefix("#include \"")?.strip_suffix('"')?;
+        self.headers.iter().copied().find(|&(header, _)| header == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADERS: &[Header] = &[("a.h", "int a;\n"), ("b.h", "#include \"a.h\"\nint b;\n")];
+
+    fn file(defines: &'static [Define], text: &'static str) -> File {
+        File { name: "f.c", entries: &[], defines, text, headers: HEADERS }
+    }
+
+    #[test]
+    fn includes_are_resolved_once_and_lines_keep_their_numbers() {
+        let source = file(&[], "#include \"a.h\"\n#include \"b.h\"\n#include \"c.h\"\nint f;\n").source();
+        let lines = [
+            "#line 1 \"f.c\"",
+            "#line 1 \"a.h\"",
+            "int a;",
+            "#line 2 \"f.c\"",
+            "#line 1 \"b.h\"",
+            "#line 2 \"b.h\"",
+            "int b;",
+            "#line 3 \"f.c\"",
+            "#include \"c.h\"",
+            "int f;",
+        ];
+        assert_eq!(source.lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn variants_are_all_sets_of_defines_but_narrow_offsets() {
+        const INDEX: &[Define] = &[
+            Define { name: "IDX", values: &["int", "long"] },
+            Define { name: "OFF", values: &["int", "long"] },
+        ];
+        let variants = file(INDEX, "").variants();
+        let expected = [["int", "int"], ["int", "long"], ["long", "long"]];
+        let values: Vec<_> = variants.iter().map(|v| [v[0].1, v[1].1]).collect();
+        assert_eq!(values.len(), expected.len());
+        assert!(expected.iter().all(|pair| values.contains(pair)));
+        assert_eq!(file(&[], "").variants(), [vec![]]);
+    }
+}

@@ -1,0 +1,83 @@
+// C <- alpha A B + beta C for compressed rows and dense B, C: element (i, j) stands at start + i*row_step + j*col_step.
+// Takes SCALAR, IDX, OFF and CONJ: 1 conjugates the entries of A.
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "entry.cuh"
+#include "warp.cuh"
+
+// A thread takes a row, with all its columns, and every thread_count()-th row after it.
+KERNEL csr_spmm_row_per_thread(long long rows, long long cols, const Off *__restrict__ offsets,
+                               const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
+                               const T *__restrict__ b, long long b_start, long long b_row, long long b_col, ACC beta,
+                               T *__restrict__ c, long long c_start, long long c_row, long long c_col)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        long long begin = offsets[row];
+        long long end = offsets[row + 1];
+        for (long long col = 0; col < cols; col++) {
+            ACC sum = ACC(0);
+            for (long long k = begin; k < end; k++)
+                sum += mul(entry(values, k), load(b, b_start + indices[k] * b_row + col * b_col));
+            update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
+        }
+    }
+}
+
+// A warp takes PER_LANE * 32 columns of a row, each lane every 32nd of them. The lanes read 32 entries at a time and
+// pass them around by shuffles.
+template <int PER_LANE>
+static __device__ void tiles(long long rows, long long cols, const Off *offsets, const Idx *indices, const T *values,
+                             ACC alpha, const T *b, long long b_start, long long b_row, long long b_col, ACC beta, T *c,
+                             long long c_start, long long c_row, long long c_col)
+{
+    int lane = lane_index();
+    long long slices = (cols + PER_LANE * WARP - 1) / (PER_LANE * WARP);
+    for (long long tile = warp_index(); tile < rows * slices; tile += warp_count()) {
+        long long row = tile / slices;
+        long long col = tile % slices * (PER_LANE * WARP) + lane;
+        long long end = offsets[row + 1];
+        ACC sums[PER_LANE];
+        for (int m = 0; m < PER_LANE; m++)
+            sums[m] = ACC(0);
+        for (long long base = offsets[row]; base < end; base += WARP) {
+            int held = (int)min((long long)WARP, end - base);
+            long long own_row = 0;
+            ACC own_entry = ACC(0);
+            if (lane < held) {
+                own_row = b_start + indices[base + lane] * b_row;
+                own_entry = entry(values, base + lane);
+            }
+            for (int k = 0; k < held; k++) {
+                long long b_at = shuffle(own_row, k);
+                ACC value = shuffle(own_entry, k);
+#pragma unroll
+                for (int m = 0; m < PER_LANE; m++)
+                    if (col + m * WARP < cols)
+                        sums[m] += mul(value, load(b, b_at + (col + m * WARP) * b_col));
+            }
+        }
+#pragma unroll
+        for (int m = 0; m < PER_LANE; m++)
+            if (col + m * WARP < cols)
+                update(c, c_start + row * c_row + (col + m * WARP) * c_col, mul(alpha, sums[m]), beta);
+    }
+}
+
+// Coalesced row caching: a column a lane.
+KERNEL csr_spmm_crc(long long rows, long long cols, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                    const T *__restrict__ values, ACC alpha, const T *__restrict__ b, long long b_start,
+                    long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start, long long c_row,
+                    long long c_col)
+{
+    tiles<1>(rows, cols, offsets, indices, values, alpha, b, b_start, b_row, b_col, beta, c, c_start, c_row, c_col);
+}
+
+// Coarse-grained warp merging: four columns a lane, 32 apart.
+KERNEL csr_spmm_cwm(long long rows, long long cols, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                    const T *__restrict__ values, ACC alpha, const T *__restrict__ b, long long b_start,
+                    long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start, long long c_row,
+                    long long c_col)
+{
+    tiles<4>(rows, cols, offsets, indices, values, alpha, b, b_start, b_row, b_col, beta, c, c_start, c_row, c_col);
+}

@@ -1,0 +1,37 @@
+// y <- alpha A x + beta y for compressed rows: the entries of row i stand at offsets[i] .. offsets[i + 1].
+// Takes SCALAR, IDX and OFF (the types of indices and offsets) and CONJ: 1 conjugates the entries of A.
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "entry.cuh"
+#include "warp.cuh"
+
+// A thread takes a row and every thread_count()-th one after it.
+KERNEL csr_spmv_row_per_thread(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                               const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
+                               ACC beta, T *__restrict__ y, long long y_start)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        ACC sum = ACC(0);
+        long long end = offsets[row + 1];
+        for (long long k = offsets[row]; k < end; k++)
+            sum += mul(entry(values, k), load(x, x_start + indices[k]));
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
+
+// A warp takes a row: lane l sums the entries l, l + 32, ...; a fixed tree adds the lanes.
+KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                             const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
+                             ACC beta, T *__restrict__ y, long long y_start)
+{
+    for (long long row = warp_index(); row < rows; row += warp_count()) {
+        ACC sum = ACC(0);
+        long long end = offsets[row + 1];
+        for (long long k = offsets[row] + lane_index(); k < end; k += WARP)
+            sum += mul(entry(values, k), load(x, x_start + indices[k]));
+        sum = sum_lanes(sum);
+        if (lane_index() == 0)
+            update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}

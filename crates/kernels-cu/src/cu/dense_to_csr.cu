@@ -1,0 +1,110 @@
+// Dense to compressed rows, for a batch: element (i, j) of member m stands at start + m*stride + i*row_step +
+// j*col_step. Count the entries of each row (all members' rows, one after the other), an exclusive scan of the counts,
+// fill. Which elements are entries: keeps() of scalar.cuh.
+// Takes SCALAR, IDX and OFF.
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "dense_rows.cuh"
+
+// counts[row] for all rows, and one zero more at the end. A thread takes a row.
+KERNEL dense_to_csr_count_row_per_thread(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
+                                         long long start, long long stride, long long row_step, long long col_step,
+                                         int threshold, REAL tolerance, long long *__restrict__ counts)
+{
+    for (long long row = thread_index(); row <= all_rows; row += thread_count()) {
+        long long count = 0;
+        if (row < all_rows) {
+            long long at = row_start(row, rows, start, stride, row_step);
+            for (long long j = 0; j < cols; j++)
+                count += keeps(a[at + j * col_step], threshold, tolerance);
+        }
+        counts[row] = count;
+    }
+}
+
+KERNEL dense_to_csr_fill_row_per_thread(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
+                                        long long start, long long stride, long long row_step, long long col_step,
+                                        int threshold, REAL tolerance, const long long *__restrict__ starts,
+                                        Idx *__restrict__ indices, T *__restrict__ values)
+{
+    for (long long row = thread_index(); row < all_rows; row += thread_count()) {
+        long long at = row_start(row, rows, start, stride, row_step);
+        long long to = starts[row];
+        for (long long j = 0; j < cols; j++) {
+            T value = a[at + j * col_step];
+            if (keeps(value, threshold, tolerance)) {
+                indices[to] = (Idx)j;
+                values[to] = value;
+                to++;
+            }
+        }
+    }
+}
+
+// The same with a warp a row, 32 columns a step: a ballot tells which lanes hold an entry.
+KERNEL dense_to_csr_count_row_per_warp(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
+                                       long long start, long long stride, long long row_step, long long col_step,
+                                       int threshold, REAL tolerance, long long *__restrict__ counts)
+{
+    for (long long row = warp_index(); row <= all_rows; row += warp_count()) {
+        long long count = 0;
+        if (row < all_rows) {
+            long long at = row_start(row, rows, start, stride, row_step);
+#pragma unroll 4
+            for (long long base = 0; base < cols; base += WARP) {
+                long long j = base + lane_index();
+                bool kept = j < cols && keeps(a[at + j * col_step], threshold, tolerance);
+                count += __popc(__ballot_sync(ALL_LANES, kept));
+            }
+        }
+        if (lane_index() == 0)
+            counts[row] = count;
+    }
+}
+
+// Lanes write in parallel, each behind the entries of the lanes before it.
+KERNEL dense_to_csr_fill_row_per_warp(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
+                                      long long start, long long stride, long long row_step, long long col_step,
+                                      int threshold, REAL tolerance, const long long *__restrict__ starts,
+                                      Idx *__restrict__ indices, T *__restrict__ values)
+{
+    unsigned int before = (1u << lane_index()) - 1u;
+    for (long long row = warp_index(); row < all_rows; row += warp_count()) {
+        long long at = row_start(row, rows, start, stride, row_step);
+        long long to = starts[row];
+#pragma unroll 4
+        for (long long base = 0; base < cols; base += WARP) {
+            long long j = base + lane_index();
+            T value = T(0);
+            if (j < cols)
+                value = a[at + j * col_step];
+            bool kept = j < cols && keeps(value, threshold, tolerance);
+            unsigned int all = __ballot_sync(ALL_LANES, kept);
+            if (kept) {
+                long long place = to + __popc(all & before);
+                indices[place] = (Idx)j;
+                values[place] = value;
+            }
+            to += __popc(all);
+        }
+    }
+}
+
+// Each member's first entry, and nnz: `count` + 1 elements.
+KERNEL dense_to_csr_members(long long count, long long rows, const long long *__restrict__ starts,
+                            long long *__restrict__ member_ptr)
+{
+    for (long long m = thread_index(); m <= count; m += thread_count())
+        member_ptr[m] = starts[m * rows];
+}
+
+// Each member's rows + 1 offsets, which begin at 0.
+KERNEL dense_to_csr_offsets(long long count, long long rows, const long long *__restrict__ starts,
+                            Off *__restrict__ offsets)
+{
+    for (long long i = thread_index(); i < count * (rows + 1); i += thread_count()) {
+        long long first = i / (rows + 1) * rows;
+        offsets[i] = (Off)(starts[first + i % (rows + 1)] - starts[first]);
+    }
+}

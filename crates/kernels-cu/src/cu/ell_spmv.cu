@@ -1,0 +1,40 @@
+// y <- alpha A x + beta y for ELL: slot k of row i stands at k * rows + i; column -1 is padding and ends the row.
+// A thread takes a row and every thread_count()-th one after it.
+// Takes SCALAR and IDX (the type of columns; OFF is the same).
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+
+static __device__ ACC row_sum(ACC sum, long long row, long long rows, long long width, const Idx *col_idx,
+                              const T *values, const T *x, long long x_start)
+{
+    for (long long k = 0; k < width; k++) {
+        long long at = k * rows + row;
+        Idx col = col_idx[at];
+        if (col < 0)
+            break;
+        sum += mul(load(values, at), load(x, x_start + col));
+    }
+    return sum;
+}
+
+KERNEL ell_spmv_row_per_thread(long long rows, long long width, const Idx *__restrict__ col_idx,
+                               const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
+                               ACC beta, T *__restrict__ y, long long y_start)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        ACC sum = row_sum(ACC(0), row, rows, width, col_idx, values, x, x_start);
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
+
+// The same with the sums of another part of A: the ELL part of HYB.
+KERNEL ell_spmv_with_sums(long long rows, long long width, const Idx *__restrict__ col_idx,
+                          const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta,
+                          T *__restrict__ y, long long y_start, const ACC *__restrict__ sums)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        ACC sum = row_sum(sums[row], row, rows, width, col_idx, values, x, x_start);
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}

@@ -1,0 +1,32 @@
+// Where a thread stands in its grid. Kernels stride over the grid, so that no launch limit bounds a matrix.
+// A kernel that gives an item to a thread runs with blocks of any size up to MOST_THREADS, one that gives an item to a
+// warp with any multiple of 32 up to MOST_THREADS, one that takes BLOCK with blocks of exactly BLOCK threads.
+#define WARP 32
+#define ALL_LANES 0xffffffffu
+#define MOST_THREADS 256
+#define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
+
+static __device__ long long thread_index()
+{
+    return (long long)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ long long thread_count()
+{
+    return (long long)gridDim.x * blockDim.x;
+}
+
+static __device__ int lane_index()
+{
+    return threadIdx.x % WARP;
+}
+
+static __device__ long long warp_index()
+{
+    return thread_index() / WARP;
+}
+
+static __device__ long long warp_count()
+{
+    return thread_count() / WARP;
+}

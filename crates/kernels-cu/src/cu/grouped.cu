@@ -1,0 +1,58 @@
+// Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
+// any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
+// Takes SCALAR and CONJ: 1 conjugates the entries.
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "entry.cuh"
+
+static __device__ ACC entry(long long split, const T *head, const T *tail, long long position)
+{
+    return position < split ? entry(head, position) : entry(tail, position - split);
+}
+
+// y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A thread takes a row and
+// every thread_count()-th one after it.
+KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const long long *__restrict__ columns,
+                    const long long *__restrict__ positions, long long split, const T *__restrict__ head,
+                    const T *__restrict__ tail, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta,
+                    T *__restrict__ y, long long y_start)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        ACC sum = ACC(0);
+        for (long long k = offsets[row]; k < offsets[row + 1]; k++)
+            sum += mul(entry(split, head, tail, positions[k]), load(x, x_start + columns[k]));
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
+
+// C <- alpha A B + beta C likewise; a thread takes an element of C.
+KERNEL grouped_spmm(long long rows, long long cols, const long long *__restrict__ offsets,
+                    const long long *__restrict__ columns, const long long *__restrict__ positions, long long split,
+                    const T *__restrict__ head, const T *__restrict__ tail, ACC alpha, const T *__restrict__ b,
+                    long long b_start, long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start,
+                    long long c_row, long long c_col)
+{
+    for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
+        long long row = i / cols;
+        long long col = i % cols;
+        ACC sum = ACC(0);
+        for (long long k = offsets[row]; k < offsets[row + 1]; k++)
+            sum += mul(entry(split, head, tail, positions[k]), load(b, b_start + columns[k] * b_row + col * b_col));
+        update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
+    }
+}
+
+// The sum of each group, in the order of its entries, from the first on (so that a lone -0 stays what it is), to
+// element (target_rows[g], target_cols[g]) of a dense array. A thread takes a group. No group is empty.
+KERNEL grouped_sum(long long groups, const long long *__restrict__ offsets, const long long *__restrict__ positions,
+                   long long split, const T *__restrict__ head, const T *__restrict__ tail,
+                   const long long *__restrict__ target_rows, const long long *__restrict__ target_cols,
+                   T *__restrict__ to, long long start, long long row_step, long long col_step)
+{
+    for (long long g = thread_index(); g < groups; g += thread_count()) {
+        ACC sum = entry(split, head, tail, positions[offsets[g]]);
+        for (long long k = offsets[g] + 1; k < offsets[g + 1]; k++)
+            sum += entry(split, head, tail, positions[k]);
+        store(to, start + target_rows[g] * row_step + target_cols[g] * col_step, sum);
+    }
+}

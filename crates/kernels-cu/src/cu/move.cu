@@ -1,0 +1,40 @@
+// Moves words without looking into them, bit for bit. A thread takes every thread_count()-th word.
+// Takes WORD: ushort, uint, ulong or ulong2.
+#include "grid.cuh"
+#include "types.cuh"
+#ifndef WORD
+#error "WORD is missing: ushort, uint, ulong or ulong2"
+#endif
+
+typedef TYPE(WORD) Word;
+
+// to[k] <- the word at positions[k] of `head`, from position `split` on of `tail`; zero where the position is -1.
+KERNEL move_gather(long long n, const long long *__restrict__ positions, long long split, const Word *__restrict__ head,
+                   const Word *__restrict__ tail, Word *__restrict__ to)
+{
+    for (long long k = thread_index(); k < n; k += thread_count()) {
+        long long position = positions[k];
+        Word word = Word();
+        if (position >= split)
+            word = tail[position - split];
+        else if (position >= 0)
+            word = head[position];
+        to[k] = word;
+    }
+}
+
+// to[starts[k]] <- from[k] where starts[k] < starts[k + 1].
+KERNEL move_compact(long long n, const long long *__restrict__ starts, const Word *__restrict__ from,
+                    Word *__restrict__ to)
+{
+    for (long long k = thread_index(); k < n; k += thread_count())
+        if (starts[k] < starts[k + 1])
+            to[starts[k]] = from[k];
+}
+
+// to[k] <- zero.
+KERNEL move_zeros(long long n, Word *__restrict__ to)
+{
+    for (long long k = thread_index(); k < n; k += thread_count())
+        to[k] = Word();
+}

@@ -1,0 +1,81 @@
+// Prefix sums by Blelloch's work-efficient scan: up-sweep, down-sweep over 2*BLOCK elements in shared memory, and
+// several passes.
+// The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
+// line into per_line chunks of 2*BLOCK. A block takes a chunk and every gridDim.x-th one after it.
+// Takes ELEMENT (uint or ulong: sums wrap), BLOCK (the size of a block, a power of two) and PADDED: 1 leaves a hole in
+// shared memory after every 32 elements, so that a stride of a power of two meets all banks.
+// Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
+#include "grid.cuh"
+#include "types.cuh"
+#if !defined(ELEMENT) || !defined(BLOCK) || !defined(PADDED)
+#error "ELEMENT, BLOCK or PADDED is missing"
+#endif
+#define CHUNK (2 * BLOCK)
+#if PADDED
+#define AT(i) ((i) + ((i) >> 5))
+#else
+#define AT(i) (i)
+#endif
+
+// The ends of the two halves of pair i, where `pairs` of them cover a chunk.
+#define LEFT(i, pairs) AT(BLOCK / (pairs) * (2 * (i) + 1) - 1)
+#define RIGHT(i, pairs) AT(BLOCK / (pairs) * (2 * (i) + 2) - 1)
+
+typedef TYPE(ELEMENT) Element;
+
+// out <- prefix sums within each chunk, inclusive or exclusive; totals[chunk] <- its sum. `in` may be `out`.
+KERNEL scan_chunks(long long chunks, long long per_line, long long line_len, long long line_step, long long item_step,
+                   int inclusive, const Element *in, long long in_start, Element *out, long long out_start,
+                   Element *totals)
+{
+    int own = threadIdx.x;
+    __shared__ Element sums[AT(CHUNK - 1) + 1];
+    for (long long chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+        long long line = chunk / per_line;
+        long long first = chunk % per_line * CHUNK;
+        Element held[2];
+        for (int part = 0; part < 2; part++) {
+            long long p = first + own + part * BLOCK;
+            held[part] = p < line_len ? in[in_start + line * line_step + p * item_step] : 0;
+            sums[AT(own + part * BLOCK)] = held[part];
+        }
+        __syncthreads();
+        for (int pairs = BLOCK; pairs > 0; pairs /= 2) {
+            if (own < pairs)
+                sums[RIGHT(own, pairs)] += sums[LEFT(own, pairs)];
+            __syncthreads();
+        }
+        if (own == 0) {
+            totals[chunk] = sums[AT(CHUNK - 1)];
+            sums[AT(CHUNK - 1)] = 0;
+        }
+        __syncthreads();
+        for (int pairs = 1; pairs <= BLOCK; pairs *= 2) {
+            if (own < pairs) {
+                Element before = sums[RIGHT(own, pairs)];
+                sums[RIGHT(own, pairs)] = before + sums[LEFT(own, pairs)];
+                sums[LEFT(own, pairs)] = before;
+            }
+            __syncthreads();
+        }
+        for (int part = 0; part < 2; part++) {
+            long long p = first + own + part * BLOCK;
+            if (p < line_len)
+                out[out_start + line * line_step + p * item_step] =
+                    sums[AT(own + part * BLOCK)] + (inclusive ? held[part] : 0);
+        }
+        __syncthreads();
+    }
+}
+
+// out <- out + the sum of all chunks before.
+KERNEL scan_add(long long chunks, long long per_line, long long line_len, long long line_step, long long item_step,
+                const Element *__restrict__ before, Element *__restrict__ out, long long out_start)
+{
+    for (long long i = thread_index(); i < chunks * CHUNK; i += thread_count()) {
+        long long chunk = i / CHUNK;
+        long long p = chunk % per_line * CHUNK + i % CHUNK;
+        if (p < line_len)
+            out[out_start + chunk / per_line * line_step + p * item_step] += before[chunk];
+    }
+}
