@@ -95,7 +95,7 @@ const TEXTS: &[(&str, &str, Outcome)] = &[
     (
         "M12",
         "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1\n4.5\n",
-        Refused(4, "this is one more"),
+        Refused(3, "the value is missing"),
     ),
     ("M12", "%%MatrixMarket matrix array real general\n2 1\n1 2\n", Refused(3, "`2` stands after the entry")),
     (
@@ -183,8 +183,8 @@ const FILES: &[(&str, &str, Outcome)] = &[
     ("M11", "lagraph_mangled_uint32.mtx", Reads(12, (4_294_967_340.0, 0.0))),
     ("M11", "lagraph_mangled_skew.mtx", Reads(20, (0.0, 0.0))),
     ("M12", "our_comment_after_value.mtx", Refused(3, "`%` stands after the entry")),
-    ("M12", "our_entry_over_two_lines.mtx", Refused(4, "this is one more")),
-    ("M12", "our_two_entries_one_line.mtx", Refused(3, "the file ends after 1 entries of 2")),
+    ("M12", "our_entry_over_two_lines.mtx", Refused(3, "the value is missing")),
+    ("M12", "our_two_entries_one_line.mtx", Refused(3, "`2` stands after the entry")),
     ("M12", "our_fortran_blank_plus.mtx", Refused(3, "`1.000000000E` is not a number")),
     ("M13", "our_fortran_D_exponent.mtx", Reads(2, (1500.25, 0.0))),
     ("M14", "fmm_overflow_value_gt_float64.mtx", Refused(4, "`1E310` does not fit f64")),

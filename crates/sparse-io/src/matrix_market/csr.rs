@@ -1,7 +1,8 @@
-//! Straight from the text to CSR: count, scan, fill, sort.
+//! From the text to CSR: read, count, scan, scatter, sort.
 
 use super::entries::Body;
 use super::header::Header;
+use super::triplets::Triplets;
 use crate::assemble::{canonical, check_row_claim};
 use crate::source::Text;
 use rayon::prelude::*;
@@ -9,9 +10,6 @@ use sparse_core::{Csr, Host, Index, Result, Scalar};
 use std::marker::PhantomData;
 
 /// Reads a coordinate file in `parts` parts.
-///
-/// Each part counts the entries of each row; a scan over (row, part) turns the counts into the places where the part
-/// writes its entries of the row. So duplicates stay in the order of the file, whatever the number of parts.
 pub(super) fn read<T: Scalar, I: Index, O: Index>(
     text: Text<'_>,
     header: Header,
@@ -20,103 +18,122 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
     let (rows, cols, stored) = (header.info.rows, header.info.cols, header.info.stored);
     I::try_new("rows", rows)?;
     I::try_new("columns", cols)?;
+    O::try_new("rows", rows)?;
     O::try_new("entries", stored)?;
     check_row_claim(rows, size_of::<O>(), text.bytes.len())
         .map_err(|reason| text.error(header.size_at, reason))?;
+    compress(rows, cols, Body::split(text, header, parts).read()?)
+}
 
-    let body = Body::split(text, header, parts.min(affordable_parts::<T, I, O>(rows, stored)));
-    let mut places = body.survey(
-        || vec![O::cast(0); rows],
-        |counts, rows| rows.iter().for_each(|&row| counts[row] = O::cast(counts[row].as_usize() + 1)),
-    )?;
-    let offsets = scan(&mut places, rows)?;
-    let nnz = offsets[rows].as_usize();
-    let (mut indices, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
-    fill(&body, places, &mut indices, &mut values)?;
+/// The entries as CSR; those of one cell are added up in the order in which they come.
+///
+/// Entries whose rows ascend stay where they are. Otherwise each piece of them counts its entries of each row; a scan
+/// over (row, piece) turns the counts into places; each entry goes to its place. So entries of one row keep their order,
+/// whatever the number of pieces. Columns move before values, so that never more than one array stands twice.
+fn compress<T: Scalar, I: Index, O: Index>(
+    rows: usize,
+    cols: usize,
+    triplets: Triplets<T, O, I>,
+) -> Result<Csr<T, Host, I, O>> {
+    let Triplets { rows: mut places, cols: mut indices, mut values } = triplets;
+    let nnz = O::try_new("nnz", values.len())?.as_usize();
+    let piece = nnz.div_ceil(affordable_pieces::<T, I, O>(rows, nnz)).max(1);
+    let mut counts: Vec<Vec<O>> = places.par_chunks(piece).map(|piece| count(piece, rows)).collect();
+    let offsets = scan(&mut counts, rows);
+    if !places.is_sorted() {
+        places.par_chunks_mut(piece).zip(counts).for_each(|(rows, next)| rows_to_places(rows, next));
+        // SAFETY: the scan gave each entry of each piece a place of its own.
+        indices = unsafe { scatter(&indices, &places, I::cast(0)) };
+        // SAFETY: as above.
+        values = unsafe { scatter(&values, &places, T::ZERO) };
+    }
+    drop(places);
     canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }
 
-/// So many parts that their counters take no more than the entries.
-fn affordable_parts<T, I, O>(rows: usize, stored: usize) -> usize {
-    let entries = stored.saturating_mul(size_of::<T>() + size_of::<I>());
-    (entries / rows.saturating_mul(size_of::<O>()).max(1)).max(1)
+/// So many pieces, at most one a thread, that their counters take no more than the entries.
+fn affordable_pieces<T, I, O>(rows: usize, nnz: usize) -> usize {
+    let entries = nnz.saturating_mul(size_of::<T>() + size_of::<I>());
+    (entries / rows.saturating_mul(size_of::<O>()).max(1)).clamp(1, rayon::current_num_threads())
 }
 
-/// Turns the counts of each part into the places of its first entries; gives the row offsets.
-fn scan<O: Index>(counts: &mut [Vec<O>], rows: usize) -> Result<Vec<O>> {
-    let total = counts.iter().flatten().map(|count| count.as_usize()).sum();
-    O::try_new("nnz", total)?;
+/// The number of entries in each row.
+fn count<O: Index>(row_of: &[O], rows: usize) -> Vec<O> {
+    let mut counts = vec![O::cast(0); rows];
+    for row in row_of {
+        let count = &mut counts[row.as_usize()];
+        *count = O::cast(count.as_usize() + 1);
+    }
+    counts
+}
+
+/// Turns the counts of each piece into the places of its first entries; gives the row offsets.
+fn scan<O: Index>(counts: &mut [Vec<O>], rows: usize) -> Vec<O> {
     let mut offsets = Vec::with_capacity(rows + 1);
     let mut next = 0;
     for row in 0..rows {
         offsets.push(O::cast(next));
-        for part in counts.iter_mut() {
-            let count = part[row].as_usize();
-            part[row] = O::cast(next);
+        for piece in counts.iter_mut() {
+            let count = piece[row].as_usize();
+            piece[row] = O::cast(next);
             next += count;
         }
     }
     offsets.push(O::cast(next));
-    Ok(offsets)
+    offsets
 }
 
-/// Writes the entries of all parts to their places.
-fn fill<T: Scalar, I: Index, O: Index>(
-    body: &Body<'_>,
-    places: Vec<Vec<O>>,
-    indices: &mut [I],
-    values: &mut [T],
-) -> Result<()> {
-    let slots = Slots::new(indices, values);
-    let filled: Vec<Result<()>> = body
-        .parts
-        .par_iter()
-        .zip(places)
-        .map(|(part, mut places)| {
-            body.visit(part.clone(), |entries| {
-                for &(row, col, value) in entries {
-                    let place = places[row].as_usize();
-                    places[row] = O::cast(place + 1);
-                    // SAFETY: `survey` and `visit` walk the same bytes, which nobody can change while `text` borrows
-                    // them, so that this part writes exactly the places that `scan` set aside for it and for no other.
-                    unsafe { slots.write(place, I::cast(col), value) };
-                }
-            })
-        })
-        .collect();
-    filled.into_iter().collect()
+/// Puts the place of each entry where its row stands; `next` holds the next place in each row.
+fn rows_to_places<O: Index>(row_of: &mut [O], mut next: Vec<O>) {
+    for row in row_of {
+        let place = &mut next[row.as_usize()];
+        *row = *place;
+        *place = O::cast(place.as_usize() + 1);
+    }
 }
 
-/// Entries that several threads fill.
-struct Slots<'a, I, T> {
-    indices: *mut I,
-    values: *mut T,
+/// Element `k` of `source` at place `places[k]`, for all `k`.
+///
+/// # Safety
+/// No place occurs twice.
+unsafe fn scatter<E: Copy + Send + Sync, O: Index>(source: &[E], places: &[O], filler: E) -> Vec<E> {
+    /// Elements that are worth a task.
+    const TASK: usize = 1 << 16;
+    let mut scattered = vec![filler; source.len()];
+    let slots = Slots::new(&mut scattered);
+    source.par_chunks(TASK).zip(places.par_chunks(TASK)).for_each(|(source, places)| {
+        for (&element, place) in source.iter().zip(places) {
+            // SAFETY: the caller promises that no other element has this place.
+            unsafe { slots.write(place.as_usize(), element) };
+        }
+    });
+    scattered
+}
+
+/// Elements that several threads fill.
+struct Slots<'a, E> {
+    start: *mut E,
     len: usize,
-    borrowed: PhantomData<&'a mut (I, T)>,
+    borrowed: PhantomData<&'a mut E>,
 }
 
-// SAFETY: the pointers stand for exclusive borrows, and `write` makes its callers keep threads apart.
-unsafe impl<I: Send, T: Send> Sync for Slots<'_, I, T> {}
+// SAFETY: the pointer stands for an exclusive borrow, and `write` makes its callers keep threads apart.
+unsafe impl<E: Send> Sync for Slots<'_, E> {}
 
-impl<'a, I, T> Slots<'a, I, T> {
-    fn new(indices: &'a mut [I], values: &'a mut [T]) -> Self {
-        assert_eq!(indices.len(), values.len());
-        let len = indices.len();
-        Self { indices: indices.as_mut_ptr(), values: values.as_mut_ptr(), len, borrowed: PhantomData }
+impl<'a, E> Slots<'a, E> {
+    fn new(elements: &'a mut [E]) -> Self {
+        Self { start: elements.as_mut_ptr(), len: elements.len(), borrowed: PhantomData }
     }
 
-    /// Writes entry `place`.
+    /// Writes element `place`.
     ///
     /// # Safety
     /// No other thread writes this place.
     #[inline(always)]
-    unsafe fn write(&self, place: usize, index: I, value: T) {
+    unsafe fn write(&self, place: usize, element: E) {
         assert!(place < self.len);
-        // SAFETY: the place lies inside both slices, which are borrowed exclusively, and no other thread writes it.
-        unsafe {
-            self.indices.add(place).write(index);
-            self.values.add(place).write(value);
-        }
+        // SAFETY: the place lies inside the slice, which is borrowed exclusively, and no other thread writes it.
+        unsafe { self.start.add(place).write(element) };
     }
 }
 
@@ -154,7 +171,7 @@ mod tests {
         let text = Text::in_memory(text.as_bytes());
         for parts in 1..6 {
             let body = Body::split(text, header::parse(&text).unwrap(), parts);
-            let error = body.survey(|| (), |(), _| ()).unwrap_err();
+            let error = body.read::<f64, i32, i32>().err().unwrap();
             assert!(matches!(error, Error::File { line: Some(6), .. }), "{parts} parts: {error}");
         }
     }

@@ -3,10 +3,10 @@
 //! Such a number is `w·10^e` with `w < 2^64` and `|e| ≤ 19`, so that one exact division or product of integers decides
 //! how it rounds. Everything else is left to fast-float2, which knows all cases but is slower on these.
 
-use super::word::{EIGHT, leading_digits};
+use super::word::{EIGHT, eight_digits};
 
 /// The most digits of which any number fits 64 bits, and the largest power of ten that does.
-const MOST_DIGITS: usize = 19;
+pub(super) const MOST_DIGITS: usize = 19;
 
 const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
     let mut powers = [1; MOST_DIGITS + 1];
@@ -18,56 +18,85 @@ const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
     powers
 };
 
-/// The number that `bytes` start with and its length; none where this way of reading cannot be sure.
+/// Reads the number that `rest` starts with; none where this way of reading cannot be sure.
 #[inline(always)]
-pub(super) fn parse_prefix(bytes: &[u8]) -> Option<(f64, usize)> {
-    let sign = *bytes.first()?;
-    let start = usize::from((sign == b'-') | (sign == b'+'));
-    let (whole, point) = digits(bytes, start, 0)?;
-    let (significand, end, fraction) = if bytes.get(point) == Some(&b'.') {
-        let (significand, end) = digits(bytes, point + 1, whole)?;
-        (significand, end, end - point - 1)
+pub(super) fn read(rest: &mut &[u8]) -> Option<f64> {
+    let negative = sign(rest)?;
+    let start = rest.len();
+    let whole = digits(rest, 0);
+    let point = start - rest.len();
+    let (significand, fraction) = if skip_if(rest, |byte| byte == b'.') {
+        let start = rest.len();
+        let value = eights(rest, whole);
+        (digits(rest, value), start - rest.len())
     } else {
-        (whole, point, 0)
+        (whole, 0)
     };
-    let digit_count = point - start + fraction;
-    if digit_count == 0 || digit_count > MOST_DIGITS {
+    if !(1..=MOST_DIGITS).contains(&(point + fraction)) {
         return None;
     }
-    let (exponent, end) = exponent(bytes, end)?;
-    let magnitude = scale(significand, exponent - fraction as i64)?;
-    let sign_bit = u64::from(sign == b'-') << 63;
-    Some((f64::from_bits(magnitude.to_bits() | sign_bit), end))
+    let magnitude = scale(significand, exponent(rest)? - fraction as i64)?;
+    Some(if negative { -magnitude } else { magnitude })
 }
 
-/// Appends the digits from `at` on to `value`; gives the new value and the end of the digits. The value may have
-/// wrapped if there are more than [`MOST_DIGITS`].
+/// Goes past a sign; says whether it is a minus. Signs come as they like: nothing here is for the processor to guess.
 #[inline(always)]
-fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> Option<(u64, usize)> {
-    loop {
-        let (part, length) = leading_digits(*bytes.get(at..)?.first_chunk()?);
-        value = value.wrapping_mul(POWERS_OF_TEN[length]).wrapping_add(part);
-        if length != EIGHT {
-            return Some((value, at + length));
+fn sign(rest: &mut &[u8]) -> Option<bool> {
+    let first = *rest.first()?;
+    let negative = first == b'-';
+    *rest = &rest[usize::from(negative | (first == b'+'))..];
+    Some(negative)
+}
+
+/// Goes past the first byte, if it is `wanted`.
+#[inline(always)]
+fn skip_if(rest: &mut &[u8], wanted: impl Fn(u8) -> bool) -> bool {
+    match rest.split_first() {
+        Some((&byte, after)) if wanted(byte) => {
+            *rest = after;
+            true
         }
-        at += EIGHT;
+        _ => false,
     }
 }
 
-/// The exponent that starts at `at`, 0 if there is none, and its end.
+/// Reads digits and appends them to `value`, which may wrap if there are more than [`MOST_DIGITS`].
+///
+/// Byte by byte: the processor goes on before it knows the digits, so that short numbers cost next to no time.
 #[inline(always)]
-fn exponent(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
-    if !matches!(bytes.get(at), Some(b'e' | b'E')) {
-        return Some((0, at));
+pub(super) fn digits(rest: &mut &[u8], mut value: u64) -> u64 {
+    while let Some((byte, after)) = rest.split_first().filter(|(byte, _)| byte.is_ascii_digit()) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        *rest = after;
     }
-    let sign = bytes.get(at + 1)?;
-    let start = at + 1 + usize::from(matches!(sign, b'+' | b'-'));
-    let (value, end) = digits(bytes, start, 0)?;
-    if !(1..EIGHT).contains(&(end - start)) {
+    value
+}
+
+/// As [`digits`], as long as there are eight of them.
+#[inline(always)]
+fn eights(rest: &mut &[u8], mut value: u64) -> u64 {
+    while let Some((part, after)) =
+        rest.split_first_chunk::<EIGHT>().and_then(|(chunk, after)| Some((eight_digits(*chunk)?, after)))
+    {
+        value = value.wrapping_mul(POWERS_OF_TEN[EIGHT]).wrapping_add(part);
+        *rest = after;
+    }
+    value
+}
+
+/// Reads an exponent; 0 if there is none.
+#[inline(always)]
+fn exponent(rest: &mut &[u8]) -> Option<i64> {
+    if !skip_if(rest, |byte| matches!(byte, b'e' | b'E')) {
+        return Some(0);
+    }
+    let negative = sign(rest)?;
+    let start = rest.len();
+    let value = digits(rest, 0);
+    if !(1..=EIGHT).contains(&(start - rest.len())) {
         return None;
     }
-    let value = value as i64;
-    Some((if *sign == b'-' { -value } else { value }, end))
+    Some(if negative { -(value as i64) } else { value as i64 })
 }
 
 /// `significand·10^exponent`, rounded to nearest.
@@ -75,30 +104,75 @@ fn exponent(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
 fn scale(significand: u64, exponent: i64) -> Option<f64> {
     /// Below it both factors are exact in `f64`, and so one operation rounds once.
     const EXACT: u64 = POWERS_OF_TEN[15];
-    let power = *POWERS_OF_TEN.get(exponent.unsigned_abs() as usize)?;
+    let digits = exponent.unsigned_abs() as usize;
+    let power = *POWERS_OF_TEN.get(digits)?;
     let exact = significand <= EXACT && power <= EXACT;
     Some(match (exact, exponent < 0) {
         (true, true) => significand as i64 as f64 / power as i64 as f64,
         (true, false) => significand as i64 as f64 * power as i64 as f64,
-        (false, true) => divide(significand, power),
+        (false, true) => divide(significand, &DIVISORS[digits]),
         (false, false) => (u128::from(significand) * u128::from(power)) as f64,
     })
 }
 
-/// `numerator / denominator`, rounded to nearest.
+/// A power of ten as a divisor.
+#[derive(Clone, Copy)]
+struct Divisor {
+    /// Zeros before the power's first bit.
+    shift: u32,
+    /// The power, shifted to the top bit.
+    shifted: u64,
+    /// `floor((2^128 - 1) / shifted) - 2^64`
+    reciprocal: u64,
+}
+
+const DIVISORS: [Divisor; MOST_DIGITS + 1] = {
+    let mut divisors = [Divisor { shift: 0, shifted: 0, reciprocal: 0 }; MOST_DIGITS + 1];
+    let mut k = 0;
+    while k <= MOST_DIGITS {
+        let shift = POWERS_OF_TEN[k].leading_zeros();
+        let shifted = POWERS_OF_TEN[k] << shift;
+        let reciprocal = (u128::MAX / shifted as u128 - (1 << 64)) as u64;
+        divisors[k] = Divisor { shift, shifted, reciprocal };
+        k += 1;
+    }
+    divisors
+};
+
+/// `numerator / divisor`, rounded to nearest.
 ///
 /// With both shifted to the top bit, the quotient of `numerator << 62` has 62 or 63 bits. The last one, set where a
 /// remainder is left, is far below the 53 bits that stay, so that converting rounds as the true quotient would.
 #[inline(always)]
-fn divide(numerator: u64, denominator: u64) -> f64 {
+fn divide(numerator: u64, divisor: &Divisor) -> f64 {
     if numerator == 0 {
         return 0.0;
     }
-    let (up, down) = (numerator.leading_zeros(), denominator.leading_zeros());
-    let dividend = u128::from(numerator << up) << 62;
-    let divisor = u128::from(denominator << down);
-    let quotient = (dividend / divisor) as i64 | i64::from(dividend % divisor != 0);
-    quotient as f64 * power_of_two(i64::from(down) - i64::from(up) - 62)
+    let up = numerator.leading_zeros();
+    let (quotient, remainder) = divisor.divide(u128::from(numerator << up) << 62);
+    let quotient = quotient as i64 | i64::from(remainder != 0);
+    quotient as f64 * power_of_two(i64::from(divisor.shift) - i64::from(up) - 62)
+}
+
+impl Divisor {
+    /// Quotient and remainder of a dividend whose upper half is less than `shifted`, by two products. Source: N. Möller,
+    /// T. Granlund, Improved division by invariant integers, IEEE Transactions on Computers 60 (2011), algorithm 4.
+    #[inline(always)]
+    fn divide(&self, dividend: u128) -> (u64, u64) {
+        let (high, low) = ((dividend >> 64) as u64, dividend as u64);
+        let estimate = (u128::from(self.reciprocal) * u128::from(high)).wrapping_add(dividend);
+        let mut quotient = ((estimate >> 64) as u64).wrapping_add(1);
+        let mut remainder = low.wrapping_sub(quotient.wrapping_mul(self.shifted));
+        if remainder > estimate as u64 {
+            quotient = quotient.wrapping_sub(1);
+            remainder = remainder.wrapping_add(self.shifted);
+        }
+        if remainder >= self.shifted {
+            quotient = quotient.wrapping_add(1);
+            remainder -= self.shifted;
+        }
+        (quotient, remainder)
+    }
 }
 
 /// `2^exponent`, for normal numbers.
@@ -112,9 +186,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The text, with room for the reader to look ahead.
     fn parse(text: &str) -> Option<(f64, usize)> {
-        parse_prefix(format!("{text}\n         ").as_bytes())
+        let mut rest = text.as_bytes();
+        let value = read(&mut rest)?;
+        Some((value, text.len() - rest.len()))
     }
 
     fn assert_agrees(text: &str) {
@@ -150,6 +225,17 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn divisors_divide(k in 0..=MOST_DIGITS, high in any::<u64>(), low in any::<u64>()) {
+            let divisor = &DIVISORS[k];
+            let dividend = (u128::from(high % divisor.shifted) << 64) | u128::from(low);
+            let by = u128::from(divisor.shifted);
+            let (quotient, remainder) = divisor.divide(dividend);
+            prop_assert_eq!((u128::from(quotient), u128::from(remainder)), (dividend / by, dividend % by));
+        }
+    }
+
     #[test]
     fn usual_numbers_are_read_here() {
         for text in
@@ -181,6 +267,5 @@ mod tests {
         {
             assert!(parse(text).is_none_or(|(_, length)| length < text.len()), "{text}");
         }
-        assert_eq!(parse_prefix(b"1"), None);
     }
 }

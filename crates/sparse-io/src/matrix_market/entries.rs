@@ -1,10 +1,12 @@
 //! The lines of a coordinate file, part by part.
 
 use super::header::{Field, Header, MatrixInfo, Symmetry};
+use super::plain::{self, Line};
 use super::token::{Cursor, is_integer, overflows, show};
+use super::triplets::{Slots, Triplets};
 use crate::source::Text;
 use rayon::prelude::*;
-use sparse_core::{Result, Scalar, c64};
+use sparse_core::{Index, Result, Scalar, c64};
 use std::ops::Range;
 
 /// A coordinate file, cut into parts that threads read on their own.
@@ -31,60 +33,66 @@ impl<'a> Body<'a> {
         Self { text, header, parts }
     }
 
-    /// Looks at all positions, calls `count` with runs of rows, of each entry and of its mirror image, and checks what
-    /// can be said without the values. Gives one counter per part.
-    pub(super) fn survey<C: Send>(
-        &self,
-        counter: impl Fn() -> C + Sync,
-        count: impl Fn(&mut C, &[usize]) + Sync,
-    ) -> Result<Vec<C>> {
-        let look = |part: &Range<usize>| {
-            let mut counts = counter();
-            let survey = self.survey_part(part.clone(), |rows| count(&mut counts, rows))?;
-            Ok((survey, counts))
-        };
-        let looked: Vec<Result<_>> = self.parts.par_iter().map(look).collect();
-        let (surveys, counts): (Vec<_>, Vec<_>) =
-            looked.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        self.check_number(&surveys)?;
-        self.check_sides(&surveys)?;
-        Ok(counts)
+    /// Reads all entries, in the order of the file, and checks what the header says of them.
+    pub(super) fn read<T: Scalar, R: Index, C: Index>(&self) -> Result<Triplets<T, R, C>> {
+        let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
+        let most = |part: &Range<usize>| images * self.count_lines(part.clone());
+        let room: Vec<usize> = self.parts.par_iter().map(most).collect();
+        let mut triplets = Triplets::with_room(room.iter().sum());
+        let read = self.parts.par_iter().zip(triplets.split(&room));
+        let tallies: Vec<Result<Tally>> =
+            read.map(|(part, slots)| self.read_part(part.clone(), slots)).collect();
+        let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
+        self.check_number(&tallies)?;
+        self.check_sides(&tallies)?;
+        triplets.close_gaps(&room, tallies.iter().map(|tally| tally.entries));
+        Ok(triplets)
     }
 
-    fn survey_part(&self, part: Range<usize>, count: impl FnMut(&[usize])) -> Result<Survey> {
-        let mirrored = self.header.info.symmetry != Symmetry::General;
+    /// The lines of a part, or as many as make one entry too many.
+    fn count_lines(&self, part: Range<usize>) -> usize {
+        /// As many bytes as are counted in a byte.
+        const BLOCK: usize = 192;
+        let newlines = |block: &[u8]| block.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+        let lines =
+            self.text.bytes[part].chunks(BLOCK).map(|block| usize::from(newlines(block))).sum::<usize>();
+        // The last line may end with the file.
+        (lines + 1).min(self.header.info.stored)
+    }
+
+    /// Reads the entries of a part; the mirror image of an entry follows it.
+    fn read_part<T: Scalar, R: Index, C: Index>(
+        &self,
+        part: Range<usize>,
+        mut slots: Slots<'_, T, R, C>,
+    ) -> Result<Tally> {
+        let MatrixInfo { symmetry, stored, .. } = self.header.info;
         let mut entries = self.entries(part);
-        let mut survey = Survey::default();
-        let mut rows = Runs::new(0, count);
-        while entries.next_line() {
-            survey.lines += 1;
-            if survey.lines > self.header.info.stored {
+        let mut tally = Tally::default();
+        while let Some((row, col, value)) = entries.next_entry()? {
+            if tally.lines == stored {
                 return Err(self.surplus(entries.line_at));
             }
-            let row = entries.row()?;
-            rows.push(row);
-            if mirrored {
-                let col = entries.col()?;
-                if row != col {
-                    rows.push(col);
-                    let side = if row > col { &mut survey.below } else { &mut survey.above };
-                    side.get_or_insert(entries.line_at);
-                }
+            tally.lines += 1;
+            slots.push(row, col, entries.convert(value)?);
+            if symmetry != Symmetry::General && row != col {
+                slots.push(col, row, T::from_c64(mirror(symmetry, value)));
+                let side = if row > col { &mut tally.below } else { &mut tally.above };
+                side.get_or_insert(entries.line_at);
             }
-            entries.cursor.skip_line();
         }
-        rows.finish();
-        Ok(survey)
+        tally.entries = slots.filled;
+        Ok(tally)
     }
 
-    fn check_number(&self, surveys: &[Survey]) -> Result<()> {
+    fn check_number(&self, tallies: &[Tally]) -> Result<()> {
         let stored = self.header.info.stored;
         let mut before = 0;
-        for (survey, part) in surveys.iter().zip(&self.parts) {
-            if before + survey.lines > stored {
+        for (tally, part) in tallies.iter().zip(&self.parts) {
+            if before + tally.lines > stored {
                 return Err(self.surplus(self.line_of(part.clone(), stored - before)));
             }
-            before += survey.lines;
+            before += tally.lines;
         }
         if before < stored {
             let reason = format!("the file ends after {before} entries of {stored}");
@@ -110,35 +118,14 @@ impl<'a> Body<'a> {
     }
 
     /// A file with a symmetry stores one triangle; whether a pair in both would count twice is anyone's guess.
-    fn check_sides(&self, surveys: &[Survey]) -> Result<()> {
-        let below = surveys.iter().find_map(|survey| survey.below);
-        let above = surveys.iter().find_map(|survey| survey.above);
+    fn check_sides(&self, tallies: &[Tally]) -> Result<()> {
+        let below = tallies.iter().find_map(|tally| tally.below);
+        let above = tallies.iter().find_map(|tally| tally.above);
         let (Some(below), Some(above)) = (below, above) else {
             return Ok(());
         };
         let reason = "the entries before lie on the other side of the diagonal; one triangle stands for both";
         Err(self.text.error(below.max(above), reason.into()))
-    }
-
-    /// Calls `visit` with runs of (row, column, value), of each entry of a part and of its mirror image.
-    pub(super) fn visit<T: Scalar>(
-        &self,
-        part: Range<usize>,
-        visit: impl FnMut(&[(usize, usize, T)]),
-    ) -> Result<()> {
-        let symmetry = self.header.info.symmetry;
-        let mut entries = self.entries(part);
-        let mut runs = Runs::new((0, 0, T::ZERO), visit);
-        while entries.next_line() {
-            let (row, col) = (entries.row()?, entries.col()?);
-            let value = entries.value(row == col)?;
-            runs.push((row, col, entries.convert(value)?));
-            if row != col && symmetry != Symmetry::General {
-                runs.push((col, row, T::from_c64(mirror(symmetry, value))));
-            }
-        }
-        runs.finish();
-        Ok(())
     }
 
     fn entries(&self, part: Range<usize>) -> Entries<'a> {
@@ -151,37 +138,12 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Hands items on in runs, so that the processor waits for several places in memory at once.
-struct Runs<E, F> {
-    run: [E; 32],
-    filled: usize,
-    hand_on: F,
-}
-
-impl<E: Copy, F: FnMut(&[E])> Runs<E, F> {
-    fn new(filler: E, hand_on: F) -> Self {
-        Self { run: [filler; 32], filled: 0, hand_on }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, item: E) {
-        self.run[self.filled] = item;
-        self.filled += 1;
-        if self.filled == self.run.len() {
-            (self.hand_on)(&self.run);
-            self.filled = 0;
-        }
-    }
-
-    fn finish(mut self) {
-        (self.hand_on)(&self.run[..self.filled]);
-    }
-}
-
-/// What one part holds: the number of its lines and the first line on each side of the diagonal.
+/// What one part holds: the number of its lines and entries, mirror images included, and the first line on each side of
+/// the diagonal.
 #[derive(Debug, Default)]
-struct Survey {
+struct Tally {
     lines: usize,
+    entries: usize,
     below: Option<usize>,
     above: Option<usize>,
 }
@@ -210,27 +172,50 @@ impl<'a> Entries<'a> {
         Self { text, info: header.info, cursor, line_at: header.body_at }
     }
 
-    /// Goes to the next line that holds data; `false` at the end.
+    /// Reads the next entry: row and column, from 0, and value.
     #[inline(always)]
+    fn next_entry(&mut self) -> Result<Option<(usize, usize, c64)>> {
+        match self.plain_entry() {
+            None => self.any_entry(),
+            entry => Ok(entry),
+        }
+    }
+
+    /// Reads the next entry if it stands in a plain line and nothing is wrong with it.
+    #[inline(always)]
+    fn plain_entry(&mut self) -> Option<(usize, usize, c64)> {
+        let Line { row, col, value, length } = plain::read(self.cursor.rest(), self.info.field)?;
+        let (row, col) = (row.wrapping_sub(1), col.wrapping_sub(1));
+        let sound = row < self.info.rows
+            && col < self.info.cols
+            && (row != col || what_is_wrong_on_diagonal(self.info.symmetry, value).is_none());
+        if !sound {
+            return None;
+        }
+        self.line_at = self.cursor.position();
+        self.cursor.advance(length);
+        Some((row, col, value))
+    }
+
+    /// Reads the next entry, whatever its form.
+    #[inline(never)]
+    fn any_entry(&mut self) -> Result<Option<(usize, usize, c64)>> {
+        if !self.next_line() {
+            return Ok(None);
+        }
+        let row = self.index("row", self.info.rows)?;
+        let col = self.index("column", self.info.cols)?;
+        Ok(Some((row, col, self.value(row == col)?)))
+    }
+
+    /// Goes to the next line that holds data; `false` at the end.
     pub(super) fn next_line(&mut self) -> bool {
         let found = self.cursor.seek_data();
         self.line_at = self.cursor.position();
         found
     }
 
-    /// Reads the row of the entry, from 0.
-    #[inline(always)]
-    fn row(&mut self) -> Result<usize> {
-        self.index("row", self.info.rows)
-    }
-
-    /// Reads the column of the entry, from 0.
-    #[inline(always)]
-    fn col(&mut self) -> Result<usize> {
-        self.index("column", self.info.cols)
-    }
-
-    #[inline(always)]
+    /// Reads a row or a column, from 0.
     fn index(&mut self, what: &str, extent: usize) -> Result<usize> {
         match self.cursor.whole() {
             Some(index) if (1..=extent).contains(&index) => Ok(index - 1),
@@ -243,7 +228,6 @@ impl<'a> Entries<'a> {
     }
 
     /// Reads the value and the end of the line.
-    #[inline(always)]
     pub(super) fn value(&mut self, on_diagonal: bool) -> Result<c64> {
         let value = match self.info.field {
             Field::Pattern => c64::new(1.0, 0.0),
@@ -255,32 +239,18 @@ impl<'a> Entries<'a> {
         if !self.cursor.end_line() {
             return Err(self.error(format!("{} stands after the entry", show(self.cursor.token()))));
         }
-        if on_diagonal {
-            self.check_diagonal(value)?;
+        match what_is_wrong_on_diagonal(self.info.symmetry, value) {
+            Some(reason) if on_diagonal => Err(self.error(reason.into())),
+            _ => Ok(value),
         }
-        Ok(value)
     }
 
-    #[inline(always)]
     fn number(&mut self) -> Result<f64> {
         self.cursor.skip_blanks();
         let start = self.cursor;
         match self.cursor.real() {
             Some(value) if self.info.field != Field::Integer || is_integer(start.token()) => Ok(value),
             _ => Err(self.error(what_is_wrong_with(start.token(), self.info.field))),
-        }
-    }
-
-    #[inline(always)]
-    fn check_diagonal(&self, value: c64) -> Result<()> {
-        match self.info.symmetry {
-            Symmetry::SkewSymmetric if value != c64::ZERO => {
-                Err(self.error("a skew-symmetric matrix has zeros on its diagonal".into()))
-            }
-            Symmetry::Hermitian if value.im != 0.0 => {
-                Err(self.error("a hermitian matrix has real numbers on its diagonal".into()))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -302,7 +272,17 @@ impl<'a> Entries<'a> {
     }
 }
 
-#[cold]
+#[inline(always)]
+fn what_is_wrong_on_diagonal(symmetry: Symmetry, value: c64) -> Option<&'static str> {
+    match symmetry {
+        Symmetry::SkewSymmetric if value != c64::ZERO => {
+            Some("a skew-symmetric matrix has zeros on its diagonal")
+        }
+        Symmetry::Hermitian if value.im != 0.0 => Some("a hermitian matrix has real numbers on its diagonal"),
+        _ => None,
+    }
+}
+
 fn what_is_wrong_with(value: &[u8], field: Field) -> String {
     match (value, field) {
         (b"", _) => "the value is missing".into(),

@@ -1,8 +1,6 @@
 //! Matrix Market files: coordinate and array, plain or `.gz`.
 //!
-//! Files are mapped, cut at line ends and parsed by all threads, twice: once to count the entries of each row, once
-//! to write them where they belong. Nothing is kept between, so that reading takes little more memory than the
-//! matrix. What is accepted and what is refused, case by case, stands in `docs/matrix-market.md`.
+//! Files are mapped, cut at line ends and parsed by all threads. What is accepted and what is refused, case by case, stands in `docs/matrix-market.md`.
 
 mod array;
 mod coo;
@@ -10,7 +8,9 @@ mod csr;
 mod decimal;
 mod entries;
 mod header;
+mod plain;
 mod token;
+mod triplets;
 mod word;
 mod write;
 
@@ -23,8 +23,10 @@ use header::Header;
 use sparse_core::{Coo, Csr, Dense, Error, Host, Index, Result, Scalar};
 use std::path::Path;
 
-/// The least number of bytes that are worth a thread.
+/// The least number of bytes that are worth a part of their own.
 const PART_BYTES: usize = 64 << 10;
+/// Parts for each thread, so that one that was kept waiting leaves its rest to the others.
+const PARTS_PER_THREAD: usize = 8;
 
 /// Reads the banner and the size line.
 ///
@@ -140,7 +142,7 @@ fn header_for<T: Scalar>(text: &Text<'_>) -> Result<Header> {
     Ok(header)
 }
 
-/// As many parts as there are threads, as long as each is worth one.
+/// In how many parts a text is read.
 fn parts(text: &Text<'_>) -> usize {
-    (text.bytes.len() / PART_BYTES).clamp(1, rayon::current_num_threads())
+    (text.bytes.len() / PART_BYTES).clamp(1, PARTS_PER_THREAD * rayon::current_num_threads())
 }

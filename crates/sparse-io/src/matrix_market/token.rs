@@ -1,8 +1,5 @@
 //! Numbers and lines of a text, read by hand.
 
-use super::decimal;
-use super::word::{EIGHT, first_newline, leading_digits};
-
 /// A place in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
@@ -12,7 +9,7 @@ pub(super) struct Cursor<'a> {
 
 /// Blanks within a line. The carriage return is one, so that CRLF ends a line as LF does.
 #[inline(always)]
-fn is_blank(byte: u8) -> bool {
+pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
 }
 
@@ -27,12 +24,20 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    #[inline(always)]
+    /// The text from here on.
+    pub(super) fn rest(self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Goes on by so many bytes.
+    pub(super) fn advance(&mut self, length: usize) {
+        self.at += length;
+    }
+
     fn peek(self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    #[inline(always)]
     pub(super) fn skip_blanks(&mut self) {
         while self.peek().is_some_and(is_blank) {
             self.at += 1;
@@ -40,21 +45,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes to the start of the next line.
-    #[inline(always)]
     pub(super) fn skip_line(&mut self) {
-        while let Some(&chunk) = self.bytes[self.at..].first_chunk() {
-            if let Some(length) = first_newline(chunk) {
-                self.at += length + 1;
-                return;
-            }
-            self.at += chunk.len();
-        }
-        let newline = self.bytes[self.at..].iter().position(|&byte| byte == b'\n');
+        let newline = self.rest().iter().position(|&byte| byte == b'\n');
         self.at = newline.map_or(self.bytes.len(), |length| self.at + length + 1);
     }
 
     /// Goes to the first token that is neither on a blank line nor in a comment; `false` at the end of the text.
-    #[inline(always)]
     pub(super) fn seek_data(&mut self) -> bool {
         loop {
             self.skip_blanks();
@@ -68,7 +64,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes past the end of the line, if nothing but blanks stands before it.
-    #[inline(always)]
     pub(super) fn end_line(&mut self) -> bool {
         self.skip_blanks();
         match self.peek() {
@@ -82,14 +77,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether a token ends here.
-    #[inline(always)]
     fn at_token_end(self) -> bool {
         self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
     }
 
     /// The token that starts here, empty at the end of a line.
     pub(super) fn token(self) -> &'a [u8] {
-        let rest = &self.bytes[self.at..];
+        let rest = self.rest();
         let length = rest.iter().position(|&byte| is_blank(byte) || byte == b'\n').unwrap_or(rest.len());
         &rest[..length]
     }
@@ -103,7 +97,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// A whole number that is not negative. Stays before the token if it is none.
-    #[inline(always)]
     pub(super) fn whole(&mut self) -> Option<usize> {
         self.skip_blanks();
         let start = self.at;
@@ -117,16 +110,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// The number in the digits that start here, if there are any and it fits.
-    #[inline(always)]
     fn digits(&mut self) -> Option<usize> {
-        let rest = &self.bytes[self.at..];
-        if let Some(&chunk) = rest.first_chunk() {
-            let (value, length) = leading_digits(chunk);
-            if (1..EIGHT).contains(&length) {
-                self.at += length;
-                return Some(value as usize);
-            }
-        }
+        let rest = self.rest();
         let length = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
         self.at += length;
         str::from_utf8(&rest[..length]).ok()?.parse().ok()
@@ -134,18 +119,11 @@ impl<'a> Cursor<'a> {
 
     /// A decimal number, perhaps with a Fortran exponent, or `inf` or `nan`. A finite number that is too large for
     /// `f64` is none. Stays before the token if it is none.
-    #[inline(always)]
     pub(super) fn real(&mut self) -> Option<f64> {
         self.skip_blanks();
-        if let Some((value, length)) = decimal::parse_prefix(&self.bytes[self.at..]) {
-            let end = Self::new(self.bytes, self.at + length);
-            if end.at_token_end() {
-                *self = end;
-                return Some(value);
-            }
-        }
         let token = self.token();
-        let value = unusual_real(token)?;
+        let finite = |value: &f64| !value.is_infinite() || !token.iter().any(u8::is_ascii_digit);
+        let value = real_or_infinite(token).filter(finite)?;
         self.at += token.len();
         Some(value)
     }
@@ -155,12 +133,6 @@ impl<'a> Cursor<'a> {
 pub(super) fn is_integer(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").or(number.strip_prefix(b"+")).unwrap_or(number);
     digits.iter().all(u8::is_ascii_digit)
-}
-
-/// The number in a token, whatever its form.
-#[inline(never)]
-fn unusual_real(token: &[u8]) -> Option<f64> {
-    real_or_infinite(token).filter(|value| !value.is_infinite() || !token.iter().any(u8::is_ascii_digit))
 }
 
 /// The number in `token`; one that is too large becomes infinite.

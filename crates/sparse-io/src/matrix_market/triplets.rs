@@ -1,0 +1,71 @@
+//! Entries in the order of the file, as three arrays that several threads fill.
+
+use sparse_core::{Index, Scalar};
+use std::ops::Range;
+
+/// Rows, columns and values of entries.
+pub(super) struct Triplets<T, R, C> {
+    pub(super) rows: Vec<R>,
+    pub(super) cols: Vec<C>,
+    pub(super) values: Vec<T>,
+}
+
+impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
+    /// Room for so many entries.
+    pub(super) fn with_room(length: usize) -> Self {
+        let (rows, cols) = (vec![R::cast(0); length], vec![C::cast(0); length]);
+        Self { rows, cols, values: vec![T::ZERO; length] }
+    }
+
+    /// Neighbouring pieces of the given lengths, to be filled.
+    pub(super) fn split(&mut self, lengths: &[usize]) -> Vec<Slots<'_, T, R, C>> {
+        let (mut rows, mut cols, mut values) = (&mut self.rows[..], &mut self.cols[..], &mut self.values[..]);
+        let piece = |&length: &usize| Slots {
+            rows: rows.split_off_mut(..length).unwrap_or_default(),
+            cols: cols.split_off_mut(..length).unwrap_or_default(),
+            values: values.split_off_mut(..length).unwrap_or_default(),
+            filled: 0,
+        };
+        lengths.iter().map(piece).collect()
+    }
+
+    /// Moves the entries together where a piece, of the lengths that were given to `split`, was not filled.
+    pub(super) fn close_gaps(&mut self, lengths: &[usize], filled: impl Iterator<Item = usize>) {
+        let (mut start, mut kept) = (0, 0);
+        for (length, filled) in lengths.iter().zip(filled) {
+            if kept != start {
+                self.move_down(start..start + filled, kept);
+            }
+            start += length;
+            kept += filled;
+        }
+        self.rows.truncate(kept);
+        self.cols.truncate(kept);
+        self.values.truncate(kept);
+    }
+
+    fn move_down(&mut self, from: Range<usize>, to: usize) {
+        self.rows.copy_within(from.clone(), to);
+        self.cols.copy_within(from.clone(), to);
+        self.values.copy_within(from, to);
+    }
+}
+
+/// A piece that one thread fills.
+pub(super) struct Slots<'a, T, R, C> {
+    rows: &'a mut [R],
+    cols: &'a mut [C],
+    values: &'a mut [T],
+    /// How many entries it has.
+    pub(super) filled: usize,
+}
+
+impl<T: Scalar, R: Index, C: Index> Slots<'_, T, R, C> {
+    #[inline(always)]
+    pub(super) fn push(&mut self, row: usize, col: usize, value: T) {
+        self.rows[self.filled] = R::cast(row);
+        self.cols[self.filled] = C::cast(col);
+        self.values[self.filled] = value;
+        self.filled += 1;
+    }
+}
