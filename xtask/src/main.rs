@@ -7,6 +7,8 @@ mod algorithms;
 mod bench;
 mod ci;
 mod conformance;
+#[cfg(feature = "opencl")]
+mod kernels;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -22,6 +24,8 @@ enum Command {
     Bench(bench::Args),
     #[cfg(feature = "cpu")]
     Algorithms(algorithms::Args),
+    #[cfg(feature = "opencl")]
+    Kernels(kernels::Args),
 }
 
 fn main() -> ExitCode {
@@ -32,6 +36,8 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         #[cfg(feature = "cpu")]
         Command::Algorithms(args) => algorithms::run(&args),
+        #[cfg(feature = "opencl")]
+        Command::Kernels(args) => kernels::run(&args),
     };
     report(done.map(|()| ExitCode::SUCCESS))
 }

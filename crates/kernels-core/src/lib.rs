@@ -29,6 +29,11 @@ pub struct File {
 }
 
 impl File {
+    /// The file's name without its extension, which is the same in every language.
+    pub fn stem(&self) -> &'static str {
+        self.name.split('.').next().unwrap_or(self.name)
+    }
+
     /// The text with its includes in place, each header once, and `#line` directives, so that a compiler's messages
     /// name a line of the file that they speak of.
     pub fn source(&self) -> String {

@@ -34,8 +34,20 @@ impl BackendKind {
         match self {
             #[cfg(feature = "cpu")]
             Self::Cpu => backend_cpu::probe(),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl => backend_opencl::probe(),
             #[allow(unreachable_patterns, reason = "all features may be on")]
             _ => Probe { devices: vec![], reason: Some(self.not_built()) },
+        }
+    }
+
+    /// The index of the device that is meant where none is named. For OpenCL the environment may name one
+    /// (`NNZ_OPENCL_DEVICE`).
+    fn preferred_index(self) -> Result<usize> {
+        match self {
+            #[cfg(feature = "opencl")]
+            Self::OpenCl => backend_opencl::preferred_index(),
+            _ => Ok(0),
         }
     }
 
@@ -92,6 +104,9 @@ pub enum Device {
     /// The host's processor.
     #[cfg(feature = "cpu")]
     Cpu(backend_cpu::Cpu),
+    /// An OpenCL device.
+    #[cfg(feature = "opencl")]
+    OpenCl(backend_opencl::OpenCl),
 }
 
 impl Device {
@@ -120,6 +135,8 @@ impl Device {
         match *self {
             #[cfg(feature = "cpu")]
             Self::Cpu(ref cpu) => visitor.call(cpu),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(ref device) => visitor.call(device),
         }
     }
 
@@ -131,6 +148,8 @@ impl Device {
         match self {
             #[cfg(feature = "cpu")]
             Self::Cpu(cpu) => backend_cpu::Cpu::with(threads, cpu.simd()).map(Self::Cpu),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(device) => Ok(Self::OpenCl(device)),
         }
     }
 
@@ -139,6 +158,8 @@ impl Device {
         match *self {
             #[cfg(feature = "cpu")]
             Self::Cpu(ref cpu) => sparse_core::Backend::caps(cpu),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(ref device) => sparse_core::Backend::caps(device),
         }
     }
 }
@@ -167,6 +188,8 @@ impl DeviceId {
         match self.backend {
             #[cfg(feature = "cpu")]
             BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
+            #[cfg(feature = "opencl")]
+            BackendKind::OpenCl => backend_opencl::OpenCl::new(self.index).map(Device::OpenCl),
             #[allow(unreachable_patterns, reason = "all features may be on")]
             _ => Err(Error::unsupported(self.what(), self.backend.not_built())),
         }
@@ -188,7 +211,8 @@ impl FromStr for DeviceId {
 
     fn from_str(name: &str) -> Result<Self> {
         let Some((backend, index)) = name.split_once(':') else {
-            return Ok(Self { backend: name.parse()?, index: 0 });
+            let backend: BackendKind = name.parse()?;
+            return Ok(Self { backend, index: backend.preferred_index()? });
         };
         let bad_index =
             |_| Error::unsupported(format!("device `{name}`"), format!("`{index}` is not a device's index"));
@@ -239,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_backend_that_is_not_built_in_names_its_feature() {
-        let error = "opencl:1".parse::<Device>().unwrap_err();
-        assert_eq!(error.to_string(), "device opencl:1 is not supported: built without the feature `opencl`");
+        let error = "cuda:1".parse::<Device>().unwrap_err();
+        assert_eq!(error.to_string(), "device cuda:1 is not supported: built without the feature `cuda`");
     }
 }

@@ -30,7 +30,10 @@
 //!
 //! The features `cpu` (default), `opencl` and `cuda` say which backends are built in.
 
-#[cfg_attr(not(feature = "cpu"), allow(unused_variables, reason = "without a backend there is no device"))]
+#[cfg_attr(
+    not(any(feature = "cpu", feature = "opencl")),
+    allow(unused_variables, reason = "without a backend there is no device")
+)]
 mod device;
 
 pub use device::{BackendKind, Device, DeviceId};
@@ -39,6 +42,9 @@ pub use {sparse_io as io, sparse_solvers as solvers};
 
 #[cfg(feature = "cpu")]
 pub use backend_cpu::{Cpu, Simd};
+
+#[cfg(feature = "opencl")]
+pub use backend_opencl::OpenCl;
 
 /// The names that most programs need.
 pub mod prelude {

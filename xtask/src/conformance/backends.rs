@@ -17,7 +17,7 @@ pub(super) struct Known {
 pub(super) const KNOWN: [Known; 4] = [
     Known { name: "reference", on_request: true, open: |_| Ok(Suite::reference()) },
     Known { name: "cpu", on_request: false, open: cpu },
-    Known { name: "opencl", on_request: false, open: |_| not_built("opencl") },
+    Known { name: "opencl", on_request: false, open: opencl },
     Known { name: "cuda", on_request: false, open: |_| not_built("cuda") },
 ];
 
@@ -38,6 +38,16 @@ fn cpu(threads: Option<usize>) -> Result<Suite> {
 #[cfg(not(feature = "cpu"))]
 fn cpu(_: Option<usize>) -> Result<Suite> {
     not_built("cpu")
+}
+
+#[cfg(feature = "opencl")]
+fn opencl(_: Option<usize>) -> Result<Suite> {
+    Ok(Suite::full(&backend_opencl::OpenCl::from_env()?))
+}
+
+#[cfg(not(feature = "opencl"))]
+fn opencl(_: Option<usize>) -> Result<Suite> {
+    not_built("opencl")
 }
 
 fn not_built(name: &str) -> Result<Suite> {

@@ -1,0 +1,34 @@
+//! The OpenCL backend of [nnz](https://docs.rs/nnz): any device with OpenCL 1.2, found at run time.
+//!
+//! [`probe`] lists the devices of all platforms; [`OpenCl::new`](Device::new) opens one by its index,
+//! [`OpenCl::named`](Device::named) by a part of its name. Without a loader, a runtime or a device nothing panics: there
+//! is a reason instead. Kernels need neither sub-groups nor float atomics, and every result is the same on every run on
+//! the same device. The operations are those of [`sparse_device`].
+
+mod cl;
+
+pub use cl::ClDriver;
+use sparse_core::op::AllTypes;
+use sparse_core::{Probe, Result};
+pub use sparse_device::Device;
+
+/// An OpenCL device: a context and an in-order queue. Cloning shares them.
+pub type OpenCl = Device<ClDriver>;
+
+const _: () = {
+    const fn has_all_operations<B: AllTypes>() {}
+    has_all_operations::<OpenCl>();
+};
+
+/// The devices of all platforms, in the loader's order, or why there are none (rule P1).
+pub fn probe() -> Probe {
+    sparse_device::probe::<ClDriver>()
+}
+
+/// The index of the device that `NNZ_OPENCL_DEVICE` names, by its index or by a part of its name; 0 without it.
+///
+/// # Errors
+/// [`Unsupported`](sparse_core::Error::Unsupported) if no device has such a name.
+pub fn preferred_index() -> Result<usize> {
+    sparse_device::preferred_index::<ClDriver>()
+}

@@ -1,0 +1,61 @@
+//! Finding devices, memory and errors.
+
+mod common;
+
+use backend_opencl::{OpenCl, probe};
+use common::each_device;
+use sparse_core::{Backend, Error, Space};
+
+#[test]
+fn an_empty_list_has_a_reason() {
+    let found = probe();
+    assert_eq!(found.devices.is_empty(), found.reason.is_some());
+    assert!(found.devices.iter().all(|caps| caps.backend == "opencl" && caps.compute_units > 0));
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error_that_says_what_is() {
+    let error = OpenCl::new(usize::MAX).unwrap_err().to_string();
+    assert!(error.starts_with("opencl device 18446744073709551615 is not supported: "), "{error}");
+    assert!(matches!(OpenCl::named("no device is called so"), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn a_device_is_found_by_a_part_of_its_name() {
+    for caps in probe().devices {
+        let part = caps.device[2..].to_uppercase();
+        assert_eq!(OpenCl::named(&part).unwrap().caps().device, caps.device);
+    }
+}
+
+#[test]
+fn memory_keeps_what_is_written_and_may_be_empty() {
+    each_device(|backend| {
+        let numbers: Vec<i64> = (0..1000).collect();
+        let device = backend.upload(&numbers).unwrap();
+        assert_eq!(backend.download(&device).unwrap(), numbers);
+        let part = OpenCl::slice(OpenCl::view(&device), 10..20);
+        let mut host = [0; 5];
+        backend.download_into(OpenCl::slice(part, 5..10), &mut host).unwrap();
+        assert_eq!(host, [15, 16, 17, 18, 19]);
+        let mut copy = backend.zeros::<i64>(7).unwrap();
+        let to = OpenCl::slice_mut(OpenCl::view_mut(&mut copy), 1..6);
+        backend.copy(OpenCl::slice(part, 0..5), to).unwrap();
+        assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
+        let empty = backend.upload::<f64>(&[]).unwrap();
+        assert!(backend.download(&empty).unwrap().is_empty());
+        backend.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn too_much_memory_is_refused_and_the_backend_stays_usable() {
+    each_device(|backend| {
+        let error = backend.zeros::<u8>(1 << 60).unwrap_err();
+        let Error::OutOfMemory { needed, available } = error else { panic!("{error}") };
+        assert_eq!(needed, 1 << 60);
+        assert!(available > 0 && available <= backend.caps().memory_bytes.unwrap());
+        assert_eq!(backend.download(&backend.upload(&[1_i32]).unwrap()).unwrap(), [1]);
+        assert!(matches!(backend.zeros::<u64>(usize::MAX), Err(Error::IndexOverflow { .. })));
+    });
+}

@@ -1,0 +1,57 @@
+// y <- alpha A x + beta y for compressed rows: the entries of row i stand at offsets[i] .. offsets[i + 1].
+// Takes SCALAR, IDX and OFF (the types of indices and offsets) and CONJ: 1 conjugates the entries of A.
+#include "scalar.clh"
+#include "index.clh"
+#ifndef CONJ
+#error "CONJ is missing: 0 or 1"
+#endif
+#define LANES 32
+
+static ACC entry(__global const T *values, long at)
+{
+#if CONJ
+    return conjugate(load(values, at));
+#else
+    return load(values, at);
+#endif
+}
+
+// A work-item takes a row and every get_global_size(0)-th one after it.
+__kernel void csr_spmv_row_per_thread(long rows, __global const OFF *offsets, __global const IDX *indices,
+                                      __global const T *values, ACC alpha, __global const T *x, long x_start,
+                                      ACC beta, __global T *y, long y_start)
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
+        ACC sum = (ACC)(0);
+        long end = offsets[row + 1];
+        for (long k = offsets[row]; k < end; k++)
+            sum += mul(entry(values, k), load(x, x_start + indices[k]));
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
+
+// A work-group of 32 lanes takes a row: lane l sums the entries l, l + 32, ...; a fixed tree adds the lanes.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void csr_spmv_row_per_warp(long rows, __global const OFF *offsets, __global const IDX *indices,
+                           __global const T *values, ACC alpha, __global const T *x, long x_start,
+                           ACC beta, __global T *y, long y_start)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[LANES];
+    for (long row = get_group_id(0); row < rows; row += get_num_groups(0)) {
+        ACC sum = (ACC)(0);
+        long end = offsets[row + 1];
+        for (long k = offsets[row] + lid; k < end; k += LANES)
+            sum += mul(entry(values, k), load(x, x_start + indices[k]));
+        sums[lid] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+            if (lid < lanes)
+                sums[lid] += sums[lid + lanes];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (lid == 0)
+            update(y, y_start + row, mul(alpha, sums[0]), beta);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

@@ -1,0 +1,135 @@
+// Dense to compressed rows, for a batch: element (i, j) of member m stands at start + m*stride + i*row_step +
+// j*col_step. Count the entries of each row (all members' rows, one after the other), an exclusive scan of the counts,
+// fill. Which elements are entries: keeps() of scalar.clh.
+// Takes SCALAR, IDX and OFF.
+#include "scalar.clh"
+#include "index.clh"
+#define LANES 32
+
+static long row_start(long row, long rows, long start, long stride, long row_step)
+{
+    return start + row / rows * stride + row % rows * row_step;
+}
+
+// counts[row] for all rows, and one zero more at the end. A work-item takes a row.
+__kernel void dense_to_csr_count_row_per_thread(long all_rows, long rows, long cols, __global const T *a, long start,
+                                                long stride, long row_step, long col_step, int threshold,
+                                                REAL tolerance, __global long *counts)
+{
+    for (long row = get_global_id(0); row <= all_rows; row += get_global_size(0)) {
+        long count = 0;
+        if (row < all_rows) {
+            long at = row_start(row, rows, start, stride, row_step);
+            for (long j = 0; j < cols; j++)
+                count += keeps(a[at + j * col_step], threshold, tolerance);
+        }
+        counts[row] = count;
+    }
+}
+
+__kernel void dense_to_csr_fill_row_per_thread(long all_rows, long rows, long cols, __global const T *a, long start,
+                                               long stride, long row_step, long col_step, int threshold,
+                                               REAL tolerance, __global const long *starts, __global IDX *indices,
+                                               __global T *values)
+{
+    for (long row = get_global_id(0); row < all_rows; row += get_global_size(0)) {
+        long at = row_start(row, rows, start, stride, row_step);
+        long to = starts[row];
+        for (long j = 0; j < cols; j++) {
+            T value = a[at + j * col_step];
+            if (keeps(value, threshold, tolerance)) {
+                indices[to] = (IDX)j;
+                values[to] = value;
+                to++;
+            }
+        }
+    }
+}
+
+// Which of the 32 lanes hold an entry, as bits; a ballot without sub-groups. Every lane of the work-group calls it.
+static uint ballot(__local uint *mask, int lid, int kept)
+{
+    if (lid == 0)
+        *mask = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (kept)
+        atomic_or(mask, 1u << lid);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint all = *mask;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return all;
+}
+
+// The same with a work-group of 32 lanes a row, 32 columns a step.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void dense_to_csr_count_row_per_warp(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
+                                     long row_step, long col_step, int threshold, REAL tolerance,
+                                     __global long *counts)
+{
+    int lid = (int)get_local_id(0);
+    __local long sums[LANES];
+    for (long row = get_group_id(0); row <= all_rows; row += get_num_groups(0)) {
+        long count = 0;
+        if (row < all_rows) {
+            long at = row_start(row, rows, start, stride, row_step);
+            for (long j = lid; j < cols; j += LANES)
+                count += keeps(a[at + j * col_step], threshold, tolerance);
+        }
+        sums[lid] = count;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+            if (lid < lanes)
+                sums[lid] += sums[lid + lanes];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (lid == 0)
+            counts[row] = sums[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+// Lanes write in parallel, each behind the entries of the lanes before it.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void dense_to_csr_fill_row_per_warp(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
+                                    long row_step, long col_step, int threshold, REAL tolerance,
+                                    __global const long *starts, __global IDX *indices, __global T *values)
+{
+    int lid = (int)get_local_id(0);
+    __local uint mask;
+    for (long row = get_group_id(0); row < all_rows; row += get_num_groups(0)) {
+        long at = row_start(row, rows, start, stride, row_step);
+        long to = starts[row];
+        for (long base = 0; base < cols; base += LANES) {
+            long j = base + lid;
+            T value = (T)(0);
+            int kept = 0;
+            if (j < cols) {
+                value = a[at + j * col_step];
+                kept = keeps(value, threshold, tolerance);
+            }
+            uint all = ballot(&mask, lid, kept);
+            if (kept) {
+                long place = to + popcount(all & ((1u << lid) - 1u));
+                indices[place] = (IDX)j;
+                values[place] = value;
+            }
+            to += popcount(all);
+        }
+    }
+}
+
+// Each member's first entry, and nnz: `count` + 1 elements.
+__kernel void dense_to_csr_members(long count, long rows, __global const long *starts, __global long *member_ptr)
+{
+    for (long m = get_global_id(0); m <= count; m += get_global_size(0))
+        member_ptr[m] = starts[m * rows];
+}
+
+// Each member's rows + 1 offsets, which begin at 0.
+__kernel void dense_to_csr_offsets(long count, long rows, __global const long *starts, __global OFF *offsets)
+{
+    for (long i = get_global_id(0); i < count * (rows + 1); i += get_global_size(0)) {
+        long first = i / (rows + 1) * rows;
+        offsets[i] = (OFF)(starts[first + i % (rows + 1)] - starts[first]);
+    }
+}

@@ -1,0 +1,61 @@
+// Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
+// any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
+// Takes SCALAR and CONJ: 1 conjugates the entries.
+#include "scalar.clh"
+#ifndef CONJ
+#error "CONJ is missing: 0 or 1"
+#endif
+
+static ACC entry(long split, __global const T *head, __global const T *tail, long position)
+{
+    ACC value = position < split ? load(head, position) : load(tail, position - split);
+#if CONJ
+    return conjugate(value);
+#else
+    return value;
+#endif
+}
+
+// y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A work-item takes a row and
+// every get_global_size(0)-th one after it.
+__kernel void grouped_spmv(long rows, __global const long *offsets, __global const long *columns,
+                           __global const long *positions, long split, __global const T *head, __global const T *tail,
+                           ACC alpha, __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
+        ACC sum = (ACC)(0);
+        for (long k = offsets[row]; k < offsets[row + 1]; k++)
+            sum += mul(entry(split, head, tail, positions[k]), load(x, x_start + columns[k]));
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
+
+// C <- alpha A B + beta C likewise; a work-item takes an element of C.
+__kernel void grouped_spmm(long rows, long cols, __global const long *offsets, __global const long *columns,
+                           __global const long *positions, long split, __global const T *head, __global const T *tail,
+                           ACC alpha, __global const T *b, long b_start, long b_row, long b_col, ACC beta,
+                           __global T *c, long c_start, long c_row, long c_col)
+{
+    for (long i = get_global_id(0); i < rows * cols; i += get_global_size(0)) {
+        long row = i / cols;
+        long col = i % cols;
+        ACC sum = (ACC)(0);
+        for (long k = offsets[row]; k < offsets[row + 1]; k++)
+            sum += mul(entry(split, head, tail, positions[k]), load(b, b_start + columns[k] * b_row + col * b_col));
+        update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
+    }
+}
+
+// The sum of each group, in the order of its entries, from the first on (so that a lone -0 stays what it is), to
+// element (target_rows[g], target_cols[g]) of a dense array. A work-item takes a group. No group is empty.
+__kernel void grouped_sum(long groups, __global const long *offsets, __global const long *positions, long split,
+                          __global const T *head, __global const T *tail, __global const long *target_rows,
+                          __global const long *target_cols, __global T *to, long start, long row_step, long col_step)
+{
+    for (long g = get_global_id(0); g < groups; g += get_global_size(0)) {
+        ACC sum = entry(split, head, tail, positions[offsets[g]]);
+        for (long k = offsets[g] + 1; k < offsets[g + 1]; k++)
+            sum += entry(split, head, tail, positions[k]);
+        store(to, start + target_rows[g] * row_step + target_cols[g] * col_step, sum);
+    }
+}

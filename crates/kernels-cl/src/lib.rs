@@ -1,0 +1,119 @@
+//! The OpenCL C kernels of [nnz](https://docs.rs/nnz): text alone, compiled at run time by `backend-opencl`.
+//!
+//! The kernels are plain OpenCL C 1.2 and need neither sub-groups nor float atomics. [`FILES`] lists every file with
+//! its kernels and the macros that it takes.
+
+pub use kernels_core::{Define, File, Header};
+
+const SCALAR: Define = Define { name: "SCALAR", values: &["F16", "BF16", "F32", "F64", "C32", "C64"] };
+const IDX: Define = Define { name: "IDX", values: &["int", "long"] };
+const OFF: Define = Define { name: "OFF", values: &["int", "long"] };
+const CONJ: Define = Define { name: "CONJ", values: &["0", "1"] };
+const BLOCK: Define = Define { name: "BLOCK", values: &["64", "256"] };
+const WORD: Define = Define { name: "WORD", values: &["ushort", "uint", "ulong", "ulong2"] };
+const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
+const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
+
+const HEADERS: &[Header] =
+    &[("index.clh", include_str!("cl/index.clh")), ("scalar.clh", include_str!("cl/scalar.clh"))];
+
+macro_rules! file {
+    ($name:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+]) => {
+        File {
+            name: $name,
+            entries: &[$($entry),+],
+            defines: &[$($define),+],
+            text: include_str!(concat!("cl/", $name)),
+            headers: HEADERS,
+        }
+    };
+}
+
+/// Every file of kernels, in alphabetical order.
+pub const FILES: &[File] = &[
+    file!(
+        "coo_spmv.cl",
+        ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
+        [SCALAR, IDX, OFF, CONJ, BLOCK]
+    ),
+    file!(
+        "csr_spmm.cl",
+        ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
+        [SCALAR, IDX, OFF, CONJ]
+    ),
+    file!("csr_spmv.cl", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
+    file!(
+        "dense_to_csr.cl",
+        [
+            "dense_to_csr_count_row_per_thread",
+            "dense_to_csr_count_row_per_warp",
+            "dense_to_csr_fill_row_per_thread",
+            "dense_to_csr_fill_row_per_warp",
+            "dense_to_csr_members",
+            "dense_to_csr_offsets",
+        ],
+        [SCALAR, IDX, OFF]
+    ),
+    file!("ell_spmv.cl", ["ell_spmv_row_per_thread", "ell_spmv_with_sums"], [SCALAR, IDX, OFF]),
+    file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, CONJ]),
+    file!("move.cl", ["move_gather", "move_compact", "move_zeros"], [WORD]),
+    file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
+    file!("scan.cl", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
+    file!("sell_spmv.cl", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+    file!(
+        "vector.cl",
+        ["vector_axpby", "vector_update", "vector_scale", "vector_dot", "vector_largest", "vector_squares",],
+        [SCALAR, BLOCK]
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_names_every_kernel() {
+        for file in FILES {
+            let kernels = file.text.matches("__kernel").count();
+            assert_eq!(kernels, file.entries.len(), "{}", file.name);
+            for entry in file.entries {
+                assert!(file.text.contains(&format!("void {entry}(")), "{entry} in {}", file.name);
+            }
+        }
+        assert!(FILES.is_sorted_by_key(|file| file.name));
+    }
+
+    #[test]
+    fn every_include_is_resolved() {
+        assert!(FILES.iter().all(|file| !file.source().contains("#include")));
+    }
+
+    #[test]
+    fn a_missing_define_is_an_error_of_the_compiler() {
+        for file in FILES {
+            let source = file.source();
+            for define in file.defines {
+                assert!(source.contains(&format!("{} ", define.name)), "{} of {}", define.name, file.name);
+            }
+            assert!(source.contains("#error"), "{}", file.name);
+        }
+    }
+
+    /// An early return before a barrier corrupts memory on PoCL: kernels, which return nothing, never return early.
+    #[test]
+    fn no_kernel_returns_early() {
+        for file in FILES {
+            assert!(!file.text.contains("return;"), "{}", file.name);
+        }
+    }
+
+    /// PoCL 3.1 skips what stands before a loop that begins with a barrier: loops end with theirs.
+    #[test]
+    fn no_loop_begins_with_a_barrier() {
+        for file in FILES {
+            let lines: Vec<_> = file.text.lines().map(str::trim).collect();
+            let begins = |pair: &[&str]| pair[0].starts_with("for ") && pair[1].starts_with("barrier(");
+            assert!(!lines.windows(2).any(begins), "{}", file.name);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a foreign library must do for a device: memory, programs and launches.
+
+use crate::Defines;
+use kernels_core::File;
+use sparse_core::{Caps, Result};
+use std::fmt::Debug;
+
+/// A foreign library that runs kernels: one context of one device with an in-order queue.
+///
+/// A driver knows bytes and kernels, not operations. All its methods are safe to call: it checks that ranges lie inside
+/// their memory, and counts the arguments of a launch. What it cannot check is that a kernel stays inside the memory
+/// that it is given; that is the business of the operations above it, which have checked every shape.
+pub trait Driver: Sized + Debug + Send + Sync + 'static {
+    /// The backend's name in messages and in [`Caps`].
+    const NAME: &'static str;
+    /// The environment variable that names the device to take where none is asked for: an index, or a part of a name.
+    const DEVICE_VARIABLE: &'static str;
+    /// The kernels, in the library's language.
+    const FILES: &'static [File];
+    /// The warps that share a work-group in kernels that give a row to a warp.
+    const WARPS_PER_GROUP: usize;
+    /// Memory of the device.
+    type Memory: Debug + Send + Sync;
+    /// A compiled file.
+    type Program: Debug + Send + Sync;
+    /// A kernel of a program.
+    type Kernel: Debug + Send + Sync;
+
+    /// The devices that are there, or why there are none.
+    ///
+    /// # Errors
+    /// The reason why there are none.
+    fn devices() -> Result<Vec<Caps>, String>;
+
+    /// Opens device number `index` of [`devices`](Self::devices).
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn open(index: usize) -> Result<Self>;
+
+    /// Whether the device is a processor of the host, which prefers few and long work-items.
+    fn is_cpu(&self) -> bool;
+
+    /// The most work-items of a work-group.
+    fn largest_group(&self) -> usize;
+
+    /// Memory of at least so many bytes, rounded up to whole words of 16 bytes, that holds anything.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or what the library reports.
+    fn allocate(&self, bytes: usize) -> Result<Self::Memory>;
+
+    /// Writes to memory from byte `offset` on; `host` is free again when the call is back.
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn write(&self, memory: &Self::Memory, offset: usize, host: &[u8]) -> Result<()>;
+
+    /// Reads memory from byte `offset` on, after all work before it.
+    ///
+    /// # Errors
+    /// What the library reports, errors of earlier work included.
+    fn read(&self, memory: &Self::Memory, offset: usize, host: &mut [u8]) -> Result<()>;
+
+    /// Copies `bytes` from one place, a memory and a byte, to another.
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn copy(&self, from: (&Self::Memory, usize), to: (&Self::Memory, usize), bytes: usize) -> Result<()>;
+
+    /// Waits for all work.
+    ///
+    /// # Errors
+    /// What the library reports, errors of earlier work included.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Compiles a file.
+    ///
+    /// # Errors
+    /// [`Backend`](sparse_core::Error::Backend) with the file, the options and the compiler's whole log.
+    fn build(&self, file: &File, defines: &Defines) -> Result<Self::Program>;
+
+    /// The kernel of this name.
+    ///
+    /// # Errors
+    /// What the library reports if there is none.
+    fn kernel(&self, program: &Self::Program, entry: &str) -> Result<Self::Kernel>;
+
+    /// Enqueues `kernel` with `groups` work-groups of `local` work-items; without groups nothing happens.
+    ///
+    /// # Errors
+    /// [`Unsupported`](sparse_core::Error::Unsupported) for a wrong number of arguments, or what the library reports.
+    fn launch(
+        &self,
+        kernel: &Self::Kernel,
+        groups: usize,
+        local: usize,
+        args: &[Arg<'_, Self::Memory>],
+    ) -> Result<()>;
+}
+
+/// An argument of a kernel.
+#[derive(Debug)]
+pub enum Arg<'a, M> {
+    /// Memory, from its first byte on.
+    Memory(&'a M),
+    /// A number, or a pair of numbers.
+    Value(Value),
+}
+
+/// The bytes of an argument: at most those of a complex double.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(16))]
+pub struct Value {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl Value {
+    /// A value of at most 16 bytes.
+    pub(crate) fn new<T: bytemuck::Pod>(value: &T) -> Self {
+        let mut bytes = [0; 16];
+        bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(value));
+        Self { bytes, len: size_of::<T>() }
+    }
+
+    /// Its bytes, which are aligned for any number.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}

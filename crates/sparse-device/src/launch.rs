@@ -1,0 +1,143 @@
+//! Launches: a kernel, its arguments in order, and how many work-groups run it.
+
+use crate::driver::{Arg, Value};
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver, View, ViewMut};
+use sparse_core::{DType, DenseView, DenseViewMut, Element, Error, Order, Result, Scalar};
+use std::sync::Arc;
+
+/// Lanes of a warp, in the kernels that give a row to one.
+pub(crate) const LANES: usize = 32;
+
+/// Work-groups for each compute unit; kernels stride over the grid, so that no launch limit bounds a matrix.
+const GROUPS_PER_UNIT: usize = 32;
+
+/// Warps that take the place of a work-group where the device is filled with warps.
+const WARPS_PER_GROUP: usize = 8;
+
+/// Bytes of the words that memory is made of.
+const WORD_BYTES: usize = 16;
+
+/// A launch that gets its arguments one by one.
+#[must_use]
+pub(crate) struct Launch<'a, D: Driver> {
+    device: &'a Device<D>,
+    kernel: &'a D::Kernel,
+    args: Vec<Arg<'a, D::Memory>>,
+}
+
+impl<D: Driver> Device<D> {
+    /// A kernel for values of type `T`, or why the device cannot have it.
+    pub(crate) fn kernel_of<T: Scalar>(
+        &self,
+        file: &'static str,
+        entry: &'static str,
+        defines: Defines,
+    ) -> Result<Arc<D::Kernel>> {
+        let double = matches!(T::DTYPE, DType::F64 | DType::C64);
+        if double && !self.inner.caps.f64 {
+            let reason = format!("{} has no double precision", self.inner.caps.device);
+            return Err(Error::unsupported(format!("{} on {}", T::DTYPE, D::NAME), reason));
+        }
+        self.kernel(file, entry, defines.scalar(T::DTYPE))
+    }
+
+    /// A kernel that looks into no values, or that `defines` tell all about them.
+    pub(crate) fn kernel(
+        &self,
+        file: &'static str,
+        entry: &'static str,
+        defines: Defines,
+    ) -> Result<Arc<D::Kernel>> {
+        self.inner.programs.kernel(self.driver(), file, entry, defines)
+    }
+
+    /// A launch of `kernel`, still without arguments.
+    pub(crate) fn launch<'a>(&'a self, kernel: &'a D::Kernel) -> Launch<'a, D> {
+        Launch { device: self, kernel, args: vec![] }
+    }
+
+    /// Fills the whole memory of a buffer with zeros. (Oclgrind takes what `clEnqueueFillBuffer` wrote for unwritten.)
+    pub(crate) fn clear<T: Element>(&self, buffer: &Buffer<D, T>) -> Result<()> {
+        let kernel = self.kernel("move", "move_zeros", Defines::default().set("WORD", "ulong2"))?;
+        let words = (buffer.len * size_of::<T>()).div_ceil(WORD_BYTES);
+        self.launch(&kernel).size(words).buffer(buffer).items(words)
+    }
+
+    /// The most work-groups that are worth launching.
+    pub(crate) fn most_groups(&self) -> usize {
+        self.inner.caps.compute_units * GROUPS_PER_UNIT
+    }
+}
+
+impl<'a, D: Driver> Launch<'a, D> {
+    /// A buffer of a matrix or of a plan, from its first element on.
+    pub(crate) fn buffer<T: Element>(self, buffer: &'a Buffer<D, T>) -> Self {
+        self.memory(&buffer.memory)
+    }
+
+    fn memory(mut self, memory: &'a D::Memory) -> Self {
+        self.args.push(Arg::Memory(memory));
+        self
+    }
+
+    /// An operand: its buffer, and where it starts.
+    pub(crate) fn view<T: Element>(self, view: View<'a, D, T>) -> Self {
+        self.memory(view.memory).size(view.start)
+    }
+
+    /// An operand that is written.
+    pub(crate) fn view_mut<T: Element>(self, view: ViewMut<'a, D, T>) -> Self {
+        self.memory(view.memory).size(view.start)
+    }
+
+    /// A dense operand: its buffer, where it starts, and the steps from row to row and from column to column.
+    pub(crate) fn dense<'v: 'a, T: Element>(self, view: DenseView<'v, T, Device<D>>) -> Self {
+        let (row, col) = steps(view.order(), view.leading_dimension());
+        self.view(view.data()).size(row).size(col)
+    }
+
+    /// A dense operand that is written.
+    pub(crate) fn dense_mut<'v: 'a, T: Element>(self, view: DenseViewMut<'v, T, Device<D>>) -> Self {
+        let (row, col) = steps(view.order(), view.leading_dimension());
+        self.view_mut(view.into_data()).size(row).size(col)
+    }
+
+    /// A size or a position.
+    pub(crate) fn size(self, size: usize) -> Self {
+        self.value(size as i64)
+    }
+
+    /// A number, or a complex one.
+    pub(crate) fn value<T: Element>(mut self, value: T) -> Self {
+        self.args.push(Arg::Value(Value::new(&value)));
+        self
+    }
+
+    /// Runs with a work-item for each of `items`, or as many as are worth it.
+    pub(crate) fn items(self, items: usize) -> Result<()> {
+        let block = self.device.inner.block;
+        let groups = items.div_ceil(block).min(self.device.most_groups());
+        self.groups(groups, block)
+    }
+
+    /// Runs with a warp of [`LANES`] for each of `rows`, or as many as are worth it.
+    pub(crate) fn warps(self, rows: usize) -> Result<()> {
+        let most = self.device.most_groups() * WARPS_PER_GROUP;
+        let groups = rows.min(most).div_ceil(D::WARPS_PER_GROUP);
+        self.groups(groups, D::WARPS_PER_GROUP * LANES)
+    }
+
+    /// Runs with `groups` work-groups of `local` work-items.
+    pub(crate) fn groups(self, groups: usize, local: usize) -> Result<()> {
+        self.device.driver().launch(self.kernel, groups, local, &self.args)
+    }
+}
+
+/// The steps from row to row and from column to column.
+pub(crate) fn steps(order: Order, leading_dimension: usize) -> (usize, usize) {
+    match order {
+        Order::RowMajor => (leading_dimension, 1),
+        Order::ColMajor => (1, leading_dimension),
+    }
+}

@@ -1,0 +1,140 @@
+//! Pruning: flags, their prefix sums, and the entries that stay moved together.
+
+use super::dense_to_csr::threshold;
+use super::scan::Scan;
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver};
+use sparse_core::op::{Keep, PruneKernel};
+use sparse_core::{
+    Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, KernelPlan, Matrix, PlanOptions,
+    Result, Scalar, Space,
+};
+use std::sync::Arc;
+
+const COUNT_FILL: &[Algorithm] =
+    &[Algorithm::new("count_fill", "always").preprocessing("room for a place for each entry")];
+
+/// The plan of a pruning.
+#[derive(Debug)]
+pub struct PruningPlan<D: Driver> {
+    choice: Choice,
+    flags: Arc<D::Kernel>,
+    offsets: Arc<D::Kernel>,
+    starts: Buffer<D, i64>,
+    scan: Scan<D, i64>,
+}
+
+impl<D: Driver> KernelPlan for PruningPlan<D> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.starts.len * size_of::<i64>()
+    }
+}
+
+impl<D: Driver> PruningPlan<D> {
+    fn new<T: Scalar, O: Index>(backend: &Device<D>, nnz: usize, options: &PlanOptions) -> Result<Self> {
+        let choice = options.choose("prune", COUNT_FILL, "count_fill", "there is no other")?;
+        let defines = Defines::default().index::<O>().offset::<O>();
+        Ok(Self {
+            choice,
+            flags: backend.kernel_of::<T>("prune", "prune_flags", defines.clone())?,
+            offsets: backend.kernel_of::<T>("prune", "prune_offsets", defines)?,
+            starts: backend.allocate(nnz + 1)?,
+            scan: Scan::series(backend, nnz + 1)?,
+        })
+    }
+
+    /// Finds the places of the entries that stay, and how many do.
+    fn find<T: Scalar>(
+        &mut self,
+        backend: &Device<D>,
+        values: &Buffer<D, T>,
+        keep: Keep<T>,
+    ) -> Result<usize> {
+        let (has_threshold, tolerance) = threshold(keep);
+        let launch = backend.launch(&self.flags).size(values.len).buffer(values).value(has_threshold);
+        launch.value(tolerance).buffer(&self.starts).items(values.len + 1)?;
+        self.scan.starts(backend, &mut self.starts)?;
+        let mut kept = [0];
+        let last = Device::<D>::slice(Device::<D>::view(&self.starts), values.len..values.len + 1);
+        backend.download_into(last, &mut kept)?;
+        Ok(kept[0] as usize)
+    }
+
+    /// The elements of the entries that stay.
+    fn compact<T: Element>(
+        &self,
+        backend: &Device<D>,
+        from: &Buffer<D, T>,
+        kept: usize,
+    ) -> Result<Buffer<D, T>> {
+        let kernel = backend.move_kernel::<T>("move_compact")?;
+        let to = backend.allocate(kept)?;
+        let launch = backend.launch(&kernel).size(from.len).buffer(&self.starts);
+        launch.buffer(from).buffer(&to).items(from.len)?;
+        Ok(to)
+    }
+}
+
+impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device<D>, I, O>>
+    for Device<D>
+{
+    type Plan = PruningPlan<D>;
+
+    fn prune_algorithms(&self) -> &'static [Algorithm] {
+        COUNT_FILL
+    }
+
+    fn plan_prune(
+        &self,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        options: &PlanOptions,
+    ) -> Result<PruningPlan<D>> {
+        PruningPlan::new::<T, O>(self, a.nnz(), options)
+    }
+
+    unsafe fn prune(
+        &self,
+        plan: &mut PruningPlan<D>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        keep: Keep<T>,
+    ) -> Result<Compressed<A, T, Device<D>, I, O>> {
+        let kept = plan.find(self, a.values(), keep)?;
+        let indices = plan.compact(self, a.indices(), kept)?;
+        let values = plan.compact(self, a.values(), kept)?;
+        let offsets: Buffer<D, O> = self.allocate(a.offsets().len)?;
+        let launch = self.launch(&plan.offsets).size(offsets.len).buffer(a.offsets());
+        launch.buffer(&plan.starts).buffer(&offsets).items(offsets.len)?;
+        // SAFETY: the offsets count the entries that stay, whose indices and order are those of `a`.
+        Ok(unsafe { Compressed::new_unchecked(a.rows(), a.cols(), offsets, indices, values, a.order()) })
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index> PruneKernel<Coo<T, Device<D>, I>> for Device<D> {
+    type Plan = PruningPlan<D>;
+
+    fn prune_algorithms(&self) -> &'static [Algorithm] {
+        COUNT_FILL
+    }
+
+    fn plan_prune(&self, a: &Coo<T, Device<D>, I>, options: &PlanOptions) -> Result<PruningPlan<D>> {
+        PruningPlan::new::<T, I>(self, a.nnz(), options)
+    }
+
+    unsafe fn prune(
+        &self,
+        plan: &mut PruningPlan<D>,
+        a: &Coo<T, Device<D>, I>,
+        keep: Keep<T>,
+    ) -> Result<Coo<T, Device<D>, I>> {
+        let kept = plan.find(self, a.values(), keep)?;
+        let row_idx = plan.compact(self, a.row_idx(), kept)?;
+        let col_idx = plan.compact(self, a.col_idx(), kept)?;
+        let values = plan.compact(self, a.values(), kept)?;
+        // SAFETY: the arrays hold the entries of `a` that stay, in their order.
+        Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, a.order()) })
+    }
+}

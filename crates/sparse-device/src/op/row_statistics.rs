@@ -1,0 +1,25 @@
+//! Statistics of the row lengths: the offsets are read back, and the host sums up.
+
+use crate::{Device, Driver};
+use sparse_core::op::{RowStatistics, RowStatisticsKernel};
+use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
+
+const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host sums up the offsets")];
+
+impl<D: Driver, T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device<D>, I, O>> for Device<D> {
+    type Plan = Choice;
+
+    fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
+        READ_BACK
+    }
+
+    fn plan_row_statistics(&self, _: &Csr<T, Device<D>, I, O>, options: &PlanOptions) -> Result<Choice> {
+        options.choose("row_statistics", READ_BACK, "read_back", "there is no other")
+    }
+
+    unsafe fn row_statistics(&self, _: &mut Choice, a: &Csr<T, Device<D>, I, O>) -> Result<RowStatistics> {
+        let offsets = self.download(a.offsets())?;
+        let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize());
+        Ok(RowStatistics::from_lengths(lengths))
+    }
+}

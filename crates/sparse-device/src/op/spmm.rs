@@ -1,0 +1,182 @@
+//! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
+
+use super::grouped::{GROUPED_ROWS, RowGroups};
+use super::numbered::Numbered;
+use super::spmv::along;
+use crate::launch::LANES;
+use crate::program::Defines;
+use crate::{Device, Driver};
+use sparse_core::op::{AccOf, Op, SpmmKernel};
+use sparse_core::{
+    Algorithm, Axis, Choice, Compressed, Coo, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan,
+    PlanOptions, Result, Scalar, Sell,
+};
+use std::sync::Arc;
+
+const STORED: &[Algorithm] = &[
+    Algorithm::new("row_per_thread", "the device is a CPU"),
+    Algorithm::new("crc", "B has at most 32 columns: 32 entries at a time in local memory, a column a lane"),
+    Algorithm::new("cwm", "otherwise: the same with four columns a lane"),
+];
+const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
+
+/// Columns that a work-group of `cwm` takes.
+const CWM_COLUMNS: usize = 4 * LANES;
+
+/// A product with the entries grouped by the rows of op(A).
+#[derive(Debug)]
+pub struct GroupedPlan<D: Driver> {
+    choice: Choice,
+    kernel: Arc<D::Kernel>,
+    groups: RowGroups<D>,
+}
+
+impl<D: Driver> GroupedPlan<D> {
+    fn new<M: Numbered<D>>(backend: &Device<D>, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
+        let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
+        let kernel = backend.grouped_kernel::<M::Scalar>("grouped_spmm", op)?;
+        Ok(Self { choice, kernel, groups: RowGroups::new(backend, a, op)? })
+    }
+
+    fn run<M: Numbered<D>>(
+        &self,
+        backend: &Device<D>,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar, Device<D>>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar, Device<D>>,
+    ) -> Result<()> {
+        let (rows, cols) = (c.rows(), c.cols());
+        let launch = backend.launch(&self.kernel).size(rows).size(cols).groups_of(&self.groups, a.values());
+        launch.value(alpha).dense(b).value(beta).dense_mut(c).items(rows * cols)
+    }
+}
+
+impl<D: Driver> KernelPlan for GroupedPlan<D> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.groups.bytes()
+    }
+}
+
+/// The plan of a product of compressed rows or columns.
+#[derive(Debug)]
+pub enum CompressedPlan<D: Driver> {
+    /// Along what is stored, by a kernel that needs nothing more.
+    Stored(Choice, Arc<D::Kernel>),
+    /// Across it.
+    Grouped(GroupedPlan<D>),
+}
+
+impl<D: Driver> KernelPlan for CompressedPlan<D> {
+    fn choice(&self) -> &Choice {
+        match self {
+            Self::Stored(choice, _) => choice,
+            Self::Grouped(plan) => plan.choice(),
+        }
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match self {
+            Self::Stored(..) => 0,
+            Self::Grouped(plan) => plan.workspace_bytes(),
+        }
+    }
+}
+
+impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device<D>, I, O>>
+    for Device<D>
+{
+    type Plan = CompressedPlan<D>;
+
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        if along::<A>(op) { STORED } else { GROUPED }
+    }
+
+    fn plan_spmm(
+        &self,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        op: Op,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Result<CompressedPlan<D>> {
+        if !along::<A>(op) {
+            return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
+        }
+        let (automatic, reason) = match columns {
+            _ if self.driver().is_cpu() => ("row_per_thread", "the device is a CPU".into()),
+            0..=LANES => ("crc", format!("B has {columns} columns")),
+            _ => ("cwm", format!("B has {columns} columns")),
+        };
+        let choice = options.choose("spmm", STORED, automatic, reason)?;
+        let entry = match choice.algorithm {
+            "crc" => "csr_spmm_crc",
+            "cwm" => "csr_spmm_cwm",
+            _ => "csr_spmm_row_per_thread",
+        };
+        let defines = Defines::default().index::<I>().offset::<O>().conj(op);
+        let kernel = self.kernel_of::<T>("csr_spmm", entry, defines)?;
+        Ok(CompressedPlan::Stored(choice, kernel))
+    }
+
+    unsafe fn spmm(
+        &self,
+        plan: &mut CompressedPlan<D>,
+        alpha: T::Acc,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        b: DenseView<'_, T, Self>,
+        beta: T::Acc,
+        c: DenseViewMut<'_, T, Self>,
+    ) -> Result<()> {
+        let (choice, kernel) = match plan {
+            CompressedPlan::Grouped(plan) => return plan.run(self, alpha, a, b, beta, c),
+            CompressedPlan::Stored(choice, kernel) => (choice, kernel),
+        };
+        let (rows, cols) = (c.rows(), c.cols());
+        let launch = self.launch(kernel).size(rows).size(cols);
+        let launch = launch.buffer(a.offsets()).buffer(a.indices()).buffer(a.values());
+        let launch = launch.value(alpha).dense(b).value(beta).dense_mut(c);
+        match choice.algorithm {
+            "crc" => launch.warps(rows * cols.div_ceil(LANES)),
+            "cwm" => launch.warps(rows * cols.div_ceil(CWM_COLUMNS)),
+            _ => launch.items(rows),
+        }
+    }
+}
+
+macro_rules! grouped_spmm {
+    ([$($generics:tt)*], $matrix:ty) => {
+        impl<D: Driver, T: Scalar, $($generics)*> SpmmKernel<$matrix> for Device<D> {
+            type Plan = GroupedPlan<D>;
+
+            fn spmm_algorithms(&self, _: Op) -> &'static [Algorithm] {
+                GROUPED
+            }
+
+            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan<D>> {
+                GroupedPlan::new(self, a, op, options)
+            }
+
+            unsafe fn spmm(
+                &self,
+                plan: &mut GroupedPlan<D>,
+                alpha: T::Acc,
+                a: &$matrix,
+                b: DenseView<'_, T, Self>,
+                beta: T::Acc,
+                c: DenseViewMut<'_, T, Self>,
+            ) -> Result<()> {
+                plan.run(self, alpha, a, b, beta, c)
+            }
+        }
+    };
+}
+
+grouped_spmm!([I: Index], Coo<T, Device<D>, I>);
+grouped_spmm!([I: Index], Ell<T, Device<D>, I>);
+grouped_spmm!([I: Index], Hyb<T, Device<D>, I>);
+grouped_spmm!([I: Index, O: Index], Sell<T, Device<D>, I, O>);

@@ -1,0 +1,130 @@
+//! Kernels, compiled once for each set of defines.
+
+use crate::Driver;
+use sparse_core::op::Op;
+use sparse_core::{DType, Error, Index, Result};
+use std::collections::HashMap;
+use std::fmt::{self, Display};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The macros of a file and their values, in order of their names. They display as a compiler's options.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Defines(Vec<(&'static str, String)>);
+
+impl Defines {
+    /// With one more macro.
+    pub fn set(mut self, name: &'static str, value: impl ToString) -> Self {
+        let at = self.0.partition_point(|&(before, _)| before < name);
+        self.0.insert(at, (name, value.to_string()));
+        self
+    }
+
+    /// The names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    pub(crate) fn scalar(self, dtype: DType) -> Self {
+        self.set("SCALAR", dtype.name().to_uppercase())
+    }
+
+    pub(crate) fn index<I: Index>(self) -> Self {
+        self.set("IDX", c_name::<I>())
+    }
+
+    pub(crate) fn offset<O: Index>(self) -> Self {
+        self.set("OFF", c_name::<O>())
+    }
+
+    /// Whether entries are conjugated.
+    pub(crate) fn conj(self, op: Op) -> Self {
+        self.set("CONJ", u8::from(op == Op::ConjugateTranspose))
+    }
+}
+
+impl Display for Defines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, (name, value)) in self.iter().enumerate() {
+            let space = if position == 0 { "" } else { " " };
+            write!(f, "{space}-D {name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn c_name<I: Index>() -> &'static str {
+    if I::NAME == "i32" { "int" } else { "long" }
+}
+
+/// Which program: a file, compiled how.
+type ProgramKey = (&'static str, Defines);
+
+/// Which kernel of which program.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct KernelKey {
+    program: ProgramKey,
+    entry: &'static str,
+}
+
+/// The programs and kernels of a device that have been asked for.
+#[derive(Debug)]
+pub(crate) struct Programs<D: Driver> {
+    programs: Mutex<HashMap<ProgramKey, Arc<D::Program>>>,
+    kernels: Mutex<HashMap<KernelKey, Arc<D::Kernel>>>,
+}
+
+impl<D: Driver> Default for Programs<D> {
+    fn default() -> Self {
+        Self { programs: Mutex::default(), kernels: Mutex::default() }
+    }
+}
+
+impl<D: Driver> Programs<D> {
+    /// A kernel of the driver's; it is compiled where it has not been yet.
+    pub(crate) fn kernel(
+        &self,
+        driver: &D,
+        file: &'static str,
+        entry: &'static str,
+        defines: Defines,
+    ) -> Result<Arc<D::Kernel>> {
+        let key = KernelKey { program: (file, defines), entry };
+        if let Some(kernel) = lock(&self.kernels).get(&key) {
+            return Ok(kernel.clone());
+        }
+        let program = self.program(driver, &key.program)?;
+        let kernel = Arc::new(driver.kernel(&program, entry)?);
+        lock(&self.kernels).insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    fn program(&self, driver: &D, key: &ProgramKey) -> Result<Arc<D::Program>> {
+        let mut programs = lock(&self.programs);
+        if let Some(program) = programs.get(key) {
+            return Ok(program.clone());
+        }
+        let file = D::FILES.iter().find(|file| file.stem() == key.0).ok_or_else(|| {
+            Error::unsupported(format!("{} on {}", key.0, D::NAME), "it has no file of kernels of this name")
+        })?;
+        let program = Arc::new(driver.build(file, &key.1)?);
+        programs.insert(key.clone(), program.clone());
+        Ok(program)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defines_are_sorted_whatever_the_order_of_setting() {
+        let one = Defines::default().scalar(DType::C32).index::<i32>().offset::<i64>();
+        let other = Defines::default().offset::<i64>().scalar(DType::C32).index::<i32>();
+        assert_eq!(one, other);
+        assert_eq!(one.to_string(), "-D IDX=int -D OFF=long -D SCALAR=C32");
+    }
+}
