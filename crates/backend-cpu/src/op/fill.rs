@@ -1,7 +1,7 @@
 //! Count → scan → fill: what the operations that make a matrix share.
 
 use crate::Cpu;
-use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::parallel::{CHUNK, chunks, rows_by_entries, split_mut};
 use sparse_core::{Element, Index, Result};
 use std::ops::Range;
 
@@ -48,25 +48,29 @@ pub(super) fn starts(lengths: &[usize]) -> Vec<usize> {
     lengths.iter().map(add).collect()
 }
 
-/// The offsets of rows of these lengths.
-pub(super) fn offsets<O: Index>(lengths: &[usize]) -> Result<Vec<O>> {
-    O::try_new("nnz", lengths.iter().sum())?;
-    let mut offsets = Vec::with_capacity(lengths.len() + 1);
-    let mut end = 0;
-    offsets.push(O::cast(0));
-    offsets.extend(lengths.iter().map(|length| {
-        end += length;
-        O::cast(end)
-    }));
-    Ok(offsets)
-}
-
 /// The entries of each of consecutive ranges of rows.
 pub(super) fn entry_ranges<O: Index>(offsets: &[O], rows: &[Range<usize>]) -> Vec<Range<usize>> {
     rows.iter().map(|part| offsets[part.start].as_usize()..offsets[part.end].as_usize()).collect()
 }
 
 impl Cpu {
+    /// The offsets of rows of these lengths.
+    pub(super) fn offsets<O: Index>(&self, lengths: &[usize]) -> Result<Vec<O>> {
+        let ranges = chunks(lengths.len(), CHUNK);
+        let sums = self.map(lengths.len(), ranges, |range| lengths[range].iter().sum());
+        O::try_new("nnz", sums.iter().sum())?;
+        let mut offsets = zeroed(lengths.len() + 1);
+        let starts = starts(&sums);
+        self.for_chunks(&mut offsets[1..], CHUNK, |first, offsets| {
+            let mut end = starts[first / CHUNK];
+            for (offset, length) in offsets.iter_mut().zip(&lengths[first..]) {
+                end += length;
+                *offset = O::cast(end);
+            }
+        });
+        Ok(offsets)
+    }
+
     /// Calls `work` with every `chunk` elements of `slice` and the position of their first one.
     pub(super) fn for_chunks<T: Send>(
         &self,
@@ -94,7 +98,7 @@ impl Cpu {
         lengths: &[usize],
         fill: impl Fn(Range<usize>, &mut [I], &mut [T]) + Send + Sync,
     ) -> Result<Arrays<T, I, O>> {
-        let offsets = offsets::<O>(lengths)?;
+        let offsets = self.offsets::<O>(lengths)?;
         let nnz = offsets[lengths.len()].as_usize();
         let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
         let parts = rows_by_entries(&offsets, CHUNK);
@@ -131,8 +135,9 @@ mod tests {
     #[test]
     fn offsets_that_do_not_fit_are_refused_with_the_number_of_entries() {
         let lengths = [i32::MAX as usize, 1];
-        let error = offsets::<i32>(&lengths).unwrap_err();
+        let cpu = Cpu::new().unwrap();
+        let error = cpu.offsets::<i32>(&lengths).unwrap_err();
         assert_eq!(error.to_string(), "nnz = 2147483648 does not fit i32");
-        assert_eq!(offsets::<i64>(&lengths).unwrap(), [0, 2_147_483_647, 2_147_483_648]);
+        assert_eq!(cpu.offsets::<i64>(&lengths).unwrap(), [0, 2_147_483_647, 2_147_483_648]);
     }
 }

@@ -10,6 +10,7 @@ mod gather;
 mod lines;
 mod pieces;
 mod prune;
+mod row_sort;
 mod row_statistics;
 mod rows;
 mod scan;

@@ -1,7 +1,7 @@
 //! Sorting: each row of a compressed matrix by itself, COO as a whole.
 
-use super::convert::sort_row;
 use super::fill::{entry_ranges, zeroed};
+use super::row_sort::sort_row;
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
@@ -51,7 +51,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I
             for row in rows {
                 let range = a.pattern().range(row);
                 let range = range.start - entries.start..range.end - entries.start;
-                sort_row(&mut indices[range.clone()], &mut values[range], &mut scratch);
+                sort_row(indices, values, range, &mut scratch);
             }
         });
         let order = IndexOrder { sorted: true, ..a.order() };

@@ -1,11 +1,11 @@
 //! From one sparse format to another.
 
+mod bucket;
 mod compress;
 mod padded;
 mod radix;
 
 pub(super) use compress::coo_to_compressed;
-pub(super) use radix::sort_row;
 
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;

@@ -93,7 +93,7 @@ impl<T: Scalar, I: Index, O: Index> ParallelConvert<Sell<T, Host, I, O>> for Csr
     fn run(&self, cpu: &Cpu, layout: &SellLayout) -> Result<Sell<T, Host, I, O>> {
         let lengths = self.row_lengths();
         let row_order = layout.row_order(&lengths)?;
-        let slice_ptr: Vec<O> = slice_ptr(layout, &lengths, &row_order)?;
+        let slice_ptr: Vec<O> = slice_ptr(cpu, layout, &lengths, &row_order)?;
         let height = layout.slice_height;
         let slots = slice_ptr[slice_ptr.len() - 1].as_usize();
         let (mut col_idx, mut values) = (zeroed::<I>(slots), zeroed::<T>(slots));
@@ -133,10 +133,15 @@ impl<T: Scalar, I: Index, O: Index> ParallelConvert<Sell<T, Host, I, O>> for Csr
 }
 
 /// The first slot of each slice. The plan has checked that the number of slots fits.
-fn slice_ptr<O: Index>(layout: &SellLayout, lengths: &[usize], row_order: &[usize]) -> Result<Vec<O>> {
+fn slice_ptr<O: Index>(
+    cpu: &Cpu,
+    layout: &SellLayout,
+    lengths: &[usize],
+    row_order: &[usize],
+) -> Result<Vec<O>> {
     let slots: Vec<usize> =
         layout.slice_widths(lengths, row_order).map(|width| width * layout.slice_height).collect();
-    crate::op::fill::offsets(&slots)
+    cpu.offsets(&slots)
 }
 
 /// CSR with the entries of each row in their order.

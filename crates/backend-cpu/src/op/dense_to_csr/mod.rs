@@ -6,7 +6,7 @@ mod pack;
 #[cfg_attr(not(target_arch = "x86_64"), path = "other.rs")]
 mod vectors;
 
-use super::fill::{offsets, zeroed};
+use super::fill::zeroed;
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
@@ -98,7 +98,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         }
         let parts = row_parts(&a);
         bits::find(self, &a, plan.keep, &parts, &mut plan.bits, &mut plan.lengths);
-        let (member_ptr, offsets) = scan(&a, &plan.lengths)?;
+        let (member_ptr, offsets) = scan(self, &a, &plan.lengths)?;
         let (indices, values) = pack::entries(self, &a, &parts, &plan.bits, &plan.lengths);
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
@@ -117,12 +117,16 @@ fn sequential<T: Scalar, I: Index, O: Index>(
 }
 
 /// The first entry of each member, and the offsets of all members, each starting at 0.
-fn scan<T: Scalar, O: Index>(a: &DenseBatchView<'_, T>, lengths: &[usize]) -> Result<(Vec<usize>, Vec<O>)> {
+fn scan<T: Scalar, O: Index>(
+    cpu: &Cpu,
+    a: &DenseBatchView<'_, T>,
+    lengths: &[usize],
+) -> Result<(Vec<usize>, Vec<O>)> {
     let mut member_ptr = Vec::with_capacity(a.count() + 1);
     let mut all = Vec::with_capacity(a.count() * (a.rows() + 1));
     member_ptr.push(0);
     for k in 0..a.count() {
-        let member: Vec<O> = offsets(&lengths[k * a.rows()..][..a.rows()])?;
+        let member: Vec<O> = cpu.offsets(&lengths[k * a.rows()..][..a.rows()])?;
         member_ptr.push(member_ptr[k] + member[a.rows()].as_usize());
         all.extend(member);
     }
@@ -171,7 +175,7 @@ fn row_per_warp<T: Scalar, I: Index, O: Index>(
     cpu.for_each(elements, lengths.iter_mut().enumerate().collect(), |(row, length)| {
         *length = kept_of(row).count()
     });
-    let (member_ptr, offsets) = scan(&a, lengths)?;
+    let (member_ptr, offsets) = scan(cpu, &a, lengths)?;
     let rows: Vec<_> = (0..lengths.len()).map(|row| row..row + 1).collect();
     let entries = entries_of(&rows, lengths);
     let nnz = member_ptr[a.count()];
