@@ -1,56 +1,103 @@
 //! Sorting the entries of a row by index; equal indices keep their order.
 
+use crate::simd::{Isa, Simd, Vectorize};
 use sparse_core::{Index, Scalar};
-use std::ops::Range;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
 
 /// Rows up to this length are sorted by ranks: one vector of AVX-512.
 const RANKED: usize = 16;
 
-/// Rows shorter than this are sorted by insertion.
-const INSERTION_LIMIT: usize = 32;
+/// Moves for each entry of a row that insertion may need; rows in worse order are merged.
+const MOVES: usize = 4;
 
-/// Sorts the entries of `row`, which stand in `indices` and `values` among those of other rows.
-#[inline(always)]
-pub(super) fn sort_row<T: Scalar, I: Index>(
-    indices: &mut [I],
-    values: &mut [T],
-    row: Range<usize>,
-    scratch: &mut Vec<(I, T)>,
-) {
-    if indices[row.clone()].is_sorted() {
-        return;
-    }
-    if row.len() <= RANKED {
-        let (indices, values) = (&mut indices[row.start..], &mut values[row.start..]);
-        if let (Some(indices), Some(values)) = (indices.first_chunk_mut(), values.first_chunk_mut()) {
-            return sort_by_ranks(indices, values, row.len());
+/// Sorts each of consecutive rows of these lengths.
+pub(super) struct SortRows<'a, T, I, Lengths> {
+    pub(super) indices: &'a mut [I],
+    pub(super) values: &'a mut [T],
+    pub(super) lengths: Lengths,
+}
+
+impl<T: Scalar, I: Index, Lengths: Iterator<Item = usize>> Vectorize for SortRows<'_, T, I, Lengths> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Self { indices, values, lengths } = self;
+        let (mut start, mut scratch) = (0, vec![]);
+        for length in lengths {
+            sort_row::<S, T, I>(&mut indices[start..], &mut values[start..], length, &mut scratch);
+            start += length;
         }
-    }
-    let (indices, values) = (&mut indices[row.clone()], &mut values[row]);
-    if indices.len() < INSERTION_LIMIT {
-        insertion_sort(indices, values)
-    } else {
-        merge_sort(indices, values, scratch)
     }
 }
 
-/// Sorts the first `len` entries: each goes where as many entries go before it. No branch depends on the indices.
+/// Sorts the first `length` entries.
 #[inline(always)]
-fn sort_by_ranks<T: Scalar, I: Index>(indices: &mut [I; RANKED], values: &mut [T; RANKED], len: usize) {
-    let (unsorted, unsorted_values) = (*indices, *values);
-    let mut ranks = [0_u32; RANKED];
-    for (k, &index) in unsorted[..len].iter().enumerate() {
-        for (lane, (rank, &other)) in ranks.iter_mut().zip(&unsorted).enumerate() {
-            *rank += u32::from((index < other) | ((index == other) & (k < lane)));
-        }
+fn sort_row<S: Isa, T: Scalar, I: Index>(
+    indices: &mut [I],
+    values: &mut [T],
+    length: usize,
+    scratch: &mut Vec<(I, T)>,
+) {
+    if length <= RANKED
+        && let (Some(indices), Some(values)) = (indices.first_chunk_mut(), values.first_chunk_mut())
+        && let Some(ranks) = ranks::<S, I>(indices, length)
+    {
+        return move_to_ranks(indices, values, &ranks[..length]);
     }
-    for (k, &rank) in ranks[..len].iter().enumerate() {
-        let rank = rank as usize % RANKED;
+    let (indices, values) = (&mut indices[..length], &mut values[..length]);
+    if !indices.is_sorted() && !insertion_sort(indices, values) {
+        merge_sort(indices, values, scratch);
+    }
+}
+
+/// How many entries go before each of the first `len` ones, unless these are in order already or `S` cannot tell
+/// without branches.
+#[inline(always)]
+fn ranks<S: Isa, I: Index>(indices: &[I; RANKED], len: usize) -> Option<[u8; RANKED]> {
+    #[cfg(target_arch = "x86_64")]
+    if S::SIMD == Simd::Avx512 && size_of::<I>() == size_of::<i32>() {
+        // SAFETY: `S` is only run where the processor has it.
+        return unsafe { ranks_avx512(bytemuck::cast_slice(indices), len) };
+    }
+    None
+}
+
+/// One comparison with all indices for each of the first `len`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+fn ranks_avx512(indices: &[i32], len: usize) -> Option<[u8; RANKED]> {
+    let live = ((1_u32 << len) - 1) as __mmask16;
+    // SAFETY: the slice has as many indices as the vector.
+    let all = unsafe { _mm512_maskz_loadu_epi32(live, indices.as_ptr()) };
+    let next = _mm512_maskz_alignr_epi32::<1>(live >> 1, all, all);
+    if _mm512_mask_cmpgt_epi32_mask(live >> 1, all, next) == 0 {
+        return None;
+    }
+    let mut ranks = [0; RANKED];
+    for (k, (rank, &index)) in ranks.iter_mut().zip(indices).take(len).enumerate() {
+        let index = _mm512_set1_epi32(index);
+        let less = _mm512_mask_cmplt_epi32_mask(live, all, index);
+        let equal_before = _mm512_mask_cmpeq_epi32_mask(((1_u32 << k) - 1) as __mmask16, all, index);
+        *rank = (less | equal_before).count_ones() as u8;
+    }
+    Some(ranks)
+}
+
+#[inline(always)]
+fn move_to_ranks<T: Scalar, I: Index>(indices: &mut [I; RANKED], values: &mut [T; RANKED], ranks: &[u8]) {
+    let (unsorted, unsorted_values) = (*indices, *values);
+    for (k, &rank) in ranks.iter().enumerate() {
+        let rank = usize::from(rank) % RANKED;
         (indices[rank], values[rank]) = (unsorted[k], unsorted_values[k]);
     }
 }
 
-fn insertion_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T]) {
+/// Whether [`MOVES`] were enough. If not, the entries are partly sorted, equal indices still in their order.
+fn insertion_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T]) -> bool {
+    let mut moves = MOVES * indices.len();
     for end in 1..indices.len() {
         let (index, value) = (indices[end], values[end]);
         let mut at = end;
@@ -61,7 +108,12 @@ fn insertion_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T]) {
         }
         indices[at] = index;
         values[at] = value;
+        if end - at > moves {
+            return false;
+        }
+        moves -= end - at;
     }
+    true
 }
 
 fn merge_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T], scratch: &mut Vec<(I, T)>) {
@@ -83,12 +135,14 @@ mod tests {
             let unsorted: Vec<i32> = (0..len).map(|k| k * 37 % 23).collect();
             let mut expected: Vec<_> = unsorted.iter().copied().zip((0..len).map(f64::from)).collect();
             expected.sort_by_key(|entry| entry.0);
-            for padding in [0, RANKED] {
+            let sets = [Simd::Portable, Simd::detect()];
+            for (simd, padding) in sets.into_iter().flat_map(|simd| [(simd, 0), (simd, RANKED)]) {
                 let (mut indices, mut values) =
                     (unsorted.clone(), (0..len).map(f64::from).collect::<Vec<_>>());
                 indices.resize(unsorted.len() + padding, -5);
                 values.resize(unsorted.len() + padding, -5.0);
-                sort_row(&mut indices, &mut values, 0..unsorted.len(), &mut vec![]);
+                let lengths = [unsorted.len()].into_iter();
+                simd.run(SortRows { indices: &mut indices, values: &mut values, lengths });
                 let found: Vec<_> = indices.into_iter().zip(values).collect();
                 assert_eq!(found[..expected.len()], expected, "{len} entries");
                 assert!(found[expected.len()..].iter().all(|&entry| entry == (-5, -5.0)), "{len} entries");

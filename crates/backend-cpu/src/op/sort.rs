@@ -1,7 +1,7 @@
 //! Sorting: each row of a compressed matrix by itself, COO as a whole.
 
 use super::fill::{entry_ranges, zeroed};
-use super::row_sort::sort_row;
+use super::row_sort::SortRows;
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
@@ -47,12 +47,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I
         self.for_each(a.nnz(), work, |(rows, (entries, (indices, values)))| {
             indices.copy_from_slice(&a.indices()[entries.clone()]);
             values.copy_from_slice(&a.values()[entries.clone()]);
-            let mut scratch = vec![];
-            for row in rows {
-                let range = a.pattern().range(row);
-                let range = range.start - entries.start..range.end - entries.start;
-                sort_row(indices, values, range, &mut scratch);
-            }
+            let lengths = rows.map(|row| a.pattern().range(row).len());
+            self.simd().run(SortRows { indices, values, lengths });
         });
         let order = IndexOrder { sorted: true, ..a.order() };
         // SAFETY: the offsets are those of `a`; each row has its indices, sorted.

@@ -3,9 +3,8 @@
 use super::radix::Coordinates;
 use crate::Cpu;
 use crate::op::fill::starts;
-use crate::op::row_sort::sort_row;
+use crate::op::row_sort::SortRows;
 use crate::op::sum;
-use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Duplicates;
 use sparse_core::{Error, Index, Result, Scalar};
 use std::ops::Range;
@@ -56,7 +55,8 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
             Source::Input(input) => self.copy(input.slice(range)),
             Source::Distributed(entries) => self.count(&entries[range]),
         }
-        cpu.simd().run(SortRows(&mut self));
+        let Self { indices, values, lengths, .. } = &mut self;
+        cpu.simd().run(SortRows { indices, values, lengths: lengths.iter().copied() });
         self.merge(duplicates, to_row_col)
     }
 
@@ -134,23 +134,6 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
             *length = kept - first_kept;
         }
         Ok(kept)
-    }
-}
-
-/// Sorts each row of a bucket.
-struct SortRows<'a, 'b, T, I>(&'a mut Bucket<'b, T, I>);
-
-impl<T: Scalar, I: Index> Vectorize for SortRows<'_, '_, T, I> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<S: Isa>(self) {
-        let Bucket { indices, values, lengths, .. } = self.0;
-        let (mut start, mut scratch) = (0, vec![]);
-        for length in lengths.iter() {
-            sort_row(indices, values, start..start + length, &mut scratch);
-            start += length;
-        }
     }
 }
 
