@@ -2,12 +2,14 @@
 
 mod analysis;
 mod arguments;
+mod batch;
 mod command;
 mod context;
 mod dispatch;
 mod failure;
 mod file;
 mod format;
+mod multiply;
 mod operand;
 mod picture;
 mod product;

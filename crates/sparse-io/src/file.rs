@@ -2,9 +2,10 @@
 
 use crate::assemble::{canonical, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
+use crate::npz::SparseFormat;
 use crate::source::{Bytes, Text, open, open_text};
 use crate::{FileKind, npy, npz};
-use sparse_core::{Csr, DType, Error, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Axis, BatchCompressed, Csr, DType, Error, Host, Index, Matrix, Result, Scalar};
 use std::path::{Path, PathBuf};
 
 /// A matrix file, mapped; if its name ends in `.gz`, unpacked.
@@ -43,7 +44,7 @@ impl MatrixFile {
             FileKind::Npz => npz::value_type,
             FileKind::Npy => npy::value_type,
         };
-        parse(&self.bytes).map_err(|reason| Error::File { path: self.path.clone(), line: None, reason })
+        parse(&self.bytes).map_err(|reason| self.error(reason))
     }
 
     /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
@@ -82,6 +83,31 @@ impl MatrixFile {
             }
         };
         Ok(stored.saturating_sub(distinct))
+    }
+
+    /// The format of the members, if the file is an `.npz` file of a batch of matrices.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file says of no format.
+    pub fn batch_format(&self) -> Result<Option<SparseFormat>> {
+        match self.kind {
+            FileKind::Npz => npz::batch_format(&self.bytes).map_err(|reason| self.error(reason)),
+            FileKind::MatrixMarket | FileKind::Npy => Ok(None),
+        }
+    }
+
+    /// The batch of matrices in an `.npz` file.
+    ///
+    /// # Errors
+    /// Those of [`npz::read_batch`] and [`npz::AnyBatch::into_typed`].
+    pub fn read_batch<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+    ) -> Result<BatchCompressed<A, T, Host, I, O>> {
+        npz::parse_batch_file(&self.path, &self.bytes)?.into_typed()
+    }
+
+    fn error(&self, reason: String) -> Error {
+        Error::File { path: self.path.clone(), line: None, reason }
     }
 
     fn text(&self) -> Text<'_> {

@@ -1,6 +1,7 @@
 //! `nnz info`: what there is to know of a matrix.
 
 use crate::analysis::{RowLengths, Structure, Symmetry};
+use crate::batch;
 use crate::context::Context;
 use crate::dispatch::{Inspect, inspect};
 use crate::file;
@@ -18,7 +19,8 @@ use std::time::Instant;
 
 /// Describes a matrix: shape, entries, rows, symmetry, bandwidth, and its bytes in every format
 ///
-/// With -v, the seconds from the file to CSR go to stderr.
+/// Of a batch that `nnz compress` wrote: shape, entries of the members, rows of all members. With -v, the seconds from the
+/// file to CSR go to stderr.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The matrix
@@ -31,22 +33,38 @@ impl Info {
         let started = Instant::now();
         let matrix = MatrixFile::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context.dtype())?;
-        inspect(matrix, dtype, Describe { started, spinner, context })
+        let reading = Reading { started, spinner, context };
+        match matrix.batch_format()? {
+            None => inspect(matrix, dtype, reading),
+            Some(format) => {
+                let description = batch::describe(&matrix, format, dtype)?;
+                reading.finish();
+                context.report(&description)
+            }
+        }
     }
 }
 
-struct Describe<'a> {
+/// A file that is being read.
+struct Reading<'a> {
     /// When reading started.
     started: Instant,
     spinner: ProgressBar,
     context: &'a Context,
 }
 
-impl Inspect for Describe<'_> {
-    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
+impl Reading<'_> {
+    /// Says how long reading took, if -v was given.
+    fn finish(&self) {
         let seconds = self.started.elapsed().as_secs_f64();
         self.spinner.finish_and_clear();
         self.context.detail(format_args!("read: {seconds:.6} s"));
+    }
+}
+
+impl Inspect for Reading<'_> {
+    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
+        self.finish();
         let structure = Structure::of(&a);
         let cells = a.rows() as f64 * a.cols() as f64;
         self.context.report(&Description {

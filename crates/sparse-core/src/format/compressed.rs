@@ -131,6 +131,9 @@ impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
         let mut order = IndexOrder::CANONICAL;
         for k in 0..major {
             let row = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
+            if ascends_below(row, minor) {
+                continue;
+            }
             if let Some(bad) = row.iter().find(|i| i.as_usize() >= minor) {
                 return Err(Error::format(
                     format,
@@ -149,6 +152,12 @@ impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     pub fn range(&self, k: usize) -> Range<usize> {
         self.offsets[k].as_usize()..self.offsets[k + 1].as_usize()
     }
+}
+
+/// Whether indices ascend strictly from 0 or more to less than `extent`; with no index they do.
+fn ascends_below<I: Index>(indices: &[I], extent: usize) -> bool {
+    let in_range = |index: Option<&I>| index.is_none_or(|index| index.as_usize() < extent);
+    in_range(indices.first()) && in_range(indices.last()) && indices.is_sorted_by(|a, b| a < b)
 }
 
 /// Length, first offset, monotone, last offset: in this order.

@@ -1,12 +1,17 @@
-//! SciPy's `.npz` files of sparse matrices: CSR, CSC and COO, with the keys of `scipy.sparse.save_npz`.
+//! SciPy's `.npz` files of sparse matrices: CSR, CSC and COO, with the keys of `scipy.sparse.save_npz`; and batches, with
+//! keys of this workspace's own.
+
+mod batch;
+
+pub use batch::{AnyBatch, read_batch, write_batch};
+pub(crate) use batch::{batch_format, parse_batch_file};
 
 use crate::any::{AnyIndices, AnyValues};
 use crate::assemble::csr_from_triplets;
 use crate::npy::{self, ArrayBytes, RawArray};
 use crate::source::{expansion_limit, open, read_limited};
 use sparse_core::{
-    Axis, BatchCompressed, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result,
-    Scalar,
+    Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
 };
 use std::fs::File;
 use std::io::{BufWriter, Cursor, Read};
@@ -35,6 +40,9 @@ impl SparseFormat {
             b"csr" => Ok(Self::Csr),
             b"csc" => Ok(Self::Csc),
             b"coo" => Ok(Self::Coo),
+            name if batch::format_of(name).is_some() => {
+                Err(format!("`{}` is a batch of matrices, not one matrix", name.escape_ascii()))
+            }
             other => Err(format!("`{}` is none of csr, csc, coo", other.escape_ascii())),
         }
     }
@@ -133,12 +141,7 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
 fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
     let mut archive = Archive::open(bytes)?;
     let format = archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
-    let shape = archive.read("shape", |array| array.indices())?;
-    let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
-    let extents: Vec<usize> = shape.iter().filter_map(|&extent| extent.try_into().ok()).collect();
-    let (2, &[rows, cols]) = (shape.len(), &extents[..]) else {
-        return Err(format!("the shape is {shape:?}, not two sizes"));
-    };
+    let [rows, cols] = archive.shape()?;
     let (major, minor) = format.index_keys();
     Ok(AnySparse {
         format,
@@ -180,6 +183,15 @@ impl<'a> Archive<'a> {
         let bytes = self.unpack(key)?;
         let array = RawArray::parse(&bytes).and_then(|array| interpret(&array));
         array.map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The array `shape`, of `N` sizes.
+    fn shape<const N: usize>(&mut self) -> Result<[usize; N], String> {
+        let shape = self.read("shape", |array| array.indices())?;
+        let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
+        let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
+        let extents = extents.ok().and_then(|extents| extents.try_into().ok());
+        extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
     }
 
     /// The bytes of the file `key.npy`.
@@ -230,26 +242,6 @@ pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Ho
     write_arrays(path.as_ref(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
 }
 
-/// Writes a batch, in keys of this workspace's own: `format` is `batch_csr` or `batch_csc`, `shape` has the number of
-/// members and the extents of each; `member_ptr` says where the entries of each member start in `indices` and `data`;
-/// `indptr` holds the offsets of all members, one after the other, each of which start at 0.
-///
-/// # Errors
-/// As [`write_csr`].
-pub fn write_batch<A: Axis, T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
-    batch: &BatchCompressed<A, T, Host, I, O>,
-) -> Result<()> {
-    let (rows, cols) = batch.member_shape();
-    let starts = to_i64("member_ptr", batch.member_ptr())?;
-    let indices = [
-        ("member_ptr", npy::indices_to_bytes(&starts)),
-        ("indptr", npy::indices_to_bytes(batch.offsets())),
-        ("indices", npy::indices_to_bytes(batch.indices())),
-    ];
-    write_arrays(path.as_ref(), A::BATCH_FORMAT, &[batch.count(), rows, cols], &indices, batch.values())
-}
-
 fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
     sizes.iter().map(|&size| i64::try_new(what, size)).collect()
 }
@@ -298,30 +290,4 @@ fn write_arrays<T: Scalar>(
         Ok(())
     };
     write_all().map_err(|error| Error::Io { path: path.into(), source: error.into() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sparse_core::BatchCsr;
-
-    #[test]
-    fn a_batch_is_written_with_the_starts_of_its_members() {
-        let (offsets, indices) = (vec![0, 1, 1, 0, 0, 2], vec![2, 0, 1]);
-        let values = vec![1.0, 2.0, 3.0];
-        let batch =
-            BatchCsr::<f64>::new((2, 3), vec![0, 1, 3], offsets.clone(), indices.clone(), values.clone());
-        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-        write_batch(&path, &batch.unwrap()).unwrap();
-
-        let bytes = std::fs::read(&path).unwrap();
-        let mut archive = Archive::open(&bytes).unwrap();
-        let mut indices_of = |key| archive.read(key, |array| array.indices()).unwrap();
-        assert_eq!(indices_of("shape"), AnyIndices::I64(vec![2, 2, 3]));
-        assert_eq!(indices_of("member_ptr"), AnyIndices::I64(vec![0, 1, 3]));
-        assert_eq!(indices_of("indptr"), AnyIndices::I32(offsets));
-        assert_eq!(indices_of("indices"), AnyIndices::I32(indices));
-        assert_eq!(archive.read("data", |array| array.values()).unwrap(), AnyValues::F64(values));
-        assert!(parse(&bytes).unwrap_err().to_string().contains("`batch_csr` is none of csr, csc, coo"));
-    }
 }
