@@ -1,6 +1,6 @@
 //! Which elements are kept: one bit each, row by row.
 
-use super::vectors::nonzero;
+use super::vectors::kept;
 use super::{STRIP, WORD};
 use crate::parallel::split_mut;
 use crate::{Cpu, Simd};
@@ -92,7 +92,7 @@ fn transpose(block: &mut [u64; WORD]) {
 
 /// Bits of neighbouring elements.
 fn line<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) {
-    let done = if keep == Keep::NonZero { nonzero(simd, line, bits) } else { 0 };
+    let done = kept(simd, keep, line, bits);
     for (word, elements) in bits.iter_mut().zip(line.chunks(WORD)).skip(done) {
         *word =
             elements.iter().enumerate().fold(0, |word, (k, &value)| word | u64::from(keep.keeps(value)) << k);

@@ -1,10 +1,11 @@
 //! Processors without an implementation of their own: the portable code does it all.
 
 use crate::Simd;
+use sparse_core::op::Keep;
 use sparse_core::{Index, Scalar};
 
 /// No words.
-pub(super) fn nonzero<T: Scalar>(_: Simd, _: &[T], _: &mut [u64]) -> usize {
+pub(super) fn kept<T: Scalar>(_: Simd, _: Keep<T>, _: &[T], _: &mut [u64]) -> usize {
     0
 }
 

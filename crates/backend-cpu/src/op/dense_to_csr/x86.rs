@@ -2,6 +2,7 @@
 
 use super::WORD;
 use crate::Simd;
+use sparse_core::op::Keep;
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
 
@@ -12,14 +13,29 @@ const BYTES_256: usize = 32;
 /// All bits of a complex number but the two signs.
 const BOTH_PARTS: i64 = 0x7FFF_FFFF_7FFF_FFFF;
 
-/// Sets the bits of the elements that are not zeros of either sign, for as many whole words as the instruction set
-/// has a way for, and returns how many words that were.
-pub(super) fn nonzero<T: Scalar>(simd: Simd, line: &[T], bits: &mut [u64]) -> usize {
+/// Sets the bits of the elements that are kept, for as many whole words as the instruction set has a way for, and
+/// returns how many words that were.
+pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
     let whole = line.len() / WORD;
     let (bytes, bits) = (bytemuck::cast_slice(&line[..whole * WORD]), &mut bits[..whole]);
     // SAFETY: a `Cpu` is only made with an instruction set that the processor has.
+    let done = unsafe {
+        match keep {
+            Keep::NonZero => nonzero(simd, T::DTYPE, bytes, bits),
+            Keep::Above(tolerance) => above(simd, T::DTYPE, bytes, bits, tolerance.to_c64().re),
+        }
+    };
+    if done { whole } else { 0 }
+}
+
+/// Those that are not zeros of either sign, if there is a way for the type.
+///
+/// # Safety
+/// The processor has `simd`.
+unsafe fn nonzero(simd: Simd, dtype: DType, bytes: &[u8], bits: &mut [u64]) -> bool {
+    // SAFETY: the caller's promise.
     unsafe {
-        match (simd, T::DTYPE) {
+        match (simd, dtype) {
             (Simd::Avx512, DType::F16 | DType::Bf16) => nonzero_2_avx512(bytes, bits),
             (Simd::Avx512, DType::F32) => nonzero_4_avx512(bytes, bits),
             (Simd::Avx512, DType::F64) => nonzero_8_avx512(bytes, bits, i64::MAX),
@@ -27,22 +43,40 @@ pub(super) fn nonzero<T: Scalar>(simd: Simd, line: &[T], bits: &mut [u64]) -> us
             (Simd::Avx2, DType::F32) => nonzero_4_avx2(bytes, bits),
             (Simd::Avx2, DType::F64) => nonzero_8_avx2(bytes, bits, i64::MAX),
             (Simd::Avx2, DType::C32) => nonzero_8_avx2(bytes, bits, BOTH_PARTS),
-            _ => return 0,
+            _ => return false,
         }
     }
-    whole
+    true
+}
+
+/// Those whose magnitude is not below or at `tolerance`, a number of the type itself, if there is a way for the type.
+///
+/// # Safety
+/// The processor has `simd`.
+unsafe fn above(simd: Simd, dtype: DType, bytes: &[u8], bits: &mut [u64], tolerance: f64) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (simd, dtype) {
+            (Simd::Avx512, DType::F32) => above_4_avx512(bytes, bits, tolerance as f32),
+            (Simd::Avx512, DType::F64) => above_8_avx512(bytes, bits, tolerance),
+            (Simd::Avx2, DType::F32) => above_4_avx2(bytes, bits, tolerance as f32),
+            (Simd::Avx2, DType::F64) => above_8_avx2(bytes, bits, tolerance),
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The bits of each word from those of its vectors.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn words_avx512<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], test: impl Fn(__m512i) -> u64) {
+fn words_avx512<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], kept: impl Fn(__m512i) -> u64) {
     for (word, elements) in bits.iter_mut().zip(bytes.chunks_exact(WORD * SIZE)) {
         *word = 0;
         for (k, vector) in elements.chunks_exact(BYTES_512).enumerate() {
             // SAFETY: `vector` has 64 bytes.
             let vector = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
-            *word |= test(vector) << (k * (BYTES_512 / SIZE));
+            *word |= kept(vector) << (k * (BYTES_512 / SIZE));
         }
     }
 }
@@ -65,17 +99,36 @@ fn nonzero_8_avx512(bytes: &[u8], bits: &mut [u64], magnitude: i64) {
     words_avx512::<8>(bytes, bits, |vector| u64::from(_mm512_test_epi64_mask(vector, magnitude)));
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn above_4_avx512(bytes: &[u8], bits: &mut [u64], tolerance: f32) {
+    let tolerance = _mm512_set1_ps(tolerance);
+    words_avx512::<4>(bytes, bits, |vector| {
+        let magnitude = _mm512_abs_ps(_mm512_castsi512_ps(vector));
+        u64::from(_mm512_cmp_ps_mask::<_CMP_NLE_UQ>(magnitude, tolerance))
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn above_8_avx512(bytes: &[u8], bits: &mut [u64], tolerance: f64) {
+    let tolerance = _mm512_set1_pd(tolerance);
+    words_avx512::<8>(bytes, bits, |vector| {
+        let magnitude = _mm512_abs_pd(_mm512_castsi512_pd(vector));
+        u64::from(_mm512_cmp_pd_mask::<_CMP_NLE_UQ>(magnitude, tolerance))
+    });
+}
+
+/// The bits of each word from those of its vectors, which tell what is not kept.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn words_avx2<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], zeros: impl Fn(__m256i) -> i32) {
+fn words_avx2<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], dropped: impl Fn(__m256i) -> i32) {
     for (word, elements) in bits.iter_mut().zip(bytes.chunks_exact(WORD * SIZE)) {
-        let mut zero = 0;
+        let mut out = 0;
         for (k, vector) in elements.chunks_exact(BYTES_256).enumerate() {
             // SAFETY: `vector` has 32 bytes.
             let vector = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
-            zero |= (zeros(vector) as u64) << (k * (BYTES_256 / SIZE));
+            out |= (dropped(vector) as u64) << (k * (BYTES_256 / SIZE));
         }
-        *word = !zero;
+        *word = !out;
     }
 }
 
@@ -94,6 +147,24 @@ fn nonzero_8_avx2(bytes: &[u8], bits: &mut [u64], magnitude: i64) {
     words_avx2::<8>(bytes, bits, |vector| {
         let zero = _mm256_cmpeq_epi64(_mm256_and_si256(vector, magnitude), _mm256_setzero_si256());
         _mm256_movemask_pd(_mm256_castsi256_pd(zero))
+    });
+}
+
+#[target_feature(enable = "avx2")]
+fn above_4_avx2(bytes: &[u8], bits: &mut [u64], tolerance: f32) {
+    let (tolerance, sign) = (_mm256_set1_ps(tolerance), _mm256_set1_ps(-0.0));
+    words_avx2::<4>(bytes, bits, |vector| {
+        let magnitude = _mm256_andnot_ps(sign, _mm256_castsi256_ps(vector));
+        _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(magnitude, tolerance))
+    });
+}
+
+#[target_feature(enable = "avx2")]
+fn above_8_avx2(bytes: &[u8], bits: &mut [u64], tolerance: f64) {
+    let (tolerance, sign) = (_mm256_set1_pd(tolerance), _mm256_set1_pd(-0.0));
+    words_avx2::<8>(bytes, bits, |vector| {
+        let magnitude = _mm256_andnot_pd(sign, _mm256_castsi256_pd(vector));
+        _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(magnitude, tolerance))
     });
 }
 
