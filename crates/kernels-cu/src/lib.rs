@@ -19,6 +19,9 @@ const CONJ: Define = Define { name: "CONJ", values: &["0", "1"] };
 const BLOCK: Define = Define { name: "BLOCK", values: &["64", "256"] };
 const WORD: Define = Define { name: "WORD", values: &["ushort", "uint", "ulong", "ulong2"] };
 const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
+const KEY: Define = Define { name: "KEY", values: &["uint", "ulong"] };
+const LANES: Define = Define { name: "LANES", values: &["4", "8", "16", "32"] };
+const WIDE: Define = Define { name: "WIDE", values: &["0", "1"] };
 const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
 
 macro_rules! file {
@@ -35,17 +38,47 @@ macro_rules! file {
 
 /// Every file of kernels, in alphabetical order.
 pub const FILES: &[File] = &[
+    file!("coo_merge.cu", ["coo_merge_sum", "coo_merge_last"], [SCALAR]),
     file!(
         "coo_spmv.cu",
         ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
         [SCALAR, IDX, OFF, CONJ, BLOCK]
     ),
+    file!("coo_spmv_atomic.cu", ["coo_spmv_atomic"], [SCALAR, IDX, OFF, CONJ]),
+    file!(
+        "coordinates.cu",
+        [
+            "coordinates_rows",
+            "coordinates_keys",
+            "coordinates_heads",
+            "coordinates_minor",
+            "coordinates_offsets"
+        ],
+        [IDX, OFF]
+    ),
+    file!("csr_chunks.cu", ["csr_chunks_count", "csr_chunks_fill"], [IDX, OFF]),
     file!(
         "csr_spmm.cu",
         ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
         [SCALAR, IDX, OFF, CONJ]
     ),
+    file!(
+        "csr_spmm_split.cu",
+        ["csr_spmm_row_split", "csr_spmm_row_split_sums"],
+        [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
+    ),
     file!("csr_spmv.cu", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
+    file!(
+        "csr_spmv_merge.cu",
+        ["csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries"],
+        [SCALAR, IDX, OFF, CONJ, BLOCK]
+    ),
+    file!(
+        "csr_spmv_row_blocks.cu",
+        ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
+        [SCALAR, IDX, OFF, CONJ, BLOCK]
+    ),
+    file!("csr_spmv_vector.cu", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, LANES]),
     file!(
         "dense_to_csr.cu",
         [
@@ -58,12 +91,22 @@ pub const FILES: &[File] = &[
         ],
         [SCALAR, IDX, OFF]
     ),
+    file!("dense_to_csr_look_back.cu", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE, BLOCK]),
+    file!(
+        "dense_to_csr_mask.cu",
+        ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
+        [SCALAR, IDX, OFF, WIDE]
+    ),
     file!("ell_spmv.cu", ["ell_spmv_row_per_thread", "ell_spmv_with_sums"], [SCALAR, IDX, OFF]),
     file!("grouped.cu", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, CONJ]),
     file!("move.cu", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cu", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
+    file!("radix_sort.cu", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),
     file!("scan.cu", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
+    file!("scan_look_back.cu", ["scan_look_back"], [ELEMENT, BLOCK]),
+    file!("sell_deltas.cu", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),
     file!("sell_spmv.cu", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+    file!("validate.cu", ["validate_offsets", "validate_indices"], [IDX, OFF]),
     file!(
         "vector.cu",
         ["vector_axpby", "vector_update", "vector_scale", "vector_dot", "vector_largest", "vector_squares"],
@@ -77,8 +120,21 @@ macro_rules! headers {
     };
 }
 
-const HEADERS: &[Header] =
-    headers!("dense_rows.cuh", "entry.cuh", "grid.cuh", "index.cuh", "scalar.cuh", "types.cuh", "warp.cuh");
+const HEADERS: &[Header] = headers!(
+    "block.cuh",
+    "chunk.cuh",
+    "dense_rows.cuh",
+    "entry.cuh",
+    "grid.cuh",
+    "index.cuh",
+    "look_back.cuh",
+    "pack.cuh",
+    "scalar.cuh",
+    "search.cuh",
+    "types.cuh",
+    "warp.cuh",
+    "warp_scalar.cuh"
+);
 
 /// The file of this name.
 pub fn file(name: &str) -> Option<&'static File> {

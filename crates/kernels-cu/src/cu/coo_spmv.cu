@@ -5,7 +5,7 @@
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
-#include "warp.cuh"
+#include "warp_scalar.cuh"
 #ifndef BLOCK
 #error "BLOCK is missing"
 #endif
@@ -52,12 +52,7 @@ KERNEL coo_spmv_segmented(long long units, long long per_warp, const Idx *__rest
             else
                 sums[carried_row] += carried;
         }
-        for (int d = 1; d < WARP; d *= 2) {
-            long long left_row = shuffle_up(row, d);
-            ACC left = shuffle_up(val, d);
-            if (lane >= d && left_row == row)
-                val += left;
-        }
+        val = sum_run(row, val);
         long long next_row = __shfl_down_sync(ALL_LANES, row, 1);
         if (lane < WARP - 1 && next_row != row)
             sums[row] += val;

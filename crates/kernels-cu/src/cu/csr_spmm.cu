@@ -4,7 +4,7 @@
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
-#include "warp.cuh"
+#include "warp_scalar.cuh"
 
 // A thread takes a row, with all its columns, and every thread_count()-th row after it.
 KERNEL csr_spmm_row_per_thread(long long rows, long long cols, const Off *__restrict__ offsets,

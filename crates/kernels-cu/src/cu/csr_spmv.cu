@@ -4,7 +4,7 @@
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
-#include "warp.cuh"
+#include "warp_scalar.cuh"
 
 // A thread takes a row and every thread_count()-th one after it.
 KERNEL csr_spmv_row_per_thread(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,

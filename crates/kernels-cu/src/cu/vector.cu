@@ -3,10 +3,8 @@
 // Takes SCALAR and BLOCK, the size of a block (a power of two, at least 32).
 #include "grid.cuh"
 #include "scalar.cuh"
-#include "warp.cuh"
-#ifndef BLOCK
-#error "BLOCK is missing"
-#endif
+#include "warp_scalar.cuh"
+#include "block.cuh"
 
 // y <- alpha x + beta y.
 KERNEL vector_axpby(long long n, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y,
@@ -34,31 +32,17 @@ KERNEL vector_scale(long long rows, long long cols, ACC beta, T *__restrict__ c,
     }
 }
 
-struct Sum
-{
-    template <typename V> __device__ V operator()(V a, V b) const { return a + b; }
-};
-
 // NaN is passed over.
 struct Largest
 {
     template <typename V> __device__ V operator()(V a, V b) const { return fmax(a, b); }
 };
 
-// partial[block] <- the values of all its threads, combined: the lanes of each warp, then the warps.
-template <typename V, typename Combine> static __device__ void reduce(V value, Combine combine, V *partial)
+template <typename V, typename Combine> static __device__ void leave(V value, Combine combine, V *partial)
 {
-    __shared__ V of_warps[BLOCK / WARP];
-    for (int mask = WARP / 2; mask > 0; mask /= 2)
-        value = combine(value, shuffle_xor(value, mask));
-    if (lane_index() == 0)
-        of_warps[threadIdx.x / WARP] = value;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        for (int warp = 1; warp < BLOCK / WARP; warp++)
-            value = combine(value, of_warps[warp]);
+    value = reduce_block(value, combine);
+    if (threadIdx.x == 0)
         partial[blockIdx.x] = value;
-    }
 }
 
 // Sums of conj(x) y.
@@ -68,7 +52,7 @@ KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const
     ACC sum = ACC(0);
     for (long long i = thread_index(); i < n; i += thread_count())
         sum += mul(conjugate(load(x, x_start + i)), load(y, y_start + i));
-    reduce(sum, Sum(), partial);
+    leave(sum, Sum(), partial);
 }
 
 static __device__ REAL largest_part(ACC a)
@@ -86,7 +70,7 @@ KERNEL vector_largest(long long n, const T *__restrict__ x, long long x_start, R
     REAL part = 0;
     for (long long i = thread_index(); i < n; i += thread_count())
         part = fmax(part, largest_part(load(x, x_start + i)));
-    reduce(part, Largest(), partial);
+    leave(part, Largest(), partial);
 }
 
 // Sums of |x * 2^exponent|^2.
@@ -104,5 +88,5 @@ KERNEL vector_squares(long long n, int exponent, const T *__restrict__ x, long l
         sum += re * re;
 #endif
     }
-    reduce(sum, Sum(), partial);
+    leave(sum, Sum(), partial);
 }

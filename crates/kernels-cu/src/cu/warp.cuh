@@ -1,21 +1,4 @@
-// Sums across the lanes of a warp, always by the same tree. Needs grid.cuh and scalar.cuh before.
-
-#if COMPLEX
-static __device__ ACC shuffle(ACC value, int from)
-{
-    return ACC(__shfl_sync(ALL_LANES, value.x, from), __shfl_sync(ALL_LANES, value.y, from));
-}
-
-static __device__ ACC shuffle_up(ACC value, int by)
-{
-    return ACC(__shfl_up_sync(ALL_LANES, value.x, by), __shfl_up_sync(ALL_LANES, value.y, by));
-}
-
-static __device__ ACC shuffle_xor(ACC value, int mask)
-{
-    return ACC(__shfl_xor_sync(ALL_LANES, value.x, mask), __shfl_xor_sync(ALL_LANES, value.y, mask));
-}
-#endif
+// What the lanes of a warp give each other, and their sums, always by the same tree. Needs grid.cuh before.
 
 template <typename V> static __device__ V shuffle(V value, int from)
 {
@@ -32,10 +15,20 @@ template <typename V> static __device__ V shuffle_xor(V value, int mask)
     return __shfl_xor_sync(ALL_LANES, value, mask);
 }
 
-// The sum over each group of `lanes` neighbours, a power of two; every lane of the group gets it.
-template <typename V> static __device__ V sum_lanes(V value, int lanes = WARP)
+struct Sum
+{
+    template <typename V> __device__ V operator()(V a, V b) const { return a + b; }
+};
+
+// The values of each group of `lanes` neighbours, a power of two, combined; every lane of the group gets it.
+template <typename V, typename Combine> static __device__ V reduce_lanes(V value, Combine combine, int lanes = WARP)
 {
     for (int mask = lanes / 2; mask > 0; mask /= 2)
-        value += shuffle_xor(value, mask);
+        value = combine(value, shuffle_xor(value, mask));
     return value;
+}
+
+template <typename V> static __device__ V sum_lanes(V value, int lanes = WARP)
+{
+    return reduce_lanes(value, Sum(), lanes);
 }

@@ -1,0 +1,2 @@
+// Entries of a chunk of a row, at most.
+#define CHUNK 256

@@ -1,0 +1,32 @@
+// y <- alpha A x + beta y for compressed rows, by LANES lanes a row: for rows of a few to some dozen entries.
+// Takes SCALAR, IDX, OFF, CONJ and LANES: 2, 4, 8, 16 or 32.
+// Bell, Garland: Implementing sparse matrix-vector multiplication on throughput-oriented processors. SC (2009).
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "entry.cuh"
+#include "warp_scalar.cuh"
+#ifndef LANES
+#error "LANES is missing: 2, 4, 8, 16 or 32"
+#endif
+#define ROWS (WARP / LANES)
+
+// A warp takes ROWS rows: lane l of a row sums its entries l, l + LANES, ...; a fixed tree adds the lanes.
+KERNEL csr_spmv_row_per_vector(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                               const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
+                               ACC beta, T *__restrict__ y, long long y_start)
+{
+    int lane = lane_index() % LANES;
+    for (long long first = warp_index() * ROWS; first < rows; first += warp_count() * ROWS) {
+        long long row = first + lane_index() / LANES;
+        ACC sum = ACC(0);
+        if (row < rows) {
+            long long end = offsets[row + 1];
+            for (long long k = offsets[row] + lane; k < end; k += LANES)
+                sum += mul(entry(values, k), load(x, x_start + indices[k]));
+        }
+        sum = sum_lanes(sum, LANES);
+        if (row < rows && lane == 0)
+            update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}

@@ -1,0 +1,71 @@
+// Prefix sums in a single pass by decoupled look-back, of arrays without gaps.
+// Takes ELEMENT (uint or ulong: sums wrap) and BLOCK, the size of a block. There are ceil(len / (8 * BLOCK)) tiles.
+#include "grid.cuh"
+#include "types.cuh"
+#include "warp.cuh"
+#include "block.cuh"
+#include "look_back.cuh"
+#ifndef ELEMENT
+#error "ELEMENT is missing: uint or ulong"
+#endif
+#define ITEMS 8
+#define TILE (BLOCK * ITEMS)
+
+typedef TYPE(ELEMENT) Element;
+
+static __device__ Element scan_lanes(Element value)
+{
+    for (int d = 1; d < WARP; d *= 2) {
+        Element left = shuffle_up(value, d);
+        if (lane_index() >= d)
+            value += left;
+    }
+    return value;
+}
+
+// out <- prefix sums, inclusive or exclusive. A block takes a tile, a warp of it the places w*32*ITEMS .. (w +
+// 1)*32*ITEMS. `in` may be `out`. ticket, flags, own_sums and whole_sums: look_back.cuh, a word a tile.
+KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long in_start, Element *out,
+                      long long out_start, unsigned int *ticket, unsigned int *flags, Element *own_sums,
+                      Element *whole_sums)
+{
+    __shared__ Element of_warps[WARPS];
+    __shared__ Element before_tile;
+    int warp = threadIdx.x / WARP;
+    long long tiles = (len + TILE - 1) / TILE;
+    for (long long tile = next_tile(ticket); tile < tiles; tile = next_tile(ticket)) {
+        long long first = tile * TILE + warp * (WARP * ITEMS) + lane_index();
+        Element held[ITEMS];
+        Element sums[ITEMS];
+        Element of_warp = 0;
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            long long p = first + item * WARP;
+            held[item] = p < len ? in[in_start + p] : 0;
+        }
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            sums[item] = of_warp + scan_lanes(held[item]);
+            of_warp = shuffle(sums[item], WARP - 1);
+        }
+        if (lane_index() == 0)
+            of_warps[warp] = of_warp;
+        __syncthreads();
+        if (warp == 0) {
+            Element own = sum_lanes(lane_index() < WARPS ? of_warps[lane_index()] : Element(0));
+            Element before = look_back(tile, own, flags, own_sums, whole_sums);
+            if (lane_index() == 0)
+                before_tile = before;
+        }
+        __syncthreads();
+        Element before = before_tile;
+        for (int w = 0; w < warp; w++)
+            before += of_warps[w];
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            long long p = first + item * WARP;
+            if (p < len)
+                out[out_start + p] = before + sums[item] - (inclusive ? Element(0) : held[item]);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SELL-C-sigma with columns of 16 bits: column = bases[slot] + delta, where a slot is the C places of a slice that
+// stand side by side, slot number = place / C, and delta 65535 is padding. Only where the columns of every slot lie
+// within 65535 of each other, as those of stencils and bands do. Layout as in sell_spmv.cu.
+// Takes SCALAR, IDX and OFF (the types of columns and of slice offsets).
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "warp.cuh"
+#define PADDING 65535
+
+struct Smallest
+{
+    __device__ long long operator()(long long a, long long b) const { return min(a, b); }
+};
+
+// Makes bases and deltas of columns; misfits[0] <- 1 where a slot's columns lie too far apart. A warp takes a slot. For
+// the plan.
+KERNEL sell_deltas_make(long long slots, long long slice_height, const Idx *__restrict__ col_idx,
+                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ misfits)
+{
+    for (long long slot = warp_index(); slot < slots; slot += warp_count()) {
+        long long begin = slot * slice_height;
+        long long none = 0x7fffffffffffffffll;
+        long long base = none;
+        for (long long l = lane_index(); l < slice_height; l += WARP)
+            if (col_idx[begin + l] >= 0)
+                base = min(base, (long long)col_idx[begin + l]);
+        base = reduce_lanes(base, Smallest());
+        if (lane_index() == 0)
+            bases[slot] = (Idx)(base == none ? 0 : base);
+        for (long long l = lane_index(); l < slice_height; l += WARP) {
+            long long delta = col_idx[begin + l] < 0 ? PADDING : col_idx[begin + l] - base;
+            if (col_idx[begin + l] >= 0 && delta >= PADDING)
+                *misfits = 1;
+            deltas[begin + l] = (unsigned short)delta;
+        }
+    }
+}
+
+// y <- alpha A x + beta y. A thread takes a lane and every thread_count()-th one after it.
+KERNEL sell_deltas_spmv(long long rows, long long slice_height, const Off *__restrict__ slice_ptr,
+                        const Idx *__restrict__ row_order, const Idx *__restrict__ bases,
+                        const unsigned short *__restrict__ deltas, const T *__restrict__ values, ACC alpha,
+                        const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start)
+{
+    for (long long position = thread_index(); position < rows; position += thread_count()) {
+        long long slice = position / slice_height;
+        long long begin = slice_ptr[slice];
+        int width = (int)((slice_ptr[slice + 1] - begin) / slice_height);
+        const Idx *base = bases + begin / slice_height;
+        long long at = begin + position % slice_height;
+        ACC sum = ACC(0);
+#pragma unroll 4
+        for (int k = 0; k < width; k++) {
+            int delta = deltas[at + k * slice_height];
+            if (delta != PADDING)
+                sum += mul(load(values, at + k * slice_height), load(x, x_start + base[k] + delta));
+        }
+        update(y, y_start + row_order[position], mul(alpha, sum), beta);
+    }
+}
