@@ -18,10 +18,10 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Walks over the entries of `a`.
-    pub(crate) fn of<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Self {
+    /// Walks over entries: (row, column, value).
+    pub(crate) fn of<T: Accumulator>(entries: impl Iterator<Item = (usize, usize, T)>) -> Self {
         let mut structure = Self { lower_bandwidth: 0, upper_bandwidth: 0, diagonal: 0, explicit_zeros: 0 };
-        for (row, col, value) in a.triplets() {
+        for (row, col, value) in entries {
             structure.lower_bandwidth = structure.lower_bandwidth.max(row.saturating_sub(col));
             structure.upper_bandwidth = structure.upper_bandwidth.max(col.saturating_sub(row));
             structure.diagonal += usize::from(row == col);
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn bandwidths_and_zeros_are_counted() {
         let a = csr(3, 4, &[(0, 0, 1.0), (0, 3, 0.0), (2, 0, -0.0), (2, 1, 5.0)]);
-        let structure = Structure::of(&a);
+        let structure = Structure::of(a.triplets());
         assert_eq!((structure.lower_bandwidth, structure.upper_bandwidth), (2, 3));
         assert_eq!((structure.diagonal, structure.explicit_zeros), (1, 2));
     }

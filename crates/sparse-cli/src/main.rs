@@ -9,6 +9,7 @@ mod dispatch;
 mod failure;
 mod file;
 mod format;
+mod hypersparse;
 mod multiply;
 mod operand;
 mod picture;

@@ -40,22 +40,35 @@ pub(crate) struct Storage(pub(crate) Vec<Row>);
 impl Storage {
     /// Estimates for the pattern of `a` with its own types.
     pub(crate) fn of<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Self {
-        let (rows, cols, nnz, sizes) = (a.rows(), a.cols(), a.nnz(), Sizes::of::<T, I, O>());
+        let (cols, sizes) = (a.cols(), Sizes::of::<T, I, O>());
         let lengths = a.row_lengths();
-        let longest = lengths.iter().copied().max().unwrap_or(0);
         let hyb = |policy: HybWidth| {
             let width = policy.resolve(&lengths, cols, sizes);
             Row::new("hyb", estimate::hyb(&lengths, width, sizes)).of_width(width)
         };
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let mut storage = Self::without_row_lengths((a.rows(), cols), a.nnz(), longest, sizes);
+        storage.0.extend([
+            hyb(HybWidth::MinBytes),
+            hyb(HybWidth::Fraction(0.125)),
+            Row::new("sell", estimate::sell(&lengths, SellLayout::default(), sizes)),
+        ]);
+        storage
+    }
+
+    /// Estimates for the formats that need not know the length of each row.
+    pub(crate) fn without_row_lengths(
+        (rows, cols): (usize, usize),
+        nnz: usize,
+        longest: usize,
+        sizes: Sizes,
+    ) -> Self {
         Self(vec![
             Row::new("dense", estimate::dense(rows, cols, sizes)),
             Row::new("coo", estimate::coo(nnz, sizes)),
             Row::new("csr", estimate::csr(rows, nnz, sizes)),
             Row::new("csc", estimate::csc(cols, nnz, sizes)),
             Row::new("ell", estimate::ell(rows, longest, sizes)).of_width(longest),
-            hyb(HybWidth::MinBytes),
-            hyb(HybWidth::Fraction(0.125)),
-            Row::new("sell", estimate::sell(&lengths, SellLayout::default(), sizes)),
         ])
     }
 

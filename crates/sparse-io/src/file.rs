@@ -1,6 +1,6 @@
 //! A matrix file that is opened once, for its type and for its matrix.
 
-use crate::assemble::{canonical, csr_from_triplets, nonzeros};
+use crate::assemble::{canonical, check_row_claim, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
 use crate::npz::SparseFormat;
 use crate::source::{Bytes, Text, open, open_text};
@@ -62,6 +62,20 @@ impl MatrixFile {
                 csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
             }
         }
+    }
+
+    /// Whether row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr) refuses
+    /// the file and [`matrix_market::read_coo`] reads it.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the header is not sound.
+    pub fn has_too_many_rows(&self) -> Result<bool> {
+        if self.kind != FileKind::MatrixMarket {
+            return Ok(false);
+        }
+        let header = matrix_market::header_of(self.text())?;
+        let claim = check_row_claim(header.rows, size_of::<i64>(), self.bytes.len());
+        Ok(header.layout == Layout::Coordinate && claim.is_err())
     }
 
     /// How many entries of the file were added to another one of the same coordinate in `matrix`, which

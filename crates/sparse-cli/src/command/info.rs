@@ -3,13 +3,15 @@
 use crate::analysis::{RowLengths, Structure, Symmetry};
 use crate::batch;
 use crate::context::Context;
-use crate::dispatch::{Inspect, inspect};
+use crate::dispatch::{Inspect, inspect, with_type};
 use crate::file;
+use crate::hypersparse::Compacted;
 use crate::storage::Storage;
 use anyhow::Result;
 use clap::Args;
 use indicatif::ProgressBar;
-use nnz::io::MatrixFile;
+use nnz::estimate::Sizes;
+use nnz::io::{MatrixFile, matrix_market};
 use nnz::op::RowStatistics;
 use nnz::{Accumulator, Csr, Host, Index, Matrix};
 use serde::Serialize;
@@ -34,14 +36,15 @@ impl Info {
         let matrix = MatrixFile::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context.dtype())?;
         let reading = Reading { started, spinner, context };
-        match matrix.batch_format()? {
-            None => inspect(matrix, dtype, reading),
-            Some(format) => {
-                let description = batch::describe(&matrix, format, dtype)?;
-                reading.finish();
-                context.report(&description)
-            }
+        if let Some(format) = matrix.batch_format()? {
+            let description = batch::describe(&matrix, format, dtype)?;
+            reading.finish();
+            return context.report(&description);
         }
+        if matrix.has_too_many_rows()? {
+            return with_type!(dtype, T => reading.describe_coordinates::<T>(&matrix));
+        }
+        inspect(matrix, dtype, reading)
     }
 }
 
@@ -65,23 +68,51 @@ impl Reading<'_> {
 impl Inspect for Reading<'_> {
     fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
         self.finish();
-        let structure = Structure::of(&a);
-        let cells = a.rows() as f64 * a.cols() as f64;
         self.context.report(&Description {
             path: file.path().display().to_string(),
             rows: a.rows(),
             cols: a.cols(),
             nnz: a.nnz(),
-            density: (cells > 0.0).then(|| a.nnz() as f64 / cells),
+            density: density((a.rows(), a.cols()), a.nnz()),
             dtype: T::DTYPE.name(),
             index_type: I::NAME,
             row_lengths: RowStatistics::from_lengths(a.row_lengths()).into(),
+            structure: Structure::of(a.triplets()),
             symmetry: Symmetry::of(&a),
             duplicates: file.duplicates(&a)?,
-            structure,
             storage: Storage::of(&a),
         })
     }
+}
+
+impl Reading<'_> {
+    /// Describes a matrix with too many rows for CSR; of the formats, those that need not know each row's length.
+    fn describe_coordinates<T: Accumulator>(self, file: &MatrixFile) -> Result<()> {
+        let a = Compacted::<T>::new(&matrix_market::read_coo(file.path())?)?;
+        self.finish();
+        let ((rows, cols), nnz, lengths) = (a.shape(), a.matrix.nnz(), a.row_statistics());
+        let sizes = Sizes::of::<T, i64, i64>();
+        self.context.report(&Description {
+            path: file.path().display().to_string(),
+            rows,
+            cols,
+            nnz,
+            density: density((rows, cols), nnz),
+            dtype: T::DTYPE.name(),
+            index_type: i64::NAME,
+            storage: Storage::without_row_lengths((rows, cols), nnz, lengths.longest, sizes),
+            row_lengths: lengths.into(),
+            structure: Structure::of(a.triplets()),
+            symmetry: Symmetry::of(&a.matrix).filter(|_| rows == cols),
+            duplicates: file.duplicates(&a.matrix)?,
+        })
+    }
+}
+
+/// The share of cells that have an entry; none if there are no cells.
+fn density((rows, cols): (usize, usize), nnz: usize) -> Option<f64> {
+    let cells = rows as f64 * cols as f64;
+    (cells > 0.0).then(|| nnz as f64 / cells)
 }
 
 #[derive(Debug, Serialize)]
@@ -90,7 +121,6 @@ struct Description {
     rows: usize,
     cols: usize,
     nnz: usize,
-    /// The share of stored entries; none if the matrix is empty.
     density: Option<f64>,
     dtype: &'static str,
     index_type: &'static str,

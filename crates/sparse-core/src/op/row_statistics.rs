@@ -90,20 +90,25 @@ pub struct RowStatistics {
 impl RowStatistics {
     /// The statistics of rows of these lengths.
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Self {
+        Self::from_counts(lengths.into_iter().map(|length| (length, 1)))
+    }
+
+    /// The statistics of rows by (length, how many rows have it); a length may come more than once.
+    pub fn from_counts(counts: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let (mut rows, mut nnz, mut longest, mut shortest) = (0, 0, 0, usize::MAX);
         let mut squares = 0_u128;
         let mut histogram = vec![0; 1];
-        for length in lengths {
-            rows += 1;
-            nnz += length;
-            squares += (length as u128).pow(2);
+        for (length, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
+            rows += count;
+            nnz += length * count;
+            squares += (length as u128).pow(2) * count as u128;
             shortest = shortest.min(length);
             longest = longest.max(length);
             let bin = (usize::BITS - length.leading_zeros()) as usize;
             if bin >= histogram.len() {
                 histogram.resize(bin + 1, 0);
             }
-            histogram[bin] += 1;
+            histogram[bin] += count;
         }
         let n = (rows as f64).max(1.0);
         let mean = nnz as f64 / n;
