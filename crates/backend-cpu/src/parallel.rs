@@ -4,6 +4,7 @@ use crate::Cpu;
 use rayon::prelude::*;
 use sparse_core::Index;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Work below so many elements is done by the calling thread: a hand-over to the pool costs more.
 pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
@@ -20,10 +21,19 @@ impl Cpu {
     /// Calls `work` for every item, in parallel where there are enough `elements` behind them.
     pub(crate) fn for_each<T: Send>(&self, elements: usize, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
-            items.into_iter().for_each(work);
-        } else {
-            self.pool.install(|| items.into_par_iter().with_max_len(1).for_each(work));
+            return items.into_iter().for_each(work);
         }
+        let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+        self.for_each_index(items.len(), &|k| {
+            let item = items[k].lock().unwrap_or_else(PoisonError::into_inner).take();
+            item.into_iter().for_each(&work);
+        });
+    }
+
+    /// Calls `work` with 0, …, `count` − 1 in parallel. Not generic, so that rayon's machinery is compiled once and not
+    /// for every kernel and type.
+    fn for_each_index(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(work));
     }
 
     /// `work` of every item, in their order, computed in parallel where there are enough `elements` behind them.
@@ -33,11 +43,10 @@ impl Cpu {
         items: Vec<T>,
         work: impl Fn(T) -> R + Send + Sync,
     ) -> Vec<R> {
-        if elements < SERIAL_LIMIT || self.threads() == 1 {
-            items.into_iter().map(work).collect()
-        } else {
-            self.pool.install(|| items.into_par_iter().with_max_len(1).map(work).collect())
-        }
+        let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
+        let places = items.into_iter().zip(&mut results).collect();
+        self.for_each(elements, places, |(item, result)| *result = Some(work(item)));
+        results.into_iter().flatten().collect()
     }
 }
 
