@@ -60,6 +60,20 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record of what concerns a backend as a whole (rules P1 and P2).
+    pub fn probe(backend: &str, case: &str, status: Status, reason: &str) -> Self {
+        Self {
+            op: "probe".into(),
+            case: case.into(),
+            backend: backend.into(),
+            algorithm: String::new(),
+            types: String::new(),
+            status,
+            reason: reason.into(),
+            digest: None,
+        }
+    }
+
     /// `spmv/csr/<case>`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.op, self.case)
@@ -68,6 +82,8 @@ impl Record {
 
 /// Hears of cases as they run.
 pub trait Listener {
+    /// Before the first of so many cases, each of one subject.
+    fn begun(&mut self, _cases: usize) {}
     /// Before a subject runs a case, so that a crash can be named.
     fn started(&mut self, name: &str, types: &str);
     /// After each algorithm.

@@ -61,17 +61,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How many times [`Listener::started`] will be called at most.
-    pub fn len(&self) -> usize {
-        self.names().count()
-    }
-
-    /// Whether nothing will run.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The names of everything that may run: `spmv/csr/<case>` and the types.
+    /// The names of everything that will run, in order: `spmv/csr/<case>` and the types.
     pub fn names(&self) -> impl Iterator<Item = (String, &str)> {
         self.cases.iter().filter(|case| self.filter.takes_case(case)).flat_map(|case| {
             self.subjects(case).map(|subject| (name(subject, case), subject.key().types.as_str()))
@@ -87,17 +77,32 @@ impl Run<'_> {
 
     /// Runs everything and tells the listener.
     pub fn run(&self, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+        self.resume(0, snapshots, listener);
+    }
+
+    /// Runs everything but the first so many [`names`](Self::names).
+    pub fn resume(&self, mut done: usize, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+        listener.begun(self.names().count().saturating_sub(done));
         for case in self.cases.iter().filter(|case| self.filter.takes_case(case)) {
-            if self.subjects(case).next().is_some() {
-                self.run_case(case, snapshots, listener);
+            let subjects: Vec<_> = self.subjects(case).collect();
+            let (before, rest) = subjects.split_at(done.min(subjects.len()));
+            done -= before.len();
+            if !rest.is_empty() {
+                self.run_case(case, rest, snapshots, listener);
             }
         }
     }
 
-    fn run_case(&self, case: &Case, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+    fn run_case(
+        &self,
+        case: &Case,
+        subjects: &[&dyn Subject],
+        snapshots: &mut Snapshots,
+        listener: &mut dyn Listener,
+    ) {
         let flushes = self.suite.caps().flushes_subnormals;
         let mut problems = case.matrix().map(|matrix| Problems { case, matrix, flushes, known: None });
-        for subject in self.subjects(case) {
+        for &subject in subjects {
             let key = subject.key();
             listener.started(&name(subject, case), &key.types);
             match problems.as_mut().map(|problems| problems.of(key)) {

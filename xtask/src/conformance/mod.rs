@@ -8,16 +8,16 @@ mod summary;
 
 pub(crate) use child::{ChildArgs, run as run_child};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use backends::Known;
-use child::{Event, NOT_THERE};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sparse_conformance::{Listener, Record, Run, Status, Suite, Tier};
+use sparse_conformance::{Case, Ending, Filter, Listener, Record, Run, Status, Suite, Supervisor, Tier};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, IsTerminal, Write, stderr};
+use std::io::{BufWriter, IsTerminal, Write, stderr};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 use summary::Summary;
 
 /// Runs the conformance table.
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Write a hash of every result, to compare runs.
     #[arg(long, value_name = "FILE")]
     digest: Option<PathBuf>,
+    /// How long one algorithm may take on one case before its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    limit: u64,
     /// List what would run.
     #[arg(long)]
     list: bool,
@@ -88,6 +91,27 @@ impl Selection {
         arguments.extend(self.bless.then(|| "--bless".to_string()));
         arguments
     }
+
+    /// Everything that is selected, by name.
+    fn names(&self) -> Result<BTreeSet<String>> {
+        let (cases, filter, suite) = (self.cases()?, self.filter(), Suite::reference());
+        let run = Run { suite: &suite, reference: &suite, cases: &cases, filter: &filter };
+        Ok(run.names().map(|(name, _)| name).collect())
+    }
+
+    /// The table with the corpus.
+    fn cases(&self) -> Result<Vec<Case>> {
+        let mut cases = sparse_conformance::table();
+        for folder in &self.corpus {
+            let corpus = sparse_conformance::corpus(folder);
+            cases.extend(corpus.with_context(|| format!("the corpus {}", folder.display()))?);
+        }
+        Ok(cases)
+    }
+
+    fn filter(&self) -> Filter {
+        Filter { tier: self.tier, op: self.op.clone(), case: self.case.clone() }
+    }
 }
 
 /// Runs the table on the backends that were chosen.
@@ -96,13 +120,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         eprintln!("error: only the serial reference blesses snapshots: --backend reference --bless");
         return Ok(ExitCode::from(2));
     }
+    let names = match args.selection.names() {
+        Ok(names) if !names.is_empty() => names,
+        nothing => {
+            let error =
+                nothing.err().unwrap_or_else(|| anyhow!("no case has this name and operation in this tier"));
+            eprintln!("error: {error:#}");
+            return Ok(ExitCode::from(2));
+        }
+    };
     if args.list {
-        return list(&args.selection);
+        names.iter().for_each(|name| println!("{name}"));
+        return Ok(ExitCode::SUCCESS);
     }
     let mut report = Report::new(args)?;
     for known in backends::KNOWN.into_iter().filter(|known| args.takes(known)) {
-        let outcome = run_backend(known, &args.selection, &mut report)?;
-        if let Outcome::Missing(reason) = outcome {
+        if let Ending::Missing(reason) = run_backend(known, args, &mut report)? {
             report.missing(known.name, &reason, args.requires(known.name));
         }
     }
@@ -125,83 +158,18 @@ impl Args {
     }
 }
 
-fn list(selection: &Selection) -> Result<ExitCode> {
-    let (cases, filter, suite) = (selection.cases()?, selection.filter(), Suite::reference());
-    let run = Run { suite: &suite, reference: &suite, cases: &cases, filter: &filter };
-    let names: BTreeSet<String> = run.names().map(|(name, _)| name).collect();
-    names.iter().for_each(|name| println!("{name}"));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// How a child ended.
-enum Outcome {
-    Done,
-    Missing(String),
-}
-
-/// Runs a backend in a process of its own, so that a crash is its own.
-fn run_backend(known: Known, selection: &Selection, report: &mut Report) -> Result<Outcome> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .args(ChildArgs::command(known.name, selection))
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("starting the child process")?;
-    let events = BufReader::new(child.stdout.take().context("the child's standard output")?);
-    let mut running = None;
-    let mut missing = None;
-    for line in events.lines() {
-        match serde_json::from_str(&line?).context("an event of the child")? {
-            Event::Missing(reason) => missing = Some(reason),
-            Event::Total(total) => {
-                report.begin(known.name, total);
-                report.finished(probe(known.name, "p1_backend_is_there", Status::Pass, ""));
-            }
-            Event::Started(name, types) => {
-                report.started(&name, &types);
-                running = Some((name, types));
-            }
-            Event::Finished(record) => report.finished(record),
-        }
-    }
-    let status = child.wait()?;
-    match (missing, status.code()) {
-        (Some(reason), Some(NOT_THERE)) => return Ok(Outcome::Missing(reason)),
-        (_, Some(0)) => {}
-        (_, None) => report.finished(crash(known.name, running, status)),
-        (_, Some(_)) if running.is_some() => report.finished(crash(known.name, running, status)),
-        (_, Some(code)) => bail!("the child process of {} ended with status {code}", known.name),
-    }
-    Ok(Outcome::Done)
-}
-
-/// The record of a child that died: the case that was announced last.
-fn crash(backend: &str, running: Option<(String, String)>, status: std::process::ExitStatus) -> Record {
-    let (name, types) = running.unwrap_or_default();
-    let (op, case) = name.rsplit_once('/').unwrap_or(("", &name));
-    Record {
-        op: op.into(),
-        case: case.into(),
-        backend: backend.into(),
-        algorithm: String::new(),
-        types,
-        status: Status::Fail,
-        reason: format!("the process of the backend died here: {status}"),
-        digest: None,
-    }
-}
-
-/// The record of looking for a backend (rules P1 and P2).
-fn probe(backend: &str, case: &str, status: Status, reason: &str) -> Record {
-    Record {
-        op: "probe".into(),
-        case: case.into(),
-        backend: backend.into(),
-        algorithm: String::new(),
-        types: String::new(),
-        status,
-        reason: reason.into(),
-        digest: None,
-    }
+/// Runs a backend in processes of its own, so that a crash is its own.
+fn run_backend(known: Known, args: &Args, report: &mut Report) -> Result<Ending> {
+    let program = std::env::current_exe()?;
+    let command = |done| {
+        let mut command = Command::new(&program);
+        command.args(ChildArgs::command(known.name, done, &args.selection));
+        command
+    };
+    report.backend = known.name;
+    let limit = Duration::from_secs(args.limit);
+    let supervisor = Supervisor { backend: known.name, command: &command, limit };
+    supervisor.run(report).context("the child process")
 }
 
 /// Gathers records and shows how far the run has come.
@@ -210,6 +178,7 @@ struct Report {
     json: Option<BufWriter<File>>,
     digests: Vec<String>,
     bar: ProgressBar,
+    backend: &'static str,
     required_missing: bool,
 }
 
@@ -221,19 +190,9 @@ impl Report {
             json: args.json.as_ref().map(create).transpose()?.map(BufWriter::new),
             digests: vec![],
             bar: ProgressBar::hidden(),
+            backend: "",
             required_missing: false,
         })
-    }
-
-    fn begin(&mut self, backend: &str, total: usize) {
-        self.bar.finish_and_clear();
-        let target =
-            if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {eta} {wide_msg}");
-        self.bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(backend.to_string());
-        if let Ok(style) = style {
-            self.bar.set_style(style);
-        }
     }
 
     /// A backend that is not there is shown as skipped (rule P2), or is a failure if it was asked for.
@@ -242,7 +201,7 @@ impl Report {
         if required {
             eprintln!("error: the backend {backend} was asked for and is not there: {reason}");
         }
-        self.finished(probe(backend, "p2_backend_is_not_there", Status::Skipped, reason));
+        self.finished(Record::probe(backend, "p2_backend_is_not_there", Status::Skipped, reason));
     }
 
     fn finish(mut self, args: &Args) -> Result<ExitCode> {
@@ -264,6 +223,18 @@ impl Report {
 }
 
 impl Listener for Report {
+    fn begun(&mut self, cases: usize) {
+        self.bar.finish_and_clear();
+        let target =
+            if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {eta} {wide_msg}");
+        self.bar = ProgressBar::with_draw_target(Some(cases as u64), target).with_prefix(self.backend);
+        if let Ok(style) = style {
+            self.bar.set_style(style);
+        }
+        self.finished(Record::probe(self.backend, "p1_backend_is_there", Status::Pass, ""));
+    }
+
     fn started(&mut self, name: &str, types: &str) {
         self.bar.inc(1);
         self.bar.set_message(format!("{name} {types}"));

@@ -1,0 +1,211 @@
+//! A backend in a process of its own: what crashes or hangs there is a failure of the case that ran, and the cases
+//! behind it run in another process.
+//!
+//! The child runs the table with a [`Reporter`] as its listener; the parent's [`Supervisor`] starts it, and starts it
+//! again behind a case that it died of.
+
+use crate::report::{Listener, Record, Status};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// What the child tells the parent.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Event {
+    /// The backend is not there, for this reason.
+    Missing(String),
+    /// So many cases will run.
+    Begun(usize),
+    /// A case runs now, in these types.
+    Started(String, String),
+    /// An algorithm ended.
+    Finished(Record),
+    /// Nothing is left to do.
+    Ended,
+}
+
+/// The child's side: one line of JSON for everything that happens.
+///
+/// The process ends once its parent no longer listens.
+#[derive(Debug)]
+pub struct Reporter<W>(W);
+
+impl<W: Write> Reporter<W> {
+    /// Reports to `out`, which is the child's standard output.
+    pub fn new(out: W) -> Self {
+        Self(out)
+    }
+
+    /// The backend is not there, and nothing will run.
+    pub fn missing(&mut self, reason: &str) {
+        self.send(&Event::Missing(reason.into()));
+    }
+
+    /// Everything has run: a child that ends without saying so has died.
+    pub fn ended(&mut self) {
+        self.send(&Event::Ended);
+    }
+
+    /// The first line break ends what a driver may have begun to print.
+    fn send(&mut self, event: &Event) {
+        let line = serde_json::to_string(event).map_err(io::Error::from);
+        let sent = line.and_then(|line| self.0.write_all(format!("\n{line}\n").as_bytes()));
+        if sent.and_then(|()| self.0.flush()).is_err() {
+            std::process::exit(1);
+        }
+    }
+}
+
+impl<W: Write> Listener for Reporter<W> {
+    fn begun(&mut self, cases: usize) {
+        self.send(&Event::Begun(cases));
+    }
+
+    fn started(&mut self, name: &str, types: &str) {
+        self.send(&Event::Started(name.into(), types.into()));
+    }
+
+    fn finished(&mut self, record: Record) {
+        self.send(&Event::Finished(record));
+    }
+}
+
+/// After so many hangs of a backend the rest of its cases is given up.
+const MOST_HANGS: usize = 3;
+
+/// The parent's side: runs children until every case has had its turn.
+pub struct Supervisor<'a> {
+    /// The backend.
+    pub backend: &'a str,
+    /// The command of a child that leaves out the first so many cases.
+    pub command: &'a dyn Fn(usize) -> Command,
+    /// How long a child may be silent before it counts as hanging.
+    pub limit: Duration,
+}
+
+/// How a supervised run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// The listener heard of every case.
+    Done,
+    /// The backend is not there, for this reason.
+    Missing(String),
+}
+
+impl Supervisor<'_> {
+    /// Runs everything; `listener` hears of a death as a failure of the case that ran.
+    ///
+    /// # Errors
+    /// The operating system's, if a child cannot be started or ended.
+    pub fn run(&self, listener: &mut dyn Listener) -> io::Result<Ending> {
+        let mut progress = Progress::default();
+        loop {
+            let before = progress.started;
+            match self.child(&mut progress, listener)? {
+                Death::Natural => return Ok(Ending::Done),
+                Death::Missing(reason) => return Ok(Ending::Missing(reason)),
+                Death::Failure(reason) => listener.finished(progress.failure(self.backend, reason)),
+            }
+            if progress.started == before || progress.ended || progress.hangs == MOST_HANGS {
+                return Ok(Ending::Done);
+            }
+        }
+    }
+
+    /// Listens to a child until it is gone.
+    fn child(&self, progress: &mut Progress, listener: &mut dyn Listener) -> io::Result<Death> {
+        progress.running = (BEGIN.into(), String::new());
+        let mut child = (self.command)(progress.started).stdout(Stdio::piped()).spawn()?;
+        let events = events(child.stdout.take());
+        let mut missing = None;
+        let silence = loop {
+            match events.recv_timeout(self.limit) {
+                Ok(Event::Missing(reason)) => missing = Some(reason),
+                Ok(event) => progress.hear(event, listener),
+                Err(silence) => break silence,
+            }
+        };
+        if silence == RecvTimeoutError::Timeout {
+            child.kill()?;
+        }
+        let status = child.wait()?;
+        Ok(match missing {
+            _ if silence == RecvTimeoutError::Timeout => Death::Failure(progress.hang(self.limit)),
+            Some(reason) => Death::Missing(reason),
+            None if progress.ended && status.success() => Death::Natural,
+            None => Death::Failure(format!("the backend's process died here: {status}")),
+        })
+    }
+}
+
+/// How a child ended.
+enum Death {
+    Natural,
+    Missing(String),
+    Failure(String),
+}
+
+/// What runs before the first case and behind the last one.
+const BEGIN: &str = "probe/p1_backend_is_there";
+const END: &str = "probe/p1_backend_ends";
+
+/// How far the children have come.
+#[derive(Default)]
+struct Progress {
+    /// The cases that were started, by all of them.
+    started: usize,
+    hangs: usize,
+    ended: bool,
+    /// The case that runs, and its types.
+    running: (String, String),
+}
+
+impl Progress {
+    fn hear(&mut self, event: Event, listener: &mut dyn Listener) {
+        match event {
+            Event::Begun(cases) if self.started == 0 => listener.begun(cases),
+            Event::Begun(_) | Event::Missing(_) => {}
+            Event::Started(name, types) => {
+                listener.started(&name, &types);
+                self.started += 1;
+                self.running = (name, types);
+            }
+            Event::Finished(record) => listener.finished(record),
+            Event::Ended => {
+                self.ended = true;
+                self.running = (END.into(), String::new());
+            }
+        }
+    }
+
+    fn hang(&mut self, limit: Duration) -> String {
+        self.hangs += 1;
+        let rest = if self.hangs == MOST_HANGS { ", and the cases behind it are given up" } else { "" };
+        format!("no answer within {} s: the backend's process was ended{rest}", limit.as_secs_f64())
+    }
+
+    fn failure(&self, backend: &str, reason: String) -> Record {
+        let (name, types) = &self.running;
+        let (op, case) = name.rsplit_once('/').unwrap_or(("", name));
+        let record = Record::probe(backend, case, Status::Fail, &reason);
+        Record { op: op.into(), types: types.clone(), ..record }
+    }
+}
+
+/// The events of a child as they come. Lines that are none are a driver's.
+fn events(out: Option<ChildStdout>) -> Receiver<Event> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let lines = out.into_iter().flat_map(|out| BufReader::new(out).split(b'\n').map_while(Result::ok));
+        for event in lines.filter_map(|line| serde_json::from_slice(&line).ok()) {
+            if sender.send(event).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,226 @@
+//! A backend that crashes or hangs: the case is named, and the others run.
+//!
+//! The test starts itself as the child, so it has a main function of its own.
+
+use sparse_conformance::{
+    Call, Case, Check, Ending, Expected, Filter, Key, Listener, Memory, Outcome, Problem, Record, Reporter,
+    Run, Setting, Snapshots, Status, Subject, Suite, Supervisor, Trial, Triplets,
+};
+use sparse_core::reference::Reference;
+use sparse_core::{Algorithm, DType, PlanOptions, Result};
+use std::io::{Write, stdout};
+use std::process::Command;
+use std::time::Duration;
+
+/// What the planted backend does in the case of the same name.
+const DEEDS: [(&str, fn()); 7] = [
+    ("passes", || {}),
+    ("aborts", || std::process::abort()),
+    ("panics", || panic!("on purpose")),
+    ("exits", || std::process::exit(0)),
+    ("prints", || stdout().write_all(b"no event, and no line break").expect("the parent listens")),
+    ("hangs", hang),
+    ("passes_again", || {}),
+];
+
+fn hang() {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// An operation of no matrix, whose every run is a deed.
+struct Planted(Key);
+
+impl Planted {
+    fn new() -> Self {
+        Self(Key { op: "planted", format: "deed".into(), types: "f64".into(), dtype: DType::F64 })
+    }
+}
+
+impl Subject for Planted {
+    fn key(&self) -> &Key {
+        &self.0
+    }
+
+    fn check(&self) -> &'static dyn Check {
+        &Deeds
+    }
+
+    fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
+        const { &[Algorithm::new("direct", "always")] }
+    }
+
+    fn prepare(&self, _: &Triplets, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        let deed = DEEDS.into_iter().find(|(name, _)| *setting == Setting::Rule(name));
+        Ok(Box::new(Deed(deed.expect("the case is a deed").1)))
+    }
+}
+
+struct Deed(fn());
+
+impl Trial for Deed {
+    fn run(&mut self, _: &Call, _: &mut Memory) -> Result<Outcome> {
+        (self.0)();
+        Ok(Outcome::default())
+    }
+}
+
+struct Deeds;
+
+impl Check for Deeds {
+    fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
+        DEEDS
+            .iter()
+            .filter(|(name, _)| *name == problem.case.name)
+            .map(|(name, _)| Setting::Rule(name))
+            .collect()
+    }
+
+    fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
+        let factor = Default::default();
+        vec![Call { label: String::new(), alpha: factor, beta: factor, x: Memory::none(), y: Memory::none() }]
+    }
+
+    fn scope(&self, _: &Key, _: &Setting) -> Option<String> {
+        None
+    }
+
+    fn expected(&self, _: &Key, _: &Setting, _: &Call, _: &Problem, _: &Suite) -> Result<Expected> {
+        Ok(Expected::default())
+    }
+}
+
+fn child(done: usize) {
+    let mut suite = Suite::new(&Reference);
+    suite.add(Planted::new());
+    let cases = DEEDS.map(|(name, _)| Case::new(name, || Ok(Triplets::new(0, 0, vec![]))));
+    let filter = Filter { op: Some("planted".into()), ..Filter::default() };
+    let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &cases, filter: &filter };
+    let mut reporter = Reporter::new(stdout());
+    std::panic::set_hook(Box::new(|_| {}));
+    run.resume(done, &mut Snapshots::compare("nowhere"), &mut reporter);
+    reporter.ended();
+}
+
+/// Keeps what it hears.
+#[derive(Default)]
+struct Heard {
+    cases: usize,
+    started: Vec<String>,
+    records: Vec<Record>,
+}
+
+impl Listener for Heard {
+    fn begun(&mut self, cases: usize) {
+        self.cases += cases;
+    }
+
+    fn started(&mut self, name: &str, _: &str) {
+        self.started.push(name.into());
+    }
+
+    fn finished(&mut self, record: Record) {
+        self.records.push(record);
+    }
+}
+
+/// What a supervisor of this test's own program hears, started with `arguments`.
+fn supervise(arguments: fn(usize) -> Vec<String>) -> (Ending, Heard) {
+    let program = std::env::current_exe().expect("the test's own path");
+    let command = |done| {
+        let mut command = Command::new(&program);
+        command.args(arguments(done));
+        command
+    };
+    let supervisor = Supervisor { backend: "planted", command: &command, limit: Duration::from_secs(3) };
+    let mut heard = Heard::default();
+    let ending = supervisor.run(&mut heard).expect("children start");
+    (ending, heard)
+}
+
+fn every_case_has_its_turn_and_deaths_are_named() {
+    let (ending, heard) = supervise(|done| vec!["child".into(), done.to_string()]);
+    assert_eq!(ending, Ending::Done);
+    assert_eq!(heard.cases, DEEDS.len());
+    assert_eq!(heard.started, DEEDS.map(|(name, _)| format!("planted/deed/{name}")));
+    let ends: Vec<_> = heard.records.iter().map(|record| (record.name(), record.status)).collect();
+    let end = |name: &str, status| (format!("planted/deed/{name}"), status);
+    let expected = [
+        end("passes", Status::Pass),
+        end("aborts", Status::Fail),
+        end("panics", Status::Fail),
+        end("exits", Status::Fail),
+        end("prints", Status::Pass),
+        end("hangs", Status::Fail),
+        end("passes_again", Status::Pass),
+    ];
+    assert_eq!(ends, expected, "{:#?}", heard.records);
+    let says = |at: usize, words: &str| {
+        let record = &heard.records[at];
+        assert!(record.reason.contains(words) && record.types == "f64", "{record:?}");
+    };
+    says(1, "died here: signal: 6");
+    says(2, "X2: panicked: on purpose");
+    says(3, "died here: exit status: 0");
+    says(5, "no answer within 3 s");
+}
+
+fn a_death_before_the_first_case_ends_the_run() {
+    let (ending, heard) = supervise(|_| vec!["abort".into()]);
+    assert_eq!(ending, Ending::Done);
+    assert_eq!(heard.records.len(), 1);
+    assert_eq!(
+        (heard.records[0].name().as_str(), heard.records[0].status),
+        ("probe/p1_backend_is_there", Status::Fail)
+    );
+}
+
+fn a_death_behind_the_last_case_is_a_failure() {
+    let (_, heard) = supervise(|_| vec!["abort at the end".into()]);
+    assert_eq!(heard.records.len(), 1);
+    assert_eq!(
+        (heard.records[0].name().as_str(), heard.records[0].status),
+        ("probe/p1_backend_ends", Status::Fail)
+    );
+}
+
+fn a_missing_backend_is_not_a_failure() {
+    let (ending, heard) = supervise(|_| vec!["missing".into()]);
+    assert_eq!(ending, Ending::Missing("no such device".into()));
+    assert!(heard.records.is_empty());
+}
+
+fn hangs_are_given_up() {
+    let (_, heard) = supervise(|done| vec!["hang".into(), done.to_string()]);
+    let last = heard.records.last().expect("failures");
+    assert_eq!(heard.started, ["0", "1", "2"]);
+    assert!(last.reason.contains("given up"), "{last:?}");
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let deed = arguments.next().unwrap_or_default();
+    let done: usize = arguments.next().and_then(|done| done.parse().ok()).unwrap_or_default();
+    let mut reporter = Reporter::new(stdout());
+    match deed.as_str() {
+        "child" => child(done),
+        "abort" => std::process::abort(),
+        "abort at the end" => {
+            reporter.ended();
+            std::process::abort();
+        }
+        "missing" => reporter.missing("no such device"),
+        "hang" => {
+            reporter.started(&done.to_string(), "");
+            hang();
+        }
+        _ => {
+            every_case_has_its_turn_and_deaths_are_named();
+            a_death_before_the_first_case_ends_the_run();
+            a_death_behind_the_last_case_is_a_failure();
+            a_missing_backend_is_not_a_failure();
+            hangs_are_given_up();
+        }
+    }
+}

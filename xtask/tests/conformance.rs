@@ -1,0 +1,127 @@
+//! `xtask conformance` from outside: exit status, `--json`, `--digest`, `--list`, `--bless`.
+
+use serde_json::Value;
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `xtask conformance` with these words.
+fn conformance(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.arg("conformance").args(arguments.split_whitespace()).output().expect("xtask starts")
+}
+
+/// Asserts the exit status and gives both streams.
+fn ends_with(code: i32, arguments: &str) -> (String, String) {
+    let output = conformance(arguments);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{arguments}\n{out}\n{err}");
+    (out, err)
+}
+
+/// A small part of the table.
+const SMALL: &str = "--backend reference --tier quick --op spmv/csr --case diagonal";
+
+fn path(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).display().to_string()
+}
+
+#[test]
+fn what_passes_ends_with_0() {
+    let (out, err) = ends_with(0, SMALL);
+    assert!(out.contains("0 failed"), "{out}");
+    assert!(err.is_empty(), "{err}");
+}
+
+#[test]
+fn what_fails_ends_with_1_and_a_command_that_repeats_it() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let snapshots = empty.path().display().to_string();
+    let (out, _) = ends_with(1, &format!("{SMALL} --snapshots {snapshots}"));
+    assert!(out.contains("FAIL spmv/csr/diagonal [f64,i32,i32 "), "{out}");
+    let again = out.lines().find_map(|line| line.trim().strip_prefix("cargo xtask conformance "));
+    let (again, _) = ends_with(1, again.expect("a command"));
+    assert!(again.contains("FAIL spmv/csr/diagonal"), "{again}");
+}
+
+#[test]
+fn usage_ends_with_2() {
+    for wrong in [
+        "--backend abacus",
+        "--tier sometimes",
+        "--op spmv/abacus",
+        "--case no_such_case",
+        "--corpus no/such/folder",
+        "--backend cpu --bless",
+        "--frobnicate",
+    ] {
+        let (out, err) = ends_with(2, wrong);
+        assert!(out.is_empty() && err.starts_with("error: "), "{wrong}: {out}{err}");
+    }
+}
+
+/// No test machine is built with the CUDA backend.
+#[test]
+fn a_required_backend_that_is_missing_ends_with_3() {
+    for required in ["--backend cuda", "--require cuda --backend reference"] {
+        let (out, err) = ends_with(3, &format!("{required} --op rule --case x1"));
+        assert!(err.contains("error: the backend cuda was asked for and is not there: "), "{err}");
+        assert!(out.contains("skipped: cuda: "), "{out}");
+    }
+}
+
+#[test]
+fn json_has_the_documented_fields_and_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = path(&folder, "report.jsonl");
+    ends_with(0, &format!("{SMALL} --json {json}"));
+    let text = read_to_string(json).expect("the report");
+    let records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect();
+    let fields = ["algorithm", "backend", "case", "op", "reason", "status", "types"];
+    for record in &records {
+        let mut found: Vec<_> = record.as_object().expect("an object").keys().map(String::as_str).collect();
+        found.sort_unstable();
+        assert_eq!(found, fields, "{record}");
+    }
+    let case = |record: &&Value| record["op"] == "spmv/csr" && record["case"] == "diagonal";
+    assert!(records.iter().filter(case).all(|record| record["status"] == "pass"), "{text}");
+    assert!(records.iter().filter(case).count() > 5, "{text}");
+}
+
+#[test]
+fn two_runs_have_one_digest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let digests = ["first", "second"].map(|name| {
+        let digest = path(&folder, name);
+        ends_with(0, &format!("{SMALL} --digest {digest}"));
+        read_to_string(digest).expect("the digests")
+    });
+    assert_eq!(digests[0], digests[1]);
+    let words: Vec<_> = digests[0].lines().next().expect("a line").split(' ').collect();
+    assert_eq!(words[0].len(), 16, "{words:?}");
+    assert_eq!(words[1..4], ["reference", "spmv/csr/diagonal", "f64,i32,i32"]);
+}
+
+#[test]
+fn a_list_names_what_would_run() {
+    let (out, _) = ends_with(0, "--list --op spmv/csr --case edge_3");
+    assert_eq!(out, "spmv/csr/edge_31\nspmv/csr/edge_32\nspmv/csr/edge_33\n");
+}
+
+#[test]
+fn blessed_answers_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case =
+        format!("--backend reference --op spmv --case fully_dense --snapshots {}", folder.path().display());
+    ends_with(0, &format!("{case} --bless"));
+    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/sparse-conformance/snapshots");
+    let written: Vec<_> = read_dir(folder.path()).expect("the folder").flatten().collect();
+    assert!(!written.is_empty());
+    for file in written {
+        let known = read_to_string(known.join(file.file_name())).expect("the snapshot of the repository");
+        assert_eq!(read_to_string(file.path()).expect("a snapshot"), known);
+    }
+    ends_with(0, &case);
+}
