@@ -21,7 +21,7 @@ fn ends_with(code: i32, arguments: &str) -> (String, String) {
 }
 
 /// A small part of the table.
-const SMALL: &str = "--backend reference --tier quick --op spmv/csr --case diagonal";
+const SMALL: &str = "--backend reference --tier quick --op spmv/csr --case fully_dense";
 
 fn path(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).display().to_string()
@@ -39,10 +39,10 @@ fn what_fails_ends_with_1_and_a_command_that_repeats_it() {
     let empty = tempfile::tempdir().expect("a folder");
     let snapshots = empty.path().display().to_string();
     let (out, _) = ends_with(1, &format!("{SMALL} --snapshots {snapshots}"));
-    assert!(out.contains("FAIL spmv/csr/diagonal [f64,i32,i32 "), "{out}");
+    assert!(out.contains("FAIL spmv/csr/fully_dense [f64,i32,i32 "), "{out}");
     let again = out.lines().find_map(|line| line.trim().strip_prefix("cargo xtask conformance "));
     let (again, _) = ends_with(1, again.expect("a command"));
-    assert!(again.contains("FAIL spmv/csr/diagonal"), "{again}");
+    assert!(again.contains("FAIL spmv/csr/fully_dense"), "{again}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn json_has_the_documented_fields_and_no_other() {
         found.sort_unstable();
         assert_eq!(found, fields, "{record}");
     }
-    let case = |record: &&Value| record["op"] == "spmv/csr" && record["case"] == "diagonal";
+    let case = |record: &&Value| record["op"] == "spmv/csr" && record["case"] == "fully_dense";
     assert!(records.iter().filter(case).all(|record| record["status"] == "pass"), "{text}");
     assert!(records.iter().filter(case).count() > 5, "{text}");
 }
@@ -101,7 +101,7 @@ fn two_runs_have_one_digest() {
     assert_eq!(digests[0], digests[1]);
     let words: Vec<_> = digests[0].lines().next().expect("a line").split(' ').collect();
     assert_eq!(words[0].len(), 16, "{words:?}");
-    assert_eq!(words[1..4], ["reference", "spmv/csr/diagonal", "f64,i32,i32"]);
+    assert_eq!(words[1..4], ["reference", "spmv/csr/fully_dense", "f64,i32,i32"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sparse_core::op::Operations;
 use sparse_core::reference::Reference;
 use sparse_core::{
     Axis, Backend, BatchCompressed, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Matrix, Result, Scalar,
-    Sell, SpaceOf, c64,
+    Sell, SpaceOf,
 };
 
 /// The same format in the memory of `B`.
@@ -68,15 +68,7 @@ pub(crate) fn types<T: Scalar, I: Index, O: Index>() -> String {
 }
 
 fn shaped(a: &impl Matrix) -> Portrait {
-    Portrait::default().integers("shape", [a.rows() as i64, a.cols() as i64, a.nnz() as i64])
-}
-
-fn indices<I: Index>(indices: &[I]) -> impl Iterator<Item = i64> + '_ {
-    indices.iter().map(|index| index.as_i64())
-}
-
-fn numbers<T: Scalar>(values: &[T]) -> impl Iterator<Item = c64> + '_ {
-    values.iter().map(|value| value.to_c64())
+    Portrait::default().integers("shape", &[a.rows(), a.cols(), a.nnz()])
 }
 
 /// Offsets, minor indices and values of a matrix that is compressed by the first of two `coordinates`.
@@ -114,9 +106,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for Compressed<A, T, Host, I,
 
     fn portrait(&self) -> Portrait {
         shaped(self)
-            .integers("offsets", indices(self.offsets()))
-            .integers("indices", indices(self.indices()))
-            .values("values", numbers(self.values()))
+            .integers("offsets", self.offsets())
+            .integers("indices", self.indices())
+            .values("values", self.values())
     }
 }
 
@@ -134,9 +126,9 @@ impl<T: Scalar, I: Index> Build for Coo<T, Host, I> {
 
     fn portrait(&self) -> Portrait {
         shaped(self)
-            .integers("row_idx", indices(self.row_idx()))
-            .integers("col_idx", indices(self.col_idx()))
-            .values("values", numbers(self.values()))
+            .integers("row_idx", self.row_idx())
+            .integers("col_idx", self.col_idx())
+            .values("values", self.values())
     }
 }
 
@@ -153,9 +145,9 @@ impl<T: Scalar, I: Index> Build for Ell<T, Host, I> {
 
     fn portrait(&self) -> Portrait {
         shaped(self)
-            .integers("width", [self.width() as i64])
-            .integers("col_idx", indices(self.col_idx()))
-            .values("values", numbers(self.values()))
+            .integers("width", &[self.width()])
+            .integers("col_idx", self.col_idx())
+            .values("values", self.values())
     }
 }
 
@@ -177,12 +169,12 @@ impl<T: Scalar, I: Index> Build for Hyb<T, Host, I> {
 
     fn portrait(&self) -> Portrait {
         shaped(self)
-            .integers("width", [self.ell().width() as i64])
-            .integers("ell.col_idx", indices(self.ell().col_idx()))
-            .integers("coo.row_idx", indices(self.coo().row_idx()))
-            .integers("coo.col_idx", indices(self.coo().col_idx()))
-            .values("ell.values", numbers(self.ell().values()))
-            .values("coo.values", numbers(self.coo().values()))
+            .integers("width", &[self.ell().width()])
+            .integers("ell.col_idx", self.ell().col_idx())
+            .integers("coo.row_idx", self.coo().row_idx())
+            .integers("coo.col_idx", self.coo().col_idx())
+            .values("ell.values", self.ell().values())
+            .values("coo.values", self.coo().values())
     }
 
     fn claims(&self) -> (bool, bool) {
@@ -204,11 +196,11 @@ impl<T: Scalar, I: Index, O: Index> Build for Sell<T, Host, I, O> {
 
     fn portrait(&self) -> Portrait {
         shaped(self)
-            .integers("slice_height", [self.slice_height() as i64])
-            .integers("slice_ptr", indices(self.slice_ptr()))
-            .integers("row_order", indices(self.row_order()))
-            .integers("col_idx", indices(self.col_idx()))
-            .values("values", numbers(self.values()))
+            .integers("slice_height", &[self.slice_height()])
+            .integers("slice_ptr", self.slice_ptr())
+            .integers("row_order", self.row_order())
+            .integers("col_idx", self.col_idx())
+            .values("values", self.values())
     }
 }
 
@@ -237,9 +229,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for BatchCompressed<A, T, Hos
 
     fn portrait(&self) -> Portrait {
         shaped(self)
-            .integers("member_ptr", self.member_ptr().iter().map(|&at| at as i64))
-            .integers("offsets", indices(self.offsets()))
-            .integers("indices", indices(self.indices()))
-            .values("values", numbers(self.values()))
+            .integers("member_ptr", self.member_ptr())
+            .integers("offsets", self.offsets())
+            .integers("indices", self.indices())
+            .values("values", self.values())
     }
 }

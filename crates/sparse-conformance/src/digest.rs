@@ -1,4 +1,4 @@
-//! A hash of bits that is the same on every machine: FNV-1a, 64 bits.
+//! A hash of bits that is the same on every machine: each word is mixed in, multiplied and rotated.
 
 use crate::portrait::Portrait;
 use sparse_core::c64;
@@ -16,19 +16,12 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Whether nothing was hashed yet.
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == START
-    }
-
     pub(crate) fn value(self) -> u64 {
         self.0
     }
 
     fn word(&mut self, word: u64) {
-        for byte in word.to_le_bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 
     pub(crate) fn number(&mut self, value: c64) {
@@ -37,7 +30,10 @@ impl Digest {
     }
 
     pub(crate) fn portrait(&mut self, portrait: &Portrait) {
-        portrait.integers.iter().flat_map(|(_, array)| array).for_each(|&k| self.word(k as u64));
-        portrait.values.iter().flat_map(|(_, array)| array).for_each(|&value| self.number(value));
+        for chunk in portrait.bytes().flat_map(|bytes| bytes.chunks(8)) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word));
+        }
     }
 }

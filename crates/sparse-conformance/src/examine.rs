@@ -7,11 +7,12 @@
 use crate::case::Problem;
 use crate::check::Expected;
 use crate::digest::Digest;
+use crate::held::Values;
 use crate::memory::{Memory, same_bits};
 use crate::portrait::{join, text};
 use crate::product::Bounded;
 use crate::snapshot::Snapshots;
-use crate::subject::{Call, Outcome, Setting, Subject, Trial};
+use crate::subject::{Call, Given, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use sparse_core::{Algorithm, Error, PlanOptions, c64};
 
@@ -62,27 +63,24 @@ impl Question {
             calls.first().map(|(call, _)| expected(call, &problem.with_other_values())).transpose()?;
         Ok(Self { setting, calls, other })
     }
-
-    pub(crate) fn setting(&self) -> &Setting {
-        &self.setting
-    }
 }
 
 /// One cell of the table.
 pub(crate) struct Examination<'a> {
     pub(crate) subject: &'a dyn Subject,
     pub(crate) problem: &'a Problem<'a>,
+    /// The subject with the problem's matrix.
+    pub(crate) given: &'a dyn Given,
     pub(crate) question: &'a Question,
     /// `None` leaves the choice to the plan.
     pub(crate) algorithm: Option<&'a Algorithm>,
 }
 
 impl Examination<'_> {
-    /// Runs everything; the bits of all answers go into `digest`. `invariants` says whether what holds for all
-    /// operations is looked at too.
-    pub(crate) fn run(&self, invariants: bool, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
+    /// Runs everything; the bits of all answers go into `digest`.
+    pub(crate) fn run(&self, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
         let options = self.options()?;
-        let mut trial = self.subject.prepare(&self.problem.matrix, &self.question.setting, &options)?;
+        let mut trial = self.given.prepare(&self.question.setting, &options)?;
         let mut first = None;
         for (call, expected) in &self.question.calls {
             let answer = self.answer(trial.as_mut(), call, expected)?;
@@ -91,7 +89,7 @@ impl Examination<'_> {
             digest.portrait(&answer.outcome.made);
             first.get_or_insert(answer);
         }
-        if let Some(first) = first.filter(|_| invariants) {
+        if let Some(first) = first {
             self.matrix_is_unchanged(trial.as_mut())?;
             self.values_may_change(trial.as_mut(), &first)?;
             self.misfits_are_refused(trial.as_mut())?;
@@ -108,7 +106,7 @@ impl Examination<'_> {
         if algorithm.reproducible {
             return Ok(forced);
         }
-        match self.subject.prepare(&self.problem.matrix, &self.question.setting, &forced) {
+        match self.given.prepare(&self.question.setting, &forced) {
             Err(Error::Unsupported { .. }) => Ok(forced.relaxed()),
             _ => fail("R1: a relaxed algorithm runs though Determinism::Reproducible is asked for"),
         }
@@ -172,11 +170,11 @@ impl Examination<'_> {
     fn values_may_change(&self, trial: &mut dyn Trial, first: &Answer) -> Examined {
         let Some((call, expected)) = self.question.calls.first() else { return Ok(()) };
         if let (Some(matrix), Some(other)) = (trial.matrix(), &self.question.other) {
-            matrix.set_values(&self.problem.matrix.with_other_values())?;
+            matrix.set_values(Values::Other)?;
             self.answer(trial, call, other)?;
         }
         if let Some(matrix) = trial.matrix() {
-            matrix.set_values(&self.problem.matrix)?;
+            matrix.set_values(Values::First)?;
         }
         let again = self.answer(trial, call, expected)?;
         if self.reproducible() && !again.same_bits(first) {

@@ -1,66 +1,77 @@
-//! What the table sees of a matrix or of a number that an operation made: named arrays, without types.
+//! What the table sees of a matrix or of numbers that an operation made: named arrays, without types.
 
-use crate::memory::same_bits;
-use sparse_core::c64;
-use std::fmt::Write;
+use sparse_core::{Element, Scalar, c64};
+use std::fmt::Display;
 
-/// Named arrays of integers and of values.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Portrait {
-    /// Shapes, offsets, indices: compared exactly (rule A3).
-    pub integers: Vec<(&'static str, Vec<i64>)>,
-    /// Values: compared by their bits, or by a bound where they were computed.
-    pub values: Vec<(&'static str, Vec<c64>)>,
+/// Named arrays, compared bit for bit (rules A2 and A3).
+#[derive(Debug, Clone, Default)]
+pub struct Portrait(Vec<Array>);
+
+/// The bytes of an array and what they mean.
+#[derive(Debug, Clone)]
+struct Array {
+    name: &'static str,
+    bytes: Vec<u8>,
+    /// Bytes of an element.
+    width: usize,
+    /// An element as text.
+    text: fn(&[u8]) -> String,
+}
+
+impl Array {
+    fn new<T: Element>(name: &'static str, elements: &[T], text: fn(&[u8]) -> String) -> Self {
+        Self { name, bytes: bytemuck::cast_slice(elements).to_vec(), width: size_of::<T>(), text }
+    }
+
+    fn elements(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.chunks_exact(self.width)
+    }
+
+    fn difference(&self, expected: &Self) -> Option<String> {
+        if self.bytes == expected.bytes {
+            return None;
+        }
+        let (len, expected_len) = (self.elements().count(), expected.elements().count());
+        if len != expected_len {
+            return Some(format!("{} has {len} elements, expected {expected_len}", self.name));
+        }
+        let mut pairs = self.elements().zip(expected.elements()).enumerate();
+        let (at, (found, wanted)) = pairs.find(|(_, (found, wanted))| found != wanted)?;
+        Some(format!("{}[{at}] = {}, expected {}", self.name, (self.text)(found), (self.text)(wanted)))
+    }
 }
 
 impl Portrait {
     /// Adds an array of integers.
     #[must_use]
-    pub fn integers(mut self, name: &'static str, integers: impl IntoIterator<Item = i64>) -> Self {
-        self.integers.push((name, integers.into_iter().collect()));
+    pub fn integers<T: Element + Display>(mut self, name: &'static str, integers: &[T]) -> Self {
+        let text = |bytes: &[u8]| bytemuck::pod_read_unaligned::<T>(bytes).to_string();
+        self.0.push(Array::new(name, integers, text));
         self
     }
 
     /// Adds an array of values.
     #[must_use]
-    pub fn values(mut self, name: &'static str, values: impl IntoIterator<Item = c64>) -> Self {
-        self.values.push((name, values.into_iter().collect()));
+    pub fn values<T: Scalar>(mut self, name: &'static str, values: &[T]) -> Self {
+        let text = |bytes: &[u8]| text(bytemuck::pod_read_unaligned::<T>(bytes).to_c64());
+        self.0.push(Array::new(name, values, text));
         self
+    }
+
+    /// The bytes of all arrays.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|array| array.bytes.as_slice())
     }
 
     /// The first place where `self` is not what was `expected`, in words.
     pub(crate) fn difference(&self, expected: &Self) -> Option<String> {
-        difference(&self.integers, &expected.integers, |a, b| a == b, |k| k.to_string())
-            .or_else(|| difference(&self.values, &expected.values, |&a, &b| same_bits(a, b), |v| text(*v)))
+        self.0.iter().zip(&expected.0).find_map(|(found, expected)| found.difference(expected))
     }
 
     /// The arrays as text, for snapshots.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        let integers =
-            self.integers.iter().map(|(name, array)| (name, join(array.iter().map(i64::to_string))));
-        let values =
-            self.values.iter().map(|(name, array)| (name, join(array.iter().map(|&v| self::text(v)))));
-        for (name, array) in integers.chain(values) {
-            let _ = write!(text, "{name}[{array}] ");
-        }
-        text.trim_end().to_string()
+        join(self.0.iter().map(|array| format!("{}[{}]", array.name, join(array.elements().map(array.text)))))
     }
-}
-
-fn difference<T>(
-    found: &[(&'static str, Vec<T>)],
-    expected: &[(&'static str, Vec<T>)],
-    same: impl Fn(&T, &T) -> bool,
-    text: impl Fn(&T) -> String,
-) -> Option<String> {
-    found.iter().zip(expected).find_map(|((name, found), (_, expected))| {
-        if found.len() != expected.len() {
-            return Some(format!("{name} has {} elements, expected {}", found.len(), expected.len()));
-        }
-        let at = (0..found.len()).find(|&k| !same(&found[k], &expected[k]))?;
-        Some(format!("{name}[{at}] = {}, expected {}", text(&found[at]), text(&expected[at])))
-    })
 }
 
 /// Joined by blanks.

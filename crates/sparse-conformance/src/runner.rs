@@ -9,7 +9,10 @@ use crate::subject::{Key, Setting, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, DType};
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 /// Which part of the table runs.
 #[derive(Debug, Clone, Default)]
@@ -101,12 +104,12 @@ impl Run<'_> {
         listener: &mut dyn Listener,
     ) {
         let flushes = self.suite.caps().flushes_subnormals;
-        let mut problems = case.matrix().map(|matrix| Problems { case, matrix, flushes, known: None });
+        let mut problems = case.matrix().map(|matrix| Problems::new(case, matrix, flushes));
         for &subject in subjects {
             let key = subject.key();
             listener.started(&name(subject, case), &key.types);
             match problems.as_mut().map(|problems| problems.of(key)) {
-                Ok(Some(problem)) => self.run_subject(subject, problem, snapshots, listener),
+                Ok(Some(posed)) => self.run_subject(subject, posed, snapshots, listener),
                 Ok(None) => {
                     let reason = format!("a value of the case does not fit {}", key.dtype);
                     listener.finished(self.record(subject, case, "", Status::Skipped, reason));
@@ -122,75 +125,33 @@ impl Run<'_> {
     fn run_subject(
         &self,
         subject: &dyn Subject,
-        problem: &Problem,
+        posed: &Posed,
         snapshots: &mut Snapshots,
         listener: &mut dyn Listener,
     ) {
-        let settings = subject.check().settings(subject.key(), problem);
-        let questions: Vec<_> = settings
-            .iter()
-            .map(|&setting| {
-                Question::new(subject, problem, setting, self.reference).map_err(|no| (setting, no))
-            })
-            .collect();
-        for (k, algorithm) in algorithms(subject, &settings).into_iter().enumerate() {
-            let thorough = !problem.case.large || k == 0;
-            let record = self.run_algorithm(subject, problem, &questions, algorithm, thorough, snapshots);
+        let problem = &posed.problem;
+        let questions = posed.questions(subject, self.reference);
+        let given = subject.given(&problem.matrix).map_err(Verdict::from);
+        for algorithm in algorithms(subject, &questions) {
+            let mut digest = Digest::default();
+            let verdict = caught(|| {
+                let given = given.as_deref().map_err(Verdict::clone)?;
+                answer_all(subject, &questions, algorithm, |question| {
+                    Examination { subject, problem, given, question, algorithm }.run(snapshots, &mut digest)
+                })
+            });
+            let (status, reason) = match verdict {
+                Ok(()) => (Status::Pass, String::new()),
+                Err(Verdict::Unsupported(reason)) => (Status::Unsupported, reason),
+                Err(Verdict::Fail(reason)) => (Status::Fail, reason),
+            };
+            let name = algorithm.map_or("auto", |algorithm| algorithm.name);
+            let mut record = self.record(subject, problem.case, name, status, reason);
+            if algorithm.is_none_or(|algorithm| algorithm.reproducible) {
+                record.digest = Some(digest.value());
+            }
             listener.finished(record);
         }
-    }
-
-    /// Answers every question. Invariants are looked at if `thorough`, on a large case in the first setting alone.
-    fn run_algorithm(
-        &self,
-        subject: &dyn Subject,
-        problem: &Problem,
-        questions: &[Result<Question, (Setting, Verdict)>],
-        algorithm: Option<&Algorithm>,
-        thorough: bool,
-        snapshots: &mut Snapshots,
-    ) -> Record {
-        let mut digest = Digest::default();
-        let has = |setting: &Setting| {
-            algorithm
-                .is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
-        };
-        let mut examine = || {
-            let mut verdict = Ok(());
-            for question in questions {
-                let invariants = thorough && (!problem.case.large || digest.is_empty());
-                let examined = match question {
-                    Ok(question) if has(question.setting()) => {
-                        Examination { subject, problem, question, algorithm }.run(
-                            invariants,
-                            snapshots,
-                            &mut digest,
-                        )
-                    }
-                    Err((setting, verdict)) if has(setting) => Err(verdict.clone()),
-                    _ => Ok(()),
-                };
-                match examined {
-                    Err(Verdict::Fail(_)) => return examined,
-                    Err(Verdict::Unsupported(_)) => verdict = examined,
-                    Ok(()) => {}
-                }
-            }
-            verdict
-        };
-        let verdict = catch_unwind(AssertUnwindSafe(&mut examine))
-            .unwrap_or_else(|panic| Err(Verdict::Fail(format!("X2: panicked: {}", message(panic.as_ref())))));
-        let (status, reason) = match verdict {
-            Ok(()) => (Status::Pass, String::new()),
-            Err(Verdict::Unsupported(reason)) => (Status::Unsupported, reason),
-            Err(Verdict::Fail(reason)) => (Status::Fail, reason),
-        };
-        let name = algorithm.map_or("auto", |algorithm| algorithm.name);
-        let mut record = self.record(subject, problem.case, name, status, reason);
-        if algorithm.is_none_or(|algorithm| algorithm.reproducible) {
-            record.digest = Some(digest.value());
-        }
-        record
     }
 
     /// A record; a known failure becomes an expected one, and a failure once it passes.
@@ -223,31 +184,93 @@ impl Run<'_> {
     }
 }
 
+/// What a panic unwinds to is a failure (rule X2).
+fn caught(examine: impl FnOnce() -> Result<(), Verdict>) -> Result<(), Verdict> {
+    catch_unwind(AssertUnwindSafe(examine))
+        .unwrap_or_else(|panic| Err(Verdict::Fail(format!("X2: panicked: {}", message(panic.as_ref())))))
+}
+
+/// Answers the questions that the algorithm is for, up to the first failure.
+fn answer_all(
+    subject: &dyn Subject,
+    questions: &Questions,
+    algorithm: Option<&Algorithm>,
+    mut examine: impl FnMut(&Question) -> Result<(), Verdict>,
+) -> Result<(), Verdict> {
+    let is_for = |setting: &Setting| {
+        algorithm.is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
+    };
+    let mut verdict = Ok(());
+    for (_, question) in questions.iter().filter(|(setting, _)| is_for(setting)) {
+        match question.as_ref().map_err(Verdict::clone).and_then(&mut examine) {
+            Err(Verdict::Fail(reason)) => return Err(Verdict::Fail(reason)),
+            Err(unsupported) => verdict = Err(unsupported),
+            Ok(()) => {}
+        }
+    }
+    verdict
+}
+
+/// Settings with their questions, or why there is none.
+type Questions = Vec<(Setting, Result<Question, Verdict>)>;
+
 /// A case in the type of one subject after the other; neighbours with one type share their problem.
 struct Problems<'a> {
     case: &'a Case,
     matrix: Triplets,
     flushes: bool,
-    known: Option<((DType, bool), Option<Problem<'a>>)>,
+    dtype: Option<DType>,
+    /// The problem of one matrix and that of a batch.
+    posed: [OnceCell<Option<Posed<'a>>>; 2],
 }
 
 impl<'a> Problems<'a> {
+    fn new(case: &'a Case, matrix: Triplets, flushes: bool) -> Self {
+        Self { case, matrix, flushes, dtype: None, posed: Default::default() }
+    }
+
     /// The problem for a subject; `None` where a value does not fit its type.
-    fn of(&mut self, key: &Key) -> Option<&Problem<'a>> {
-        let wanted = (key.dtype, key.is_batch());
-        if self.known.as_ref().is_none_or(|(known, _)| *known != wanted) {
+    fn of(&mut self, key: &Key) -> Option<&Posed<'a>> {
+        if self.dtype != Some(key.dtype) {
+            (self.dtype, self.posed) = (Some(key.dtype), Default::default());
+        }
+        let pose = || {
             let batch = key.is_batch().then(|| self.matrix.batch());
             let matrix = batch.as_ref().unwrap_or(&self.matrix);
-            self.known = Some((wanted, Problem::new(self.case, matrix, key.dtype, self.flushes)));
+            Problem::new(self.case, matrix, key.dtype, self.flushes).map(Posed::new)
+        };
+        self.posed[usize::from(key.is_batch())].get_or_init(pose).as_ref()
+    }
+}
+
+/// A problem, and the questions that all formats share.
+struct Posed<'a> {
+    problem: Problem<'a>,
+    shared: RefCell<BTreeMap<&'static str, Rc<Questions>>>,
+}
+
+impl<'a> Posed<'a> {
+    fn new(problem: Problem<'a>) -> Self {
+        Self { problem, shared: RefCell::default() }
+    }
+
+    fn questions(&self, subject: &dyn Subject, reference: &Suite) -> Rc<Questions> {
+        let pose = || {
+            let settings = subject.check().settings(subject.key(), &self.problem).into_iter();
+            let question = |setting| Question::new(subject, &self.problem, setting, reference);
+            Rc::new(settings.map(|setting| (setting, question(setting))).collect())
+        };
+        if !subject.check().is_of_all_formats() {
+            return pose();
         }
-        self.known.as_ref().and_then(|(_, problem)| problem.as_ref())
+        self.shared.borrow_mut().entry(subject.key().op).or_insert_with(pose).clone()
     }
 }
 
 /// The algorithms for any of the settings; before them `None`, the plan's own choice, where there are many.
-fn algorithms(subject: &dyn Subject, settings: &[Setting]) -> Vec<Option<&'static Algorithm>> {
+fn algorithms(subject: &dyn Subject, questions: &Questions) -> Vec<Option<&'static Algorithm>> {
     let mut algorithms: Vec<&Algorithm> = vec![];
-    for algorithm in settings.iter().flat_map(|setting| subject.algorithms(setting)) {
+    for algorithm in questions.iter().flat_map(|(setting, _)| subject.algorithms(setting)) {
         if algorithms.iter().all(|known| known.name != algorithm.name) {
             algorithms.push(algorithm);
         }

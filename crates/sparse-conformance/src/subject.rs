@@ -3,7 +3,7 @@
 use crate::build::{Build, On};
 use crate::check::Check;
 use crate::held::HeldMatrix;
-use crate::memory::Memory;
+use crate::memory::{Cell, Memory, Placed};
 use crate::portrait::Portrait;
 use crate::triplets::Triplets;
 use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
@@ -63,17 +63,29 @@ pub trait Subject: Send + Sync {
     /// The backend's table of algorithms.
     fn algorithms(&self, setting: &Setting) -> &'static [Algorithm];
 
-    /// Builds the matrix in the subject's format, brings it to the backend and makes a plan.
+    /// Builds the matrix in the subject's format, once for all settings and algorithms.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) where the backend or the format refuses; whatever else goes
-    /// wrong is a failure of the case.
-    fn prepare(
-        &self,
-        matrix: &Triplets,
-        setting: &Setting,
-        options: &PlanOptions,
-    ) -> Result<Box<dyn Trial + '_>>;
+    /// [`Unsupported`](sparse_core::Error::Unsupported) where the format refuses; whatever else goes wrong is a failure
+    /// of the case.
+    fn given<'a>(&'a self, matrix: &'a Triplets) -> Result<Box<dyn Given + 'a>>;
+}
+
+/// A subject with the matrix of a case.
+pub trait Given {
+    /// Brings the matrix to the backend and makes a plan.
+    ///
+    /// # Errors
+    /// [`Unsupported`](sparse_core::Error::Unsupported) where the backend refuses; whatever else goes wrong is a failure
+    /// of the case.
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>>;
+}
+
+/// A subject that knows no matrix is given to itself.
+impl<S: Given + ?Sized> Given for &S {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        (**self).prepare(setting, options)
+    }
 }
 
 /// A plan and its matrix in a backend's memory, ready to run.
@@ -197,4 +209,30 @@ pub struct Call {
     pub x: Memory,
     /// The output's memory before the run.
     pub y: Memory,
+}
+
+impl Call {
+    /// A call without factors and input operand.
+    pub(crate) fn plain(y: Memory) -> Self {
+        Self { label: String::new(), alpha: c64::ZERO, beta: c64::ZERO, x: Memory::none(), y }
+    }
+
+    /// alpha and beta in the type of an accumulator.
+    pub(crate) fn factors<A: Scalar>(&self) -> (A, A) {
+        (A::from_c64(self.alpha), A::from_c64(self.beta))
+    }
+
+    /// Brings the operands to the backend, runs, and brings them back; the run may return a number.
+    pub(crate) fn on<B: Backend, E: Cell>(
+        &self,
+        backend: &B,
+        y: &mut Memory,
+        run: impl FnOnce(&Placed<B, E>, &mut Placed<B, E>) -> Result<Option<c64>>,
+    ) -> Result<Outcome> {
+        let x = Placed::new(backend, &self.x)?;
+        let mut output = Placed::new(backend, y)?;
+        let number = run(&x, &mut output);
+        *y = output.read(backend)?;
+        Ok(Outcome { number: number?, x: Some(x.read(backend)?), ..Outcome::default() })
+    }
 }

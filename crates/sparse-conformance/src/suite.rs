@@ -1,17 +1,18 @@
 //! What a backend has: the subjects that it registers, and the failures that are known.
 
 use crate::build::{Build, On};
-use crate::check::convert::{ConvertSubject, Layout};
+use crate::check::convert::{ConvertTo, Layout};
 use crate::check::dense_to_csr::DenseSubject;
-use crate::check::prune::PruneSubject;
-use crate::check::row_statistics::RowStatisticsSubject;
+use crate::check::prune::Prune;
+use crate::check::row_statistics::RowStatistics;
 use crate::check::rule::RuleSubject;
 use crate::check::scan::ScanSubject;
-use crate::check::sort::SortSubject;
-use crate::check::spmm::SpmmSubject;
-use crate::check::spmv::SpmvSubject;
-use crate::check::to_dense::ToDenseSubject;
+use crate::check::sort::Sort;
+use crate::check::spmm::Spmm;
+use crate::check::spmv::Spmv;
+use crate::check::to_dense::ToDense;
 use crate::check::vector::{VectorOp, VectorSubject};
+use crate::matrix_subject::MatrixSubject;
 use crate::memory::Cell;
 use crate::subject::{Key, Subject};
 use sparse_core::op::{
@@ -156,7 +157,7 @@ impl Suite {
         B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
-        self.add(SpmvSubject::<B, H>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H, Spmv>::new(backend.clone()))
     }
 
     /// SpMM in format `H`.
@@ -165,7 +166,7 @@ impl Suite {
         B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
-        self.add(SpmmSubject::<B, H>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H, Spmm>::new(backend.clone()))
     }
 
     /// Expansion of format `H` to dense matrices.
@@ -174,7 +175,7 @@ impl Suite {
         B: ToDenseKernel<On<B, H>>,
         H: Build<Scalar: Cell>,
     {
-        self.add(ToDenseSubject::<B, H>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H, ToDense>::new(backend.clone()))
     }
 
     /// Conversion between two formats.
@@ -185,22 +186,22 @@ impl Suite {
         To: Build,
         On<B, From>: Conversion<On<B, To>, Layout: Layout>,
     {
-        self.add(ConvertSubject::<B, From, To>::new(backend.clone()))
+        self.add(MatrixSubject::<B, From, ConvertTo<To>>::new(backend.clone()))
     }
 
     /// Sorting in format `H`.
     pub fn sort<B: SortKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(SortSubject::<B, H>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H, Sort>::new(backend.clone()))
     }
 
     /// Pruning in format `H`.
     pub fn prune<B: PruneKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(PruneSubject::<B, H>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H, Prune>::new(backend.clone()))
     }
 
     /// Statistics of the rows of format `H`.
     pub fn row_statistics<B: RowStatisticsKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(RowStatisticsSubject::<B, H>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H, RowStatistics>::new(backend.clone()))
     }
 
     /// Dense to CSR, CSC and COO, and batches of the first two.

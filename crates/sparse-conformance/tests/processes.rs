@@ -3,8 +3,8 @@
 //! The test starts itself as the child, so it has a main function of its own.
 
 use sparse_conformance::{
-    Call, Case, Check, Ending, Expected, Filter, Key, Listener, Memory, Outcome, Problem, Record, Reporter,
-    Run, Setting, Snapshots, Status, Subject, Suite, Supervisor, Trial, Triplets,
+    Call, Case, Check, Ending, Expected, Filter, Given, Key, Listener, Memory, Outcome, Problem, Record,
+    Reporter, Run, Setting, Snapshots, Status, Subject, Suite, Supervisor, Trial, Triplets,
 };
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, DType, PlanOptions, Result};
@@ -51,7 +51,13 @@ impl Subject for Planted {
         const { &[Algorithm::new("direct", "always")] }
     }
 
-    fn prepare(&self, _: &Triplets, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Given for Planted {
+    fn prepare(&self, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         let deed = DEEDS.into_iter().find(|(name, _)| *setting == Setting::Rule(name));
         Ok(Box::new(Deed(deed.expect("the case is a deed").1)))
     }
@@ -75,11 +81,6 @@ impl Check for Deeds {
             .filter(|(name, _)| *name == problem.case.name)
             .map(|(name, _)| Setting::Rule(name))
             .collect()
-    }
-
-    fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
-        let factor = Default::default();
-        vec![Call { label: String::new(), alpha: factor, beta: factor, x: Memory::none(), y: Memory::none() }]
     }
 
     fn scope(&self, _: &Key, _: &Setting) -> Option<String> {

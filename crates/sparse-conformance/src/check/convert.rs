@@ -1,16 +1,13 @@
 //! From one sparse format to another, in every layout.
 
-use super::moved::{by_reference, plain_call};
-use super::{Check, Expected};
+use super::Check;
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::held::{Held, HeldMatrix};
+use crate::matrix_subject::{MatrixOperation, MatrixTrial};
 use crate::memory::Memory;
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
-use crate::suite::Suite;
-use crate::triplets::Triplets;
+use crate::subject::{Call, Key, Outcome, Setting};
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
-use sparse_core::{Algorithm, Backend, EllLayout, HybWidth, PlanOptions, Result, SellLayout};
+use sparse_core::{Algorithm, EllLayout, HybWidth, PlanOptions, Result, SellLayout};
 use std::marker::PhantomData;
 
 /// The check of conversions.
@@ -71,102 +68,39 @@ impl Check for Convert {
         settings
     }
 
-    fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
-        vec![plain_call(Memory::none())]
-    }
-
     /// The width of least bytes depends on the bytes of the types.
     fn scope(&self, key: &Key, setting: &Setting) -> Option<String> {
         (*setting != Setting::Hyb(HybWidth::MinBytes)).then(|| key.format.clone())
     }
-
-    fn expected(
-        &self,
-        key: &Key,
-        setting: &Setting,
-        call: &Call,
-        problem: &Problem,
-        reference: &Suite,
-    ) -> Result<Expected> {
-        by_reference(key, setting, call, problem, reference)
-    }
 }
 
-/// A conversion of one backend.
-#[derive(Debug)]
-pub(crate) struct ConvertSubject<B, From, To> {
-    backend: B,
-    key: Key,
-    formats: PhantomData<fn(From) -> To>,
-}
+/// A conversion to the format `To`.
+pub(crate) struct ConvertTo<To>(PhantomData<To>);
 
-impl<B: Backend, From: Build, To: Build> ConvertSubject<B, From, To>
-where
-    On<B, From>: Conversion<On<B, To>>,
-{
-    pub(crate) fn new(backend: B) -> Self {
-        let types = if From::types().len() > To::types().len() { From::types() } else { To::types() };
-        let key = Key::new::<From::Scalar>("convert", <On<B, From> as Conversion<On<B, To>>>::NAME, types);
-        Self { backend, key, formats: PhantomData }
-    }
-}
-
-struct ConvertTrial<B, From, To>
-where
-    B: ConvertKernel<On<B, From>, On<B, To>>,
-    From: Build,
-    To: Build,
-    On<B, From>: Conversion<On<B, To>>,
-{
-    a: Held<B, From>,
-    plan: ConvertPlan<B, On<B, From>, On<B, To>>,
-}
-
-impl<B, From, To> Subject for ConvertSubject<B, From, To>
+impl<B, From, To> MatrixOperation<B, From> for ConvertTo<To>
 where
     B: ConvertKernel<On<B, From>, On<B, To>>,
     From: Build,
     To: Build,
     On<B, From>: Conversion<On<B, To>, Layout: Layout>,
 {
-    fn key(&self) -> &Key {
-        &self.key
+    type Plan = ConvertPlan<B, On<B, From>, On<B, To>>;
+    const CHECK: &'static dyn Check = &Convert;
+
+    fn key() -> Key {
+        let types = if From::types().len() > To::types().len() { From::types() } else { To::types() };
+        Key::new::<From::Scalar>("convert", <On<B, From> as Conversion<On<B, To>>>::NAME, types)
     }
 
-    fn check(&self) -> &'static dyn Check {
-        &Convert
+    fn algorithms(backend: &B, _: &Setting) -> &'static [Algorithm] {
+        backend.convert_algorithms()
     }
 
-    fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
-        self.backend.convert_algorithms()
+    fn plan(backend: &B, a: &On<B, From>, setting: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
+        ConvertPlan::new(backend, a, &Layout::of(setting).unwrap_or_default(), options)
     }
 
-    fn prepare(
-        &self,
-        matrix: &Triplets,
-        setting: &Setting,
-        options: &PlanOptions,
-    ) -> Result<Box<dyn Trial + '_>> {
-        let a = Held::<B, From>::new(&self.backend, matrix)?;
-        let layout = Layout::of(setting).unwrap_or_default();
-        let plan = ConvertPlan::<B, On<B, From>, On<B, To>>::new(&self.backend, &a.device, &layout, options)?;
-        Ok(Box::new(ConvertTrial::<B, From, To> { a, plan }))
-    }
-}
-
-impl<B, From, To> Trial for ConvertTrial<B, From, To>
-where
-    B: ConvertKernel<On<B, From>, On<B, To>>,
-    From: Build,
-    To: Build,
-    On<B, From>: Conversion<On<B, To>>,
-{
-    fn run(&mut self, _: &Call, _: &mut Memory) -> Result<Outcome> {
-        let made = self.plan.run(&self.a.device)?;
-        Outcome::of::<B, To>(&made, &self.a.backend)
-    }
-
-    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
-        Some(&mut self.a)
+    fn run(trial: &mut MatrixTrial<'_, B, From, Self>, _: &Call, _: &mut Memory) -> Result<Outcome> {
+        Outcome::of::<B, To>(&trial.plan.run(&trial.a.device)?, trial.a.backend)
     }
 }

@@ -1,12 +1,11 @@
 //! Dense to CSR, CSC and COO, one matrix or a batch: indices sorted and unique (rule O1), zeros of either sign dropped
 //! and NaN kept (rule V1).
 
-use super::moved::{by_reference, plain_call};
-use super::{Check, Expected};
+use super::{Check, Expected, by_reference};
 use crate::build::types;
 use crate::case::Problem;
 use crate::memory::{Cell, Frame, Memory, Placed};
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::op::{ConvertKernel, DenseToCompressedPlan, DenseToCsrKernel};
@@ -62,7 +61,7 @@ impl Check for DenseToCsr {
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let call = |label: &str, matrix: &Triplets| {
             let x = operand(matrix, setting);
-            Call { label: label.into(), x, ..plain_call(Memory::none()) }
+            Call { label: label.into(), x, ..Call::plain(Memory::none()) }
         };
         vec![call("first", &problem.matrix), call("other", &problem.matrix.with_other_values())]
     }
@@ -70,11 +69,7 @@ impl Check for DenseToCsr {
     fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = frame(&problem.matrix, setting);
         let wider = Frame { rows: frame.rows + problem.matrix.members, ..frame };
-        vec![Call { x: Memory::input(wider, |_, _| Default::default()), ..plain_call(Memory::none()) }]
-    }
-
-    fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
-        Some(key.format.clone())
+        vec![Call { x: Memory::input(wider, |_, _| Default::default()), ..Call::plain(Memory::none()) }]
     }
 
     fn expected(
@@ -169,15 +164,29 @@ where
         self.backend.dense_to_csr_algorithms()
     }
 
-    fn prepare(
-        &self,
-        matrix: &Triplets,
-        setting: &Setting,
-        options: &PlanOptions,
-    ) -> Result<Box<dyn Trial + '_>> {
-        let dense = Placed::<B, T>::new(&self.backend, &operand(matrix, setting))?;
-        let plan = Plan::new(&self.backend, dense.batch(matrix.members)?, setting.keep(), options)?;
-        Ok(Box::new(DenseTrial { subject: self, plan, members: matrix.members }))
+    fn given<'a>(&'a self, matrix: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(GivenDense { subject: self, matrix }))
+    }
+}
+
+struct GivenDense<'a, B: DenseToCsrKernel<T, I, O>, A: Axis, T: Scalar, I: Index, O: Index> {
+    subject: &'a DenseSubject<B, A, T, I, O>,
+    matrix: &'a Triplets,
+}
+
+impl<B, A, T, I, O> Given for GivenDense<'_, B, A, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    A: Axis,
+    T: Scalar + Cell,
+    I: Index,
+    O: Index,
+{
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        let (subject, members) = (self.subject, self.matrix.members);
+        let dense = Placed::<B, T>::new(&subject.backend, &operand(self.matrix, setting))?;
+        let plan = Plan::new(&subject.backend, dense.batch(members)?, setting.keep(), options)?;
+        Ok(Box::new(DenseTrial { subject, plan, members }))
     }
 }
 

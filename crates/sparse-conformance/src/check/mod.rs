@@ -2,7 +2,6 @@
 
 pub(crate) mod convert;
 pub(crate) mod dense_to_csr;
-mod moved;
 pub(crate) mod prune;
 pub(crate) mod row_statistics;
 pub(crate) mod rule;
@@ -14,11 +13,12 @@ pub(crate) mod to_dense;
 pub(crate) mod vector;
 
 use crate::case::{Case, Problem};
+use crate::memory::Memory;
 use crate::portrait::Portrait;
 use crate::product::Bounded;
 use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
-use sparse_core::Result;
+use sparse_core::{Error, PlanOptions, Result};
 
 /// What a run must give.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,8 @@ pub struct Expected {
     pub refused: bool,
 }
 
-/// An operation's part of the table.
+/// An operation's part of the table. What is not said otherwise is that of an operation that makes something of a
+/// matrix alone.
 pub trait Check: Sync {
     /// Whether the case says anything of the operation.
     fn takes(&self, _: &Case) -> bool {
@@ -45,23 +46,37 @@ pub trait Check: Sync {
     }
 
     /// What plans are made for; none where the matrix is too large for the operation.
-    fn settings(&self, key: &Key, problem: &Problem) -> Vec<Setting>;
+    fn settings(&self, _: &Key, _: &Problem) -> Vec<Setting> {
+        vec![Setting::Plain]
+    }
 
     /// The operands of the runs of a plan.
-    fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call>;
+    fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
+        vec![Call::plain(Memory::none())]
+    }
 
     /// Operands whose shapes do not fit (rule E2).
     fn misfits(&self, _: &Setting, _: &Problem) -> Vec<Call> {
         vec![]
     }
 
+    /// Whether settings, calls and answers are the same for all formats and types of indices.
+    fn is_of_all_formats(&self) -> bool {
+        false
+    }
+
     /// What distinguishes answers of one operation, setting and call in snapshots: nothing where all formats agree, the
     /// format where they do not; `None` where answers depend on the types.
     fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
-        Some(if key.is_batch() { "batch".into() } else { String::new() })
+        Some(match () {
+            () if !self.is_of_all_formats() => key.format.clone(),
+            () if key.is_batch() => "batch".into(),
+            () => String::new(),
+        })
     }
 
-    /// What a run gives. `reference` is the serial reference, for operations that only move data.
+    /// What a run gives. `reference` is the serial reference, which has the answer, bit for bit, where operations only
+    /// move data or add in a fixed order.
     ///
     /// # Errors
     /// Those of the reference.
@@ -72,5 +87,34 @@ pub trait Check: Sync {
         call: &Call,
         problem: &Problem,
         reference: &Suite,
-    ) -> Result<Expected>;
+    ) -> Result<Expected> {
+        by_reference(key, setting, call, problem, reference)
+    }
+}
+
+/// What the reference makes of the problem.
+fn by_reference(
+    key: &Key,
+    setting: &Setting,
+    call: &Call,
+    problem: &Problem,
+    reference: &Suite,
+) -> Result<Expected> {
+    let subject =
+        reference.subject(key).ok_or_else(|| Error::unsupported(key.name(), "the reference lacks it"))?;
+    let given = subject.given(&problem.matrix)?;
+    let mut trial = given.prepare(setting, &PlanOptions::default())?;
+    let mut y = call.y.clone();
+    match trial.run(call, &mut y) {
+        Err(Error::Format { .. }) => Ok(Expected { refused: true, ..Expected::default() }),
+        outcome => {
+            let outcome = outcome?;
+            let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
+            // The reference knows of distinct entries only where they are sorted; a backend may know more.
+            let claims =
+                outcome.claims.map(|(sorted, unique)| (sorted, unique || problem.matrix.is_distinct()));
+            let claims = claims.unwrap_or_default();
+            Ok(Expected { y, moved: true, made: outcome.made, claims, ..Expected::default() })
+        }
+    }
 }

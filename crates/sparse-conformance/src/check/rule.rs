@@ -5,7 +5,7 @@
 use super::{Check, Expected};
 use crate::case::{Case, Problem};
 use crate::memory::Memory;
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::format::estimate::{Sizes, ell};
@@ -148,10 +148,6 @@ impl Check for RuleCheck {
         NAMES.iter().filter(|name| **name == problem.case.name).map(|&name| Setting::Rule(name)).collect()
     }
 
-    fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
-        vec![super::moved::plain_call(Memory::none())]
-    }
-
     fn scope(&self, _: &Key, _: &Setting) -> Option<String> {
         None
     }
@@ -189,7 +185,13 @@ impl<B: Backend> Subject for RuleSubject<B> {
         ALGORITHMS
     }
 
-    fn prepare(&self, _: &Triplets, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl<B: Backend> Given for RuleSubject<B> {
+    fn prepare(&self, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         let Setting::Rule(name) = *setting else {
             return Err(Error::unsupported(setting, "this is no rule"));
         };

@@ -1,11 +1,9 @@
 //! Prefix sums of arrays: TPS, HPS and VPS, inclusive and exclusive. The array is the case's matrix, written out.
 
-use super::moved::{by_reference, plain_call};
-use super::{Check, Expected};
+use super::Check;
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory, Placed};
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
-use crate::suite::Suite;
+use crate::memory::{Cell, Frame, Memory};
+use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::triplets::Triplets;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::{Algorithm, DType, PlanOptions, Result, c64};
@@ -26,7 +24,7 @@ fn call(problem: &Problem, x: usize, y: usize) -> Call {
     // The sum makes +0 of −0, which an integer cannot be.
     let element = |row: usize, _| c64::ZERO + elements.get(row).unwrap_or(&c64::ZERO);
     let y = Memory::output(Frame::vector(y), |_, _| UNWRITTEN);
-    Call { x: Memory::output(Frame::vector(x), element), ..plain_call(y) }
+    Call { x: Memory::output(Frame::vector(x), element), ..Call::plain(y) }
 }
 
 impl Check for Scan {
@@ -57,17 +55,6 @@ impl Check for Scan {
     /// Sums wrap at different numbers.
     fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
         Some(key.types.clone())
-    }
-
-    fn expected(
-        &self,
-        key: &Key,
-        setting: &Setting,
-        call: &Call,
-        problem: &Problem,
-        reference: &Suite,
-    ) -> Result<Expected> {
-        by_reference(key, setting, call, problem, reference)
     }
 }
 
@@ -106,7 +93,13 @@ impl<B: ScanKernel<T>, T: ScanElement + Cell> Subject for ScanSubject<B, T> {
         self.backend.scan_algorithms(order)
     }
 
-    fn prepare(&self, _: &Triplets, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl<B: ScanKernel<T>, T: ScanElement + Cell> Given for ScanSubject<B, T> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         let Setting::Scan { rows, cols, order, kind } = *setting else {
             return Err(sparse_core::Error::unsupported(setting, "a scan takes the shape of an array"));
         };
@@ -117,11 +110,7 @@ impl<B: ScanKernel<T>, T: ScanElement + Cell> Subject for ScanSubject<B, T> {
 
 impl<B: ScanKernel<T>, T: ScanElement + Cell> Trial for ScanTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let x = Placed::<B, T>::new(self.backend, &call.x)?;
-        let mut output = Placed::<B, T>::new(self.backend, y)?;
-        let run = self.plan.run(x.vector(), output.vector_mut());
-        *y = output.read(self.backend)?;
-        run?;
-        Ok(Outcome { x: Some(x.read(self.backend)?), ..Outcome::default() })
+        let plan = &mut self.plan;
+        call.on::<B, T>(self.backend, y, |x, y| plan.run(x.vector(), y.vector_mut()).map(|()| None))
     }
 }

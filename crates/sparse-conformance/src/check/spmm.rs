@@ -4,15 +4,13 @@ use super::spmv::{Spmv, factors, op_of, ops, product_call, shape};
 use super::{Check, Expected};
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::held::{Held, HeldMatrix};
-use crate::memory::{Cell, Frame, Memory, Placed};
+use crate::matrix_subject::{MatrixOperation, MatrixTrial};
+use crate::memory::{Cell, Frame, Memory};
 use crate::product::sums;
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::subject::{Call, Key, Outcome, Setting};
 use crate::suite::Suite;
-use crate::triplets::Triplets;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
-use sparse_core::{Algorithm, Order, PlanOptions, Result, Scalar, c64};
-use std::marker::PhantomData;
+use sparse_core::{Algorithm, Order, PlanOptions, Result, c64};
 
 /// The check of SpMM.
 #[derive(Debug)]
@@ -69,6 +67,10 @@ impl Check for Spmm {
         calls.collect()
     }
 
+    fn is_of_all_formats(&self) -> bool {
+        true
+    }
+
     /// Answers of many columns are too long for a person.
     fn scope(&self, key: &Key, setting: &Setting) -> Option<String> {
         (columns_of(setting) < MANY).then(|| Spmv.scope(key, setting)).flatten()
@@ -103,71 +105,30 @@ impl Check for Spmm {
     }
 }
 
-/// SpMM of one backend in one format.
-#[derive(Debug)]
-pub(crate) struct SpmmSubject<B, H> {
-    backend: B,
-    key: Key,
-    format: PhantomData<fn() -> H>,
-}
-
-impl<B, H: Build> SpmmSubject<B, H> {
-    pub(crate) fn new(backend: B) -> Self {
-        Self { backend, key: Key::of::<H>("spmm"), format: PhantomData }
-    }
-}
-
-struct SpmmTrial<B: SpmmKernel<On<B, H>>, H: Build> {
-    a: Held<B, H>,
-    plan: SpmmPlan<B, On<B, H>>,
-}
-
-impl<B, H> Subject for SpmmSubject<B, H>
+impl<B, H> MatrixOperation<B, H> for Spmm
 where
     B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
-    fn key(&self) -> &Key {
-        &self.key
+    type Plan = SpmmPlan<B, On<B, H>>;
+    const CHECK: &'static dyn Check = &Self;
+
+    fn key() -> Key {
+        Key::of::<H>("spmm")
     }
 
-    fn check(&self) -> &'static dyn Check {
-        &Spmm
+    fn algorithms(backend: &B, setting: &Setting) -> &'static [Algorithm] {
+        backend.spmm_algorithms(op_of(setting))
     }
 
-    fn algorithms(&self, setting: &Setting) -> &'static [Algorithm] {
-        self.backend.spmm_algorithms(op_of(setting))
+    fn plan(backend: &B, a: &On<B, H>, setting: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
+        SpmmPlan::new(backend, a, op_of(setting), columns_of(setting), options)
     }
 
-    fn prepare(
-        &self,
-        matrix: &Triplets,
-        setting: &Setting,
-        options: &PlanOptions,
-    ) -> Result<Box<dyn Trial + '_>> {
-        let a = Held::<B, H>::new(&self.backend, matrix)?;
-        let plan = SpmmPlan::new(&self.backend, &a.device, op_of(setting), columns_of(setting), options)?;
-        Ok(Box::new(SpmmTrial { a, plan }))
-    }
-}
-
-impl<B, H> Trial for SpmmTrial<B, H>
-where
-    B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
-    H: Build<Scalar: Cell>,
-{
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let (a, plan) = (&self.a, &mut self.plan);
-        let b = Placed::<B, H::Scalar>::new(&a.backend, &call.x)?;
-        let mut c = Placed::new(&a.backend, y)?;
-        let (alpha, beta) = (Scalar::from_c64(call.alpha), Scalar::from_c64(call.beta));
-        let run = plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?);
-        *y = c.read(&a.backend)?;
-        run?;
-        Ok(Outcome { x: Some(b.read(&a.backend)?), ..Outcome::default() })
-    }
-
-    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
-        Some(&mut self.a)
+    fn run(trial: &mut MatrixTrial<'_, B, H, Self>, call: &Call, y: &mut Memory) -> Result<Outcome> {
+        let (plan, a, (alpha, beta)) = (&mut trial.plan, &trial.a, call.factors());
+        call.on::<B, H::Scalar>(a.backend, y, |b, c| {
+            plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?).map(|()| None)
+        })
     }
 }

@@ -3,15 +3,14 @@
 use super::{Check, Expected};
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::held::{Held, HeldMatrix};
-use crate::memory::{Cell, Frame, Memory, POISON, Placed};
+use crate::matrix_subject::{MatrixOperation, MatrixTrial};
+use crate::memory::{Cell, Frame, Memory, POISON};
 use crate::product::sums;
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::subject::{Call, Key, Outcome, Setting};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::{Algorithm, PlanOptions, Result, Scalar, c64};
-use std::marker::PhantomData;
+use sparse_core::{Algorithm, PlanOptions, Result, c64};
 
 /// The check of SpMV.
 #[derive(Debug)]
@@ -63,6 +62,10 @@ impl Spmv {
 }
 
 impl Check for Spmv {
+    fn is_of_all_formats(&self) -> bool {
+        true
+    }
+
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
         ops(problem).map(Setting::Vector).collect()
     }
@@ -103,75 +106,30 @@ pub(crate) fn op_of(setting: &Setting) -> Op {
     }
 }
 
-/// SpMV of one backend in one format.
-#[derive(Debug)]
-pub(crate) struct SpmvSubject<B, H> {
-    backend: B,
-    key: Key,
-    format: PhantomData<fn() -> H>,
-}
-
-impl<B, H: Build> SpmvSubject<B, H> {
-    pub(crate) fn new(backend: B) -> Self {
-        Self { backend, key: Key::of::<H>("spmv"), format: PhantomData }
-    }
-}
-
-struct SpmvTrial<B, H>
-where
-    B: SpmvKernel<On<B, H>>,
-    H: Build,
-{
-    a: Held<B, H>,
-    plan: SpmvPlan<B, On<B, H>>,
-}
-
-impl<B, H> Subject for SpmvSubject<B, H>
+impl<B, H> MatrixOperation<B, H> for Spmv
 where
     B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
-    fn key(&self) -> &Key {
-        &self.key
+    type Plan = SpmvPlan<B, On<B, H>>;
+    const CHECK: &'static dyn Check = &Self;
+
+    fn key() -> Key {
+        Key::of::<H>("spmv")
     }
 
-    fn check(&self) -> &'static dyn Check {
-        &Spmv
+    fn algorithms(backend: &B, setting: &Setting) -> &'static [Algorithm] {
+        backend.spmv_algorithms(op_of(setting))
     }
 
-    fn algorithms(&self, setting: &Setting) -> &'static [Algorithm] {
-        self.backend.spmv_algorithms(op_of(setting))
+    fn plan(backend: &B, a: &On<B, H>, setting: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
+        SpmvPlan::new(backend, a, op_of(setting), options)
     }
 
-    fn prepare(
-        &self,
-        matrix: &Triplets,
-        setting: &Setting,
-        options: &PlanOptions,
-    ) -> Result<Box<dyn Trial + '_>> {
-        let a = Held::<B, H>::new(&self.backend, matrix)?;
-        let plan = SpmvPlan::new(&self.backend, &a.device, op_of(setting), options)?;
-        Ok(Box::new(SpmvTrial { a, plan }))
-    }
-}
-
-impl<B, H> Trial for SpmvTrial<B, H>
-where
-    B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
-    H: Build<Scalar: Cell>,
-{
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let (a, plan) = (&self.a, &mut self.plan);
-        let x = Placed::<B, H::Scalar>::new(&a.backend, &call.x)?;
-        let mut output = Placed::new(&a.backend, y)?;
-        let (alpha, beta) = (Scalar::from_c64(call.alpha), Scalar::from_c64(call.beta));
-        let run = plan.run(alpha, &a.device, x.vector(), beta, output.vector_mut());
-        *y = output.read(&a.backend)?;
-        run?;
-        Ok(Outcome { x: Some(x.read(&a.backend)?), ..Outcome::default() })
-    }
-
-    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
-        Some(&mut self.a)
+    fn run(trial: &mut MatrixTrial<'_, B, H, Self>, call: &Call, y: &mut Memory) -> Result<Outcome> {
+        let (plan, a, (alpha, beta)) = (&mut trial.plan, &trial.a, call.factors());
+        call.on::<B, H::Scalar>(a.backend, y, |x, y| {
+            plan.run(alpha, &a.device, x.vector(), beta, y.vector_mut()).map(|()| None)
+        })
     }
 }

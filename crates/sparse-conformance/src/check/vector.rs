@@ -1,15 +1,16 @@
-//! `axpby`, `dot`, `nrm2` and `scal`, on vectors as long as the case's matrix has rows.
+//! `axpby`, `dot`, `nrm2` and `scal`, on vectors as long as the case's matrix has rows; `scale_dense`, on some such
+//! columns.
 
 use super::spmv::{factors, product_call};
 use super::{Check, Expected};
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory, Placed};
+use crate::memory::{Cell, Frame, Memory};
 use crate::product::{Bounded, Sum};
-use crate::subject::{Call, Key, Outcome, Setting, Subject, Trial};
+use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::op::{VectorKernel, vector};
-use sparse_core::{Algorithm, PlanOptions, Result, Scalar, c64};
+use sparse_core::{Algorithm, Order, PlanOptions, Result, Scalar, c64};
 use std::marker::PhantomData;
 
 /// The check of a vector operation.
@@ -23,11 +24,13 @@ pub(crate) enum VectorOp {
     Nrm2,
     /// `y ← beta·y`.
     Scal,
+    /// `C ← beta·C`.
+    ScaleDense,
 }
 
 impl VectorOp {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::Axpby, Self::Dot, Self::Nrm2, Self::Scal];
+    pub(crate) const ALL: [Self; 5] = [Self::Axpby, Self::Dot, Self::Nrm2, Self::Scal, Self::ScaleDense];
 
     fn name(self) -> &'static str {
         match self {
@@ -35,6 +38,7 @@ impl VectorOp {
             Self::Dot => "dot",
             Self::Nrm2 => "nrm2",
             Self::Scal => "scal",
+            Self::ScaleDense => "scale_dense",
         }
     }
 
@@ -44,6 +48,7 @@ impl VectorOp {
             Self::Dot => &Self::Dot,
             Self::Nrm2 => &Self::Nrm2,
             Self::Scal => &Self::Scal,
+            Self::ScaleDense => &Self::ScaleDense,
         }
     }
 
@@ -56,28 +61,43 @@ impl VectorOp {
 /// Vectors above this length are left to matrices.
 const LONGEST: usize = 1 << 20;
 
+/// How dense operands stand in memory, and how many columns they have.
+const DENSE: [(Order, usize); 3] = [(Order::RowMajor, 0), (Order::RowMajor, 2), (Order::ColMajor, 3)];
+const COLUMNS: usize = 3;
+
+/// Where the operands stand.
+fn frame(setting: &Setting, problem: &Problem) -> Frame {
+    let rows = problem.matrix.rows;
+    match *setting {
+        Setting::Dense { order, padding, .. } => Frame { rows, cols: COLUMNS, padding, order },
+        _ => Frame::vector(rows),
+    }
+}
+
 impl Check for VectorOp {
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
-        if problem.matrix.rows > LONGEST { vec![] } else { vec![Setting::Plain] }
+        match self {
+            _ if problem.matrix.rows > LONGEST => vec![],
+            Self::ScaleDense => {
+                DENSE.map(|(order, padding)| Setting::Dense { order, padding, tolerance: None }).into()
+            }
+            _ => vec![Setting::Plain],
+        }
     }
 
     /// A reduction's "output" is its second operand.
-    fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
-        let frame = Frame::vector(problem.matrix.rows);
+    fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+        let frame = frame(setting, problem);
         let factors = if self.reduces() { vec![(c64::ONE, c64::ONE)] } else { factors(problem) };
         factors.into_iter().map(|factors| product_call(problem, factors, frame, frame)).collect()
     }
 
     fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
-        if matches!(self, Self::Nrm2 | Self::Scal) {
+        if matches!(self, Self::Nrm2 | Self::Scal | Self::ScaleDense) {
             return vec![];
         }
         let frame = |len| Frame::vector(problem.matrix.rows + len);
         vec![product_call(problem, (c64::ONE, c64::ONE), frame(1), frame(0))]
-    }
-
-    fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
-        Some(key.format.clone())
     }
 
     fn expected(&self, _: &Key, _: &Setting, call: &Call, problem: &Problem, _: &Suite) -> Result<Expected> {
@@ -91,7 +111,7 @@ impl Check for VectorOp {
                     .map(|(x, y)| one(x).scaled(call.alpha, call.beta, y, stored).bounded(exact, stored))
                     .collect()
             }
-            Self::Scal => {
+            Self::Scal | Self::ScaleDense => {
                 y.map(|y| Sum::ZERO.scaled(c64::ZERO, call.beta, y, stored).bounded(exact, stored)).collect()
             }
             Self::Dot => {
@@ -148,7 +168,13 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for VectorSubject<B, T> {
         ALGORITHMS
     }
 
-    fn prepare(&self, _: &Triplets, _: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl<B: VectorKernel<T>, T: Scalar + Cell> Given for VectorSubject<B, T> {
+    fn prepare(&self, _: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         Ok(Box::new(VectorTrial { subject: self }))
     }
 }
@@ -159,20 +185,16 @@ struct VectorTrial<'a, B, T> {
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let backend = &self.subject.backend;
-        let x = Placed::<B, T>::new(backend, &call.x)?;
-        let mut output = Placed::<B, T>::new(backend, y)?;
-        let (alpha, beta) = (Scalar::from_c64(call.alpha), Scalar::from_c64(call.beta));
-        let run = match self.subject.op {
-            VectorOp::Axpby => {
-                vector::axpby(backend, alpha, x.vector(), beta, output.vector_mut()).map(|()| None)
+        let (backend, (alpha, beta)) = (&self.subject.backend, call.factors());
+        call.on::<B, T>(backend, y, |x, y| match self.subject.op {
+            VectorOp::Axpby => vector::axpby(backend, alpha, x.vector(), beta, y.vector_mut()).map(|()| None),
+            VectorOp::Scal => vector::scal(backend, beta, y.vector_mut()).map(|()| None),
+            VectorOp::ScaleDense => {
+                // SAFETY: C was uploaded to this backend.
+                unsafe { backend.scale_dense(beta, y.dense_mut()?) }.map(|()| None)
             }
-            VectorOp::Scal => vector::scal(backend, beta, output.vector_mut()).map(|()| None),
-            VectorOp::Dot => vector::dot(backend, x.vector(), output.vector()).map(|dot| Some(dot.to_c64())),
+            VectorOp::Dot => vector::dot(backend, x.vector(), y.vector()).map(|dot| Some(dot.to_c64())),
             VectorOp::Nrm2 => vector::nrm2(backend, x.vector()).map(|norm| Some(norm.to_c64())),
-        };
-        *y = output.read(backend)?;
-        let number = run?;
-        Ok(Outcome { x: Some(x.read(backend)?), number, ..Outcome::default() })
+        })
     }
 }
