@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
         about: "documentation builds without warnings; its algorithm tables are those of the code",
         run: doc,
     },
+    Step { name: "kernels", about: "CUDA kernels compile, and use what their snapshot says", run: kernels },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
@@ -98,6 +99,11 @@ fn doc(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "{xtask} algorithms --check").run()?)
 }
 
+fn kernels(sh: &Shell) -> Result<()> {
+    let xtask = std::env::current_exe()?;
+    Ok(cmd!(sh, "{xtask} kernels cuda --check").run()?)
+}
+
 /// The whole table twice: with one thread and with two, which must write the same bits (rule R2).
 fn conformance(sh: &Shell) -> Result<()> {
     let corpus = root().join("../shared/data/matrices");
@@ -145,12 +151,20 @@ fn packages(sh: &Shell) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(|p| p["name"].as_str().map(String::from)).collect())
 }
 
-/// A folder with NumPy and SciPy, fetched from PyPI once.
+/// A folder with NumPy and SciPy.
 pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
-    let folder = root().join("target/python");
-    if !folder.join("scipy").is_dir() {
-        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --target {folder} numpy scipy")
-            .run()?;
+    from_pypi(sh, "python", "scipy", &["numpy", "scipy"])
+}
+
+/// The folder target/`folder` with these packages, fetched from PyPI where it does not hold `part` yet.
+pub(crate) fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = root().join("target").join(folder);
+    if !folder.join(part).exists() {
+        cmd!(
+            sh,
+            "python3 -m pip install --quiet --disable-pip-version-check --target {folder} {packages...}"
+        )
+        .run()?;
     }
     Ok(folder)
 }

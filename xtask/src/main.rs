@@ -7,7 +7,7 @@ mod algorithms;
 mod bench;
 mod ci;
 mod conformance;
-#[cfg(feature = "opencl")]
+#[cfg(any(feature = "cuda", feature = "opencl"))]
 mod kernels;
 
 use clap::Parser;
@@ -24,8 +24,9 @@ enum Command {
     Bench(bench::Args),
     #[cfg(feature = "cpu")]
     Algorithms(algorithms::Args),
-    #[cfg(feature = "opencl")]
-    Kernels(kernels::Args),
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    #[command(subcommand)]
+    Kernels(kernels::Language),
 }
 
 fn main() -> ExitCode {
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         #[cfg(feature = "cpu")]
         Command::Algorithms(args) => algorithms::run(&args),
-        #[cfg(feature = "opencl")]
+        #[cfg(any(feature = "cuda", feature = "opencl"))]
         Command::Kernels(args) => kernels::run(&args),
     };
     report(done.map(|()| ExitCode::SUCCESS))

@@ -42,7 +42,8 @@ impl File {
         source.text
     }
 
-    /// Every set of defines that the file is made for. Offsets are never narrower than indices.
+    /// Every set of defines that the file is made for. Offsets are never narrower than indices, and half precision goes
+    /// with 32-bit indices and offsets alone.
     pub fn variants(&self) -> Vec<Vec<(&'static str, &'static str)>> {
         let mut variants = vec![vec![]];
         for define in self.defines {
@@ -52,7 +53,12 @@ impl File {
             };
             variants = define.values.iter().flat_map(with).collect();
         }
-        variants.retain(|variant| !(variant.contains(&("IDX", "long")) && variant.contains(&("OFF", "int"))));
+        variants.retain(|variant| {
+            let has = |name, value| variant.contains(&(name, value));
+            let narrow = has("IDX", "long") && has("OFF", "int");
+            let half = has("SCALAR", "F16") || has("SCALAR", "BF16");
+            !narrow && !(half && (has("IDX", "long") || has("OFF", "long")))
+        });
         variants
     }
 }
@@ -117,16 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_all_sets_of_defines_but_narrow_offsets() {
+    fn variants_are_all_sets_of_defines_that_matrices_have() {
         const INDEX: &[Define] = &[
+            Define { name: "SCALAR", values: &["F16", "F32"] },
             Define { name: "IDX", values: &["int", "long"] },
             Define { name: "OFF", values: &["int", "long"] },
         ];
         let variants = file(INDEX, "").variants();
-        let expected = [["int", "int"], ["int", "long"], ["long", "long"]];
-        let values: Vec<_> = variants.iter().map(|v| [v[0].1, v[1].1]).collect();
+        let expected =
+            [["F16", "int", "int"], ["F32", "int", "int"], ["F32", "int", "long"], ["F32", "long", "long"]];
+        let values: Vec<_> = variants.iter().map(|v| [v[0].1, v[1].1, v[2].1]).collect();
         assert_eq!(values.len(), expected.len());
-        assert!(expected.iter().all(|pair| values.contains(pair)));
+        assert!(expected.iter().all(|triple| values.contains(triple)));
         assert_eq!(file(&[], "").variants(), [vec![]]);
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask kernels`: compiles every kernel under every set of defines.
+//! `cargo xtask kernels opencl`: compiles every OpenCL kernel under every set of defines.
 
 use anyhow::{Result, bail};
 use backend_opencl::OpenCl;
@@ -16,7 +16,7 @@ pub(crate) struct Args {
 }
 
 /// Compiles the kernels.
-pub(crate) fn run(args: &Args) -> Result<()> {
+pub(super) fn run(args: &Args) -> Result<()> {
     let device = match &args.device {
         Some(part) => OpenCl::named(part)?,
         None => OpenCl::from_env()?,

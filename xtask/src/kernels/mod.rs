@@ -1,0 +1,29 @@
+//! `cargo xtask kernels`: compiles the kernels.
+
+#[cfg(feature = "cuda")]
+mod cuda;
+#[cfg(feature = "cuda")]
+mod nvrtc;
+#[cfg(feature = "opencl")]
+mod opencl;
+
+use anyhow::Result;
+
+/// Compiles the kernels of a language.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Language {
+    #[cfg(feature = "cuda")]
+    Cuda(cuda::Args),
+    #[cfg(feature = "opencl")]
+    Opencl(opencl::Args),
+}
+
+/// Compiles the kernels.
+pub(crate) fn run(language: &Language) -> Result<()> {
+    match language {
+        #[cfg(feature = "cuda")]
+        Language::Cuda(args) => cuda::run(args),
+        #[cfg(feature = "opencl")]
+        Language::Opencl(args) => opencl::run(args),
+    }
+}
