@@ -80,10 +80,14 @@ macro_rules! isa {
     )*};
 }
 
-isa!(Portable, Avx2, Avx512);
+isa!(Portable);
+#[cfg(target_arch = "x86_64")]
+isa!(Avx2, Avx512);
+#[cfg(target_arch = "aarch64")]
+isa!(Neon);
 
 impl Simd {
-    /// Runs `work` compiled for this instruction set, which this processor has. (AArch64's Neon is part of its base.)
+    /// Runs `work` compiled for this instruction set, which this processor has. Neon is part of AArch64's base.
     pub(crate) fn run<W: Vectorize>(self, work: W) -> W::Out {
         debug_assert!(self.is_available());
         match self {
@@ -93,6 +97,8 @@ impl Simd {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { run_avx512(work) },
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => work.run::<Neon>(),
             _ => work.run::<Portable>(),
         }
     }

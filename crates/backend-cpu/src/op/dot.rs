@@ -16,7 +16,7 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     x: &[T],
     op: Op,
 ) -> T::Acc {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     // SAFETY: the caller's promise; `S` is only run where the processor has it.
     if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
         return sum;

@@ -5,7 +5,8 @@ mod dense_to_csr;
 mod dot;
 mod entries;
 mod fill;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(target_arch = "aarch64", path = "gather_neon.rs")]
 mod gather;
 mod lines;
 mod pieces;

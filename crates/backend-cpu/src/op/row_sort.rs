@@ -1,6 +1,8 @@
 //! Sorting the entries of a row by index; equal indices keep their order.
 
-use crate::simd::{Isa, Simd, Vectorize};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Simd;
+use crate::simd::{Isa, Vectorize};
 use sparse_core::{Index, Scalar};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -54,13 +56,20 @@ fn sort_row<S: Isa, T: Scalar, I: Index>(
 
 /// How many entries go before each of the first `len` ones, unless these are in order already or `S` cannot tell
 /// without branches.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ranks<S: Isa, I: Index>(indices: &[I; RANKED], len: usize) -> Option<[u8; RANKED]> {
-    #[cfg(target_arch = "x86_64")]
-    if S::SIMD == Simd::Avx512 && size_of::<I>() == size_of::<i32>() {
-        // SAFETY: `S` is only run where the processor has it.
-        return unsafe { ranks_avx512(bytemuck::cast_slice(indices), len) };
+    if S::SIMD != Simd::Avx512 || size_of::<I>() != size_of::<i32>() {
+        return None;
     }
+    // SAFETY: `S` is only run where the processor has it.
+    unsafe { ranks_avx512(bytemuck::cast_slice(indices), len) }
+}
+
+/// No way.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn ranks<S: Isa, I: Index>(_: &[I; RANKED], _: usize) -> Option<[u8; RANKED]> {
     None
 }
 
@@ -128,6 +137,7 @@ fn merge_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T], scratch: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Simd;
 
     #[test]
     fn rows_of_every_length_are_sorted_and_equal_indices_keep_their_order() {

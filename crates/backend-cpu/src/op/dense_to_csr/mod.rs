@@ -3,7 +3,8 @@
 mod bits;
 mod pack;
 #[cfg_attr(target_arch = "x86_64", path = "x86.rs")]
-#[cfg_attr(not(target_arch = "x86_64"), path = "other.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "neon.rs")]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "other.rs")]
 mod vectors;
 
 use super::fill::zeroed;

@@ -22,7 +22,7 @@ pub(crate) const NO_DELTA: u16 = u16::MAX;
 impl<I: Index> Columns<'_, I> {
     /// The column of a slot, unless the slot is padding.
     #[inline(always)]
-    fn at(&self, slot: usize) -> Option<usize> {
+    pub(crate) fn at(&self, slot: usize) -> Option<usize> {
         match *self {
             Self::Plain(columns) => (columns[slot] != I::PADDING).then(|| columns[slot].as_usize()),
             Self::Deltas { bases, deltas, height } => {
@@ -50,7 +50,7 @@ impl<T: Scalar, I: Index> Slab<'_, T, I> {
     /// The slab lies within its arrays; every column is below the length of `x`.
     #[inline(always)]
     pub(super) unsafe fn add_to<S: Isa>(&self, sums: &mut [T::Acc; LANES], x: &[T], op: Op) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         // SAFETY: the caller's promise; `S` is only run where the processor has it.
         if unsafe { crate::op::gather::add_slab::<S, T, I>(self, sums, x) } {
             return;
