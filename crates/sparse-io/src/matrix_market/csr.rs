@@ -1,7 +1,7 @@
 //! From the text to CSR: read, count, scan, scatter, sort.
 
 use super::entries::Body;
-use super::header::Header;
+use super::header::{Field, Header, MatrixInfo};
 use super::triplets::Triplets;
 use crate::assemble::{canonical, check_row_claim};
 use crate::source::Text;
@@ -22,7 +22,7 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
     O::try_new("entries", stored)?;
     check_row_claim(rows, size_of::<O>(), text.bytes.len())
         .map_err(|reason| text.error(header.size_at, reason))?;
-    compress(rows, cols, Body::split(text, header, parts).read()?)
+    compress(header.info, Body::split(text, header, parts).read()?)
 }
 
 /// The entries as CSR; those of one cell are added up in the order in which they come.
@@ -31,8 +31,7 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
 /// over (row, piece) turns the counts into places; each entry goes to its place. So entries of one row keep their order,
 /// whatever the number of pieces. Columns move before values, so that never more than one array stands twice.
 fn compress<T: Scalar, I: Index, O: Index>(
-    rows: usize,
-    cols: usize,
+    MatrixInfo { rows, cols, field, .. }: MatrixInfo,
     triplets: Triplets<T, O, I>,
 ) -> Result<Csr<T, Host, I, O>> {
     let Triplets { rows: mut places, cols: mut indices, mut values } = triplets;
@@ -44,8 +43,11 @@ fn compress<T: Scalar, I: Index, O: Index>(
         places.par_chunks_mut(piece).zip(counts).for_each(|(rows, next)| rows_to_places(rows, next));
         // SAFETY: the scan gave each entry of each piece a place of its own.
         indices = unsafe { scatter(&indices, &places, I::cast(0)) };
-        // SAFETY: as above.
-        values = unsafe { scatter(&values, &places, T::ZERO) };
+        // The values of a pattern are all alike.
+        if field != Field::Pattern {
+            // SAFETY: as above.
+            values = unsafe { scatter(&values, &places, T::ZERO) };
+        }
     }
     drop(places);
     canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)

@@ -54,10 +54,10 @@ impl<'a> Body<'a> {
         /// As many bytes as are counted in a byte.
         const BLOCK: usize = 192;
         let newlines = |block: &[u8]| block.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
-        let lines =
-            self.text.bytes[part].chunks(BLOCK).map(|block| usize::from(newlines(block))).sum::<usize>();
-        // The last line may end with the file.
-        (lines + 1).min(self.header.info.stored)
+        let bytes = &self.text.bytes[part];
+        let lines = bytes.chunks(BLOCK).map(|block| usize::from(newlines(block))).sum::<usize>();
+        let without_newline = bytes.last().is_some_and(|&byte| byte != b'\n');
+        (lines + usize::from(without_newline)).min(self.header.info.stored)
     }
 
     /// Reads the entries of a part; the mirror image of an entry follows it.
