@@ -7,6 +7,7 @@ mod algorithms;
 mod bench;
 mod ci;
 mod conformance;
+mod dist;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod kernels;
 
@@ -22,6 +23,7 @@ enum Command {
     ConformanceChild(conformance::ChildArgs),
     Ci(ci::Args),
     Bench(bench::Args),
+    Dist(dist::Args),
     #[cfg(feature = "cpu")]
     Algorithms(algorithms::Args),
     #[cfg(any(feature = "cuda", feature = "opencl"))]
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Command::ConformanceChild(args) => conformance::run_child(&args),
         Command::Ci(args) => ci::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Dist(args) => dist::run(&args),
         #[cfg(feature = "cpu")]
         Command::Algorithms(args) => algorithms::run(&args),
         #[cfg(any(feature = "cuda", feature = "opencl"))]

@@ -166,6 +166,10 @@ impl Driver for ClDriver {
         Ok(Self { queue, context, found, used_bytes: Arc::default() })
     }
 
+    fn caps(&self) -> &Caps {
+        &self.found.caps
+    }
+
     fn is_cpu(&self) -> bool {
         self.found.is_cpu
     }

@@ -36,17 +36,21 @@ impl BackendKind {
             Self::Cpu => backend_cpu::probe(),
             #[cfg(feature = "opencl")]
             Self::OpenCl => backend_opencl::probe(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda => backend_cuda::probe(),
             #[allow(unreachable_patterns, reason = "all features may be on")]
             _ => Probe { devices: vec![], reason: Some(self.not_built()) },
         }
     }
 
-    /// The index of the device that is meant where none is named. For OpenCL the environment may name one
-    /// (`NNZ_OPENCL_DEVICE`).
+    /// The index of the device that is meant where none is named. The environment may name one (`NNZ_OPENCL_DEVICE`,
+    /// `NNZ_CUDA_DEVICE`).
     fn preferred_index(self) -> Result<usize> {
         match self {
             #[cfg(feature = "opencl")]
             Self::OpenCl => backend_opencl::preferred_index(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda => backend_cuda::preferred_index(),
             _ => Ok(0),
         }
     }
@@ -107,6 +111,9 @@ pub enum Device {
     /// An OpenCL device.
     #[cfg(feature = "opencl")]
     OpenCl(backend_opencl::OpenCl),
+    /// A CUDA device.
+    #[cfg(feature = "cuda")]
+    Cuda(backend_cuda::Cuda),
 }
 
 impl Device {
@@ -137,6 +144,8 @@ impl Device {
             Self::Cpu(ref cpu) => visitor.call(cpu),
             #[cfg(feature = "opencl")]
             Self::OpenCl(ref device) => visitor.call(device),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(ref device) => visitor.call(device),
         }
     }
 
@@ -150,6 +159,8 @@ impl Device {
             Self::Cpu(cpu) => backend_cpu::Cpu::with(threads, cpu.simd()).map(Self::Cpu),
             #[cfg(feature = "opencl")]
             Self::OpenCl(device) => Ok(Self::OpenCl(device)),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(device) => Ok(Self::Cuda(device)),
         }
     }
 
@@ -160,6 +171,8 @@ impl Device {
             Self::Cpu(ref cpu) => sparse_core::Backend::caps(cpu),
             #[cfg(feature = "opencl")]
             Self::OpenCl(ref device) => sparse_core::Backend::caps(device),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(ref device) => sparse_core::Backend::caps(device),
         }
     }
 }
@@ -190,6 +203,8 @@ impl DeviceId {
             BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
             #[cfg(feature = "opencl")]
             BackendKind::OpenCl => backend_opencl::OpenCl::new(self.index).map(Device::OpenCl),
+            #[cfg(feature = "cuda")]
+            BackendKind::Cuda => backend_cuda::Cuda::new(self.index).map(Device::Cuda),
             #[allow(unreachable_patterns, reason = "all features may be on")]
             _ => Err(Error::unsupported(self.what(), self.backend.not_built())),
         }
@@ -261,6 +276,7 @@ mod tests {
         );
     }
 
+    #[cfg(not(feature = "cuda"))]
     #[test]
     fn a_backend_that_is_not_built_in_names_its_feature() {
         let error = "cuda:1".parse::<Device>().unwrap_err();

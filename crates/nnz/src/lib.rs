@@ -31,7 +31,7 @@
 //! The features `cpu` (default), `opencl` and `cuda` say which backends are built in.
 
 #[cfg_attr(
-    not(any(feature = "cpu", feature = "opencl")),
+    not(any(feature = "cpu", feature = "opencl", feature = "cuda")),
     allow(unused_variables, reason = "without a backend there is no device")
 )]
 mod device;
@@ -45,6 +45,9 @@ pub use backend_cpu::{Cpu, Simd};
 
 #[cfg(feature = "opencl")]
 pub use backend_opencl::OpenCl;
+
+#[cfg(feature = "cuda")]
+pub use backend_cuda::Cuda;
 
 /// The names that most programs need.
 pub mod prelude {

@@ -38,9 +38,11 @@ impl Snapshots {
         Self { bless: true, ..Self::compare(folder) }
     }
 
-    /// The folder of this crate, where it was built.
+    /// The folder `snapshots` beside the program where there is one, or else that of this crate, where it was built.
     pub fn default_folder() -> PathBuf {
-        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"))
+        let beside = std::env::current_exe().ok().map(|program| program.with_file_name("snapshots"));
+        let built = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+        beside.filter(|folder| folder.is_dir()).unwrap_or_else(built)
     }
 
     /// Whether the answers of a problem are kept.

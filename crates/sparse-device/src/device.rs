@@ -23,7 +23,6 @@ pub(crate) struct Inner<D: Driver> {
     // Fields are dropped in this order: programs before their context.
     pub(crate) programs: Programs<D>,
     pub(crate) driver: D,
-    pub(crate) caps: Caps,
     pub(crate) block: usize,
     context: ContextId,
 }
@@ -76,7 +75,7 @@ impl<D: Driver> Device<D> {
         let what = format!("{} device {index}", D::NAME);
         let devices = D::devices().map_err(|reason| Error::unsupported(&what, reason))?;
         match devices.get(index) {
-            Some(caps) => Self::open(index, caps.clone()),
+            Some(_) => Self::from_driver(D::open(index)?),
             None => {
                 Err(Error::unsupported(what, format!("there are {}: {}", devices.len(), names(&devices))))
             }
@@ -99,17 +98,20 @@ impl<D: Driver> Device<D> {
         Self::new(preferred_index::<D>()?)
     }
 
-    fn open(index: usize, caps: Caps) -> Result<Self> {
-        let driver = D::open(index)?;
+    /// The device of a driver that is open already.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if its work-groups are too small for the kernels.
+    pub fn from_driver(driver: D) -> Result<Self> {
         let largest_group = driver.largest_group();
         if largest_group < LANES {
+            let what = format!("{} device {}", D::NAME, driver.caps().device);
             let reason = format!("its work-groups hold {largest_group}, {LANES} are needed");
-            return Err(Error::unsupported(format!("{} device {}", D::NAME, caps.device), reason));
+            return Err(Error::unsupported(what, reason));
         }
         let inner = Inner {
             programs: Programs::default(),
             driver,
-            caps,
             block: LARGEST_BLOCK.min(1 << largest_group.ilog2()),
             context: ContextId::unique(),
         };
@@ -143,7 +145,7 @@ impl<D: Driver> Backend for Device<D> {
     type Space = Self;
 
     fn caps(&self) -> &Caps {
-        &self.inner.caps
+        self.driver().caps()
     }
 
     fn context(&self) -> ContextId {

@@ -38,6 +38,9 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
     /// What the library reports.
     fn open(index: usize) -> Result<Self>;
 
+    /// What the device is and what it can do.
+    fn caps(&self) -> &Caps;
+
     /// Whether the device is a processor of the host, which prefers few and long work-items.
     fn is_cpu(&self) -> bool;
 

@@ -35,8 +35,8 @@ impl<D: Driver> Device<D> {
         defines: Defines,
     ) -> Result<Arc<D::Kernel>> {
         let double = matches!(T::DTYPE, DType::F64 | DType::C64);
-        if double && !self.inner.caps.f64 {
-            let reason = format!("{} has no double precision", self.inner.caps.device);
+        if double && !self.driver().caps().f64 {
+            let reason = format!("{} has no double precision", self.driver().caps().device);
             return Err(Error::unsupported(format!("{} on {}", T::DTYPE, D::NAME), reason));
         }
         self.kernel(file, entry, defines.scalar(T::DTYPE))
@@ -66,7 +66,7 @@ impl<D: Driver> Device<D> {
 
     /// The most work-groups that are worth launching.
     pub(crate) fn most_groups(&self) -> usize {
-        self.inner.caps.compute_units * GROUPS_PER_UNIT
+        self.driver().caps().compute_units * GROUPS_PER_UNIT
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const KNOWN: [Known; 4] = [
     Known { name: "reference", on_request: true, open: |_| Ok(Suite::reference()) },
     Known { name: "cpu", on_request: false, open: cpu },
     Known { name: "opencl", on_request: false, open: opencl },
-    Known { name: "cuda", on_request: false, open: |_| not_built("cuda") },
+    Known { name: "cuda", on_request: false, open: cuda },
 ];
 
 /// The backend called `name`.
@@ -50,6 +50,17 @@ fn opencl(_: Option<usize>) -> Result<Suite> {
     not_built("opencl")
 }
 
+#[cfg(feature = "cuda")]
+fn cuda(_: Option<usize>) -> Result<Suite> {
+    Ok(Suite::full(&backend_cuda::Cuda::from_env()?))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_: Option<usize>) -> Result<Suite> {
+    not_built("cuda")
+}
+
+#[cfg(not(all(feature = "cpu", feature = "opencl", feature = "cuda")))]
 fn not_built(name: &str) -> Result<Suite> {
     Err(anyhow!("built without the {name} backend"))
 }

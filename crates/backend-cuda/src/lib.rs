@@ -1,0 +1,53 @@
+//! The CUDA backend of [nnz](https://docs.rs/nnz): NVIDIA GPUs from sm_75 on, found at run time.
+//!
+//! Nothing of CUDA is needed to build it. The driver's library (libcuda) and the compiler's (libnvrtc) are loaded when
+//! they are first asked for; without them nothing panics: there is a reason instead. Kernels are compiled for the
+//! device's own architecture and kept on disk (see [`CACHE_VARIABLE`]). The operations are those of [`sparse_device`].
+
+mod cache;
+mod cu;
+mod graph;
+mod nvrtc;
+mod staging;
+
+pub use cache::CACHE_VARIABLE;
+pub use cu::CuDriver;
+pub use graph::Graph;
+use sparse_core::op::AllTypes;
+use sparse_core::{Probe, Result};
+pub use sparse_device::Device;
+
+/// A CUDA device: its primary context and a stream. Cloning shares them.
+pub type Cuda = Device<CuDriver>;
+
+const _: () = {
+    const fn has_all_operations<B: AllTypes>() {}
+    has_all_operations::<Cuda>();
+};
+
+/// The devices in CUDA's order, or why there are none (rule P1).
+pub fn probe() -> Probe {
+    sparse_device::probe::<CuDriver>()
+}
+
+/// The index of the device that `NNZ_CUDA_DEVICE` names, by its index or by a part of its name; 0 without it.
+///
+/// # Errors
+/// [`Unsupported`](sparse_core::Error::Unsupported) if no device has such a name.
+pub fn preferred_index() -> Result<usize> {
+    sparse_device::preferred_index::<CuDriver>()
+}
+
+/// Device number `index` with a stream of the caller's.
+///
+/// Work of this backend is in order with the caller's own work in that stream.
+///
+/// # Errors
+/// As [`Device::new`].
+///
+/// # Safety
+/// `stream` is a `CUstream` of the primary context of this device, and outlives everything that is made here.
+pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<Cuda> {
+    // SAFETY: the caller promises what is asked.
+    Device::from_driver(unsafe { CuDriver::on_stream(index, stream)? })
+}
