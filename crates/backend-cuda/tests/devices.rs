@@ -1,0 +1,125 @@
+//! Devices, memory, errors and graphs. Without a GPU the tests that need one have nothing to show and say so.
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use backend_cuda::{Cuda, Graph, probe};
+use sparse_core::op::{Op, SpmvPlan};
+use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
+
+/// Runs a test on every CUDA device.
+fn each_device(test: impl Fn(&Cuda)) {
+    let found = probe();
+    if let Some(reason) = found.reason {
+        eprintln!("skipped, for there is no CUDA device: {reason}");
+    }
+    for index in 0..found.devices.len() {
+        test(&Cuda::new(index).expect("a device that was found opens"));
+    }
+}
+
+#[test]
+fn an_empty_list_has_a_reason_and_no_device_is_a_typed_error() {
+    let found = probe();
+    assert_eq!(found.devices.is_empty(), found.reason.is_some());
+    assert!(found.devices.iter().all(|caps| caps.backend == "cuda" && caps.compute_units > 0));
+    let error = Cuda::new(usize::MAX).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert!(matches!(Cuda::named("no device is called so"), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn memory_keeps_what_is_written_in_pieces_and_whole() {
+    each_device(|backend| {
+        for len in [0_i64, 1, 1000, 1 << 19, (3 << 19) + 5] {
+            let numbers: Vec<i64> = (0..len).collect();
+            let device = backend.upload(&numbers).unwrap();
+            assert_eq!(backend.download(&device).unwrap(), numbers);
+        }
+        let device = backend.upload(&(0..1000).collect::<Vec<i64>>()).unwrap();
+        let mut copy = backend.zeros::<i64>(7).unwrap();
+        let from = Cuda::slice(Cuda::view(&device), 10..15);
+        backend.copy(from, Cuda::slice_mut(Cuda::view_mut(&mut copy), 1..6)).unwrap();
+        assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
+        backend.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn too_much_memory_is_refused_and_the_context_stays_usable() {
+    each_device(|backend| {
+        let total = backend.caps().memory_bytes.unwrap();
+        for needed in [1 << 60, total - (total >> 8)] {
+            let error = backend.zeros::<u8>(needed as usize).unwrap_err();
+            let Error::OutOfMemory { needed: said, available } = error else { panic!("{error}") };
+            assert!(said >= needed && available <= total, "{error}");
+            assert_eq!(backend.download(&backend.upload(&[1_i32]).unwrap()).unwrap(), [1]);
+        }
+    });
+}
+
+#[test]
+fn a_recorded_plan_repeats_and_sees_new_operands() {
+    each_device(|backend| {
+        let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
+        let a = host.to_device(backend).unwrap();
+        let n = a.rows();
+        let (mut x, mut y) = (backend.zeros::<f32>(n).unwrap(), backend.zeros::<f32>(n).unwrap());
+        let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
+        {
+            let (x, y) = (Cuda::view(&x), Cuda::view_mut(&mut y));
+            let mut graph = Graph::record(backend, || plan.run(1.0, &a, x, 1.0, y)).unwrap();
+            for _ in 0..3 {
+                graph.launch().unwrap();
+            }
+        }
+        assert_eq!(backend.download(&y).unwrap(), vec![0.0; n]);
+        let ones = backend.upload(&vec![1.0_f32; n]).unwrap();
+        backend.copy(Cuda::view(&ones), Cuda::view_mut(&mut x)).unwrap();
+        {
+            let (x, y) = (Cuda::view(&x), Cuda::view_mut(&mut y));
+            let mut graph = Graph::record(backend, || plan.run(1.0, &a, x, 1.0, y)).unwrap();
+            for _ in 0..3 {
+                graph.launch().unwrap();
+            }
+        }
+        let mut once = backend.zeros::<f32>(n).unwrap();
+        plan.run(3.0, &a, Cuda::view(&x), 0.0, Cuda::view_mut(&mut once)).unwrap();
+        assert_eq!(backend.download(&y).unwrap(), backend.download(&once).unwrap());
+    });
+}
+
+#[test]
+fn what_waits_for_the_host_cannot_be_recorded() {
+    each_device(|backend| {
+        let x = backend.upload(&[1.0_f32; 100]).unwrap();
+        let recorded = Graph::record(backend, || backend.download(&x).map(drop));
+        assert!(matches!(recorded, Err(Error::Backend { .. })));
+        assert_eq!(backend.download(&x).unwrap(), [1.0; 100]);
+    });
+}
+
+/// The cost of a launch of a recorded plan, in seconds.
+fn seconds_per_launch(backend: &Cuda, launches: usize) -> f64 {
+    let a = generate::stencil_5::<f32>(8, 8).unwrap().to_device(backend).unwrap();
+    let x = backend.zeros::<f32>(a.cols()).unwrap();
+    let mut y = backend.zeros::<f32>(a.rows()).unwrap();
+    let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
+    let mut y = Cuda::view_mut(&mut y);
+    let run =
+        || (0..launches).try_for_each(|_| plan.run(1.0, &a, Cuda::view(&x), 0.0, Cuda::reborrow(&mut y)));
+    let mut graph = Graph::record(backend, run).unwrap();
+    graph.launch().unwrap();
+    backend.synchronize().unwrap();
+    let start = std::time::Instant::now();
+    graph.launch().unwrap();
+    backend.synchronize().unwrap();
+    start.elapsed().as_secs_f64() / launches as f64
+}
+
+#[test]
+fn a_launch_in_a_graph_costs_under_two_microseconds() {
+    each_device(|backend| {
+        let best = (0..5).map(|_| seconds_per_launch(backend, 1000)).fold(f64::MAX, f64::min);
+        eprintln!("{}: {:.2} us a launch", backend.caps().device, best * 1e6);
+        assert!(best < 2e-6, "{best} s");
+    });
+}
