@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use xshell::{Shell, cmd};
 
 /// The programs that the folder holds, by their packages.
-const PROGRAMS: [(&str, &str); 3] = [("xtask", "xtask"), ("sparse-bench", "sparse-bench"), ("sparse-cli", "nnz")];
+const PROGRAMS: [(&str, &str); 3] =
+    [("xtask", "xtask"), ("sparse-bench", "sparse-bench"), ("sparse-cli", "nnz")];
 
 /// Builds the harness, the benchmark and the command, stripped, beside the snapshots that the harness compares with.
 ///

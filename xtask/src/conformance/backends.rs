@@ -1,6 +1,6 @@
 //! The backends that the harness knows; another one is one line.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use sparse_conformance::Suite;
 
 /// A backend by name.
@@ -62,5 +62,5 @@ fn cuda(_: Option<usize>) -> Result<Suite> {
 
 #[cfg(not(all(feature = "cpu", feature = "opencl", feature = "cuda")))]
 fn not_built(name: &str) -> Result<Suite> {
-    Err(anyhow!("built without the {name} backend"))
+    Err(anyhow::anyhow!("built without the {name} backend"))
 }
