@@ -22,15 +22,16 @@ const SHORT_ROW: usize = 12;
 pub(super) enum Source<'a, T, I> {
     /// The input, whose rows are in order.
     Input(Coordinates<'a, T, I>),
-    /// The entries in order of their buckets.
+    /// The entries in order of their buckets, with gaps between these.
     Distributed(Vec<Entry<T, I>>),
 }
 
-/// Consecutive rows, and where their entries stand.
+/// Consecutive rows, their entries in the order of the result, and where these start in the source.
 #[derive(Debug, Clone)]
 pub(super) struct Share {
     pub(super) rows: Range<usize>,
     pub(super) entries: Range<usize>,
+    pub(super) start: usize,
 }
 
 /// A share with the places of its result.
@@ -50,7 +51,7 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         duplicates: Duplicates,
         to_row_col: fn(usize, usize) -> (usize, usize),
     ) -> Result<usize> {
-        let range = self.share.entries.clone();
+        let range = self.share.start..self.share.start + self.share.entries.len();
         match source {
             Source::Input(input) => self.copy(input.slice(range)),
             Source::Distributed(entries) => self.count(&entries[range]),

@@ -22,6 +22,10 @@ const BUCKET: usize = 16 * 1024;
 /// Buckets that one pass may write to: more would miss the TLB with every entry.
 const MAX_BUCKETS: usize = 1024;
 
+/// Unused places between buckets: without them, buckets of equal size that fill up evenly are written at positions
+/// that push each other out of the cache.
+const GAP: usize = 6;
+
 /// Entries in any order; the result is ordered by the major index.
 #[derive(Clone, Copy)]
 pub(super) struct Coordinates<'a, T, I> {
@@ -89,11 +93,11 @@ fn shares_in_order<I: Index>(rows: usize, major: &[I]) -> Vec<Share> {
         let row = major[target].as_usize();
         let start = partition_point(first..target, |entry| major[entry].as_usize() < row);
         if start > first {
-            shares.push(Share { rows: first_row..row, entries: first..start });
+            shares.push(Share { rows: first_row..row, entries: first..start, start: first });
             (first_row, first) = (row, start);
         }
     }
-    shares.push(Share { rows: first_row..rows, entries: first..major.len() });
+    shares.push(Share { rows: first_row..rows, entries: first..major.len(), start: first });
     shares
 }
 
@@ -113,7 +117,7 @@ fn distribute<T: Scalar, I: Index>(
         counts
     });
     let shares = scan(&mut places, bucket_rows);
-    let mut entries: Vec<Entry<T, I>> = zeroed(nnz);
+    let mut entries: Vec<Entry<T, I>> = zeroed(nnz + shares.len() * GAP);
     let output = Disjoint::new(&mut entries);
     cpu.for_each(nnz, input_chunks.into_iter().zip(places).collect(), |(chunk, mut places)| {
         let Coordinates { major, minor, values } = input.slice(chunk);
@@ -132,11 +136,11 @@ fn distribute<T: Scalar, I: Index>(
 fn scan(counts: &mut [Vec<usize>], bucket_rows: Vec<Range<usize>>) -> Vec<Share> {
     let mut end = 0;
     let share = |(bucket, rows)| {
-        let start = end;
+        let (first, gaps) = (end, bucket * GAP);
         for counts in &mut *counts {
-            end += std::mem::replace(&mut counts[bucket], end);
+            end += std::mem::replace(&mut counts[bucket], end + gaps);
         }
-        Share { rows, entries: start..end }
+        Share { rows, entries: first..end, start: first + gaps }
     };
     bucket_rows.into_iter().enumerate().map(share).collect()
 }
