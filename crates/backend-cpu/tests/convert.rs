@@ -5,9 +5,10 @@ mod samples;
 
 use backend_cpu::Cpu;
 use samples::{Bytes, backends, cases, unsorted_rows};
+use sparse_core::generate::with_row_lengths;
 use sparse_core::op::{
-    Conversion, ConvertKernel, ConvertPlan, Duplicates, Keep, Operations, PruneKernel, PrunePlan, SortKernel,
-    SortPlan, ToDenseKernel, ToDensePlan,
+    Conversion, ConvertKernel, ConvertPlan, Duplicates, Keep, Operations, PruneKernel, PrunePlan,
+    RowStatisticsKernel, RowStatisticsPlan, SortKernel, SortPlan, ToDenseKernel, ToDensePlan,
 };
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -255,9 +256,16 @@ fn all_formats_to_dense_with_padding() {
 
 #[test]
 fn row_statistics_are_those_of_the_reference() {
-    for coo in cases::<f64, i64>() {
-        let csr: Csr<f64, Host, i64, i64> = unsorted_rows(&coo);
-        let found = Operations::row_statistics(&Cpu::new().unwrap(), &csr).unwrap();
-        assert_eq!(found, Operations::row_statistics(&Reference, &csr).unwrap());
+    let mut matrices: Vec<Csr<f64>> = cases::<f64, i32>().iter().map(unsorted_rows).collect();
+    matrices.push(with_row_lengths(&[0, 2000, 3, 1023, 1024, 2000], 2500, 1).unwrap());
+    for csr in matrices {
+        let expected = Operations::row_statistics(&Reference, &csr).unwrap();
+        for cpu in backends() {
+            for algorithm in RowStatisticsKernel::<Csr<f64>>::row_statistics_algorithms(&cpu) {
+                let options = PlanOptions::forced(algorithm.name);
+                let found = RowStatisticsPlan::new(&cpu, &csr, &options).unwrap().run(&csr).unwrap();
+                assert_eq!(found, expected, "{} {cpu:?}", algorithm.name);
+            }
+        }
     }
 }

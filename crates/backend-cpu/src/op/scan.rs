@@ -1,5 +1,6 @@
 //! Prefix sums over fixed blocks.
 
+use super::fill::zeroed;
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, split_mut};
@@ -14,8 +15,7 @@ const BLOCKED: Algorithm =
 const WORK_EFFICIENT: Algorithm =
     Algorithm::new("work_efficient", "never: GOOS-SM's up-sweep and down-sweep");
 
-const BY_ROWS: [Algorithm; 3] = [BLOCKED, WORK_EFFICIENT, SEQUENTIAL];
-const BY_COLUMNS: [Algorithm; 2] = [BLOCKED, SEQUENTIAL];
+const ALGORITHMS: [Algorithm; 3] = [BLOCKED, WORK_EFFICIENT, SEQUENTIAL];
 
 /// Elements of a block of the work-efficient scan.
 const TREE: usize = 1024;
@@ -38,11 +38,8 @@ impl KernelPlan for ScanSteps {
 impl<T: ScanElement> ScanKernel<T> for Cpu {
     type Plan = ScanSteps;
 
-    fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
-        match order {
-            ScanOrder::Tps | ScanOrder::Hps => &BY_ROWS,
-            ScanOrder::Vps => &BY_COLUMNS,
-        }
+    fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
+        &ALGORITHMS
     }
 
     fn plan_scan(
@@ -52,8 +49,7 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<ScanSteps> {
-        let table = ScanKernel::<T>::scan_algorithms(self, order);
-        let choice = options.choose("scan", table, BLOCKED.name, BLOCKED.chosen)?;
+        let choice = options.choose("scan", &ALGORITHMS, BLOCKED.name, BLOCKED.chosen)?;
         Ok(ScanSteps { choice, shape, order, kind })
     }
 
@@ -65,15 +61,17 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
             // SAFETY: the plan is of this shape, and so are the operands, as the caller promises.
             return unsafe { Reference.scan(&mut plan, input, output) };
         }
-        let cols = plan.shape.1;
+        let (rows, cols) = plan.shape;
         match plan.order {
+            ScanOrder::Vps if plan.choice.algorithm == WORK_EFFICIENT.name => {
+                let by_columns = transposed(self, input, (rows, cols));
+                let mut sums = by_columns.clone();
+                sweeps(self, &by_columns, &mut sums, input.len(), plan.kind);
+                output.copy_from_slice(&transposed(self, &sums, (cols, rows)));
+            }
             _ if plan.choice.algorithm == WORK_EFFICIENT.name => {
                 let series = if plan.order == ScanOrder::Hps { cols } else { input.len() };
-                output.copy_from_slice(input);
-                work_efficient(self, output, series);
-                if plan.kind == ScanKind::Inclusive {
-                    self.for_chunks(output, CHUNK, |start, part| add(part, &input[start..]));
-                }
+                sweeps(self, input, output, series, plan.kind);
             }
             ScanOrder::Tps => blocked(self, input, output, CHUNK, plan.kind),
             ScanOrder::Hps => blocked(self, input, output, CHUNK.div_ceil(cols) * cols, plan.kind),
@@ -146,6 +144,26 @@ fn down_columns<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], cols: 
             }
         }
     });
+}
+
+/// The sums of each series, by sweeps.
+fn sweeps<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], series: usize, kind: ScanKind) {
+    output.copy_from_slice(input);
+    work_efficient(cpu, output, series);
+    if kind == ScanKind::Inclusive {
+        cpu.for_chunks(output, CHUNK, |start, part| add(part, &input[start..]));
+    }
+}
+
+/// A row-major array of this shape, column by column.
+fn transposed<T: ScanElement>(cpu: &Cpu, input: &[T], (rows, cols): (usize, usize)) -> Vec<T> {
+    let mut output = zeroed(input.len());
+    cpu.for_chunks(&mut output, rows, |start, column| {
+        for (i, element) in column.iter_mut().enumerate() {
+            *element = input[i * cols + start / rows];
+        }
+    });
+    output
 }
 
 /// Exclusive prefix sums in place: of blocks, by sweeps through a tree; of the blocks' totals likewise; then added.

@@ -13,7 +13,10 @@ use sparse_core::{
 };
 
 const BY_ROW: [Algorithm; 2] = [
-    Algorithm::new("row_sort", "always: stable, by insertion in short rows, by merging in long ones"),
+    Algorithm::new(
+        "row_sort",
+        "always: stable, by ranks in short rows, by insertion in nearly sorted ones, else by merging",
+    ),
     SEQUENTIAL,
 ];
 

@@ -63,7 +63,7 @@ fn coordinates<A: Axis, T: Scalar, I: Index, O: Index>(
 const RADIX: [Algorithm; 2] = [
     Algorithm::new(
         "radix",
-        "always: stable, buckets of rows or columns by fixed chunks of entries, then each bucket",
+        "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket",
     ),
     SEQUENTIAL,
 ];

@@ -9,9 +9,9 @@ mod registers;
 mod source;
 mod work;
 
+use super::SEQUENTIAL;
 use super::entries::RowPattern;
 use super::update::Update;
-use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use source::{Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
@@ -91,6 +91,12 @@ where
 
     fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
         let table = self.spmm_algorithms(op);
+        if options.algorithm.as_deref() == Some(SEQUENTIAL.name) {
+            let choice = options.choose("spmm", table, SEQUENTIAL.name, "")?;
+            let options = PlanOptions { algorithm: None, ..options.clone() };
+            let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
+            return Ok(SpmmPlan { choice, op, kernel });
+        }
         let pattern = if a.stored_rows(op).is_some() { RowPattern::empty() } else { RowPattern::new(a, op) };
         let rows = Rows::of(a, op, &pattern);
         let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
@@ -101,11 +107,6 @@ where
             (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
         };
         let choice = options.choose("spmm", table, automatic, reason)?;
-        if is_sequential(&choice) {
-            let options = PlanOptions { algorithm: None, ..options.clone() };
-            let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
-            return Ok(SpmmPlan { choice, op, kernel });
-        }
         let split = choice.algorithm != "row_per_thread";
         let work = Work::new(&rows, split, columns);
         Ok(SpmmPlan { choice, op, kernel: Kernel::Rows(pattern, work) })

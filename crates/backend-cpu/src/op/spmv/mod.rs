@@ -111,6 +111,15 @@ where
     }
 }
 
+/// The best algorithm for this pattern and so many calls, and why.
+fn automatic<M: SpmvFormat>(a: &M, op: Op, options: &PlanOptions) -> (&'static str, String) {
+    let (name, reason) = a.automatic(op);
+    if options.expected_calls <= 1 && GATHERED.contains(&name) {
+        return (SEQUENTIAL.name, "a pattern by rows does not pay off in one call".into());
+    }
+    (name, reason)
+}
+
 impl<M: SpmvFormat> SpmvKernel<M> for Cpu
 where
     Reference: SpmvKernel<M>,
@@ -122,11 +131,10 @@ where
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let (mut automatic, mut reason) = a.automatic(op);
-        if options.expected_calls <= 1 && GATHERED.contains(&automatic) {
-            automatic = "sequential";
-            reason = "a pattern by rows does not pay off in one call".into();
-        }
+        let (automatic, reason) = match &options.algorithm {
+            Some(_) => (SEQUENTIAL.name, String::new()),
+            None => automatic(a, op, options),
+        };
         let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
         let kernel = match choice.algorithm {
             "sequential" => {

@@ -32,25 +32,33 @@ struct Deltas<I> {
 }
 
 impl<I: Index> Deltas<I> {
-    /// The deltas of slots whose lanes are `height` neighbours, or the first slot whose columns lie too far apart.
-    fn new(col_idx: &[I], height: usize) -> Result<Self, usize> {
-        let mut bases = Vec::with_capacity(col_idx.len() / height);
-        let mut deltas = Vec::with_capacity(col_idx.len());
-        for (slot, columns) in col_idx.chunks(height).enumerate() {
-            let stored = columns.iter().filter(|&&column| column != I::PADDING);
-            let base = stored.min().copied().unwrap_or_default();
-            for &column in columns {
-                let delta =
-                    if column == I::PADDING { NO_DELTA.into() } else { column.as_usize() - base.as_usize() };
-                if column != I::PADDING && delta >= NO_DELTA.into() {
-                    return Err(slot * height);
-                }
-                deltas.push(delta as u16);
-            }
-            bases.push(base);
-        }
-        Ok(Self { bases, deltas })
+    /// The deltas of slots whose lanes are `height` neighbours; none may be a [`misfit`].
+    fn new(col_idx: &[I], height: usize) -> Self {
+        let bases: Vec<I> = col_idx.chunks(height).map(|lanes| least_and_greatest(lanes).0).collect();
+        let delta = |base: I, column: I| {
+            if column == I::PADDING { NO_DELTA } else { (column.as_usize() - base.as_usize()) as u16 }
+        };
+        let lanes = col_idx.chunks(height).zip(&bases);
+        let deltas = lanes.flat_map(|(lanes, &base)| lanes.iter().map(move |&column| delta(base, column)));
+        let deltas = deltas.collect();
+        Self { bases, deltas }
     }
+}
+
+/// The least and the greatest column of some slots, padding excepted.
+fn least_and_greatest<I: Index>(columns: &[I]) -> (I, I) {
+    let mut stored = columns.iter().copied().filter(|&column| column != I::PADDING);
+    let first = stored.next().unwrap_or_default();
+    stored.fold((first, first), |(least, greatest), column| (least.min(column), greatest.max(column)))
+}
+
+/// The first slot of the lanes whose columns lie too far apart for 16-bit deltas.
+fn misfit<I: Index>(col_idx: &[I], height: usize) -> Option<usize> {
+    let too_far = |lanes: &[I]| {
+        let (least, greatest) = least_and_greatest(lanes);
+        greatest.as_usize() - least.as_usize() >= NO_DELTA.into()
+    };
+    col_idx.chunks(height).position(too_far).map(|at| at * height)
 }
 
 impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
@@ -64,26 +72,25 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
         if op.transposes() {
             return ("transposed_pattern", "the entries of a column do not stand together".into());
         }
-        match Deltas::new(self.col_idx(), self.slice_height()) {
-            Ok(_) => ("delta16", "every column is within 16 bits of its slice's base".into()),
-            Err(slot) => {
+        match misfit(self.col_idx(), self.slice_height()) {
+            None => ("delta16", "every column is within 16 bits of its slice's base".into()),
+            Some(slot) => {
                 ("row_per_thread", format!("the columns from slot {slot} on do not fit 16-bit deltas"))
             }
         }
     }
 
     fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
-        let deltas = match algorithm {
-            "delta16" => Some(Deltas::new(self.col_idx(), self.slice_height()).map_err(|slot| {
-                let what = "spmv algorithm `delta16` for this pattern";
-                Error::unsupported(
-                    what,
-                    format_args!("the columns from slot {slot} on lie 65535 or more apart"),
-                )
-            })?),
-            _ => None,
-        };
-        Ok(SellParts { parts: rows_by_entries(self.slice_ptr(), CHUNK), deltas })
+        let parts = rows_by_entries(self.slice_ptr(), CHUNK);
+        if algorithm != "delta16" {
+            return Ok(SellParts { parts, deltas: None });
+        }
+        if let Some(slot) = misfit(self.col_idx(), self.slice_height()) {
+            let what = "spmv algorithm `delta16` for this pattern";
+            let why = format_args!("the columns from slot {slot} on lie 65535 or more apart");
+            return Err(Error::unsupported(what, why));
+        }
+        Ok(SellParts { parts, deltas: Some(Deltas::new(self.col_idx(), self.slice_height())) })
     }
 
     fn native_bytes(SellParts { parts, deltas }: &Self::Native) -> usize {
