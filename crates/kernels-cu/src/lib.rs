@@ -124,6 +124,7 @@ const HEADERS: &[Header] = headers!(
     "block.cuh",
     "chunk.cuh",
     "dense_rows.cuh",
+    "dense_steps.cuh",
     "entry.cuh",
     "grid.cuh",
     "index.cuh",
@@ -131,6 +132,7 @@ const HEADERS: &[Header] = headers!(
     "pack.cuh",
     "scalar.cuh",
     "search.cuh",
+    "slices.cuh",
     "types.cuh",
     "warp.cuh",
     "warp_scalar.cuh"

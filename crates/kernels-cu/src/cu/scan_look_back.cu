@@ -13,21 +13,10 @@
 
 typedef TYPE(ELEMENT) Element;
 
-static __device__ Element scan_lanes(Element value)
-{
-    for (int d = 1; d < WARP; d *= 2) {
-        Element left = shuffle_up(value, d);
-        if (lane_index() >= d)
-            value += left;
-    }
-    return value;
-}
-
 // out <- prefix sums, inclusive or exclusive. A block takes a tile, a warp of it the places w*32*ITEMS .. (w +
-// 1)*32*ITEMS. `in` may be `out`. ticket, flags, own_sums and whole_sums: look_back.cuh, a word a tile.
+// 1)*32*ITEMS. `in` may be `out`. For ticket and states: look_back.cuh.
 KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long in_start, Element *out,
-                      long long out_start, unsigned int *ticket, unsigned int *flags, Element *own_sums,
-                      Element *whole_sums)
+                      long long out_start, unsigned int *ticket, State *states)
 {
     __shared__ Element of_warps[WARPS];
     __shared__ Element before_tile;
@@ -53,9 +42,9 @@ KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long
         __syncthreads();
         if (warp == 0) {
             Element own = sum_lanes(lane_index() < WARPS ? of_warps[lane_index()] : Element(0));
-            Element before = look_back(tile, own, flags, own_sums, whole_sums);
+            Count before = look_back(tile, own, states);
             if (lane_index() == 0)
-                before_tile = before;
+                before_tile = (Element)before;
         }
         __syncthreads();
         Element before = before_tile;

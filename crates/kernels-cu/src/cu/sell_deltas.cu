@@ -5,6 +5,7 @@
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
+#include "slices.cuh"
 #include "warp.cuh"
 #define PADDING 65535
 
@@ -44,17 +45,16 @@ KERNEL sell_deltas_spmv(long long rows, long long slice_height, const Off *__res
                         const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start)
 {
     for (long long position = thread_index(); position < rows; position += thread_count()) {
-        long long slice = position / slice_height;
-        long long begin = slice_ptr[slice];
-        int width = (int)((slice_ptr[slice + 1] - begin) / slice_height);
-        const Idx *base = bases + begin / slice_height;
-        long long at = begin + position % slice_height;
+        Place place = place_of(position, slice_height);
+        long long begin = slice_ptr[place.slice];
+        long long end = slice_ptr[place.slice + 1];
+        long long slot = place_of(begin, slice_height).slice;
         ACC sum = ACC(0);
 #pragma unroll 4
-        for (int k = 0; k < width; k++) {
-            int delta = deltas[at + k * slice_height];
+        for (long long at = begin + place.lane; at < end; at += slice_height, slot++) {
+            int delta = deltas[at];
             if (delta != PADDING)
-                sum += mul(load(values, at + k * slice_height), load(x, x_start + base[k] + delta));
+                sum += mul(load(values, at), load(x, x_start + bases[slot] + delta));
         }
         update(y, y_start + row_order[position], mul(alpha, sum), beta);
     }

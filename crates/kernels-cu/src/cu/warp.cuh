@@ -32,3 +32,14 @@ template <typename V> static __device__ V sum_lanes(V value, int lanes = WARP)
 {
     return reduce_lanes(value, Sum(), lanes);
 }
+
+// The sum of the lanes up to this one.
+template <typename V> static __device__ V scan_lanes(V value)
+{
+    for (int d = 1; d < WARP; d *= 2) {
+        V left = shuffle_up(value, d);
+        if (lane_index() >= d)
+            value += left;
+    }
+    return value;
+}
