@@ -80,6 +80,16 @@ pub(crate) fn partition_point(range: Range<usize>, before: impl Fn(usize) -> boo
     low
 }
 
+/// From the least to the greatest of some positions.
+pub(crate) fn hull(positions: impl Iterator<Item = usize>) -> Range<usize> {
+    positions.fold(
+        0..0,
+        |hull, at| {
+            if hull.is_empty() { at..at + 1 } else { hull.start.min(at)..hull.end.max(at + 1) }
+        },
+    )
+}
+
 /// Cuts `slice` at the ends of consecutive `ranges` that start at 0.
 pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], ranges: &[Range<usize>]) -> Vec<&'a mut [T]> {
     let mut parts = Vec::with_capacity(ranges.len());

@@ -149,3 +149,17 @@ fn long_rows_are_split() {
     let plan = SpmmPlan::new(&Cpu::new().unwrap(), &a, Op::None, 4, &PlanOptions::default()).unwrap();
     assert_eq!(plan.choice().algorithm, "row_split");
 }
+
+#[test]
+fn a_wide_b_whose_rows_are_used_often_is_sliced() {
+    let a = uniform::<f64>(80, 4000, 3200, 5).unwrap();
+    let (columns, options) = (140, PlanOptions::default());
+    let cpu = Cpu::new().unwrap();
+    let plan = SpmmPlan::new(&cpu, &a, Op::None, columns, &options).unwrap();
+    assert!(plan.choice().reason.contains("slices"), "{:?}", plan.choice());
+    for (layout, scale) in [(LAYOUTS[0], (1.0, 0.0)), (LAYOUTS[1], (2.0, -1.0))] {
+        let expected = product(&Reference, &a, Op::None, columns, &options, scale, layout).unwrap();
+        let found = product(&cpu, &a, Op::None, columns, &options, scale, layout).unwrap();
+        assert!(found == expected, "{layout:?} {scale:?}");
+    }
+}

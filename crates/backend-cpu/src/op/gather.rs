@@ -6,7 +6,7 @@ use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
 
-/// Below so many entries a gather and the sum over its lanes cost more than they save.
+/// Below so many entries a gather and the sum over its lanes cost more than they save, where there are no masks.
 const SHORT: usize = 16;
 
 /// `Σ value·x[column]`, if `S` has gathers for these types and there are enough entries.
@@ -19,7 +19,7 @@ pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     values: &[T],
     x: &[T],
 ) -> Option<T::Acc> {
-    if size_of::<I>() != size_of::<i32>() || columns.len() < SHORT {
+    if size_of::<I>() != size_of::<i32>() || columns.is_empty() {
         return None;
     }
     let columns = cast_slice(columns);
@@ -29,9 +29,13 @@ pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
             (Simd::Avx512, DType::F64) => {
                 Some(cast(avx512_f64::dot(columns, cast_slice(values), cast_slice(x))))
             }
+            (Simd::Avx512, DType::F32) if columns.len() <= 8 => {
+                Some(cast(up_to_8_f32(columns, cast_slice(values), cast_slice(x))))
+            }
             (Simd::Avx512, DType::F32) => {
                 Some(cast(avx512_f32::dot(columns, cast_slice(values), cast_slice(x))))
             }
+            (Simd::Avx2, _) if columns.len() < SHORT => None,
             (Simd::Avx2, DType::F64) => Some(cast(avx2_f64::dot(columns, cast_slice(values), cast_slice(x)))),
             (Simd::Avx2, DType::F32) => Some(cast(avx2_f32::dot(columns, cast_slice(values), cast_slice(x)))),
             _ => None,
@@ -196,6 +200,25 @@ avx512!(avx512_f32, f32, lanes 16, mask u16, vector __m512, columns __m512i,
      _mm512_add_ps, _mm512_reduce_add_ps, _mm512_storeu_ps],
     [_mm512_setzero_si512, _mm512_mask_cmpge_epi32_mask, _mm256_maskz_loadu_epi16, _mm256_mask_cmpneq_epu16_mask,
      _mm256_set1_epi16, _mm512_cvtepu16_epi32, _mm512_set1_epi32, _mm512_add_epi32]);
+
+/// One step of half a vector.
+///
+/// # Safety
+/// As [`dot`]; there are at most 8 entries.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn up_to_8_f32(columns: &[i32], values: &[f32], x: &[f32]) -> f32 {
+    let live = u8::MAX >> (8 - columns.len());
+    // SAFETY: live lanes lie inside both slices, and their columns are below the length of `x`; others are not read.
+    let products = unsafe {
+        let columns = _mm256_maskz_loadu_epi32(live, columns.as_ptr());
+        let x = _mm256_mmask_i32gather_ps::<4>(_mm256_setzero_ps(), live, columns, x.as_ptr());
+        _mm256_mul_ps(_mm256_maskz_loadu_ps(live, values.as_ptr()), x)
+    };
+    let halves = _mm_add_ps(_mm256_castps256_ps128(products), _mm256_extractf128_ps::<1>(products));
+    let pairs = _mm_add_ps(halves, _mm_movehl_ps(halves, halves));
+    _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)))
+}
 
 macro_rules! avx2 {
     ($module:ident, $t:ty, lanes $lanes:literal, columns $columns:ty,

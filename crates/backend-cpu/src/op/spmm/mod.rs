@@ -13,6 +13,7 @@ use super::SEQUENTIAL;
 use super::entries::RowPattern;
 use super::update::Update;
 use crate::Cpu;
+use block::WIDE;
 use source::{Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
@@ -106,9 +107,12 @@ where
             let name = if longest > SEGMENT { "row_split" } else { "row_per_thread" };
             (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
         };
-        let choice = options.choose("spmm", table, automatic, reason)?;
+        let mut choice = options.choose("spmm", table, automatic, reason)?;
         let split = choice.algorithm != "row_per_thread";
-        let work = Work::new(&rows, split, columns);
+        let work = Work::new(&rows, split, (op.shape(a).1, columns));
+        if work.is_sliced() {
+            choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
+        }
         Ok(SpmmPlan { choice, op, kernel: Kernel::Rows(pattern, work) })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::op::entries::{Entries, RowPattern, Slots};
 use crate::op::lines::Lines;
-use crate::parallel::rows_by_entries;
+use crate::parallel::{hull, rows_by_entries};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, Ell, Host, Hyb, Index, Scalar, Sell};
 use std::ops::Range;
@@ -100,6 +100,16 @@ impl<'a, T: Scalar, I: Index, O: Index> Rows<'a, T, I, O> {
     #[inline(always)]
     pub(super) fn entries(&self, row: usize) -> Range<usize> {
         self.offset(row)..self.offset(row + 1)
+    }
+
+    /// From the first to the last column of some rows.
+    pub(super) fn columns_of(&self, rows: Range<usize>) -> Range<usize> {
+        let entries = self.offset(rows.start)..self.offset(rows.end);
+        let columns = match self {
+            Self::Stored(lines) => &lines.indices[entries],
+            Self::Slotted(pattern, _) => &pattern.columns[entries],
+        };
+        hull(columns.iter().map(|column| column.as_usize()))
     }
 
     /// Calls `visit(column, value)` for these entries.

@@ -16,6 +16,15 @@ pub(super) const SEGMENT: usize = 4096;
 /// Products of one part.
 const PART: usize = 256 * 1024;
 
+/// Bytes of B that stay in the cache of a core while neighbouring rows of op(A) use them.
+const CACHE: usize = 3 << 19;
+
+/// From so many bytes on, the elements of B that neighbouring rows use do not stay there.
+const BEYOND_CACHE: usize = 4 << 20;
+
+/// How often a row of B is to be used where slices are copied.
+const USES: usize = 64;
+
 /// The operands of one product.
 pub(super) struct Operands<'b, 'c, T: Scalar> {
     pub(super) b: DenseView<'b, T>,
@@ -34,11 +43,13 @@ struct Segment {
 /// The shares of a pattern's work, and the memory that it needs.
 pub(super) struct Work<T: Scalar> {
     shares: Shares<T::Acc>,
-    /// Some columns of a column-major B, row by row; made when one is first met.
+    /// Some columns of B, row by row; made when they are first needed.
     panel: Vec<T>,
 }
 
 struct Shares<Acc> {
+    /// Whether a row-major B is multiplied some columns at a time, too.
+    sliced: bool,
     parts: Vec<Range<usize>>,
     split: bool,
     segments: Vec<Segment>,
@@ -49,7 +60,9 @@ struct Shares<Acc> {
 }
 
 impl<T: Scalar> Work<T> {
-    pub(super) fn new<I: Index, O: Index>(rows: &Rows<'_, T, I, O>, split: bool, columns: usize) -> Self {
+    /// The work of a product with a matrix B of this shape.
+    pub(super) fn new<I: Index, O: Index>(rows: &Rows<'_, T, I, O>, split: bool, b: (usize, usize)) -> Self {
+        let columns = b.1;
         let long = (0..rows.len()).filter(|&row| split && rows.entries(row).len() > SEGMENT);
         let segments: Vec<_> = long
             .flat_map(|row| {
@@ -58,8 +71,10 @@ impl<T: Scalar> Work<T> {
                 shares.map(move |s| Segment { row, entries: entries.start + s.start..entries.start + s.end })
             })
             .collect();
+        let sliced = pays_to_slice(rows, b);
         let shares = Shares {
-            parts: rows.parts((PART / columns.max(1)).max(64)),
+            sliced,
+            parts: rows.parts(entries_of_part(if sliced { WIDE } else { columns })),
             split,
             sums: vec![T::Acc::ZERO; segments.len() * columns],
             segments,
@@ -67,6 +82,11 @@ impl<T: Scalar> Work<T> {
             products: rows.nnz().saturating_mul(columns),
         };
         Self { shares, panel: vec![] }
+    }
+
+    /// Whether a row-major B is multiplied some columns at a time.
+    pub(super) fn is_sliced(&self) -> bool {
+        self.shares.sliced
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -87,7 +107,7 @@ impl<T: Scalar> Work<T> {
         let strides = strides(c.order(), c.leading_dimension());
         let output = Output { c: Disjoint::new(c.data_mut()), strides, update };
         let (stride, columns) = (b.leading_dimension(), b.cols());
-        if b.order() == Order::RowMajor {
+        if b.order() == Order::RowMajor && !self.shares.sliced {
             let b = RowMajor { data: b.data(), stride, columns };
             return self.shares.run(cpu, Product { rows, b, op, output, first: 0 });
         }
@@ -100,6 +120,26 @@ impl<T: Scalar> Work<T> {
     }
 }
 
+fn entries_of_part(columns: usize) -> usize {
+    (PART / columns.max(1)).max(64)
+}
+
+/// Whether [`WIDE`] columns of a wider B, copied so that they stand side by side, are better than all at once:
+/// neighbouring rows of op(A) share so much of B that this much of it stays in the cache and all of it would not, and
+/// every row of B is used so often that the copy does not count.
+fn pays_to_slice<T: Scalar, I: Index, O: Index>(
+    rows: &Rows<'_, T, I, O>,
+    (b_rows, columns): (usize, usize),
+) -> bool {
+    if columns <= WIDE {
+        return false;
+    }
+    let parts = rows.parts(entries_of_part(WIDE));
+    let reach: usize = parts.iter().map(|part| rows.columns_of(part.clone()).len()).sum();
+    let bytes = reach / parts.len().max(1) * size_of::<T>();
+    bytes * WIDE <= CACHE && bytes.saturating_mul(columns) > BEYOND_CACHE && rows.nnz() >= USES * b_rows
+}
+
 /// The distances between neighbours of a column and of a row.
 fn strides(order: Order, leading_dimension: usize) -> (usize, usize) {
     match order {
@@ -108,7 +148,7 @@ fn strides(order: Order, leading_dimension: usize) -> (usize, usize) {
     }
 }
 
-/// Copies columns of a column-major matrix row by row.
+/// Copies columns of a matrix row by row.
 fn pack<'a, T: Scalar>(
     cpu: &Cpu,
     panel: &'a mut [T],

@@ -1,12 +1,13 @@
 //! CSR, CSC and batches of them in the direction that they are stored in.
 
 use super::piece_sums::PieceSums;
-use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size, hull};
+use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size};
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::entries::Entries;
 use crate::op::lines::Lines;
 use crate::op::pieces::{Cut, PIECE, Pieces, cut_merge_path};
+use crate::parallel::hull;
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Compressed, Host, Index, Result, Scalar};
 

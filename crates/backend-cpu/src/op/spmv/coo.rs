@@ -1,11 +1,11 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
 use super::piece_sums::PieceSums;
-use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size, hull};
+use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size};
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::pieces::{PIECE, Piece, Pieces, RowEnds};
-use crate::parallel::chunks;
+use crate::parallel::{chunks, hull};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Matrix, Result, Scalar};
 

@@ -135,13 +135,3 @@ pub(super) fn across<Acc>(scatter: &Scatter<Acc>) -> (&'static str, String) {
     let name = if sums <= 2 * entries { "chunked_scatter" } else { "transposed_pattern" };
     (name, format!("the chunks have {sums} sums for {entries} entries"))
 }
-
-/// From the least to the greatest of some positions.
-pub(super) fn hull(positions: impl Iterator<Item = usize>) -> Range<usize> {
-    positions.fold(
-        0..0,
-        |hull, at| {
-            if hull.is_empty() { at..at + 1 } else { hull.start.min(at)..hull.end.max(at + 1) }
-        },
-    )
-}
