@@ -1,0 +1,36 @@
+//! The operations of `sparse-device` launch kernels by file, entry, macros and arguments, whatever the language: every
+//! kernel of kernels-cl is here too, and takes the same.
+
+use kernels_core::File;
+
+/// What the languages write differently in a list of parameters.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("__global ", ""),
+    ("__restrict__ ", ""),
+    ("long long", "long"),
+    ("Idx ", "IDX "),
+    ("Off ", "OFF "),
+    ("Word ", "WORD "),
+    ("Element ", "ELEMENT "),
+];
+
+/// The parameters of a kernel, one by one.
+fn parameters(file: &File, entry: &str) -> Vec<String> {
+    let (_, rest) = file.text.split_once(&format!(" {entry}(")).expect("the file has its entries");
+    let (list, _) = rest.split_once(')').expect("a list of parameters ends");
+    let spelled = SPELLINGS.iter().fold(list.to_string(), |text, (from, to)| text.replace(from, to));
+    spelled.split(',').map(|parameter| parameter.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn every_opencl_kernel_is_here_with_the_same_arguments() {
+    for cl in kernels_cl::FILES {
+        let name = cl.name.replace(".cl", ".cu");
+        let cu = kernels_cu::file(&name).unwrap_or_else(|| panic!("{name} is missing"));
+        assert_eq!(cl.entries, cu.entries, "{name}");
+        assert_eq!(cl.defines, cu.defines, "{name}");
+        for entry in cl.entries {
+            assert_eq!(parameters(cl, entry), parameters(cu, entry), "{entry}");
+        }
+    }
+}
