@@ -7,7 +7,7 @@ pub enum Simd {
     Portable,
     /// 256-bit vectors with gathers and FMA.
     Avx2,
-    /// 512-bit vectors with masks and compress-store (F, BW, DQ, VL).
+    /// 512-bit vectors with masks and compress-store (F, BW, DQ, VL), and POPCNT.
     Avx512,
     /// 128-bit vectors of AArch64.
     Neon,
@@ -35,6 +35,7 @@ impl Simd {
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "aarch64")]
             Self::Neon => true,
@@ -111,7 +112,7 @@ fn run_avx2<W: Vectorize>(work: W) -> W::Out {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt")]
 fn run_avx512<W: Vectorize>(work: W) -> W::Out {
     work.run::<Avx512>()
 }

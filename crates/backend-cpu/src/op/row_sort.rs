@@ -76,7 +76,7 @@ fn ranks<S: Isa, I: Index>(_: &[I; RANKED], _: usize) -> Option<[u8; RANKED]> {
 /// One comparison with all indices for each of the first `len`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-#[target_feature(enable = "avx512f,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt")]
 fn ranks_avx512(indices: &[i32], len: usize) -> Option<[u8; RANKED]> {
     let live = ((1_u32 << len) - 1) as __mmask16;
     // SAFETY: the slice has as many indices as the vector.

@@ -2,7 +2,6 @@
 
 use super::radix::Coordinates;
 use crate::Cpu;
-use crate::op::fill::starts;
 use crate::op::row_sort::SortRows;
 use crate::op::sum;
 use sparse_core::op::Duplicates;
@@ -82,17 +81,19 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     }
 
     fn fill(&mut self, entries: &[Entry<T, I>]) {
-        let first = self.share.rows.start;
+        let Self { share, indices, values, lengths } = self;
+        let first = share.rows.start;
         for (major, _, _) in entries {
-            self.lengths[major.as_usize() - first] += 1;
+            lengths[major.as_usize() - first] += 1;
         }
-        let mut ends = starts(self.lengths);
+        let ends = exclusive_sums(lengths);
         for &(major, minor, value) in entries {
             let end = &mut ends[major.as_usize() - first];
-            self.indices[*end] = minor;
-            self.values[*end] = value;
+            indices[*end] = minor;
+            values[*end] = value;
             *end += 1;
         }
+        differences(ends);
     }
 
     /// Merges equal minor indices of each row, moves what is kept to the front, and returns how much that is.
@@ -138,6 +139,23 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     }
 }
 
+/// Puts the sum of all elements before it in the place of each.
+fn exclusive_sums(lengths: &mut [usize]) -> &mut [usize] {
+    let mut start = 0;
+    for length in &mut *lengths {
+        start += std::mem::replace(length, start);
+    }
+    lengths
+}
+
+/// Puts the distance from the element before it in the place of each.
+fn differences(ends: &mut [usize]) {
+    let mut start = 0;
+    for end in ends {
+        start = std::mem::replace(end, *end - start);
+    }
+}
+
 /// The entries in order of the upper bits of what their minor index is above the smallest; stable.
 fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>]) -> Vec<Entry<T, I>> {
     let (smallest, largest) = entries.iter().fold((usize::MAX, 0), |(smallest, largest), entry| {
@@ -148,7 +166,7 @@ fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>]) -> Vec<Entry<T, I
     let digit = |entry: &Entry<T, I>| (entry.1.as_usize() - smallest) >> shift;
     let mut counts = vec![0; extent.div_ceil(1 << shift)];
     entries.iter().for_each(|entry| counts[digit(entry)] += 1);
-    let mut ends = starts(&counts);
+    let ends = exclusive_sums(&mut counts);
     let mut sorted = vec![(I::default(), I::default(), T::ZERO); entries.len()];
     for entry in entries {
         let end = &mut ends[digit(entry)];

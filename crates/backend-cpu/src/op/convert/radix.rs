@@ -17,7 +17,7 @@ use std::ops::Range;
 const INPUT_CHUNK: usize = 128 * 1024;
 
 /// Entries that a bucket should hold: they stay in the cache of a core.
-const BUCKET: usize = 16 * 1024;
+const BUCKET: usize = 8 * 1024;
 
 /// Buckets that one pass may write to: more would miss the TLB with every entry.
 const MAX_BUCKETS: usize = 1024;
