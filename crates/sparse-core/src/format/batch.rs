@@ -194,25 +194,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
     }
 }
 
-impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Clone for BatchCompressed<A, T, S, I, O>
-where
-    S::Buffer<T>: Clone,
-{
-    fn clone(&self) -> Self {
-        Self { pattern: self.pattern.clone(), values: self.values.clone(), axis: PhantomData }
-    }
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> PartialEq for BatchCompressed<A, T, Host, I, O> {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.pattern, &other.pattern);
-        (a.major, a.minor) == (b.major, b.minor)
-            && a.member_ptr == b.member_ptr
-            && a.offsets == b.offsets
-            && a.indices == b.indices
-            && self.values == other.values
-    }
-}
+shares_pattern!(BatchCompressed, axis [A], indices [I, O], pattern [major, minor, member_ptr, offsets, indices]);
 
 impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for BatchCompressed<A, T, S, I, O> {
     type Scalar = T;

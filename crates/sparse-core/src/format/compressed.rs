@@ -417,24 +417,7 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Csc<T, S, I, O> {
     }
 }
 
-impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Clone for Compressed<A, T, S, I, O>
-where
-    S::Buffer<T>: Clone,
-{
-    fn clone(&self) -> Self {
-        Self { pattern: self.pattern.clone(), values: self.values.clone(), axis: PhantomData }
-    }
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> PartialEq for Compressed<A, T, Host, I, O> {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.pattern, &other.pattern);
-        (a.major, a.minor) == (b.major, b.minor)
-            && a.offsets == b.offsets
-            && a.indices == b.indices
-            && self.values == other.values
-    }
-}
+shares_pattern!(Compressed, axis [A], indices [I, O], pattern [major, minor, offsets, indices]);
 
 impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for Compressed<A, T, S, I, O> {
     type Scalar = T;

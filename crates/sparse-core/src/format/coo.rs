@@ -154,24 +154,7 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
     }
 }
 
-impl<T: Scalar, S: Space, I: Index> Clone for Coo<T, S, I>
-where
-    S::Buffer<T>: Clone,
-{
-    fn clone(&self) -> Self {
-        Self { pattern: self.pattern.clone(), values: self.values.clone() }
-    }
-}
-
-impl<T: Scalar, I: Index> PartialEq for Coo<T, Host, I> {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.pattern, &other.pattern);
-        (a.rows, a.cols) == (b.rows, b.cols)
-            && a.row_idx == b.row_idx
-            && a.col_idx == b.col_idx
-            && self.values == other.values
-    }
-}
+shares_pattern!(Coo, axis [], indices [I], pattern [rows, cols, row_idx, col_idx]);
 
 impl<T: Scalar, S: Space, I: Index> Matrix for Coo<T, S, I> {
     type Scalar = T;

@@ -170,23 +170,7 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
     }
 }
 
-impl<T: Scalar, S: Space, I: Index> Clone for Ell<T, S, I>
-where
-    S::Buffer<T>: Clone,
-{
-    fn clone(&self) -> Self {
-        Self { pattern: self.pattern.clone(), values: self.values.clone() }
-    }
-}
-
-impl<T: Scalar, I: Index> PartialEq for Ell<T, Host, I> {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.pattern, &other.pattern);
-        (a.rows, a.cols, a.width) == (b.rows, b.cols, b.width)
-            && a.col_idx == b.col_idx
-            && self.values == other.values
-    }
-}
+shares_pattern!(Ell, axis [], indices [I], pattern [rows, cols, width, col_idx]);
 
 impl<T: Scalar, S: Space, I: Index> Matrix for Ell<T, S, I> {
     type Scalar = T;

@@ -3,6 +3,29 @@
 //! Each format has checked constructors, which a matrix that could make a kernel read or write out of bounds does
 //! not pass (rule X1), and `unsafe` unchecked ones, which say what the caller promises.
 
+/// Implements what formats of one pattern and one array of values have in common: a clone shares the pattern; two
+/// matrices are equal if these parts of their patterns and their values are.
+macro_rules! shares_pattern {
+    ($format:ident, axis [$($axis:ident)?], indices [$($index:ident),*], pattern [$($part:ident),*]) => {
+        impl<$($axis: Axis,)? T: Scalar, S: Space, $($index: Index),*> Clone for $format<$($axis,)? T, S, $($index),*>
+        where
+            S::Buffer<T>: Clone,
+        {
+            fn clone(&self) -> Self {
+                let (pattern, values) = (self.pattern.clone(), self.values.clone());
+                Self { pattern, values, $(axis: PhantomData::<$axis>)? }
+            }
+        }
+
+        impl<$($axis: Axis,)? T: Scalar, $($index: Index),*> PartialEq for $format<$($axis,)? T, Host, $($index),*> {
+            fn eq(&self, other: &Self) -> bool {
+                let (a, b) = (&self.pattern, &other.pattern);
+                $(a.$part == b.$part)&&* && self.values == other.values
+            }
+        }
+    };
+}
+
 mod batch;
 mod cast;
 mod compressed;

@@ -281,25 +281,7 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
     }
 }
 
-impl<T: Scalar, S: Space, I: Index, O: Index> Clone for Sell<T, S, I, O>
-where
-    S::Buffer<T>: Clone,
-{
-    fn clone(&self) -> Self {
-        Self { pattern: self.pattern.clone(), values: self.values.clone() }
-    }
-}
-
-impl<T: Scalar, I: Index, O: Index> PartialEq for Sell<T, Host, I, O> {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.pattern, &other.pattern);
-        (a.rows, a.cols, a.slice_height) == (b.rows, b.cols, b.slice_height)
-            && a.slice_ptr == b.slice_ptr
-            && a.row_order == b.row_order
-            && a.col_idx == b.col_idx
-            && self.values == other.values
-    }
-}
+shares_pattern!(Sell, axis [], indices [I, O], pattern [rows, cols, slice_height, slice_ptr, row_order, col_idx]);
 
 impl<T: Scalar, S: Space, I: Index, O: Index> Matrix for Sell<T, S, I, O> {
     type Scalar = T;
