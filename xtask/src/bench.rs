@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: builds `sparse-bench` and hands the arguments on.
 
-use crate::ci::python_packages;
+use crate::provision::python_packages;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 

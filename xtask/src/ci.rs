@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: all tests, in the order in which a failure costs least.
 
-use anyhow::{Context, Result, bail};
+use crate::provision::{Runtime, python_packages};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use xshell::{Shell, cmd};
@@ -32,12 +33,18 @@ const STEPS: &[Step] = &[
         about: "documentation builds without warnings; its algorithm tables are those of the code",
         run: doc,
     },
-    Step { name: "kernels", about: "CUDA kernels compile, and use what their snapshot says", run: kernels },
+    Step {
+        name: "kernels",
+        about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
+        run: kernels,
+    },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
         run: conformance,
     },
+    Step { name: "opencl", about: "the conformance table on PoCL and on Intel's runtime", run: opencl },
+    Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
     Step { name: "scipy", about: "the command against SciPy", run: scipy },
     Step { name: "bench", about: "every benchmark of the CPU suite runs", run: bench },
     Step { name: "package", about: "every crate packages", run: package },
@@ -101,7 +108,8 @@ fn doc(sh: &Shell) -> Result<()> {
 
 fn kernels(sh: &Shell) -> Result<()> {
     let xtask = std::env::current_exe()?;
-    Ok(cmd!(sh, "{xtask} kernels cuda --check").run()?)
+    cmd!(sh, "{xtask} kernels cuda --check").run()?;
+    xtask_on(sh, Runtime::Pocl, &["kernels", "opencl"])
 }
 
 /// The whole table twice: with one thread and with two, which must write the same bits (rule R2).
@@ -127,6 +135,38 @@ fn conformance(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
+/// Runs this program with an OpenCL runtime and no other.
+fn xtask_on(sh: &Shell, runtime: Runtime, arguments: &[&str]) -> Result<()> {
+    let variables = runtime.variables(sh)?;
+    let _variables: Vec<_> = variables.into_iter().map(|(name, value)| sh.push_env(name, value)).collect();
+    let xtask = std::env::current_exe()?;
+    Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
+}
+
+fn opencl(sh: &Shell) -> Result<()> {
+    let table = ["conformance", "--backend", "opencl", "--tier", "quick"];
+    let pinned = ["--support", "xtask/support/opencl-pocl.txt"];
+    xtask_on(sh, Runtime::Pocl, &[&table[..], &pinned].concat())?;
+    xtask_on(sh, Runtime::Intel, &table)
+}
+
+/// A few small cases under Oclgrind; whatever it reports is a failure.
+fn oclgrind(sh: &Shell) -> Result<()> {
+    let log = sh.create_dir(root().join("target/conformance"))?.join("oclgrind.log");
+    sh.remove_path(&log)?;
+    let _log = sh.push_env("OCLGRIND_LOG", &log);
+    let _group = sh.push_env("OCLGRIND_MAX_WGSIZE", "64");
+    let _memory = sh.push_env("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648");
+    // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.
+    let _options = sh.push_env("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable");
+    let watched = ["OCLGRIND_DATA_RACES", "OCLGRIND_UNINITIALIZED", "OCLGRIND_CHECK_API"];
+    let _watched = watched.map(|what| sh.push_env(what, "1"));
+    xtask_on(sh, Runtime::Oclgrind, &["conformance", "--backend", "opencl", "--tier", "tiny"])?;
+    let reports = if log.exists() { sh.read_file(&log)? } else { String::new() };
+    ensure!(reports.trim().is_empty(), "Oclgrind reports\n{reports}");
+    Ok(())
+}
+
 fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
@@ -149,22 +189,4 @@ fn packages(sh: &Shell) -> Result<Vec<String>> {
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let names = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     Ok(names.iter().filter_map(|p| p["name"].as_str().map(String::from)).collect())
-}
-
-/// A folder with NumPy and SciPy.
-pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
-    from_pypi(sh, "python", "scipy", &["numpy", "scipy"])
-}
-
-/// The folder target/`folder` with these packages, fetched from PyPI where it does not hold `part` yet.
-pub(crate) fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
-    let folder = root().join("target").join(folder);
-    if !folder.join(part).exists() {
-        cmd!(
-            sh,
-            "python3 -m pip install --quiet --disable-pip-version-check --target {folder} {packages...}"
-        )
-        .run()?;
-    }
-    Ok(folder)
 }

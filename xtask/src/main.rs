@@ -10,6 +10,7 @@ mod conformance;
 mod dist;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod kernels;
+mod provision;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -125,3 +125,18 @@ fn blessed_answers_pass() {
     }
     ends_with(0, &case);
 }
+
+/// Rule P2, and nothing is fetched where that is refused.
+#[cfg(feature = "opencl")]
+#[test]
+fn an_empty_folder_of_runtimes_is_none() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.env("OCL_ICD_VENDORS", empty.path()).arg("conformance");
+    let options = ["--backend", "opencl", "--op", "rule", "--case", "x1", "--no-provision"];
+    let output = command.args(options).output().expect("xtask starts");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("opencl was asked for and is not there: "), "{message}");
+    assert!(message.contains("a folder without .icd files"), "{message}");
+}

@@ -11,7 +11,7 @@ use opencl3::error_codes::{
 };
 use opencl3::event::Event;
 use opencl3::kernel::{Kernel as ClKernel, set_kernel_arg};
-use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
 use opencl3::platform::get_platforms;
 use opencl3::program::Program as ClProgram;
 use opencl3::types::{CL_BLOCKING, cl_event};
@@ -46,6 +46,9 @@ struct Found {
     largest_buffer: u64,
     largest_group: usize,
     is_cpu: bool,
+    /// Oclgrind takes a new buffer for a released one that had its number: what it says of uninitialised memory is
+    /// true only where no buffer is released.
+    keeps_buffers: bool,
 }
 
 impl Found {
@@ -71,6 +74,7 @@ impl Found {
             largest_buffer: device.max_mem_alloc_size()?,
             largest_group: device.max_work_group_size()?,
             is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
+            keeps_buffers: platform == "Oclgrind",
         })
     }
 }
@@ -194,6 +198,10 @@ impl Driver for ClDriver {
             CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => out_of_memory,
             _ => failed("clCreateBuffer", code),
         })?;
+        if self.found.keeps_buffers {
+            // SAFETY: the buffer is alive; one more owner only keeps it.
+            unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
+        }
         self.used_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(Memory { buffer, bytes: bytes as u64, used_bytes: self.used_bytes.clone() })
     }

@@ -116,4 +116,14 @@ mod tests {
             assert!(!lines.windows(2).any(begins), "{}", file.name);
         }
     }
+
+    /// Intel's CPU runtime 2026.2 miscompiles `int w = get_local_id(0) / 32; long r = ... + w`: the id is an int first.
+    #[test]
+    fn local_ids_are_ints_before_anything_is_computed_of_them() {
+        for file in FILES {
+            let uses = file.text.matches("get_local_id(").count();
+            let ints = file.text.matches("int lid = (int)get_local_id(0);").count();
+            assert_eq!(uses, ints, "{}", file.name);
+        }
+    }
 }

@@ -30,11 +30,16 @@ impl Filter {
         case.tier <= self.tier && self.case.as_ref().is_none_or(|pattern| matches(pattern, &case.name))
     }
 
-    /// The quick tier takes 64-bit indices with one type of values.
+    /// The quick tier takes 64-bit indices with one type of values, the tiny one no other type at all.
     fn takes_subject(&self, subject: &dyn Subject) -> bool {
         let key = subject.key();
-        let indices = self.tier > Tier::Quick || key.is_narrow() || key.dtype == DType::F64;
-        indices && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
+        let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);
+        let types = match self.tier {
+            Tier::Tiny => narrow && one,
+            Tier::Quick => narrow || one,
+            Tier::Ci | Tier::Nightly => true,
+        };
+        types && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, table};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, c64};
+use sparse_core::{Csr, Host, c64};
 
 fn suite() -> Suite {
     let mut suite = Suite::new(&Reference);
@@ -89,4 +89,14 @@ fn names_and_tiers_select() {
         ["spmv/csr/edge_255", "spmv/csr/edge_256", "spmv/csr/edge_257", "spmv/csr/edge_1025"]
     );
     assert_eq!(names(&only("rule", "x1")), ["rule/backend/x1_arrays_that_break_a_format_are_refused"]);
+}
+
+#[test]
+fn the_tiny_tier_takes_one_type_of_values_and_indices() {
+    let mut suite = suite();
+    suite.spmv::<Reference, Csr<f32>>(&Reference).spmv::<Reference, Csr<f64, Host, i64, i64>>(&Reference);
+    let filter = Filter { tier: Tier::Tiny, op: Some("spmv".into()), case: None };
+    let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &table(), filter: &filter };
+    let types: Vec<_> = run.names().map(|(_, types)| types).collect();
+    assert!(!types.is_empty() && types.iter().all(|types| *types == "f64,i32,i32"), "{types:?}");
 }

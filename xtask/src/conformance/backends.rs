@@ -64,3 +64,14 @@ fn cuda(_: Option<usize>) -> Result<Suite> {
 fn not_built(name: &str) -> Result<Suite> {
     Err(anyhow::anyhow!("built without the {name} backend"))
 }
+
+/// Whether a backend has no device at all, but would have one with a runtime that can be fetched.
+#[cfg(feature = "opencl")]
+pub(super) fn lacks_runtime(name: &str) -> bool {
+    name == "opencl" && backend_opencl::probe().devices.is_empty()
+}
+
+#[cfg(not(feature = "opencl"))]
+pub(super) fn lacks_runtime(_: &str) -> bool {
+    false
+}

@@ -5,10 +5,12 @@
 mod backends;
 mod child;
 mod summary;
+mod support;
 
 pub(crate) use child::{ChildArgs, run as run_child};
 
-use anyhow::{Context, Result, anyhow};
+use crate::provision::Runtime;
+use anyhow::{Context, Error, Result, anyhow};
 use backends::Known;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sparse_conformance::{Case, Ending, Filter, Listener, Record, Run, Status, Suite, Supervisor, Tier};
@@ -19,6 +21,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 use summary::Summary;
+use support::Support;
+use xshell::Shell;
 
 /// Runs the conformance table.
 ///
@@ -40,9 +44,15 @@ pub(crate) struct Args {
     /// Write a hash of every result, to compare runs.
     #[arg(long, value_name = "FILE")]
     digest: Option<PathBuf>,
+    /// The file that says what is refused; anything more or less is a failure.
+    #[arg(long, value_name = "FILE")]
+    support: Option<PathBuf>,
     /// How long one algorithm may take on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     limit: u64,
+    /// Fetch no OpenCL runtime where there is none; otherwise one comes from PyPI into target/.
+    #[arg(long)]
+    no_provision: bool,
     /// List what would run.
     #[arg(long)]
     list: bool,
@@ -60,7 +70,7 @@ pub(crate) struct Selection {
     /// A part of the names of cases; * stands for anything.
     #[arg(long, value_name = "PATTERN")]
     case: Option<String>,
-    /// quick: seconds; ci: minutes; nightly: longer.
+    /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
     #[arg(long, default_value = "ci")]
     tier: Tier,
     /// Threads of the CPU backend.
@@ -135,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let mut report = Report::new(args)?;
     for known in backends::KNOWN.into_iter().filter(|known| args.takes(known)) {
-        if let Ending::Missing(reason) = run_backend(known, args, &mut report)? {
+        if let Ending::Missing(reason) = run_or_provision(known, args, &mut report)? {
             report.missing(known.name, &reason, args.requires(known.name));
         }
     }
@@ -158,12 +168,32 @@ impl Args {
     }
 }
 
-/// Runs a backend in processes of its own, so that a crash is its own.
-fn run_backend(known: Known, args: &Args, report: &mut Report) -> Result<Ending> {
+/// Runs a backend; where it is missing for want of a runtime that can be fetched, runs it with that.
+fn run_or_provision(known: Known, args: &Args, report: &mut Report) -> Result<Ending> {
+    let ending = run_backend(known, args, &[], report)?;
+    let Ending::Missing(reason) = &ending else { return Ok(ending) };
+    if args.no_provision || !backends::lacks_runtime(known.name) {
+        return Ok(ending);
+    }
+    eprintln!("{}: {reason}; taking PoCL instead", known.name);
+    match Shell::new().map_err(Error::from).and_then(|shell| Runtime::Pocl.variables(&shell)) {
+        Ok(variables) => run_backend(known, args, &variables, report),
+        Err(error) => Ok(Ending::Missing(format!("{reason}; none could be fetched: {error:#}"))),
+    }
+}
+
+/// Runs a backend in processes of its own, so that a crash is its own, in an environment with these variables more.
+fn run_backend(
+    known: Known,
+    args: &Args,
+    variables: &[(&'static str, String)],
+    report: &mut Report,
+) -> Result<Ending> {
     let program = std::env::current_exe()?;
     let command = |done| {
         let mut command = Command::new(&program);
         command.args(ChildArgs::command(known.name, done, &args.selection));
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
         command
     };
     report.backend = known.name;
@@ -175,6 +205,7 @@ fn run_backend(known: Known, args: &Args, report: &mut Report) -> Result<Ending>
 /// Gathers records and shows how far the run has come.
 struct Report {
     summary: Summary,
+    support: Support,
     json: Option<BufWriter<File>>,
     digests: Vec<String>,
     bar: ProgressBar,
@@ -187,6 +218,7 @@ impl Report {
         let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
         Ok(Self {
             summary: Summary::default(),
+            support: Support::default(),
             json: args.json.as_ref().map(create).transpose()?.map(BufWriter::new),
             digests: vec![],
             bar: ProgressBar::hidden(),
@@ -214,6 +246,9 @@ impl Report {
             std::fs::write(path, self.digests.join("\n")).with_context(|| path.display().to_string())?;
         }
         print!("{}", self.summary.text(&args.selection));
+        if let Some(pinned) = &args.support {
+            self.support.compare(pinned)?;
+        }
         Ok(match () {
             () if self.required_missing => ExitCode::from(3),
             () if self.summary.failed() => ExitCode::FAILURE,
@@ -249,6 +284,7 @@ impl Listener for Report {
             let line = serde_json::to_string(&Record { digest: None, ..record.clone() }).unwrap_or_default();
             let _ = writeln!(json, "{line}");
         }
+        self.support.add(&record);
         self.summary.add(record);
     }
 }

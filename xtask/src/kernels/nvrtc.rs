@@ -101,5 +101,5 @@ impl Nvrtc {
 fn fetch() -> Result<PathBuf> {
     let folder = format!("nvrtc-{VERSION}");
     let package = format!("nvidia-cuda-nvrtc=={VERSION}");
-    crate::ci::from_pypi(&Shell::new()?, &folder, LIBRARIES, &[&package])
+    crate::provision::from_pypi(&Shell::new()?, &folder, LIBRARIES, &[&package])
 }

@@ -16,6 +16,8 @@ use std::fmt::{self, Debug};
 /// When a case runs. Each tier runs what the ones before it run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Tier {
+    /// A few small matrices with one type of values, for simulators that take a second a kernel.
+    Tiny,
     /// Seconds: on every change.
     Quick,
     /// Minutes: before a merge.
@@ -28,6 +30,7 @@ pub enum Tier {
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
+            Self::Tiny => "tiny",
             Self::Quick => "quick",
             Self::Ci => "ci",
             Self::Nightly => "nightly",
@@ -40,10 +43,11 @@ impl std::str::FromStr for Tier {
 
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
+            "tiny" => Ok(Self::Tiny),
             "quick" => Ok(Self::Quick),
             "ci" => Ok(Self::Ci),
             "nightly" => Ok(Self::Nightly),
-            _ => Err(format!("unknown tier `{name}`: one of quick, ci, nightly")),
+            _ => Err(format!("unknown tier `{name}`: one of tiny, quick, ci, nightly")),
         }
     }
 }

@@ -69,6 +69,15 @@ fn around_an_edge(size: usize) -> Case {
         .tier(tier)
 }
 
+/// Small matrices in few settings in which warps, work-groups and chunks of a scan meet all the same.
+fn tiny() -> [Case; 2] {
+    [
+        Case::new("tiny_rows_of_many_lengths", || Ok(rows_of(66, 34, |row| (row * row) % 35))),
+        Case::new("tiny_unsorted", || Ok(shuffled(rows_of(17, 20, |row| row % 9)))),
+    ]
+    .map(|case| case.tier(Tier::Tiny).large())
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let case = |name: &str, matrix: fn() -> Triplets| Case::new(name, move || Ok(matrix()));
     let mut cases = vec![
@@ -96,6 +105,7 @@ pub(super) fn cases() -> Vec<Case> {
         case("unsorted", || shuffled(rows_of(15, 18, |row| row % 9))),
     ];
     cases.extend(EDGES.map(around_an_edge));
+    cases.extend(tiny());
     cases.push(Case::new("long_rows_around_256", || {
         Ok(rows_of(6, 1100, |row| [255, 256, 257, 0, 1025, 3][row]))
     }));

