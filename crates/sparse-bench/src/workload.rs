@@ -44,15 +44,20 @@ pub(crate) fn for_each_sparse(
     Ok(())
 }
 
-/// A dense row-major matrix of `n²` elements, each non-zero with a probability of `percent` / 100.
-pub(crate) fn dense(n: usize, percent: u32, seed: u32) -> Vec<f32> {
+/// Random numbers, the same for the same seed (Marsaglia: Xorshift RNGs, 2003).
+pub(crate) fn random(seed: u32) -> impl FnMut() -> u32 {
     let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
-    let mut next = move || {
+    move || {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
         state
-    };
+    }
+}
+
+/// A dense row-major matrix of `n²` elements, each non-zero with a probability of `percent` / 100.
+pub(crate) fn dense(n: usize, percent: u32, seed: u32) -> Vec<f32> {
+    let mut next = random(seed);
     (0..n * n).map(|_| if next() % 100 < percent { 1.0 + (next() % 8) as f32 } else { 0.0 }).collect()
 }
 

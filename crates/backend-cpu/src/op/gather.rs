@@ -1,6 +1,6 @@
 //! Products of `f32` and `f64` with 32-bit columns by the gathers of AVX2 and AVX-512.
 
-use super::spmv::lanes::{Columns, LANES, Slab};
+use super::spmv::lanes::{Columns, LANES, NO_DELTA, Slab};
 use crate::simd::{Isa, Simd};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
@@ -53,20 +53,27 @@ pub(super) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
     sums: &mut [T::Acc; LANES],
     x: &[T],
 ) -> bool {
-    if S::SIMD != Simd::Avx512 || size_of::<I>() != size_of::<i32>() {
+    if size_of::<I>() != size_of::<i32>() {
         return false;
     }
-    let sums = sums.as_mut_slice();
-    match T::DTYPE {
-        // SAFETY: the caller's promises.
-        DType::F64 => unsafe {
-            avx512_f64::add_slab(slab, cast_slice(slab.values), cast_slice_mut(sums), cast_slice(x))
-        },
-        // SAFETY: the caller's promises.
-        DType::F32 => unsafe {
-            avx512_f32::add_slab(slab, cast_slice(slab.values), cast_slice_mut(sums), cast_slice(x))
-        },
-        _ => return false,
+    let (values, sums) = (slab.values, sums.as_mut_slice());
+    // SAFETY: the caller's promises.
+    unsafe {
+        match (S::SIMD, T::DTYPE) {
+            (Simd::Avx512, DType::F64) => {
+                avx512_f64::add_slab(slab, cast_slice(values), cast_slice_mut(sums), cast_slice(x))
+            }
+            (Simd::Avx512, DType::F32) => {
+                avx512_f32::add_slab(slab, cast_slice(values), cast_slice_mut(sums), cast_slice(x))
+            }
+            (Simd::Avx2, DType::F64) if slab.lanes == LANES => {
+                avx2_f64::add_slab(slab, cast_slice(values), cast_slice_mut(sums), cast_slice(x))
+            }
+            (Simd::Avx2, DType::F32) if slab.lanes == LANES => {
+                avx2_f32::add_slab(slab, cast_slice(values), cast_slice_mut(sums), cast_slice(x))
+            }
+            _ => return false,
+        }
     }
     true
 }
@@ -221,10 +228,13 @@ unsafe fn up_to_8_f32(columns: &[i32], values: &[f32], x: &[f32]) -> f32 {
 }
 
 macro_rules! avx2 {
-    ($module:ident, $t:ty, lanes $lanes:literal, columns $columns:ty,
-     [$zero:ident, $load:ident, $load_columns:ident, $gather:ident, $fma:ident, $store:ident]) => {
+    ($module:ident, $t:ty, lanes $lanes:literal, columns $columns:ty, at $columns_at:ident,
+     [$zero:ident, $load:ident, $load_columns:ident, $gather:ident, $fma:ident, $store:ident],
+     [$gather_live:ident, $and:ident]) => {
         mod $module {
             use super::*;
+
+            const SCALE: i32 = size_of::<$t>() as i32;
 
             /// One vector of sums and a scalar one for the last entries.
             ///
@@ -240,7 +250,7 @@ macro_rules! avx2 {
                     // SAFETY: whole vectors; columns are below the length of `x`.
                     sum = unsafe {
                         let columns = $load_columns(columns.as_ptr().cast::<$columns>());
-                        let x = $gather::<{ size_of::<$t>() as i32 }>(x.as_ptr(), columns);
+                        let x = $gather::<SCALE>(x.as_ptr(), columns);
                         $fma($load(values.as_ptr()), x, sum)
                     };
                 }
@@ -250,12 +260,92 @@ macro_rules! avx2 {
                 let rest = rest.iter().zip(value_rest).map(|(&column, value)| value * x[column as usize]);
                 lanes.into_iter().sum::<$t>() + rest.sum::<$t>()
             }
+
+            /// Vector by vector of lanes, slot by slot; padding adds 0·0.
+            ///
+            /// # Safety
+            /// As [`super::add_slab`]; all lanes have rows.
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            pub(super) unsafe fn add_slab<T, I: Index>(
+                slab: &Slab<'_, T, I>,
+                values: &[$t],
+                sums: &mut [$t],
+                x: &[$t],
+            ) {
+                for (lane, sums) in (0..slab.lanes).step_by($lanes).zip(sums.chunks_exact_mut($lanes)) {
+                    // SAFETY: `sums` has as many elements as a vector.
+                    let mut sum = unsafe { $load(sums.as_ptr()) };
+                    for k in 0..slab.width {
+                        let slot = slab.start + k * slab.stride + lane;
+                        // SAFETY: whole vectors of slots lie inside the slab; live columns are below the length of
+                        // `x`, others are not read.
+                        sum = unsafe {
+                            let (columns, live) = $columns_at(slab.columns, slot);
+                            let x = $gather_live::<SCALE>($zero(), x.as_ptr(), columns, live);
+                            $fma($and($load(values[slot..].as_ptr()), live), x, sum)
+                        };
+                    }
+                    // SAFETY: as above.
+                    unsafe { $store(sums.as_mut_ptr(), sum) };
+                }
+            }
         }
     };
 }
 
-avx2!(avx2_f64, f64, lanes 4, columns __m128i,
-    [_mm256_setzero_pd, _mm256_loadu_pd, _mm_loadu_si128, _mm256_i32gather_pd, _mm256_fmadd_pd, _mm256_storeu_pd]);
+avx2!(avx2_f64, f64, lanes 4, columns __m128i, at columns_of_4,
+    [_mm256_setzero_pd, _mm256_loadu_pd, _mm_loadu_si128, _mm256_i32gather_pd, _mm256_fmadd_pd, _mm256_storeu_pd],
+    [_mm256_mask_i32gather_pd, _mm256_and_pd]);
 
-avx2!(avx2_f32, f32, lanes 8, columns __m256i,
-    [_mm256_setzero_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_i32gather_ps, _mm256_fmadd_ps, _mm256_storeu_ps]);
+avx2!(avx2_f32, f32, lanes 8, columns __m256i, at columns_of_8,
+    [_mm256_setzero_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_i32gather_ps, _mm256_fmadd_ps, _mm256_storeu_ps],
+    [_mm256_mask_i32gather_ps, _mm256_and_ps]);
+
+/// The columns of four slots, and all bits of those lanes that are not padding.
+///
+/// # Safety
+/// The slots lie inside the arrays.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn columns_of_4<I: Index>(columns: Columns<'_, I>, slot: usize) -> (__m128i, __m256d) {
+    let (columns, live) = match columns {
+        Columns::Plain(columns) => {
+            let columns: &[i32] = cast_slice(&columns[slot..]);
+            // SAFETY: the caller's promise.
+            let columns = unsafe { _mm_loadu_si128(columns.as_ptr().cast()) };
+            (columns, _mm_cmpgt_epi32(columns, _mm_set1_epi32(-1)))
+        }
+        Columns::Deltas { bases, deltas, height } => {
+            // SAFETY: the caller's promise.
+            let deltas = unsafe { _mm_cvtepu16_epi32(_mm_loadl_epi64(deltas[slot..].as_ptr().cast())) };
+            let base = _mm_set1_epi32(bases[slot / height].as_i64() as i32);
+            (_mm_add_epi32(base, deltas), _mm_cmplt_epi32(deltas, _mm_set1_epi32(NO_DELTA.into())))
+        }
+    };
+    (columns, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(live)))
+}
+
+/// As [`columns_of_4`], of eight.
+///
+/// # Safety
+/// The slots lie inside the arrays.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn columns_of_8<I: Index>(columns: Columns<'_, I>, slot: usize) -> (__m256i, __m256) {
+    let (columns, live) = match columns {
+        Columns::Plain(columns) => {
+            let columns: &[i32] = cast_slice(&columns[slot..]);
+            // SAFETY: the caller's promise.
+            let columns = unsafe { _mm256_loadu_si256(columns.as_ptr().cast()) };
+            (columns, _mm256_cmpgt_epi32(columns, _mm256_set1_epi32(-1)))
+        }
+        Columns::Deltas { bases, deltas, height } => {
+            // SAFETY: the caller's promise.
+            let deltas = unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(deltas[slot..].as_ptr().cast())) };
+            let base = _mm256_set1_epi32(bases[slot / height].as_i64() as i32);
+            (_mm256_add_epi32(base, deltas), _mm256_cmpgt_epi32(_mm256_set1_epi32(NO_DELTA.into()), deltas))
+        }
+    };
+    (columns, _mm256_castsi256_ps(live))
+}

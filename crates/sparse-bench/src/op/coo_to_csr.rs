@@ -13,17 +13,15 @@ pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context, |name, a| compare(context, report, name, &shuffled(a)?))
 }
 
-/// The entries of `a` in an order that visits all of them, far from sorted.
+/// The entries of `a` in random order (Durstenfeld: Algorithm 235, 1964).
 fn shuffled(a: &Csr<f32>) -> Result<Coo<f32>> {
-    let entries: Vec<_> = a.triplets().collect();
-    let len = entries.len().max(1);
-    let step = (0..).map(|k| (len as f64 * 0.618) as usize + k).find(|&s| gcd(s, len) == 1).unwrap_or(1);
-    let order = (0..entries.len()).map(|k| entries[k * step % len]);
-    Ok(Coo::from_triplets(a.rows(), a.cols(), order)?)
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
+    let mut entries: Vec<_> = a.triplets().collect();
+    let mut next = workload::random(1);
+    for end in (1..entries.len()).rev() {
+        let drawn = (u64::from(next()) << 32 | u64::from(next())) % (end as u64 + 1);
+        entries.swap(end, drawn as usize);
+    }
+    Ok(Coo::from_triplets(a.rows(), a.cols(), entries)?)
 }
 
 fn compare(context: &Context, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
