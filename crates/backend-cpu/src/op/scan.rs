@@ -5,8 +5,8 @@ use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
-use sparse_core::reference::Reference;
-use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result};
+use sparse_core::reference::{Reference, ScanSteps};
+use sparse_core::{Algorithm, PlanOptions, Result};
 use std::ops::Range;
 
 const BLOCKED: Algorithm =
@@ -19,21 +19,6 @@ const ALGORITHMS: [Algorithm; 3] = [BLOCKED, WORK_EFFICIENT, SEQUENTIAL];
 
 /// Elements of a block of the work-efficient scan.
 const TREE: usize = 1024;
-
-/// The plan of a scan: the shape and the walk through it.
-#[derive(Debug)]
-pub struct ScanSteps {
-    choice: Choice,
-    shape: (usize, usize),
-    order: ScanOrder,
-    kind: ScanKind,
-}
-
-impl KernelPlan for ScanSteps {
-    fn choice(&self) -> &Choice {
-        &self.choice
-    }
-}
 
 impl<T: ScanElement> ScanKernel<T> for Cpu {
     type Plan = ScanSteps;
@@ -55,11 +40,8 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
 
     unsafe fn scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
         if is_sequential(&plan.choice) {
-            let options = PlanOptions::once();
-            let mut plan =
-                ScanKernel::<T>::plan_scan(&Reference, plan.shape, plan.order, plan.kind, &options)?;
-            // SAFETY: the plan is of this shape, and so are the operands, as the caller promises.
-            return unsafe { Reference.scan(&mut plan, input, output) };
+            // SAFETY: the reference has the same plan, and the caller promises operands of its shape.
+            return unsafe { Reference.scan(plan, input, output) };
         }
         let (rows, cols) = plan.shape;
         match plan.order {

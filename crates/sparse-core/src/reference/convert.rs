@@ -31,11 +31,13 @@ pub trait Convert<To>: Conversion<To> {
     fn convert(&self, layout: &Self::Layout) -> Result<To>;
 }
 
-/// The plan of a conversion: the layout of the target.
+/// The plan of a conversion that needs no workspace: the layout of the target.
 #[derive(Debug)]
 pub struct ConversionPlan<L> {
-    choice: Choice,
-    layout: L,
+    /// The algorithm, and why.
+    pub choice: Choice,
+    /// The layout, which has been checked.
+    pub layout: L,
 }
 
 impl<L: Debug + Send> KernelPlan for ConversionPlan<L> {

@@ -5,13 +5,17 @@ use crate::error::Result;
 use crate::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
-/// The plan of a scan: the walk through the array.
+/// The plan of a scan that needs no workspace: the walk through the array.
 #[derive(Debug)]
 pub struct ScanSteps {
-    choice: Choice,
-    shape: (usize, usize),
-    order: ScanOrder,
-    kind: ScanKind,
+    /// The algorithm, and why.
+    pub choice: Choice,
+    /// (rows, columns) of the array.
+    pub shape: (usize, usize),
+    /// In which order it is walked through.
+    pub order: ScanOrder,
+    /// Whether an element counts in its own sum.
+    pub kind: ScanKind,
 }
 
 impl ScanSteps {

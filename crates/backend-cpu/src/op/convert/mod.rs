@@ -9,10 +9,9 @@ pub(super) use compress::coo_to_compressed;
 
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
-use sparse_core::op::{ConvertKernel, Operations};
-use sparse_core::reference::{Convert, Reference};
-use sparse_core::{Algorithm, Choice, Host, KernelPlan, Matrix, PlanOptions, Result};
-use std::fmt::Debug;
+use sparse_core::op::ConvertKernel;
+use sparse_core::reference::{ConversionPlan, Convert, Reference};
+use sparse_core::{Algorithm, Host, Matrix, PlanOptions, Result};
 
 /// A conversion that this backend has an algorithm of its own for.
 pub trait ParallelConvert<To>: Convert<To> {
@@ -21,19 +20,6 @@ pub trait ParallelConvert<To>: Convert<To> {
 
     /// The matrix in the other format.
     fn run(&self, cpu: &Cpu, layout: &Self::Layout) -> Result<To>;
-}
-
-/// The plan of a conversion: the layout of the target.
-#[derive(Debug)]
-pub struct ConversionPlan<L> {
-    choice: Choice,
-    layout: L,
-}
-
-impl<L: Debug + Send> KernelPlan for ConversionPlan<L> {
-    fn choice(&self) -> &Choice {
-        &self.choice
-    }
 }
 
 impl<From, To> ConvertKernel<From, To> for Cpu
@@ -56,7 +42,8 @@ where
 
     unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
         if is_sequential(&plan.choice) {
-            Operations::convert(&Reference, from, &plan.layout)
+            // SAFETY: the reference has the same plan, and the caller promises that it was made for this pattern.
+            unsafe { Reference.convert(plan, from) }
         } else {
             from.run(self, &plan.layout)
         }
