@@ -1,20 +1,10 @@
 //! Devices, memory, errors and graphs. Without a GPU the tests that need one have nothing to show and say so.
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
-use backend_cuda::{Cuda, Graph, probe};
+use backend_cuda::{CuDriver, Cuda, Graph, probe};
+use device_tests::each_device;
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
-
-/// Runs a test on every CUDA device.
-fn each_device(test: impl Fn(&Cuda)) {
-    let found = probe();
-    if let Some(reason) = found.reason {
-        eprintln!("skipped, for there is no CUDA device: {reason}");
-    }
-    for index in 0..found.devices.len() {
-        test(&Cuda::new(index).expect("a device that was found opens"));
-    }
-}
 
 #[test]
 fn an_empty_list_has_a_reason_and_no_device_is_a_typed_error() {
@@ -28,7 +18,7 @@ fn an_empty_list_has_a_reason_and_no_device_is_a_typed_error() {
 
 #[test]
 fn memory_keeps_what_is_written_in_pieces_and_whole() {
-    each_device(|backend| {
+    each_device::<CuDriver>(|backend| {
         for len in [0_i64, 1, 1000, 1 << 19, (3 << 19) + 5] {
             let numbers: Vec<i64> = (0..len).collect();
             let device = backend.upload(&numbers).unwrap();
@@ -45,7 +35,7 @@ fn memory_keeps_what_is_written_in_pieces_and_whole() {
 
 #[test]
 fn too_much_memory_is_refused_and_the_context_stays_usable() {
-    each_device(|backend| {
+    each_device::<CuDriver>(|backend| {
         let total = backend.caps().memory_bytes.unwrap();
         for needed in [1 << 60, total - (total >> 8)] {
             let error = backend.zeros::<u8>(needed as usize).unwrap_err();
@@ -58,7 +48,7 @@ fn too_much_memory_is_refused_and_the_context_stays_usable() {
 
 #[test]
 fn a_recorded_plan_repeats_and_sees_new_operands() {
-    each_device(|backend| {
+    each_device::<CuDriver>(|backend| {
         let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(backend).unwrap();
         let n = a.rows();
@@ -89,7 +79,7 @@ fn a_recorded_plan_repeats_and_sees_new_operands() {
 
 #[test]
 fn what_waits_for_the_host_cannot_be_recorded() {
-    each_device(|backend| {
+    each_device::<CuDriver>(|backend| {
         let x = backend.upload(&[1.0_f32; 100]).unwrap();
         let recorded = Graph::record(backend, || backend.download(&x).map(drop));
         assert!(matches!(recorded, Err(Error::Backend { .. })));
@@ -117,7 +107,7 @@ fn seconds_per_launch(backend: &Cuda, launches: usize) -> f64 {
 
 #[test]
 fn a_launch_in_a_graph_costs_under_two_microseconds() {
-    each_device(|backend| {
+    each_device::<CuDriver>(|backend| {
         let best = (0..5).map(|_| seconds_per_launch(backend, 1000)).fold(f64::MAX, f64::min);
         eprintln!("{}: {:.2} us a launch", backend.caps().device, best * 1e6);
         assert!(best < 2e-6, "{best} s");

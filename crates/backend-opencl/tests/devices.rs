@@ -1,9 +1,7 @@
 //! Finding devices, memory and errors.
 
-mod common;
-
-use backend_opencl::{OpenCl, probe};
-use common::each_device;
+use backend_opencl::{ClDriver, OpenCl, probe};
+use device_tests::each_device;
 use sparse_core::{Backend, Error, Space};
 
 #[test]
@@ -30,7 +28,7 @@ fn a_device_is_found_by_a_part_of_its_name() {
 
 #[test]
 fn memory_keeps_what_is_written_and_may_be_empty() {
-    each_device(|backend| {
+    each_device::<ClDriver>(|backend| {
         let numbers: Vec<i64> = (0..1000).collect();
         let device = backend.upload(&numbers).unwrap();
         assert_eq!(backend.download(&device).unwrap(), numbers);
@@ -50,7 +48,7 @@ fn memory_keeps_what_is_written_and_may_be_empty() {
 
 #[test]
 fn too_much_memory_is_refused_and_the_backend_stays_usable() {
-    each_device(|backend| {
+    each_device::<ClDriver>(|backend| {
         let error = backend.zeros::<u8>(1 << 60).unwrap_err();
         let Error::OutOfMemory { needed, available } = error else { panic!("{error}") };
         assert_eq!(needed, 1 << 60);

@@ -15,7 +15,7 @@ const GROUPS_PER_UNIT: usize = 32;
 /// Warps that take the place of a work-group where the device is filled with warps.
 const WARPS_PER_GROUP: usize = 8;
 
-/// Bytes of the words that memory is made of.
+/// Bytes of the words that memory is made of, and the most that a lane takes at once.
 const WORD_BYTES: usize = 16;
 
 /// A launch that gets its arguments one by one.
@@ -132,6 +132,18 @@ impl<'a, D: Driver> Launch<'a, D> {
     pub(crate) fn groups(self, groups: usize, local: usize) -> Result<()> {
         self.device.driver().launch(self.kernel, groups, local, &self.args)
     }
+}
+
+/// The elements of a word.
+pub(crate) const fn vector<T>() -> usize {
+    WORD_BYTES / size_of::<T>()
+}
+
+/// Whether neighbouring columns can be taken in whole words, from where rows start, and the steps from row to row and
+/// from column to column.
+pub(crate) fn in_words<T>(starts: &[usize], (row, col): (usize, usize)) -> bool {
+    let whole = |position: &usize| position.is_multiple_of(vector::<T>());
+    col == 1 && whole(&row) && starts.iter().all(whole)
 }
 
 /// The steps from row to row and from column to column.

@@ -14,6 +14,13 @@ pub struct Buffer<D: Driver, T> {
     pub(crate) element: PhantomData<T>,
 }
 
+impl<D: Driver, T> Buffer<D, T> {
+    /// Bytes of the elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
 /// A shared view of a part of a [`Buffer`].
 #[derive(Debug)]
 pub struct View<'a, D: Driver, T> {

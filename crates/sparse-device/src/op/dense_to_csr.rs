@@ -1,7 +1,7 @@
 //! Dense to compressed rows: count, scan, fill, with one read-back of the members' sizes between.
 
 use super::scan::Scan;
-use crate::launch::{Launch, steps};
+use crate::launch::{LANES, Launch, in_words, steps, vector};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::error::checked_product;
@@ -12,23 +12,77 @@ use sparse_core::{
 use std::sync::Arc;
 
 const BY_WARP: &str = "row_per_warp";
+const BY_MASK: &str = "mask";
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "the device is a CPU, or neighbours in memory stand in one column"),
-    Algorithm::new(BY_WARP, "otherwise: a work-group of 32 a row, which writes in parallel"),
+    Algorithm::new(
+        BY_WARP,
+        "otherwise, without the next: a work-group of 32 a row, which writes in parallel",
+    ),
+    Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
+        .preprocessing("room for a bit for each element"),
 ];
+/// The file of the last algorithm.
+const FILES: &[&str] = &["dense_to_csr_mask"];
 
 /// The plan of a compression: kernels, and room for a count for each row.
 #[derive(Debug)]
 pub struct CompressionPlan<D: Driver, T: Scalar> {
     choice: Choice,
     keep: Keep<T>,
-    count: Arc<D::Kernel>,
-    fill: Arc<D::Kernel>,
+    passes: Passes<D>,
+    masked: Option<Masked<D>>,
     members: Arc<D::Kernel>,
     offsets: Arc<D::Kernel>,
     starts: Buffer<D, i64>,
     member_ptr: Buffer<D, i64>,
     scan: Scan<D, i64>,
+}
+
+/// The kernels of the two passes.
+#[derive(Debug)]
+struct Passes<D: Driver> {
+    count: Arc<D::Kernel>,
+    fill: Arc<D::Kernel>,
+}
+
+/// What `mask` has more: kernels for rows in whole words, and the bits.
+#[derive(Debug)]
+struct Masked<D: Driver> {
+    wide: Passes<D>,
+    bits: Buffer<D, i32>,
+}
+
+impl<D: Driver> Masked<D> {
+    /// Room for rows of whole words, which take no less than others.
+    fn new<T: Scalar>(backend: &Device<D>, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
+        let words = cols.div_ceil(LANES * vector::<T>()) * vector::<T>();
+        let bits = backend.allocate(checked_product("rows x words of the mask", rows, words)?)?;
+        Ok(Self { wide: Passes::masked::<T>(backend, vector::<T>() > 1, defines)?, bits })
+    }
+}
+
+impl<D: Driver> Passes<D> {
+    fn new<T: Scalar>(backend: &Device<D>, algorithm: &str, defines: &Defines) -> Result<Self> {
+        let kernel = |entry| backend.kernel_of::<T>("dense_to_csr", entry, defines.clone());
+        Ok(match algorithm {
+            BY_MASK => Self::masked::<T>(backend, false, defines)?,
+            BY_WARP => Self {
+                count: kernel("dense_to_csr_count_row_per_warp")?,
+                fill: kernel("dense_to_csr_fill_row_per_warp")?,
+            },
+            _ => Self {
+                count: kernel("dense_to_csr_count_row_per_thread")?,
+                fill: kernel("dense_to_csr_fill_row_per_thread")?,
+            },
+        })
+    }
+
+    fn masked<T: Scalar>(backend: &Device<D>, wide: bool, defines: &Defines) -> Result<Self> {
+        let defines = defines.clone().set("WIDE", u8::from(wide));
+        let kernel = |entry| backend.kernel_of::<T>(FILES[0], entry, defines.clone());
+        Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
+    }
 }
 
 impl<D: Driver, T: Scalar> KernelPlan for CompressionPlan<D, T> {
@@ -37,7 +91,8 @@ impl<D: Driver, T: Scalar> KernelPlan for CompressionPlan<D, T> {
     }
 
     fn workspace_bytes(&self) -> usize {
-        (self.starts.len + self.member_ptr.len) * size_of::<i64>()
+        let bits = self.masked.as_ref().map_or(0, |masked| masked.bits.bytes());
+        self.starts.bytes() + self.member_ptr.bytes() + bits
     }
 }
 
@@ -57,15 +112,58 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
         a: DenseBatchView<'v, T, Device<D>>,
     ) -> Launch<'a, D> {
         let (row_step, col_step) = steps(a.order(), a.leading_dimension());
-        let (has_threshold, tolerance) = threshold(self.keep);
         let launch = launch.size(a.count() * a.rows()).size(a.rows()).size(a.cols()).view(a.data());
-        launch.size(a.stride()).size(row_step).size(col_step).value(has_threshold).value(tolerance)
+        launch.size(a.stride()).size(row_step).size(col_step)
+    }
+
+    /// The kernels for a matrix.
+    fn passes_for(&self, a: &DenseBatchView<'_, T, Device<D>>) -> &Passes<D> {
+        let in_words = in_words::<T>(&[a.data().start, a.stride()], steps(a.order(), a.leading_dimension()));
+        match &self.masked {
+            Some(masked) if in_words => &masked.wide,
+            _ => &self.passes,
+        }
+    }
+
+    /// Counts the entries of each row.
+    fn count(&self, backend: &Device<D>, a: DenseBatchView<'_, T, Device<D>>) -> Result<()> {
+        let (has_threshold, tolerance) = threshold(self.keep);
+        let launch = self.source(backend.launch(&self.passes_for(&a).count), a);
+        let launch = launch.value(has_threshold).value(tolerance).buffer(&self.starts);
+        self.over(a.count() * a.rows() + 1, self.with_bits(launch))
+    }
+
+    /// Fills the rows, which start where `starts` says by now.
+    fn fill<I: Index>(
+        &self,
+        backend: &Device<D>,
+        a: DenseBatchView<'_, T, Device<D>>,
+        indices: &Buffer<D, I>,
+        values: &Buffer<D, T>,
+    ) -> Result<()> {
+        let launch = self.source(backend.launch(&self.passes_for(&a).fill), a);
+        let launch = match self.masked {
+            Some(_) => self.with_bits(launch.buffer(&self.starts)),
+            None => {
+                let (has_threshold, tolerance) = threshold(self.keep);
+                launch.value(has_threshold).value(tolerance).buffer(&self.starts)
+            }
+        };
+        self.over(a.count() * a.rows(), launch.buffer(indices).buffer(values))
+    }
+
+    /// Sets the bits, where the algorithm keeps them.
+    fn with_bits<'a>(&'a self, launch: Launch<'a, D>) -> Launch<'a, D> {
+        match &self.masked {
+            Some(masked) => launch.buffer(&masked.bits),
+            None => launch,
+        }
     }
 
     /// Runs over rows.
     fn over(&self, rows: usize, launch: Launch<'_, D>) -> Result<()> {
         match self.choice.algorithm {
-            BY_WARP => launch.warps(rows),
+            BY_WARP | BY_MASK => launch.warps(rows),
             _ => launch.items(rows),
         }
     }
@@ -75,7 +173,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
     type Plan = CompressionPlan<D, T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        self.offered(ALGORITHMS, FILES)
     }
 
     fn plan_dense_to_csr(
@@ -87,27 +185,28 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         let (_, col_step) = steps(a.order(), a.leading_dimension());
         let (automatic, reason) = match (self.driver().is_cpu(), col_step) {
             (true, _) => ("row_per_thread", "the device is a CPU"),
+            (false, 1) if self.has(FILES[0]) => (BY_MASK, "neighbours in memory stand in one row"),
             (false, 1) => (BY_WARP, "neighbours in memory stand in one row"),
             (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
         };
-        let choice = options.choose("dense_to_csr", ALGORITHMS, automatic, reason)?;
-        let (count, fill) = match choice.algorithm {
-            BY_WARP => ("dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"),
-            _ => ("dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"),
-        };
+        let choice = options.choose("dense_to_csr", self.offered(ALGORITHMS, FILES), automatic, reason)?;
         let defines = Defines::default().index::<I>().offset::<O>();
         let kernel = |entry| self.kernel_of::<T>("dense_to_csr", entry, defines.clone());
-        let counts = checked_product("count x rows", a.count(), a.rows())? + 1;
+        let rows = checked_product("count x rows", a.count(), a.rows())?;
+        let masked = match choice.algorithm {
+            BY_MASK => Some(Masked::new::<T>(self, rows, a.cols(), &defines)?),
+            _ => None,
+        };
         Ok(CompressionPlan {
+            passes: Passes::new::<T>(self, choice.algorithm, &defines)?,
             choice,
             keep,
-            count: kernel(count)?,
-            fill: kernel(fill)?,
+            masked,
             members: kernel("dense_to_csr_members")?,
             offsets: kernel("dense_to_csr_offsets")?,
-            starts: self.allocate(counts)?,
+            starts: self.allocate(rows + 1)?,
             member_ptr: self.allocate(a.count() + 1)?,
-            scan: Scan::series(self, counts)?,
+            scan: Scan::series(self, rows + 1)?,
         })
     }
 
@@ -116,9 +215,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         plan: &mut CompressionPlan<D, T>,
         a: DenseBatchView<'_, T, Self>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
-        let rows = a.count() * a.rows();
-        let count = plan.source(self.launch(&plan.count), a).buffer(&plan.starts);
-        plan.over(rows + 1, count)?;
+        plan.count(self, a)?;
         plan.scan.starts(self, &mut plan.starts)?;
         let launch = self.launch(&plan.members).size(a.count()).size(a.rows()).buffer(&plan.starts);
         launch.buffer(&plan.member_ptr).items(a.count() + 1)?;
@@ -131,9 +228,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         let (indices, values) = (self.allocate(nnz)?, self.allocate(nnz)?);
         let launch = self.launch(&plan.offsets).size(a.count()).size(a.rows()).buffer(&plan.starts);
         launch.buffer(&offsets).items(offsets.len)?;
-        let fill =
-            plan.source(self.launch(&plan.fill), a).buffer(&plan.starts).buffer(&indices).buffer(&values);
-        plan.over(rows, fill)?;
+        plan.fill(self, a, &indices, &values)?;
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 }

@@ -1,10 +1,13 @@
 //! Operations, one file each.
 
+mod chunks;
 mod convert;
 mod dense_to_csr;
 mod grouped;
 mod numbered;
 mod prune;
+mod radix_sort;
+mod row_split;
 mod row_statistics;
 mod scan;
 mod sort;

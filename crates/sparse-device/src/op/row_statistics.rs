@@ -1,10 +1,19 @@
 //! Statistics of the row lengths: the offsets are read back, and the host sums up.
 
-use crate::{Device, Driver};
+use crate::{Buffer, Device, Driver};
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
 use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
 
 const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host sums up the offsets")];
+
+impl<D: Driver> Device<D> {
+    /// The statistics of the rows between these offsets.
+    pub(super) fn statistics_of<O: Index>(&self, offsets: &Buffer<D, O>) -> Result<RowStatistics> {
+        let offsets = self.download(offsets)?;
+        let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize());
+        Ok(RowStatistics::from_lengths(lengths))
+    }
+}
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device<D>, I, O>> for Device<D> {
     type Plan = Choice;
@@ -18,8 +27,6 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device
     }
 
     unsafe fn row_statistics(&self, _: &mut Choice, a: &Csr<T, Device<D>, I, O>) -> Result<RowStatistics> {
-        let offsets = self.download(a.offsets())?;
-        let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize());
-        Ok(RowStatistics::from_lengths(lengths))
+        self.statistics_of(a.offsets())
     }
 }

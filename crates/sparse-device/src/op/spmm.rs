@@ -1,7 +1,10 @@
 //! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
 
+use super::chunks;
 use super::grouped::{GROUPED_ROWS, RowGroups};
 use super::numbered::Numbered;
+use super::radix_sort;
+use super::row_split::{self, RowSplit};
 use super::spmv::along;
 use crate::launch::LANES;
 use crate::program::Defines;
@@ -17,7 +20,13 @@ const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "the device is a CPU"),
     Algorithm::new("crc", "B has at most 32 columns: 32 entries at a time in local memory, a column a lane"),
     Algorithm::new("cwm", "otherwise: the same with four columns a lane"),
+    Algorithm::new("row_split", "the plan runs more than once: chunks of rows, the longest first")
+        .preprocessing(
+            "rows in chunks of 256 entries, sorted by length, and room for a row of C for each chunk",
+        ),
 ];
+/// The files of the last algorithm.
+const SPLIT_FILES: &[&str] = &[row_split::FILE, chunks::FILE, radix_sort::FILE];
 const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
 
 /// Columns that a work-group of `cwm` takes.
@@ -65,17 +74,19 @@ impl<D: Driver> KernelPlan for GroupedPlan<D> {
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
-pub enum CompressedPlan<D: Driver> {
+pub enum CompressedPlan<D: Driver, T: Scalar> {
     /// Along what is stored, by a kernel that needs nothing more.
     Stored(Choice, Arc<D::Kernel>),
+    /// The same by chunks of rows.
+    Split(Choice, RowSplit<D, T>),
     /// Across it.
     Grouped(GroupedPlan<D>),
 }
 
-impl<D: Driver> KernelPlan for CompressedPlan<D> {
+impl<D: Driver, T: Scalar> KernelPlan for CompressedPlan<D, T> {
     fn choice(&self) -> &Choice {
         match self {
-            Self::Stored(choice, _) => choice,
+            Self::Stored(choice, _) | Self::Split(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
         }
     }
@@ -83,18 +94,31 @@ impl<D: Driver> KernelPlan for CompressedPlan<D> {
     fn workspace_bytes(&self) -> usize {
         match self {
             Self::Stored(..) => 0,
+            Self::Split(_, plan) => plan.bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
         }
+    }
+}
+
+impl<D: Driver> Device<D> {
+    /// Whether the driver has all kernels of `row_split`.
+    fn has_split(&self) -> bool {
+        SPLIT_FILES.iter().all(|file| self.has(file))
+    }
+
+    /// The algorithms along what is stored.
+    fn stored(&self) -> &'static [Algorithm] {
+        if self.has_split() { STORED } else { &STORED[..STORED.len() - 1] }
     }
 }
 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = CompressedPlan<D>;
+    type Plan = CompressedPlan<D, T>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { STORED } else { GROUPED }
+        if along::<A>(op) { self.stored() } else { GROUPED }
     }
 
     fn plan_spmm(
@@ -103,16 +127,22 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<CompressedPlan<D>> {
+    ) -> Result<CompressedPlan<D, T>> {
         if !along::<A>(op) {
             return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
         }
         let (automatic, reason) = match columns {
             _ if self.driver().is_cpu() => ("row_per_thread", "the device is a CPU".into()),
+            _ if self.has_split() && options.expected_calls > 1 => {
+                ("row_split", "the plan runs more than once".into())
+            }
             0..=LANES => ("crc", format!("B has {columns} columns")),
             _ => ("cwm", format!("B has {columns} columns")),
         };
-        let choice = options.choose("spmm", STORED, automatic, reason)?;
+        let choice = options.choose("spmm", self.stored(), automatic, reason)?;
+        if choice.algorithm == "row_split" {
+            return Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns)?));
+        }
         let entry = match choice.algorithm {
             "crc" => "csr_spmm_crc",
             "cwm" => "csr_spmm_cwm",
@@ -125,7 +155,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 
     unsafe fn spmm(
         &self,
-        plan: &mut CompressedPlan<D>,
+        plan: &mut CompressedPlan<D, T>,
         alpha: T::Acc,
         a: &Compressed<A, T, Device<D>, I, O>,
         b: DenseView<'_, T, Self>,
@@ -134,6 +164,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
     ) -> Result<()> {
         let (choice, kernel) = match plan {
             CompressedPlan::Grouped(plan) => return plan.run(self, alpha, a, b, beta, c),
+            CompressedPlan::Split(_, plan) => return plan.run(self, (alpha, beta), a, b, c),
             CompressedPlan::Stored(choice, kernel) => (choice, kernel),
         };
         let (rows, cols) = (c.rows(), c.cols());

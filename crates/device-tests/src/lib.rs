@@ -1,0 +1,53 @@
+//! Tests that every [`Driver`] of `sparse-device` has to pass: [`tests!`] makes them for one.
+//!
+//! They run on every device that the driver finds. Where there is none, they have nothing to show and say so on stderr.
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+pub mod operations;
+pub mod vector;
+
+use sparse_core::{Scalar, c64};
+use sparse_device::{Device, Driver, probe};
+
+/// The tests of [`operations`] and [`vector`] for a driver.
+#[macro_export]
+macro_rules! tests {
+    ($driver:ty) => {
+        $crate::tests! {
+            $driver,
+            operations::products_and_conversions_in_single_precision,
+            operations::products_and_conversions_of_complex_numbers,
+            operations::operations_that_look_into_entries,
+            operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
+            operations::prefix_sums_of_every_order_and_kind,
+            operations::row_statistics_are_those_of_the_reference,
+            vector::all_types_agree_with_the_reference,
+            vector::norms_neither_overflow_nor_underflow,
+        }
+    };
+    ($driver:ty, $($module:ident::$test:ident),+ $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                $crate::$module::$test::<$driver>();
+            }
+        )+
+    };
+}
+
+/// Runs a test on every device of a driver.
+pub fn each_device<D: Driver>(test: impl Fn(&Device<D>)) {
+    let found = probe::<D>();
+    if let Some(reason) = found.reason {
+        eprintln!("skipped, for there is no {} device: {reason}", D::NAME);
+    }
+    for index in 0..found.devices.len() {
+        test(&Device::new(index).expect("a device that was found opens"));
+    }
+}
+
+/// Small integers, never zero, that follow no pattern a kernel could hide in.
+fn values<T: Scalar>(n: usize, seed: usize) -> Vec<T> {
+    let number = |k: usize| ((k * 2_654_435_761 + seed * 40_503) >> 7) as i64 % 4;
+    (0..n).map(|k| T::from_c64(c64::new(number(k) as f64 - 4.0, number(k + 1) as f64))).collect()
+}

@@ -1,0 +1,287 @@
+//! Operations against the reference, bit for bit on small integers.
+
+use crate::{each_device, values};
+use sparse_core::generate::adversarial;
+use sparse_core::op::{
+    Conversion, ConvertKernel, DenseToCompressedPlan, DenseToCsrKernel, Duplicates, Keep, Op, Operations,
+    ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan,
+};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Algorithm, Backend, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, DenseViewMut, Ell, Hyb,
+    HybWidth, Matrix, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, c32, f16,
+};
+use sparse_device::{Device, Driver};
+
+/// The adversarial matrices, and two with work for several work-groups and long rows, with small integers as values.
+fn matrices<T: Scalar>() -> Vec<(String, Csr<T>)> {
+    let larger = [
+        ("many_lengths".to_string(), adversarial::staircase(300, 310).unwrap()),
+        ("row_of_many_chunks".to_string(), adversarial::long_row_in_stencil(70, 60).unwrap()),
+    ];
+    let all = adversarial::all::<T>().unwrap().into_iter().chain(larger);
+    all.map(|(name, a)| (name, a.with_values(values(a.nnz(), 5)).unwrap())).collect()
+}
+
+/// `op(A)·x` by every algorithm of the table.
+fn spmv<D: Driver, M>(backend: &Device<D>, name: &str, host: &M)
+where
+    M: Matrix<Space = sparse_core::Host>,
+    Reference: SpmvKernel<M>,
+    Device<D>: SpmvKernel<M::In<Device<D>>> + Backend<Space = Device<D>>,
+{
+    let device = host.to_device(backend).unwrap();
+    for op in Op::ALL {
+        let (rows, cols) = op.shape(host);
+        let (x, y) = (values::<M::Scalar>(cols, 1), values::<M::Scalar>(rows, 2));
+        let alpha = values::<M::Scalar>(1, 3)[0].to_acc();
+        let mut expected = y.clone();
+        Operations::spmv(&Reference, op, alpha, host, &x[..], alpha, &mut expected[..]).unwrap();
+        for algorithm in Device::<D>::spmv_algorithms(backend, op) {
+            let what = format!("{name}: {} {} op={op}", M::FORMAT, algorithm.name);
+            let Ok(mut plan) =
+                SpmvPlan::new(backend, &device, op, &PlanOptions::forced(algorithm.name).relaxed())
+            else {
+                assert_eq!(algorithm.name, "segmented", "{what}");
+                continue;
+            };
+            let (dx, mut dy) = (backend.upload(&x).unwrap(), backend.upload(&y).unwrap());
+            plan.run(alpha, &device, Device::<D>::view(&dx), alpha, Device::<D>::view_mut(&mut dy)).unwrap();
+            assert_eq!(backend.download(&dy).unwrap(), expected, "{what}");
+        }
+    }
+}
+
+/// `op(A)·B` by every algorithm of the table; B by columns, and by rows, of which whole words can be read.
+fn spmm<D: Driver, M>(backend: &Device<D>, name: &str, host: &M)
+where
+    M: Matrix<Space = sparse_core::Host>,
+    Reference: SpmmKernel<M>,
+    Device<D>: SpmmKernel<M::In<Device<D>>> + Backend<Space = Device<D>>,
+{
+    let device = host.to_device(backend).unwrap();
+    for (op, columns, b_order) in [
+        (Op::None, 3, Order::ColMajor),
+        (Op::None, 33, Order::ColMajor),
+        (Op::None, 12, Order::RowMajor),
+        (Op::None, 140, Order::RowMajor),
+        (Op::ConjugateTranspose, 2, Order::ColMajor),
+    ] {
+        let (rows, cols) = op.shape(host);
+        let c_step = if b_order == Order::RowMajor { columns + 4 } else { columns + 1 };
+        let (b, c) = (values::<M::Scalar>(cols * columns, 1), values::<M::Scalar>(rows * c_step, 2));
+        let alpha = values::<M::Scalar>(1, 3)[0].to_acc();
+        let mut expected = c.clone();
+        let b_step = if b_order == Order::RowMajor { columns } else { cols };
+        let host_b = DenseView::new(&b[..], cols, columns, b_step, b_order).unwrap();
+        let host_c = DenseViewMut::new(&mut expected[..], rows, columns, c_step, Order::RowMajor).unwrap();
+        Operations::spmm(&Reference, op, alpha, host, host_b, alpha, host_c).unwrap();
+        for algorithm in Device::<D>::spmm_algorithms(backend, op) {
+            let (db, mut dc) = (backend.upload(&b).unwrap(), backend.upload(&c).unwrap());
+            let b = DenseView::new(Device::<D>::view(&db), cols, columns, b_step, b_order).unwrap();
+            let c = Device::<D>::view_mut(&mut dc);
+            let c = DenseViewMut::new(c, rows, columns, c_step, Order::RowMajor).unwrap();
+            let options = PlanOptions::forced(algorithm.name).relaxed();
+            let mut plan = SpmmPlan::new(backend, &device, op, columns, &options).unwrap();
+            plan.run(alpha, &device, b, alpha, c).unwrap();
+            let what = format!("{name}: {} {} op={op} columns={columns}", M::FORMAT, algorithm.name);
+            assert_eq!(backend.download(&dc).unwrap(), expected, "{what}");
+        }
+    }
+}
+
+/// A conversion; gives its result.
+fn convert<D: Driver, From, To>(backend: &Device<D>, name: &str, from: &From, layout: &From::Layout) -> To
+where
+    From: Matrix<Space = sparse_core::Host> + Conversion<To>,
+    To: Matrix<Space = sparse_core::Host> + PartialEq,
+    From::In<Device<D>>: Conversion<To::In<Device<D>>, Layout = From::Layout> + Matrix<Space = Device<D>>,
+    To::In<Device<D>>: Matrix<Space = Device<D>, In<sparse_core::Host> = To>,
+    Reference: ConvertKernel<From, To>,
+    Device<D>: ConvertKernel<From::In<Device<D>>, To::In<Device<D>>> + Backend<Space = Device<D>>,
+{
+    let expected: To = Operations::convert(&Reference, from, layout).unwrap();
+    let device = from.to_device(backend).unwrap();
+    let found: To::In<Device<D>> = Operations::convert(backend, &device, layout).unwrap();
+    assert_eq!(found.to_host(backend).unwrap(), expected, "{name}: {}", From::NAME);
+    expected
+}
+
+fn all_formats<D: Driver, T: Scalar>(backend: &Device<D>) {
+    for (name, csr) in matrices::<T>() {
+        let name = name.as_str();
+        let csc: Csc<T> = convert(backend, name, &csr, &());
+        let _: Csr<T> = convert(backend, name, &csc, &());
+        let coo: Coo<T> = convert(backend, name, &csc, &());
+        for duplicates in [Duplicates::Sum, Duplicates::Keep, Duplicates::Last] {
+            let _: Csr<T> = convert(backend, name, &coo, &duplicates);
+            let _: Csc<T> = convert(backend, name, &coo, &duplicates);
+        }
+        let ell: Ell<T> = convert(backend, name, &csr, &Default::default());
+        let _: Csr<T> = convert(backend, name, &ell, &());
+        let hyb: Hyb<T> = convert(backend, name, &csr, &HybWidth::Width(2));
+        let _: Hyb<T> = convert(backend, name, &csr, &HybWidth::MinBytes);
+        let _: Csr<T> = convert(backend, name, &hyb, &());
+        let sell: Sell<T> = convert(backend, name, &csr, &SellLayout { slice_height: 4, sort_window: 8 });
+        let _: Csr<T> = convert(backend, name, &sell, &());
+        let sorted: Coo<T> = convert(backend, name, &csr, &());
+
+        spmv(backend, name, &csr);
+        spmv(backend, name, &csc);
+        spmv(backend, name, &coo);
+        spmv(backend, name, &sorted);
+        spmv(backend, name, &ell);
+        spmv(backend, name, &hyb);
+        spmv(backend, name, &sell);
+        spmm(backend, name, &csr);
+        spmm(backend, name, &csc);
+        spmm(backend, name, &hyb);
+        spmm(backend, name, &sell);
+    }
+}
+
+/// Products and conversions of every format in f32.
+pub fn products_and_conversions_in_single_precision<D: Driver>() {
+    each_device::<D>(all_formats::<D, f32>);
+}
+
+/// The same in c32.
+pub fn products_and_conversions_of_complex_numbers<D: Driver>() {
+    each_device::<D>(all_formats::<D, c32>);
+}
+
+/// Sorting, pruning, expansion and compression, which look into single values.
+fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
+    for (name, csr) in matrices::<T>() {
+        let csr = csr
+            .with_values(
+                values::<T>(csr.nnz(), 5)
+                    .into_iter()
+                    .enumerate()
+                    .map(|(k, value)| if k % 3 == 0 { T::ZERO } else { value })
+                    .collect(),
+            )
+            .unwrap();
+        let coo: Coo<T> = Operations::convert(&Reference, &csr, &()).unwrap();
+        let (on_device, coo_on_device) = (csr.to_device(backend).unwrap(), coo.to_device(backend).unwrap());
+        let sorted = Operations::sort(backend, &on_device).unwrap().to_host(backend).unwrap();
+        assert_eq!(sorted, Operations::sort(&Reference, &csr).unwrap(), "{name}: sort");
+        let pruned = Operations::prune(backend, &on_device, Keep::NonZero).unwrap();
+        let expected = Operations::prune(&Reference, &csr, Keep::NonZero).unwrap();
+        assert_eq!(pruned.to_host(backend).unwrap(), expected, "{name}: prune");
+        let pruned = Operations::prune(backend, &coo_on_device, Keep::NonZero).unwrap();
+        let expected = Operations::prune(&Reference, &coo, Keep::NonZero).unwrap();
+        assert_eq!(pruned.to_host(backend).unwrap(), expected, "{name}: prune of coo");
+
+        let (rows, cols) = (csr.rows(), csr.cols());
+        for order in [Order::RowMajor, Order::ColMajor] {
+            let mut dense = Dense::<T>::zeros(rows, cols, order).unwrap();
+            Operations::to_dense(&Reference, &csr, dense.as_view_mut()).unwrap();
+            let poison = backend.upload(&values::<T>(rows * cols, 7)).unwrap();
+            let mut found = Dense::<T, Device<D>>::new(poison, rows, cols, order).unwrap();
+            Operations::to_dense(backend, &on_device, found.as_view_mut()).unwrap();
+            assert_eq!(&backend.download(found.data()).unwrap(), dense.data(), "{name}: to_dense");
+            let expected: Csr<T> =
+                Operations::dense_to_csr(&Reference, dense.as_view(), Keep::NonZero).unwrap();
+            for algorithm in algorithms::<D, T>(backend) {
+                let options = PlanOptions::forced(algorithm.name).relaxed();
+                let mut plan = DenseToCompressedPlan::<_, Row, T, i32, i32>::new(
+                    backend,
+                    found.as_view(),
+                    Keep::NonZero,
+                    &options,
+                );
+                let csr = plan.as_mut().unwrap().run(found.as_view()).unwrap();
+                assert_eq!(csr.to_host(backend).unwrap(), expected, "{name}: {} {order:?}", algorithm.name);
+            }
+        }
+    }
+}
+
+fn algorithms<D: Driver, T: Scalar>(backend: &Device<D>) -> &'static [Algorithm] {
+    DenseToCsrKernel::<T, i32, i32>::dense_to_csr_algorithms(backend)
+}
+
+/// Sorting, pruning, expansion and compression.
+pub fn operations_that_look_into_entries<D: Driver>() {
+    each_device::<D>(entry_operations::<D, f32>);
+    each_device::<D>(entry_operations::<D, f16>);
+}
+
+/// A batch: compressed, and multiplied by vectors.
+pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied<D: Driver>() {
+    each_device::<D>(|backend| {
+        let (count, rows, cols) = (5, 7, 40);
+        let keep = |k: usize| (k * 7919).is_multiple_of(k / (rows * cols) + 2);
+        let numbers = values::<f32>(count * rows * cols, 1).into_iter().enumerate();
+        let dense: Vec<_> = numbers.map(|(k, value)| if keep(k) { value } else { 0.0 }).collect();
+        let host =
+            DenseBatchView::new(&dense[..], count, rows * cols, (rows, cols), cols, Order::RowMajor).unwrap();
+        let options = PlanOptions::default();
+        let plan =
+            DenseToCompressedPlan::<_, Row, f32, i32, i64>::new(&Reference, host, Keep::Above(1.5), &options);
+        let expected: BatchCsr<f32, _, i32, i64> = plan.unwrap().run_batch(host).unwrap();
+        let uploaded = backend.upload(&dense).unwrap();
+        let view = Device::<D>::view(&uploaded);
+        let device =
+            DenseBatchView::new(view, count, rows * cols, (rows, cols), cols, Order::RowMajor).unwrap();
+        for algorithm in algorithms::<D, f32>(backend) {
+            let options = PlanOptions::forced(algorithm.name).relaxed();
+            let plan = DenseToCompressedPlan::<_, Row, f32, i32, i64>::new(
+                backend,
+                device,
+                Keep::Above(1.5),
+                &options,
+            );
+            let found = plan.unwrap().run_batch(device).unwrap().to_host(backend).unwrap();
+            assert_eq!(found, expected, "{}", algorithm.name);
+        }
+        spmv(backend, "a batch", &expected);
+    });
+}
+
+fn scans<D: Driver, T: ScanElement + From<i32>>(backend: &Device<D>) {
+    for shape in [(1, 31), (1, 1), (33, 1), (3, 1025), (1025, 3), (600, 601)] {
+        let input: Vec<T> =
+            (0..shape.0 * shape.1).map(|k| T::from(((k * 7919) % 1999) as i32 - 900)).collect();
+        for order in [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps] {
+            for kind in [ScanKind::Inclusive, ScanKind::Exclusive] {
+                let mut expected = vec![T::default(); input.len()];
+                let options = PlanOptions::default();
+                ScanPlan::new(&Reference, shape, order, kind, &options)
+                    .unwrap()
+                    .run(&input, &mut expected)
+                    .unwrap();
+                for algorithm in ScanKernel::<T>::scan_algorithms(backend, order) {
+                    let options = PlanOptions::forced(algorithm.name).relaxed();
+                    let from = backend.upload(&input).unwrap();
+                    let mut to = backend.zeros::<T>(input.len()).unwrap();
+                    let mut plan = ScanPlan::new(backend, shape, order, kind, &options).unwrap();
+                    plan.run(Device::<D>::view(&from), Device::<D>::view_mut(&mut to)).unwrap();
+                    let what = format!("{shape:?} {order:?} {kind:?} {}", algorithm.name);
+                    let found = backend.download(&to).unwrap();
+                    let wrong = (0..found.len()).find(|&k| found[k] != expected[k]);
+                    let at = wrong.map(|k| (k, found[k], expected[k]));
+                    assert!(wrong.is_none(), "{what}: position, found, expected: {at:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Prefix sums.
+pub fn prefix_sums_of_every_order_and_kind<D: Driver>() {
+    each_device::<D>(scans::<D, i32>);
+    each_device::<D>(scans::<D, i64>);
+}
+
+/// Row statistics.
+pub fn row_statistics_are_those_of_the_reference<D: Driver>() {
+    each_device::<D>(|backend| {
+        for (name, csr) in matrices::<f32>() {
+            let device = csr.to_device(backend).unwrap();
+            let found = Operations::row_statistics(backend, &device).unwrap();
+            assert_eq!(found, Operations::row_statistics(&Reference, &csr).unwrap(), "{name}");
+        }
+    });
+}

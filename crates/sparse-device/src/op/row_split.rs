@@ -1,0 +1,90 @@
+//! `C ← alpha·A·B + beta·C` for compressed rows in chunks: chunks that are whole rows write C, the others leave sums
+//! that a second kernel adds in their order.
+
+use super::chunks::Chunks;
+use crate::launch::{LANES, in_words, steps, vector};
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver};
+use sparse_core::error::checked_product;
+use sparse_core::op::Op;
+use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Result, Scalar};
+use std::sync::Arc;
+
+/// The file of the kernels.
+pub(super) const FILE: &str = "csr_spmm_split";
+
+/// The plan: the chunks, a kernel for operands of either alignment, and room for the sums of chunks.
+#[derive(Debug)]
+pub struct RowSplit<D: Driver, T: Scalar> {
+    narrow: Way<D>,
+    wide: Way<D>,
+    sums: Arc<D::Kernel>,
+    chunks: Chunks<D>,
+    columns: usize,
+    partial: Buffer<D, T::Acc>,
+}
+
+/// A kernel, and the columns that a warp takes with it.
+#[derive(Debug)]
+struct Way<D: Driver> {
+    kernel: Arc<D::Kernel>,
+    columns: usize,
+}
+
+impl<D: Driver> Way<D> {
+    /// With `vector` columns a lane.
+    fn new<T: Scalar>(backend: &Device<D>, vector: usize, columns: usize, defines: &Defines) -> Result<Self> {
+        let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
+        let defines = defines.clone().set("WIDE", u8::from(vector > 1)).set("LANES", lanes);
+        let kernel = backend.kernel_of::<T>(FILE, "csr_spmm_row_split", defines)?;
+        Ok(Self { kernel, columns: lanes * vector })
+    }
+}
+
+impl<D: Driver, T: Scalar> RowSplit<D, T> {
+    pub(super) fn new<A: Axis, I: Index, O: Index>(
+        backend: &Device<D>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        op: Op,
+        columns: usize,
+    ) -> Result<Self> {
+        let defines = Defines::default().index::<I>().offset::<O>().conj(op);
+        let chunks = Chunks::new::<I, O>(backend, a.pattern().major(), a.offsets())?;
+        let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
+        Ok(Self {
+            narrow: Way::new::<T>(backend, 1, columns, &defines)?,
+            wide: Way::new::<T>(backend, vector::<T>(), columns, &defines)?,
+            sums: backend.kernel_of::<T>(FILE, "csr_spmm_row_split_sums", any)?,
+            partial: backend.allocate(checked_product("chunks x columns", chunks.splits, columns)?)?,
+            chunks,
+            columns,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.chunks.bytes() + self.partial.bytes()
+    }
+
+    pub(super) fn run<A: Axis, I: Index, O: Index>(
+        &self,
+        backend: &Device<D>,
+        (alpha, beta): (T::Acc, T::Acc),
+        a: &Compressed<A, T, Device<D>, I, O>,
+        b: DenseView<'_, T, Device<D>>,
+        mut c: DenseViewMut<'_, T, Device<D>>,
+    ) -> Result<()> {
+        let Self { chunks, columns, .. } = self;
+        let b_words = in_words::<T>(&[b.data().start], steps(b.order(), b.leading_dimension()));
+        let c_words = in_words::<T>(&[c.data_mut().start], steps(c.order(), c.leading_dimension()));
+        let wide = columns.is_multiple_of(vector::<T>()) && b_words && c_words;
+        let way = if wide { &self.wide } else { &self.narrow };
+        let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.order);
+        let launch = launch.buffer(&chunks.rows).buffer(&chunks.starts).buffer(&chunks.split_starts);
+        let launch = launch.size(*columns).buffer(a.offsets()).buffer(a.indices()).buffer(a.values());
+        let launch = launch.value(alpha).dense(b).value(beta).dense_mut(c.reborrow()).buffer(&self.partial);
+        launch.warps(chunks.count * columns.div_ceil(way.columns))?;
+        let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
+        let launch = launch.buffer(&chunks.split_starts).size(*columns).value(alpha).value(beta);
+        launch.dense_mut(c).buffer(&self.partial).items(chunks.splits * columns)
+    }
+}

@@ -1,0 +1,160 @@
+//! The ways to share the rows of a compressed matrix out among work-items.
+
+use super::Workspace;
+use crate::launch::{LANES, Launch};
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver, View, ViewMut};
+use sparse_core::op::Op;
+use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar, Space};
+use std::sync::Arc;
+
+/// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
+const MERGE_ITEMS: usize = 7;
+
+/// Entries of a row block for each work-item of its work-group: `CHUNK` of the kernels.
+const BLOCK_ITEMS: usize = 4;
+
+/// The kernels of a product along what is stored, with what they need to find their rows.
+#[derive(Debug)]
+pub enum Shares<D: Driver, T: Scalar> {
+    /// A work-item a row.
+    Thread(Arc<D::Kernel>),
+    /// So many lanes a row, of the 32 of a warp.
+    Lanes(Arc<D::Kernel>, usize),
+    /// A work-group for each block of neighbouring rows.
+    Blocks(RowBlocks<D>),
+    /// A work-group for each tile of the merge of rows and entries.
+    Merge(MergePath<D, T>),
+}
+
+/// The first row of each row block.
+#[derive(Debug)]
+pub struct RowBlocks<D: Driver> {
+    kernel: Arc<D::Kernel>,
+    blocks: usize,
+    starts: Buffer<D, i64>,
+}
+
+/// The first row of each tile, and room for what it has of rows that begin before it or end behind it.
+#[derive(Debug)]
+pub struct MergePath<D: Driver, T: Scalar> {
+    kernel: Arc<D::Kernel>,
+    carries: Arc<D::Kernel>,
+    tiles: usize,
+    tile_rows: Buffer<D, i64>,
+    head: Buffer<D, T::Acc>,
+    tail: Buffer<D, T::Acc>,
+}
+
+impl<D: Driver, T: Scalar> Workspace for Shares<D, T> {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Thread(_) | Self::Lanes(..) => 0,
+            Self::Blocks(way) => way.starts.bytes(),
+            Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
+        }
+    }
+}
+
+/// Lanes for rows of so many entries in the mean: the next power of two, from 2 to 32.
+fn lanes_for(mean: usize) -> usize {
+    mean.next_power_of_two().clamp(2, LANES)
+}
+
+impl<D: Driver, T: Scalar> Shares<D, T> {
+    /// What the algorithm of this name needs.
+    pub(super) fn new<A: Axis, I: Index, O: Index>(
+        backend: &Device<D>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        op: Op,
+        algorithm: &str,
+    ) -> Result<Self> {
+        let defines = Defines::default().index::<I>().offset::<O>().conj(op);
+        let kernel = |file, entry, defines| backend.kernel_of::<T>(file, entry, defines);
+        let (rows, nnz, block) = (a.pattern().major(), a.nnz(), backend.inner.block);
+        Ok(match algorithm {
+            "row_per_vector" => {
+                let lanes = lanes_for(nnz / rows.max(1));
+                let defines = defines.set("LANES", lanes);
+                Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
+            }
+            "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
+            "row_blocks" => {
+                let defines = defines.set("BLOCK", block);
+                let kernel = |entry| kernel("csr_spmv_row_blocks", entry, defines.clone());
+                let blocks = nnz / (BLOCK_ITEMS * block) + 1;
+                let starts = backend.allocate(blocks + 1)?;
+                let search = kernel("csr_spmv_row_blocks_search")?;
+                let launch = backend.launch(&search).size(blocks).size(rows).buffer(a.offsets());
+                launch.buffer(&starts).items(blocks + 1)?;
+                Self::Blocks(RowBlocks { kernel: kernel("csr_spmv_row_blocks")?, blocks, starts })
+            }
+            "merge_path" => {
+                let defines = defines.set("BLOCK", block);
+                let kernel = |entry| kernel("csr_spmv_merge", entry, defines.clone());
+                let tiles = (rows + nnz).div_ceil(MERGE_ITEMS * block);
+                let tile_rows = backend.allocate(tiles + 1)?;
+                let search = kernel("csr_spmv_merge_search")?;
+                let launch = backend.launch(&search).size(tiles).size(rows).buffer(a.offsets());
+                launch.buffer(&tile_rows).items(tiles + 1)?;
+                Self::Merge(MergePath {
+                    kernel: kernel("csr_spmv_merge_path")?,
+                    carries: kernel("csr_spmv_merge_carries")?,
+                    tiles,
+                    tile_rows,
+                    head: backend.allocate(tiles)?,
+                    tail: backend.allocate(tiles)?,
+                })
+            }
+            _ => Self::Thread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?),
+        })
+    }
+
+    /// Computes the product.
+    pub(super) fn run<A: Axis, I: Index, O: Index>(
+        &self,
+        backend: &Device<D>,
+        (alpha, beta): (T::Acc, T::Acc),
+        a: &Compressed<A, T, Device<D>, I, O>,
+        x: View<'_, D, T>,
+        mut y: ViewMut<'_, D, T>,
+    ) -> Result<()> {
+        let (rows, block) = (a.pattern().major(), backend.inner.block);
+        let groups = |work: usize| work.min(backend.most_groups());
+        let product = Product { alpha, a, x, beta };
+        match self {
+            Self::Thread(kernel) => product.operands(backend.launch(kernel).size(rows), y).items(rows),
+            Self::Lanes(kernel, lanes) => {
+                let launch = product.operands(backend.launch(kernel).size(rows), y);
+                launch.warps(rows.div_ceil(LANES / lanes))
+            }
+            Self::Blocks(way) => {
+                let launch = backend.launch(&way.kernel).size(way.blocks).buffer(&way.starts);
+                product.operands(launch, y).groups(groups(way.blocks), block)
+            }
+            Self::Merge(way) => {
+                let launch = backend.launch(&way.kernel).size(way.tiles).buffer(&way.tile_rows).size(rows);
+                let launch = product.operands(launch, Device::<D>::reborrow(&mut y));
+                launch.buffer(&way.head).buffer(&way.tail).groups(groups(way.tiles), block)?;
+                let launch = backend.launch(&way.carries).size(way.tiles).buffer(&way.tile_rows);
+                let launch = launch.buffer(a.offsets()).value(alpha).value(beta).view_mut(y);
+                launch.buffer(&way.head).buffer(&way.tail).warps(way.tiles)
+            }
+        }
+    }
+}
+
+/// The operands that all kernels take, but for y.
+struct Product<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> {
+    alpha: T::Acc,
+    a: &'a Compressed<A, T, Device<D>, I, O>,
+    x: View<'a, D, T>,
+    beta: T::Acc,
+}
+
+impl<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Product<'a, D, A, T, I, O> {
+    fn operands(&self, launch: Launch<'a, D>, y: ViewMut<'a, D, T>) -> Launch<'a, D> {
+        let launch = launch.buffer(self.a.offsets()).buffer(self.a.indices()).buffer(self.a.values());
+        launch.value(self.alpha).view(self.x).value(self.beta).view_mut(y)
+    }
+}
