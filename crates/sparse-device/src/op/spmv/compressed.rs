@@ -8,12 +8,12 @@ use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, Compressed, Index, Matrix, PlanOptions, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "the device is a CPU, or rows have fewer than 2 entries in the mean"),
+    Algorithm::new("row_per_thread", "the device is a CPU, or rows have fewer than 8 entries in the mean"),
     Algorithm::new(
         "row_per_warp",
         "rows have 8 entries or more in the mean, and the driver has no other for them",
     ),
-    Algorithm::new("row_per_vector", "rows are alike: 2 to 32 lanes a row"),
+    Algorithm::new("row_per_vector", "rows have 8 entries or more in the mean: 2 to 32 lanes a row"),
     Algorithm::new("merge_path", "some row is much longer than the mean, and the plan runs more than once")
         .preprocessing("the first row of each tile, and room for two sums a tile"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
@@ -22,14 +22,14 @@ const STORED: &[Algorithm] = &[
 const FILES: &[&str] = &["csr_spmv_vector", "csr_spmv_merge", "csr_spmv_row_blocks"];
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
-/// Entries a row, in the mean, from which on a work-group a row is worth it.
+/// Entries a row, in the mean, from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
 
 /// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
 const UNLIKE: usize = 16;
 
-/// Entries of a row that a warp takes in no time.
-const LONGEST_ALIKE: usize = 2048;
+/// Entries up to which a row counts as like the others, whatever the mean.
+const LONGEST_ALIKE: usize = 256;
 
 /// Whether op(A) goes along the rows (CSR) or columns (CSC) that are stored.
 pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
@@ -98,7 +98,7 @@ impl<D: Driver> Device<D> {
             }
         }
         let by_mean = match (fits("row_per_vector"), mean) {
-            (true, 2..) => "row_per_vector",
+            (true, LONG_ROWS..) => "row_per_vector",
             (false, LONG_ROWS..) => "row_per_warp",
             _ => "row_per_thread",
         };
