@@ -9,8 +9,11 @@ use sparse_core::{Backend, Index, Result, Space};
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_chunks";
 
-/// Bits of a key: of a number of entries up to `CHUNK` of the kernels, which is 256.
-const KEY_BITS: u32 = 9;
+/// Entries of a chunk, at most: `CHUNK` of the kernels.
+pub(super) const CHUNK: usize = 256;
+
+/// Bits of a key: of a number up to [`CHUNK`].
+const KEY_BITS: u32 = CHUNK.ilog2() + 1;
 
 /// The chunks of the rows of a matrix, and in which order they are taken: the longest first.
 #[derive(Debug)]

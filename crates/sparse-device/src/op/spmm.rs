@@ -20,10 +20,11 @@ const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "the device is a CPU"),
     Algorithm::new("crc", "B has at most 32 columns: 32 entries at a time in local memory, a column a lane"),
     Algorithm::new("cwm", "otherwise: the same with four columns a lane"),
-    Algorithm::new("row_split", "the plan runs more than once: chunks of rows, the longest first")
-        .preprocessing(
-            "rows in chunks of 256 entries, sorted by length, and room for a row of C for each chunk",
-        ),
+    Algorithm::new(
+        "row_split",
+        "rows are long or unlike, and the plan runs more than once: chunks, the longest first",
+    )
+    .preprocessing("rows in chunks of 256 entries, sorted by length, and room for a row of C for each chunk"),
 ];
 /// The files of the last algorithm.
 const SPLIT_FILES: &[&str] = &[row_split::FILE, chunks::FILE, radix_sort::FILE];
@@ -106,6 +107,19 @@ impl<D: Driver> Device<D> {
         SPLIT_FILES.iter().all(|file| self.has(file))
     }
 
+    /// Whether chunks of rows pay: rows have [`LANES`] entries in the mean, or one has several chunks.
+    fn is_worth_splitting<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        options: &PlanOptions,
+    ) -> Result<bool> {
+        if !self.has_split() || options.expected_calls <= 1 || options.algorithm.is_some() {
+            return Ok(false);
+        }
+        let rows = self.statistics_of(a.offsets())?;
+        Ok(rows.mean >= LANES as f64 || rows.longest > chunks::CHUNK)
+    }
+
     /// The algorithms along what is stored.
     fn stored(&self) -> &'static [Algorithm] {
         if self.has_split() { STORED } else { &STORED[..STORED.len() - 1] }
@@ -133,8 +147,8 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         }
         let (automatic, reason) = match columns {
             _ if self.driver().is_cpu() => ("row_per_thread", "the device is a CPU".into()),
-            _ if self.has_split() && options.expected_calls > 1 => {
-                ("row_split", "the plan runs more than once".into())
+            _ if self.is_worth_splitting(a, options)? => {
+                ("row_split", "rows are long or unlike, and the plan runs more than once".into())
             }
             0..=LANES => ("crc", format!("B has {columns} columns")),
             _ => ("cwm", format!("B has {columns} columns")),
