@@ -143,6 +143,7 @@ fn xtask_on(sh: &Shell, runtime: Runtime, arguments: &[&str]) -> Result<()> {
     Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
 }
 
+/// The quick tier; what PoCL refuses is pinned.
 fn opencl(sh: &Shell) -> Result<()> {
     let table = ["conformance", "--backend", "opencl", "--tier", "quick"];
     let pinned = ["--support", "xtask/support/opencl-pocl.txt"];

@@ -42,7 +42,7 @@ fn cpu(_: Option<usize>) -> Result<Suite> {
 
 #[cfg(feature = "opencl")]
 fn opencl(_: Option<usize>) -> Result<Suite> {
-    Ok(Suite::full(&backend_opencl::OpenCl::from_env()?))
+    Ok(suite_of(&backend_opencl::OpenCl::from_env()?))
 }
 
 #[cfg(not(feature = "opencl"))]
@@ -52,12 +52,20 @@ fn opencl(_: Option<usize>) -> Result<Suite> {
 
 #[cfg(feature = "cuda")]
 fn cuda(_: Option<usize>) -> Result<Suite> {
-    Ok(Suite::full(&backend_cuda::Cuda::from_env()?))
+    Ok(suite_of(&backend_cuda::Cuda::from_env()?))
 }
 
 #[cfg(not(feature = "cuda"))]
 fn cuda(_: Option<usize>) -> Result<Suite> {
     not_built("cuda")
+}
+
+/// The suite of a device, which is named: there may be many.
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+fn suite_of<B: sparse_core::op::AllTypes>(device: &B) -> Suite {
+    let caps = device.caps();
+    eprintln!("{}: {}", caps.backend, caps.device);
+    Suite::full(device)
 }
 
 #[cfg(not(all(feature = "cpu", feature = "opencl", feature = "cuda")))]
