@@ -36,7 +36,7 @@ impl<'a, H: Build> Hosts<'a, H> {
 pub enum Values {
     /// The problem's.
     First,
-    /// Those of [`Triplets::with_other_values`].
+    /// Others at the same places.
     Other,
 }
 
