@@ -46,8 +46,8 @@ struct Found {
     largest_buffer: u64,
     largest_group: usize,
     is_cpu: bool,
-    /// Oclgrind takes a new buffer for a released one that had its number: what it says of uninitialised memory is
-    /// true only where no buffer is released.
+    /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number: what it says
+    /// is true only where no buffer is released.
     keeps_buffers: bool,
 }
 
@@ -74,7 +74,7 @@ impl Found {
             largest_buffer: device.max_mem_alloc_size()?,
             largest_group: device.max_work_group_size()?,
             is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
-            keeps_buffers: platform == "Oclgrind",
+            keeps_buffers: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
 }
