@@ -14,8 +14,13 @@ const WORD: Define = Define { name: "WORD", values: &["ushort", "uint", "ulong",
 const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
 const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
 
-const HEADERS: &[Header] =
-    &[("index.clh", include_str!("cl/index.clh")), ("scalar.clh", include_str!("cl/scalar.clh"))];
+macro_rules! headers {
+    ($($name:literal),+) => {
+        &[$(($name, include_str!(concat!("cl/", $name)))),+]
+    };
+}
+
+const HEADERS: &[Header] = headers!("index.clh", "scalar.clh", "search.clh");
 
 macro_rules! file {
     ($name:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+]) => {
@@ -31,10 +36,22 @@ macro_rules! file {
 
 /// Every file of kernels, in alphabetical order.
 pub const FILES: &[File] = &[
+    file!("coo_merge.cl", ["coo_merge_sum", "coo_merge_last"], [SCALAR]),
     file!(
         "coo_spmv.cl",
         ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
         [SCALAR, IDX, OFF, CONJ, BLOCK]
+    ),
+    file!(
+        "coordinates.cl",
+        [
+            "coordinates_rows",
+            "coordinates_positions",
+            "coordinates_heads",
+            "coordinates_minor",
+            "coordinates_offsets"
+        ],
+        [IDX, OFF]
     ),
     file!(
         "csr_spmm.cl",

@@ -49,7 +49,7 @@ pub const FILES: &[File] = &[
         "coordinates.cu",
         [
             "coordinates_rows",
-            "coordinates_keys",
+            "coordinates_positions",
             "coordinates_heads",
             "coordinates_minor",
             "coordinates_offsets"
