@@ -12,6 +12,9 @@ const CONJ: Define = Define { name: "CONJ", values: &["0", "1"] };
 const BLOCK: Define = Define { name: "BLOCK", values: &["64", "256"] };
 const WORD: Define = Define { name: "WORD", values: &["ushort", "uint", "ulong", "ulong2"] };
 const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
+const KEY: Define = Define { name: "KEY", values: &["uint", "ulong"] };
+const LANES: Define = Define { name: "LANES", values: &["4", "8", "16", "32"] };
+const WIDE: Define = Define { name: "WIDE", values: &["0", "1"] };
 const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
 
 macro_rules! headers {
@@ -20,7 +23,8 @@ macro_rules! headers {
     };
 }
 
-const HEADERS: &[Header] = headers!("index.clh", "scalar.clh", "search.clh");
+const HEADERS: &[Header] =
+    headers!("chunk.clh", "entry.clh", "index.clh", "pack.clh", "scalar.clh", "search.clh");
 
 macro_rules! file {
     ($name:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+]) => {
@@ -53,10 +57,16 @@ pub const FILES: &[File] = &[
         ],
         [IDX, OFF]
     ),
+    file!("csr_chunks.cl", ["csr_chunks_count", "csr_chunks_fill"], [IDX, OFF]),
     file!(
         "csr_spmm.cl",
         ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
         [SCALAR, IDX, OFF, CONJ]
+    ),
+    file!(
+        "csr_spmm_split.cl",
+        ["csr_spmm_row_split", "csr_spmm_row_split_sums"],
+        [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
     ),
     file!("csr_spmv.cl", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
     file!(
@@ -75,6 +85,7 @@ pub const FILES: &[File] = &[
     file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, CONJ]),
     file!("move.cl", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
+    file!("radix_sort.cl", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),
     file!("scan.cl", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("sell_spmv.cl", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
     file!(

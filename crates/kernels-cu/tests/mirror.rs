@@ -8,10 +8,12 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("__global ", ""),
     ("__restrict__ ", ""),
     ("long long", "long"),
+    ("unsigned int ", "uint "),
     ("Idx ", "IDX "),
     ("Off ", "OFF "),
     ("Word ", "WORD "),
     ("Element ", "ELEMENT "),
+    ("Key ", "KEY "),
 ];
 
 /// The parameters of a kernel, one by one.

@@ -3,18 +3,15 @@
 // a work-group: a power of two and a multiple of 32.
 #include "scalar.clh"
 #include "index.clh"
-#if !defined(CONJ) || !defined(BLOCK)
-#error "CONJ or BLOCK is missing"
+#include "entry.clh"
+#ifndef BLOCK
+#error "BLOCK is missing"
 #endif
 #define LANES 32
 
 static ACC product(__global const IDX *col_idx, __global const T *values, __global const T *x, long x_start, long at)
 {
-#if CONJ
-    return mul(conjugate(load(values, at)), load(x, x_start + col_idx[at]));
-#else
-    return mul(load(values, at), load(x, x_start + col_idx[at]));
-#endif
+    return mul(entry(values, at), load(x, x_start + col_idx[at]));
 }
 
 // One work-item takes the entries begin .. end one by one, in any order of rows.

@@ -2,20 +2,9 @@
 // Takes SCALAR, IDX, OFF and CONJ: 1 conjugates the entries of A.
 #include "scalar.clh"
 #include "index.clh"
-#ifndef CONJ
-#error "CONJ is missing: 0 or 1"
-#endif
+#include "entry.clh"
 #define LANES 32
 #define COLUMNS_PER_LANE 4
-
-static ACC entry(__global const T *values, long at)
-{
-#if CONJ
-    return conjugate(load(values, at));
-#else
-    return load(values, at);
-#endif
-}
 
 // A work-item takes a row, with all its columns, and every get_global_size(0)-th row after it.
 __kernel void csr_spmm_row_per_thread(long rows, long cols, __global const OFF *offsets, __global const IDX *indices,

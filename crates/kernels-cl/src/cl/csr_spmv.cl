@@ -2,19 +2,8 @@
 // Takes SCALAR, IDX and OFF (the types of indices and offsets) and CONJ: 1 conjugates the entries of A.
 #include "scalar.clh"
 #include "index.clh"
-#ifndef CONJ
-#error "CONJ is missing: 0 or 1"
-#endif
+#include "entry.clh"
 #define LANES 32
-
-static ACC entry(__global const T *values, long at)
-{
-#if CONJ
-    return conjugate(load(values, at));
-#else
-    return load(values, at);
-#endif
-}
 
 // A work-item takes a row and every get_global_size(0)-th one after it.
 __kernel void csr_spmv_row_per_thread(long rows, __global const OFF *offsets, __global const IDX *indices,
