@@ -70,17 +70,6 @@ pub const FILES: &[File] = &[
     ),
     file!("csr_spmv.cl", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
     file!(
-        "csr_spmv_merge.cl",
-        ["csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries"],
-        [SCALAR, IDX, OFF, CONJ, BLOCK]
-    ),
-    file!(
-        "csr_spmv_row_blocks.cl",
-        ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
-        [SCALAR, IDX, OFF, CONJ, BLOCK]
-    ),
-    file!("csr_spmv_vector.cl", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, LANES]),
-    file!(
         "dense_to_csr.cl",
         [
             "dense_to_csr_count_row_per_thread",
@@ -93,7 +82,7 @@ pub const FILES: &[File] = &[
         [SCALAR, IDX, OFF]
     ),
     file!("ell_spmv.cl", ["ell_spmv_row_per_thread", "ell_spmv_with_sums"], [SCALAR, IDX, OFF]),
-    file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, CONJ]),
+    file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, OFF, CONJ]),
     file!("move.cl", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!("radix_sort.cl", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),

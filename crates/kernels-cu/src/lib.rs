@@ -98,7 +98,7 @@ pub const FILES: &[File] = &[
         [SCALAR, IDX, OFF, WIDE]
     ),
     file!("ell_spmv.cu", ["ell_spmv_row_per_thread", "ell_spmv_with_sums"], [SCALAR, IDX, OFF]),
-    file!("grouped.cu", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, CONJ]),
+    file!("grouped.cu", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, OFF, CONJ]),
     file!("move.cu", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cu", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!("radix_sort.cu", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),

@@ -116,8 +116,8 @@ impl<'a, D: Driver> Launch<'a, D> {
 
     /// Runs with a work-item for each of `items`, or as many as are worth it.
     pub(crate) fn items(self, items: usize) -> Result<()> {
-        let block = self.device.inner.block;
-        let groups = items.div_ceil(block).min(self.device.most_groups());
+        let block = self.device.inner.block.min(items.next_multiple_of(LANES));
+        let groups = items.div_ceil(block.max(1)).min(self.device.most_groups());
         self.groups(groups, block)
     }
 

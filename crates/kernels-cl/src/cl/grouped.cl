@@ -1,7 +1,8 @@
 // Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
 // any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
-// Takes SCALAR and CONJ: 1 conjugates the entries.
+// Takes SCALAR, IDX (the type of columns), OFF (not used) and CONJ: 1 conjugates the entries.
 #include "scalar.clh"
+#include "index.clh"
 #ifndef CONJ
 #error "CONJ is missing: 0 or 1"
 #endif
@@ -18,7 +19,7 @@ static ACC entry(long split, __global const T *head, __global const T *tail, lon
 
 // y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A work-item takes a row and
 // every get_global_size(0)-th one after it.
-__kernel void grouped_spmv(long rows, __global const long *offsets, __global const long *columns,
+__kernel void grouped_spmv(long rows, __global const long *offsets, __global const IDX *columns,
                            __global const long *positions, long split, __global const T *head, __global const T *tail,
                            ACC alpha, __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
 {
@@ -31,7 +32,7 @@ __kernel void grouped_spmv(long rows, __global const long *offsets, __global con
 }
 
 // C <- alpha A B + beta C likewise; a work-item takes an element of C.
-__kernel void grouped_spmm(long rows, long cols, __global const long *offsets, __global const long *columns,
+__kernel void grouped_spmm(long rows, long cols, __global const long *offsets, __global const IDX *columns,
                            __global const long *positions, long split, __global const T *head, __global const T *tail,
                            ACC alpha, __global const T *b, long b_start, long b_row, long b_col, ACC beta,
                            __global T *c, long c_start, long c_row, long c_col)

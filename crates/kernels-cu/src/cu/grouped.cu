@@ -1,8 +1,9 @@
 // Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
 // any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
-// Takes SCALAR and CONJ: 1 conjugates the entries.
+// Takes SCALAR, IDX (the type of columns), OFF (not used) and CONJ: 1 conjugates the entries.
 #include "grid.cuh"
 #include "scalar.cuh"
+#include "index.cuh"
 #include "entry.cuh"
 
 static __device__ ACC entry(long long split, const T *head, const T *tail, long long position)
@@ -12,7 +13,7 @@ static __device__ ACC entry(long long split, const T *head, const T *tail, long 
 
 // y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A thread takes a row and
 // every thread_count()-th one after it.
-KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const long long *__restrict__ columns,
+KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const Idx *__restrict__ columns,
                     const long long *__restrict__ positions, long long split, const T *__restrict__ head,
                     const T *__restrict__ tail, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta,
                     T *__restrict__ y, long long y_start)
@@ -27,7 +28,7 @@ KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const
 
 // C <- alpha A B + beta C likewise; a thread takes an element of C.
 KERNEL grouped_spmm(long long rows, long long cols, const long long *__restrict__ offsets,
-                    const long long *__restrict__ columns, const long long *__restrict__ positions, long long split,
+                    const Idx *__restrict__ columns, const long long *__restrict__ positions, long long split,
                     const T *__restrict__ head, const T *__restrict__ tail, ACC alpha, const T *__restrict__ b,
                     long long b_start, long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start,
                     long long c_row, long long c_col)

@@ -4,7 +4,7 @@ use super::radix_sort::{Pairs, radix_sort};
 use super::scan::Scan;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
-use sparse_core::{Backend, Index, Result, Space};
+use sparse_core::{Index, Result};
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_chunks";
@@ -42,8 +42,8 @@ impl<D: Driver> Chunks<D> {
         let launch = backend.launch(&count).size(rows).buffer(offsets);
         launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
         let scan = Scan::series(backend, rows + 1)?;
-        let count = total(backend, &scan, &mut starts)?;
-        let splits = total(backend, &scan, &mut split_starts)?;
+        let count = scan.starts_and_sum(backend, &mut starts)?;
+        let splits = scan.starts_and_sum(backend, &mut split_starts)?;
 
         let (chunk_rows, split_rows) = (backend.allocate(count)?, backend.allocate(splits)?);
         let pairs: Pairs<D, i32> = Pairs::new(backend, count)?;
@@ -60,13 +60,4 @@ impl<D: Driver> Chunks<D> {
         let arrays = [&self.order, &self.rows, &self.starts, &self.split_starts, &self.split_rows];
         arrays.iter().map(|array| array.bytes()).sum()
     }
-}
-
-/// Turns counts, with a zero behind them, into starts, and gives their sum.
-fn total<D: Driver>(backend: &Device<D>, scan: &Scan<D, i64>, counts: &mut Buffer<D, i64>) -> Result<usize> {
-    scan.starts(backend, counts)?;
-    let mut sum = [0];
-    let last = Device::<D>::slice(Device::<D>::view(counts), counts.len - 1..counts.len);
-    backend.download_into(last, &mut sum)?;
-    Ok(sum[0] as usize)
 }

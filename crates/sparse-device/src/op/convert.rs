@@ -1,16 +1,19 @@
-//! From one format to another: a plan finds on the host where each value goes, the device moves them there, or adds
-//! those that go to one place.
+//! From one format to another: a plan finds the pattern and where each value goes, the device moves values there, or
+//! adds those that go to one place.
+//!
+//! Between coordinates, CSR and CSC the device finds them itself, by a sort; for the other formats the host does.
 
-use super::grouped::Sums;
+use super::coordinates::{Coordinates, Merge, RADIX_SORT};
 use super::numbered::{Numbered, Target, Values, position};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
+use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{Conversion, ConvertKernel, Duplicates, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
 use sparse_core::{
-    Algorithm, Backend, Choice, DenseViewMut, EllLayout, HybWidth, KernelPlan, Matrix, Order, PlanOptions,
-    Result, Scalar, SellLayout, Space,
+    Algorithm, Axis, Backend, Choice, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Host, Hyb,
+    HybWidth, Index, KernelPlan, PlanOptions, Result, Scalar, Sell, SellLayout,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,29 +21,20 @@ use std::sync::Arc;
 const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
     "the pattern of the result and the place of every value, by the serial reference on the host",
 )];
+const EXPAND: &[Algorithm] =
+    &[Algorithm::new("expand", "always").preprocessing("both indices of each entry, written by the device")];
 
 /// A layout that means the same for every value type.
-pub trait Layout: Clone + Debug {
+trait Layout: Clone + Debug {
     /// The layout with its width chosen for rows of these lengths and types of these sizes.
     fn resolved(&self, _: &dyn Fn() -> Vec<usize>, _: usize, _: Sizes) -> Result<Self> {
         Ok(self.clone())
-    }
-
-    /// If entries with one coordinate are added: the layouts that keep all of them, and one of them.
-    fn sums(&self) -> Option<(Self, Self)> {
-        None
     }
 }
 
 impl Layout for () {}
 
 impl Layout for SellLayout {}
-
-impl Layout for Duplicates {
-    fn sums(&self) -> Option<(Self, Self)> {
-        (*self == Self::Sum).then_some((Self::Keep, Self::Last))
-    }
-}
 
 impl Layout for EllLayout {
     fn resolved(&self, lengths: &dyn Fn() -> Vec<usize>, _: usize, sizes: Sizes) -> Result<Self> {
@@ -57,11 +51,25 @@ impl Layout for HybWidth {
 
 /// Where the values of a value array come from.
 #[derive(Debug)]
-enum Source<D: Driver> {
-    /// One position each.
+pub(super) enum Source<D: Driver> {
+    /// One position each; −1 is padding.
     Gather(Arc<D::Kernel>, Buffer<D, i64>),
-    /// Sums of several.
-    Sum(Sums<D>),
+    /// Runs of entries.
+    Merge(Merge<D>),
+}
+
+impl<D: Driver> Source<D> {
+    /// The values at these positions.
+    pub(super) fn gather<T: Scalar>(backend: &Device<D>, positions: Buffer<D, i64>) -> Result<Self> {
+        Ok(Self::Gather(backend.move_kernel::<T>("move_gather")?, positions))
+    }
+
+    fn run<T: Scalar>(&self, backend: &Device<D>, values: Values<'_, D, T>) -> Result<Buffer<D, T>> {
+        match self {
+            Self::Gather(kernel, positions) => backend.gather(kernel, positions, values),
+            Self::Merge(merge) => merge.run(backend, values.head),
+        }
+    }
 }
 
 /// A plan that makes a matrix of the values of another.
@@ -73,12 +81,16 @@ pub struct Rearrangement<D: Driver, To> {
 }
 
 impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
+    /// A plan that gives `target` other values.
+    pub(super) fn new(choice: Choice, target: To, values: Source<D>) -> Self {
+        Self { choice, target, arrays: vec![values] }
+    }
+
     /// A plan that moves values to where their numbers stand in `numbered`.
-    pub(super) fn gather(backend: &Device<D>, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
-        let kernel = backend.move_kernel::<To::Scalar>("move_gather")?;
+    fn gather(backend: &Device<D>, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
             let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
-            Ok(Source::Gather(kernel.clone(), backend.upload(&positions)?))
+            Source::gather::<To::Scalar>(backend, backend.upload(&positions)?)
         };
         let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
         Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
@@ -88,26 +100,6 @@ impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
     pub(super) fn run(&self, backend: &Device<D>, values: Values<'_, D, To::Scalar>) -> Result<To> {
         let arrays = self.arrays.iter().map(|source| source.run(backend, values));
         self.target.with_arrays(arrays.collect::<Result<_>>()?)
-    }
-}
-
-impl<D: Driver> Source<D> {
-    fn run<T: Scalar>(&self, backend: &Device<D>, values: Values<'_, D, T>) -> Result<Buffer<D, T>> {
-        match self {
-            Self::Gather(kernel, positions) => {
-                let to = backend.allocate(positions.len)?;
-                let launch = backend.launch(kernel).size(positions.len).buffer(positions);
-                launch.values(values).buffer(&to).items(positions.len)?;
-                Ok(to)
-            }
-            Self::Sum(sums) => {
-                let mut to = backend.allocate(sums.count())?;
-                let view =
-                    DenseViewMut::new(Device::<D>::view_mut(&mut to), sums.count(), 1, 1, Order::RowMajor)?;
-                sums.run(backend, values, view)?;
-                Ok(to)
-            }
-        }
     }
 }
 
@@ -122,6 +114,37 @@ impl<D: Driver> Device<D> {
         };
         self.kernel("move", entry, Defines::default().set("WORD", word))
     }
+
+    /// The elements at these positions, by the kernel `move_gather`.
+    pub(super) fn gather<T: Element>(
+        &self,
+        kernel: &D::Kernel,
+        positions: &Buffer<D, i64>,
+        from: Values<'_, D, T>,
+    ) -> Result<Buffer<D, T>> {
+        let to = self.allocate(positions.len)?;
+        let launch = self.launch(kernel).size(positions.len).buffer(positions);
+        launch.values(from).buffer(&to).items(positions.len)?;
+        Ok(to)
+    }
+
+    /// A plan by what the reference makes of the numbered entries.
+    fn plan_gather<From, To>(
+        &self,
+        from: &From,
+        layout: &From::Layout,
+        options: &PlanOptions,
+    ) -> Result<Rearrangement<D, To>>
+    where
+        From: Numbered<D> + Conversion<To, Layout: Layout>,
+        From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
+        To: Target<D>,
+    {
+        let choice = options.choose(From::NAME, GATHER, "gather", "there is no other")?;
+        let host = from.numbered(self)?;
+        let layout = layout.resolved(&|| row_lengths(&host), from.cols(), From::SIZES)?;
+        Rearrangement::gather(self, choice, &Operations::convert(&Reference, &host, &layout)?)
+    }
 }
 
 impl<D: Driver, To: Debug + Send> KernelPlan for Rearrangement<D, To> {
@@ -130,44 +153,94 @@ impl<D: Driver, To: Debug + Send> KernelPlan for Rearrangement<D, To> {
     }
 }
 
-impl<D: Driver, From, To> ConvertKernel<From, To> for Device<D>
-where
-    From: Numbered<D> + Conversion<To>,
-    From::Layout: Layout,
-    From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
-    To: Target<D> + Matrix<Scalar = From::Scalar>,
-{
-    type Plan = Rearrangement<D, To>;
-
-    fn convert_algorithms(&self) -> &'static [Algorithm] {
-        GATHER
-    }
-
-    fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {
-        let choice = options.choose(From::NAME, GATHER, "gather", "there is no other")?;
-        let host = from.numbered(self)?;
-        let layout = layout.resolved(&|| row_lengths(&host), from.cols(), From::SIZES)?;
-        let Some((all, one)) = layout.sums() else {
-            return Rearrangement::gather(self, choice, &Operations::convert(&Reference, &host, &layout)?);
-        };
-        let kept: To::OnHost = Operations::convert(&Reference, &host, &all)?;
-        let merged: To::OnHost = Operations::convert(&Reference, &host, &one)?;
-        if kept.nnz() == merged.nnz() {
-            return Rearrangement::gather(self, choice, &merged);
-        }
-        let entries: Vec<_> = kept.entries().collect();
-        let sums = Sums::new::<To::Scalar>(self, &entries, |k, _| (k, 0))?;
-        Ok(Rearrangement { choice, target: To::upload(&merged, self)?, arrays: vec![Source::Sum(sums)] })
-    }
-
-    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
-        plan.run(self, from.values())
-    }
-}
-
 /// The number of entries of each row.
 fn row_lengths(a: &impl Entries) -> Vec<usize> {
     let mut lengths = vec![0; a.rows()];
     a.entries().for_each(|(i, _, _)| lengths[i] += 1);
     lengths
+}
+
+/// A conversion: its algorithms, and how its plan is made.
+macro_rules! conversion {
+    ([$($generics:tt)*], $from:ty => $to:ty, $table:expr, $plan:expr) => {
+        impl<D: Driver, $($generics)*> ConvertKernel<$from, $to> for Device<D> {
+            type Plan = Rearrangement<D, $to>;
+
+            fn convert_algorithms(&self) -> &'static [Algorithm] {
+                $table
+            }
+
+            fn plan_convert(
+                &self,
+                from: &$from,
+                layout: &<$from as Conversion<$to>>::Layout,
+                options: &PlanOptions,
+            ) -> Result<Self::Plan> {
+                $plan(self, from, layout, options)
+            }
+
+            unsafe fn convert(&self, plan: &mut Self::Plan, from: &$from) -> Result<$to> {
+                plan.run(self, Numbered::values(from))
+            }
+        }
+    };
+}
+
+/// The plans of CSR, CSC and coordinates from each other.
+pub(super) type ToCompressed<D, A, T, I, O> = Rearrangement<D, Compressed<A, T, Device<D>, I, O>>;
+pub(super) type ToCoo<D, T, I> = Rearrangement<D, Coo<T, Device<D>, I>>;
+
+type CsrOn<D, T, I, O> = Csr<T, Device<D>, I, O>;
+type CscOn<D, T, I, O> = Csc<T, Device<D>, I, O>;
+
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Ell<T, Device<D>, I>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Hyb<T, Device<D>, I>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Sell<T, Device<D>, I, O>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device<D>, I> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device<D>, I> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device<D>, I, O> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => CscOn<D, T, I, O>, RADIX_SORT, transpose);
+conversion!([T: Scalar, I: Index, O: Index], CscOn<D, T, I, O> => CsrOn<D, T, I, O>, RADIX_SORT, transpose);
+conversion!([A: Axis, T: Scalar, I: Index, O: Index], Coo<T, Device<D>, I> => Compressed<A, T, Device<D>, I, O>, RADIX_SORT, compress);
+conversion!([A: Axis, T: Scalar, I: Index, O: Index], Compressed<A, T, Device<D>, I, O> => Coo<T, Device<D>, I>, EXPAND, expand);
+
+/// CSR to CSC, and back.
+fn transpose<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device<D>,
+    from: &Compressed<A, T, Device<D>, I, O>,
+    (): &(),
+    options: &PlanOptions,
+) -> Result<ToCompressed<D, A::Other, T, I, O>> {
+    let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
+    Coordinates::across(backend, from)?.compress(backend, choice, Duplicates::Keep)
+}
+
+/// Coordinates to CSR or CSC.
+fn compress<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device<D>,
+    from: &Coo<T, Device<D>, I>,
+    duplicates: &Duplicates,
+    options: &PlanOptions,
+) -> Result<ToCompressed<D, A, T, I, O>> {
+    let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
+    let coordinates = Coordinates::of_coo::<A, T>(backend, from)?;
+    if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
+        let host = from.numbered(backend)?;
+        let _: Compressed<A, f64, Host, I, O> = Operations::convert(&Reference, &host, duplicates)?;
+    }
+    coordinates.compress(backend, choice, *duplicates)
+}
+
+/// CSR or CSC to coordinates, as the entries stand.
+fn expand<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device<D>,
+    from: &Compressed<A, T, Device<D>, I, O>,
+    (): &(),
+    options: &PlanOptions,
+) -> Result<ToCoo<D, T, I>> {
+    let choice = options.choose("convert", EXPAND, EXPAND[0].name, "there is no other")?;
+    let known = IndexOrder { major_sorted: true, ..from.order() };
+    let unknown = IndexOrder { major_sorted: false, sorted: false, unique: false };
+    let order = if A::IS_ROW { known } else { unknown };
+    Coordinates::stored(backend, from)?.into_coo::<A, T>(backend, choice, order)
 }

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod convert;
+mod coordinates;
 mod dense_to_csr;
 mod grouped;
 mod numbered;

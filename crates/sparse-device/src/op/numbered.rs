@@ -3,12 +3,17 @@
 //! What the reference makes of such a matrix says where each value goes. So a plan is made once with the serial
 //! reference, and the device only moves or adds values.
 
+use super::coordinates::Coordinates;
+use super::grouped::RowGroups;
+use super::spmv::along;
 use crate::{Buffer, Device, Driver};
 use sparse_core::format::estimate::Sizes;
+use sparse_core::op::Op;
 use sparse_core::reference::Entries;
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Axis, Backend, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Result, Scalar, Sell,
+    Axis, Backend, BatchCompressed, Col, Compressed, Coo, Element, Ell, Host, Hyb, Index, Matrix, Result,
+    Row, Scalar, Sell,
 };
 
 /// The value arrays of a matrix: from position `split` on values stand in `tail`. Only HYB has two.
@@ -27,14 +32,17 @@ impl<D: Driver, T> Clone for Values<'_, D, T> {
 
 impl<D: Driver, T> Copy for Values<'_, D, T> {}
 
-impl<'a, D: Driver, T: Scalar> Values<'a, D, T> {
-    fn one(values: &'a Buffer<D, T>) -> Self {
+impl<'a, D: Driver, T: Element> Values<'a, D, T> {
+    /// A single array.
+    pub(super) fn one(values: &'a Buffer<D, T>) -> Self {
         Self { head: values, tail: values, split: values.len() }
     }
 }
 
 /// A format on a device whose entries the host can number.
 pub trait Numbered<D: Driver>: Matrix<Space = Device<D>> {
+    /// The type of its indices.
+    type Index: Index;
     /// The same format on the host, with the numbers of the slots, from 1 on, as values. Padding has the number 0.
     type OnHost: Entries<Scalar = f64>;
     /// The sizes of the types.
@@ -45,6 +53,11 @@ pub trait Numbered<D: Driver>: Matrix<Space = Device<D>> {
 
     /// The stored values.
     fn values(&self) -> Values<'_, D, Self::Scalar>;
+
+    /// The entries of op(A) by rows; the host sorts them where the device cannot.
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, Self::Index>> {
+        RowGroups::numbered(backend, &self.numbered(backend)?, op)
+    }
 }
 
 /// A format that can be made from a numbered one.
@@ -75,6 +88,7 @@ fn only<D: Driver, T>(arrays: Vec<Buffer<D, T>>) -> Buffer<D, T> {
 }
 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compressed<A, T, Device<D>, I, O> {
+    type Index = I;
     type OnHost = Compressed<A, f64, Host, I, O>;
     const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() };
 
@@ -85,6 +99,11 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compress
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
+    }
+
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+        let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
+        sorted(backend, self)?.into_row_groups(backend)
     }
 }
 
@@ -103,6 +122,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Target<D> for Compressed
 }
 
 impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
+    type Index = I;
     type OnHost = Coo<f64, Host, I>;
     const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<I>() };
 
@@ -113,6 +133,14 @@ impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
+    }
+
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+        let sorted = match op.transposes() {
+            true => Coordinates::of_coo_by_major::<Col, T>,
+            false => Coordinates::of_coo_by_major::<Row, T>,
+        };
+        sorted(backend, self)?.into_row_groups(backend)
     }
 }
 
@@ -142,6 +170,7 @@ fn numbered_ell<D: Driver, T: Scalar, I: Index>(
 }
 
 impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Ell<T, Device<D>, I> {
+    type Index = I;
     type OnHost = Ell<f64, Host, I>;
     const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<I>() };
 
@@ -169,6 +198,7 @@ impl<D: Driver, T: Scalar, I: Index> Target<D> for Ell<T, Device<D>, I> {
 }
 
 impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Hyb<T, Device<D>, I> {
+    type Index = I;
     type OnHost = Hyb<f64, Host, I>;
     const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<I>() };
 
@@ -203,6 +233,7 @@ impl<D: Driver, T: Scalar, I: Index> Target<D> for Hyb<T, Device<D>, I> {
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> Numbered<D> for Sell<T, Device<D>, I, O> {
+    type Index = I;
     type OnHost = Sell<f64, Host, I, O>;
     const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() };
 
@@ -236,6 +267,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Target<D> for Sell<T, Device<D>, 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D>
     for BatchCompressed<A, T, Device<D>, I, O>
 {
+    type Index = I;
     type OnHost = BatchCompressed<A, f64, Host, I, O>;
     const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() };
 

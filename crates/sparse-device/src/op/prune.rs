@@ -6,8 +6,7 @@ use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, KernelPlan, Matrix, PlanOptions,
-    Result, Scalar, Space,
+    Algorithm, Axis, Choice, Compressed, Coo, Element, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
 };
 use std::sync::Arc;
 
@@ -57,11 +56,7 @@ impl<D: Driver> PruningPlan<D> {
         let (has_threshold, tolerance) = threshold(keep);
         let launch = backend.launch(&self.flags).size(values.len).buffer(values).value(has_threshold);
         launch.value(tolerance).buffer(&self.starts).items(values.len + 1)?;
-        self.scan.starts(backend, &mut self.starts)?;
-        let mut kept = [0];
-        let last = Device::<D>::slice(Device::<D>::view(&self.starts), values.len..values.len + 1);
-        backend.download_into(last, &mut kept)?;
-        Ok(kept[0] as usize)
+        self.scan.starts_and_sum(backend, &mut self.starts)
     }
 
     /// The elements of the entries that stay.

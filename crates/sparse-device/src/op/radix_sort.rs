@@ -3,7 +3,6 @@
 use super::scan::Scan;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
-use sparse_core::op::ScanElement;
 use sparse_core::{Element, Result};
 use std::mem::swap;
 use std::sync::Arc;
@@ -39,7 +38,7 @@ struct Pass<D: Driver> {
 }
 
 impl<D: Driver> Pass<D> {
-    fn new<K: ScanElement>(backend: &Device<D>, n: usize) -> Result<Self> {
+    fn new<K>(backend: &Device<D>, n: usize) -> Result<Self> {
         let key = if size_of::<K>() == 4 { "uint" } else { "ulong" };
         let block = backend.inner.block;
         let kernel =
@@ -74,7 +73,7 @@ impl<D: Driver> Pass<D> {
 }
 
 /// Sorts by the lowest `bits` bits of the keys, which are not negative.
-pub(super) fn radix_sort<D: Driver, K: ScanElement>(
+pub(super) fn radix_sort<D: Driver, K: Element>(
     backend: &Device<D>,
     mut pairs: Pairs<D, K>,
     bits: u32,

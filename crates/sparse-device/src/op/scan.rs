@@ -6,7 +6,7 @@
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
-use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result, Space};
+use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, Space};
 use std::sync::Arc;
 
 const PADDED: &str = "work_efficient_padded";
@@ -117,6 +117,17 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
 
     fn bytes(&self) -> usize {
         self.levels.iter().map(|level| level.chunks * size_of::<T>()).sum()
+    }
+}
+
+impl<D: Driver> Scan<D, i64> {
+    /// Turns counts, with a zero behind them, into the sums of what stands before each, and gives the sum of all.
+    pub(super) fn starts_and_sum(&self, backend: &Device<D>, counts: &mut Buffer<D, i64>) -> Result<usize> {
+        self.starts(backend, counts)?;
+        let mut sum = [0];
+        let last = Device::<D>::slice(Device::<D>::view(counts), counts.len - 1..counts.len);
+        backend.download_into(last, &mut sum)?;
+        Ok(sum[0] as usize)
     }
 }
 

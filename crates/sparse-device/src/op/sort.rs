@@ -1,31 +1,56 @@
-//! Sorting: a plan sorts the pattern on the host, the device moves the values.
+//! Sorting: a plan sorts the pattern, the device moves the values.
 
 use super::convert::Rearrangement;
-use super::numbered::Target;
+use super::coordinates::{Coordinates, RADIX_SORT};
+use super::numbered::Numbered;
 use crate::{Device, Driver};
-use sparse_core::op::{Operations, SortKernel};
-use sparse_core::reference::{Rebuild, Reference};
-use sparse_core::{Algorithm, PlanOptions, Result};
+use sparse_core::format::IndexOrder;
+use sparse_core::op::{Duplicates, SortKernel};
+use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Row, Scalar};
 
-const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always")
-    .preprocessing("the sorted pattern and the place of every value, by the serial reference on the host")];
+fn choose(options: &PlanOptions) -> Result<Choice> {
+    options.choose("sort", RADIX_SORT, RADIX_SORT[0].name, "there is no other")
+}
 
-impl<D: Driver, M: Target<D>> SortKernel<M> for Device<D>
-where
-    M::OnHost: Rebuild,
+impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device<D>, I, O>>
+    for Device<D>
 {
-    type Plan = Rearrangement<D, M>;
+    type Plan = Rearrangement<D, Compressed<A, T, Device<D>, I, O>>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        GATHER
+        RADIX_SORT
     }
 
-    fn plan_sort(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan> {
-        let choice = options.choose("sort", GATHER, "gather", "there is no other")?;
-        Rearrangement::gather(self, choice, &Operations::sort(&Reference, &a.numbered(self)?)?)
+    fn plan_sort(&self, a: &Compressed<A, T, Device<D>, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
+        let choice = choose(options)?;
+        Coordinates::along(self, a)?.compress(self, choice, Duplicates::Keep)
     }
 
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
-        plan.run(self, a.values())
+    unsafe fn sort(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Device<D>, I, O>,
+    ) -> Result<Compressed<A, T, Device<D>, I, O>> {
+        plan.run(self, Numbered::values(a))
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index> SortKernel<Coo<T, Device<D>, I>> for Device<D> {
+    type Plan = Rearrangement<D, Coo<T, Device<D>, I>>;
+
+    fn sort_algorithms(&self) -> &'static [Algorithm] {
+        RADIX_SORT
+    }
+
+    fn plan_sort(&self, a: &Coo<T, Device<D>, I>, options: &PlanOptions) -> Result<Self::Plan> {
+        let choice = choose(options)?;
+        let coordinates = Coordinates::of_coo::<Row, T>(self, a)?;
+        let unique = coordinates.are_unique(self)?;
+        let order = IndexOrder { major_sorted: true, sorted: true, unique };
+        coordinates.into_coo::<Row, T>(self, choice, order)
+    }
+
+    unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device<D>, I>) -> Result<Coo<T, Device<D>, I>> {
+        plan.run(self, Numbered::values(a))
     }
 }

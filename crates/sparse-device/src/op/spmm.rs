@@ -35,20 +35,25 @@ const CWM_COLUMNS: usize = 4 * LANES;
 
 /// A product with the entries grouped by the rows of op(A).
 #[derive(Debug)]
-pub struct GroupedPlan<D: Driver> {
+pub struct GroupedPlan<D: Driver, I> {
     choice: Choice,
     kernel: Arc<D::Kernel>,
-    groups: RowGroups<D>,
+    groups: RowGroups<D, I>,
 }
 
-impl<D: Driver> GroupedPlan<D> {
-    fn new<M: Numbered<D>>(backend: &Device<D>, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
+impl<D: Driver, I: Index> GroupedPlan<D, I> {
+    fn new<M: Numbered<D, Index = I>>(
+        backend: &Device<D>,
+        a: &M,
+        op: Op,
+        options: &PlanOptions,
+    ) -> Result<Self> {
         let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
-        let kernel = backend.grouped_kernel::<M::Scalar>("grouped_spmm", op)?;
-        Ok(Self { choice, kernel, groups: RowGroups::new(backend, a, op)? })
+        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmm", op)?;
+        Ok(Self { choice, kernel, groups: a.row_groups(backend, op)? })
     }
 
-    fn run<M: Numbered<D>>(
+    fn run<M: Numbered<D, Index = I>>(
         &self,
         backend: &Device<D>,
         alpha: AccOf<M>,
@@ -63,7 +68,7 @@ impl<D: Driver> GroupedPlan<D> {
     }
 }
 
-impl<D: Driver> KernelPlan for GroupedPlan<D> {
+impl<D: Driver, I: Index> KernelPlan for GroupedPlan<D, I> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -75,16 +80,16 @@ impl<D: Driver> KernelPlan for GroupedPlan<D> {
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
-pub enum CompressedPlan<D: Driver, T: Scalar> {
+pub enum CompressedPlan<D: Driver, T: Scalar, I> {
     /// Along what is stored, by a kernel that needs nothing more.
     Stored(Choice, Arc<D::Kernel>),
     /// The same by chunks of rows.
     Split(Choice, RowSplit<D, T>),
     /// Across it.
-    Grouped(GroupedPlan<D>),
+    Grouped(GroupedPlan<D, I>),
 }
 
-impl<D: Driver, T: Scalar> KernelPlan for CompressedPlan<D, T> {
+impl<D: Driver, T: Scalar, I: Index> KernelPlan for CompressedPlan<D, T, I> {
     fn choice(&self) -> &Choice {
         match self {
             Self::Stored(choice, _) | Self::Split(choice, _) => choice,
@@ -129,7 +134,7 @@ impl<D: Driver> Device<D> {
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = CompressedPlan<D, T>;
+    type Plan = CompressedPlan<D, T, I>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.stored() } else { GROUPED }
@@ -141,7 +146,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<CompressedPlan<D, T>> {
+    ) -> Result<CompressedPlan<D, T, I>> {
         if !along::<A>(op) {
             return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
         }
@@ -169,7 +174,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 
     unsafe fn spmm(
         &self,
-        plan: &mut CompressedPlan<D, T>,
+        plan: &mut CompressedPlan<D, T, I>,
         alpha: T::Acc,
         a: &Compressed<A, T, Device<D>, I, O>,
         b: DenseView<'_, T, Self>,
@@ -196,19 +201,19 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 macro_rules! grouped_spmm {
     ([$($generics:tt)*], $matrix:ty) => {
         impl<D: Driver, T: Scalar, $($generics)*> SpmmKernel<$matrix> for Device<D> {
-            type Plan = GroupedPlan<D>;
+            type Plan = GroupedPlan<D, I>;
 
             fn spmm_algorithms(&self, _: Op) -> &'static [Algorithm] {
                 GROUPED
             }
 
-            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan<D>> {
+            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan<D, I>> {
                 GroupedPlan::new(self, a, op, options)
             }
 
             unsafe fn spmm(
                 &self,
-                plan: &mut GroupedPlan<D>,
+                plan: &mut GroupedPlan<D, I>,
                 alpha: T::Acc,
                 a: &$matrix,
                 b: DenseView<'_, T, Self>,

@@ -35,7 +35,7 @@ impl<D: Driver, M: Numbered<D>> ToDenseKernel<M> for Device<D> {
         let numbered = a.numbered(self)?;
         let mut entries: Vec<_> = numbered.entries().collect();
         entries.sort_by_key(|&(i, j, _)| (i, j));
-        Ok(ExpansionPlan { choice, sums: Sums::new::<M::Scalar>(self, &entries, |_, at| at)? })
+        Ok(ExpansionPlan { choice, sums: Sums::new::<M::Scalar>(self, &entries)? })
     }
 
     unsafe fn to_dense(

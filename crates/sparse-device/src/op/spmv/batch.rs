@@ -10,12 +10,12 @@ const ALGORITHMS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The plan of a batch of products.
 #[derive(Debug)]
-pub struct BatchPlan<D: Driver> {
+pub struct BatchPlan<D: Driver, I> {
     choice: Choice,
-    grouped: Grouped<D>,
+    grouped: Grouped<D, I>,
 }
 
-impl<D: Driver> KernelPlan for BatchPlan<D> {
+impl<D: Driver, I: Index> KernelPlan for BatchPlan<D, I> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -28,7 +28,7 @@ impl<D: Driver> KernelPlan for BatchPlan<D> {
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = BatchPlan<D>;
+    type Plan = BatchPlan<D, I>;
 
     fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
         ALGORITHMS
@@ -39,14 +39,14 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompress
         a: &BatchCompressed<A, T, Device<D>, I, O>,
         op: Op,
         options: &PlanOptions,
-    ) -> Result<BatchPlan<D>> {
+    ) -> Result<BatchPlan<D, I>> {
         let choice = options.choose("spmv", ALGORITHMS, GROUPED_ROWS.name, "there is no other")?;
         Ok(BatchPlan { choice, grouped: Grouped::new(self, a, op)? })
     }
 
     unsafe fn spmv(
         &self,
-        plan: &mut BatchPlan<D>,
+        plan: &mut BatchPlan<D, I>,
         alpha: T::Acc,
         a: &BatchCompressed<A, T, Device<D>, I, O>,
         x: View<'_, D, T>,

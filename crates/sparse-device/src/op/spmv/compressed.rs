@@ -39,7 +39,7 @@ pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = ProductPlan<D, Shares<D, T>>;
+    type Plan = ProductPlan<D, I, Shares<D, T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.offered(STORED, FILES) } else { ACROSS }

@@ -131,7 +131,7 @@ impl<D: Driver, T: Scalar> Workspace for CooSums<D, T> {
 }
 
 impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Coo<T, Device<D>, I>> for Device<D> {
-    type Plan = ProductPlan<D, CooProduct<D, T>>;
+    type Plan = ProductPlan<D, I, CooProduct<D, T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { BY_COLUMNS } else { BY_ROWS }

@@ -12,24 +12,24 @@ use super::grouped::RowGroups;
 use super::numbered::Numbered;
 use crate::{Device, Driver, View, ViewMut};
 use sparse_core::op::{AccOf, Op};
-use sparse_core::{Choice, KernelPlan, Result};
+use sparse_core::{Choice, Index, KernelPlan, Result};
 use std::sync::Arc;
 
 /// A product with the entries grouped by the rows of op(A).
 #[derive(Debug)]
-struct Grouped<D: Driver> {
+struct Grouped<D: Driver, I> {
     kernel: Arc<D::Kernel>,
-    groups: RowGroups<D>,
+    groups: RowGroups<D, I>,
     rows: usize,
 }
 
-impl<D: Driver> Grouped<D> {
-    fn new<M: Numbered<D>>(backend: &Device<D>, a: &M, op: Op) -> Result<Self> {
-        let kernel = backend.grouped_kernel::<M::Scalar>("grouped_spmv", op)?;
-        Ok(Self { kernel, groups: RowGroups::new(backend, a, op)?, rows: op.shape(a).0 })
+impl<D: Driver, I: Index> Grouped<D, I> {
+    fn new<M: Numbered<D, Index = I>>(backend: &Device<D>, a: &M, op: Op) -> Result<Self> {
+        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmv", op)?;
+        Ok(Self { kernel, groups: a.row_groups(backend, op)?, rows: op.shape(a).0 })
     }
 
-    fn run<M: Numbered<D>>(
+    fn run<M: Numbered<D, Index = I>>(
         &self,
         backend: &Device<D>,
         alpha: AccOf<M>,
@@ -45,18 +45,18 @@ impl<D: Driver> Grouped<D> {
 
 /// The plan of a product: by the format's own kernel, or by grouped entries.
 #[derive(Debug)]
-pub struct ProductPlan<D: Driver, Stored> {
+pub struct ProductPlan<D: Driver, I, Stored> {
     choice: Choice,
-    way: Way<D, Stored>,
+    way: Way<D, I, Stored>,
 }
 
 #[derive(Debug)]
-enum Way<D: Driver, Stored> {
+enum Way<D: Driver, I, Stored> {
     Stored(Stored),
-    Grouped(Grouped<D>),
+    Grouped(Grouped<D, I>),
 }
 
-impl<D: Driver, Stored: Workspace> KernelPlan for ProductPlan<D, Stored> {
+impl<D: Driver, I: Index, Stored: Workspace> KernelPlan for ProductPlan<D, I, Stored> {
     fn choice(&self) -> &Choice {
         &self.choice
     }

@@ -21,7 +21,7 @@ fn table(own: &'static [Algorithm], op: Op) -> &'static [Algorithm] {
 }
 
 impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Ell<T, Device<D>, I>> for Device<D> {
-    type Plan = ProductPlan<D, Arc<D::Kernel>>;
+    type Plan = ProductPlan<D, I, Arc<D::Kernel>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         table(ROW_PER_THREAD, op)
@@ -60,7 +60,7 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Ell<T, Device<D>, I>> for Device
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device<D>, I, O>> for Device<D> {
-    type Plan = ProductPlan<D, Arc<D::Kernel>>;
+    type Plan = ProductPlan<D, I, Arc<D::Kernel>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         table(ROW_PER_THREAD, op)
@@ -113,7 +113,7 @@ impl<D: Driver, T: Scalar> Workspace for HybParts<D, T> {
 }
 
 impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Hyb<T, Device<D>, I>> for Device<D> {
-    type Plan = ProductPlan<D, HybParts<D, T>>;
+    type Plan = ProductPlan<D, I, HybParts<D, T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         table(DEVICE, op)
