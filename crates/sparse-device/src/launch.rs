@@ -114,10 +114,14 @@ impl<'a, D: Driver> Launch<'a, D> {
         self
     }
 
-    /// Runs with a work-item for each of `items`, or as many as are worth it.
+    /// Runs with a work-item for each of `items`, or as many as are worth it. A CPU's runtime compiles a kernel anew
+    /// for each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {
-        let block = self.device.inner.block.min(items.next_multiple_of(LANES));
-        let groups = items.div_ceil(block.max(1)).min(self.device.most_groups());
+        let block = match self.device.driver().is_cpu() {
+            true => self.device.inner.block,
+            false => self.device.inner.block.min(items.next_multiple_of(LANES).max(LANES)),
+        };
+        let groups = items.div_ceil(block).min(self.device.most_groups());
         self.groups(groups, block)
     }
 
