@@ -24,7 +24,7 @@ macro_rules! headers {
 }
 
 const HEADERS: &[Header] =
-    headers!("chunk.clh", "entry.clh", "index.clh", "pack.clh", "scalar.clh", "search.clh");
+    headers!("chunk.clh", "dense_rows.clh", "entry.clh", "index.clh", "pack.clh", "scalar.clh", "search.clh");
 
 macro_rules! file {
     ($name:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+]) => {
@@ -80,6 +80,11 @@ pub const FILES: &[File] = &[
             "dense_to_csr_offsets",
         ],
         [SCALAR, IDX, OFF]
+    ),
+    file!(
+        "dense_to_csr_mask.cl",
+        ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
+        [SCALAR, IDX, OFF, WIDE]
     ),
     file!("ell_spmv.cl", ["ell_spmv_row_per_thread", "ell_spmv_with_sums"], [SCALAR, IDX, OFF]),
     file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, OFF, CONJ]),

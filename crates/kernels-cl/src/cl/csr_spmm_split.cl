@@ -51,7 +51,7 @@ void csr_spmm_row_split(long chunks, __global const long *order, __global const 
             barrier(CLK_LOCAL_MEM_FENCE);
             if (col < cols)
                 for (int k = lid / LANES; k < staged; k += TOGETHER) {
-                    Pack pack = load_pack(b, b_rows[k] + col * b_col);
+                    Pack pack = load_pack(b, b_rows[k] + col * b_col, VECTOR);
                     for (int m = 0; m < VECTOR; m++)
                         sums[m] += mul(entries[k], to_acc(pack.part[m]));
                 }

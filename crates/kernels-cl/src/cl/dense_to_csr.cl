@@ -4,12 +4,8 @@
 // Takes SCALAR, IDX and OFF.
 #include "scalar.clh"
 #include "index.clh"
+#include "dense_rows.clh"
 #define LANES 32
-
-static long row_start(long row, long rows, long start, long stride, long row_step)
-{
-    return start + row / rows * stride + row % rows * row_step;
-}
 
 // counts[row] for all rows, and one zero more at the end. A work-item takes a row.
 __kernel void dense_to_csr_count_row_per_thread(long all_rows, long rows, long cols, __global const T *a, long start,
