@@ -46,6 +46,7 @@ pub const FILES: &[File] = &[
         ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
         [SCALAR, IDX, OFF, CONJ, BLOCK]
     ),
+    file!("coo_spmv_atomic.cl", ["coo_spmv_atomic"], [SCALAR, IDX, OFF, CONJ]),
     file!(
         "coordinates.cl",
         [

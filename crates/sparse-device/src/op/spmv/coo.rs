@@ -1,7 +1,7 @@
-//! COO: seed 002's segmented sum, one work-item after another, or grouped entries.
+//! COO: seed 002's segmented sum, atomic additions, one work-item for all entries, or grouped entries.
 
 use super::{Grouped, ProductPlan, Way, Workspace};
-use crate::launch::LANES;
+use crate::launch::{LANES, Launch};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
@@ -11,13 +11,17 @@ use std::sync::Arc;
 
 const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: one work-item takes all entries")
     .preprocessing("room for a sum for each row");
+const ATOMIC: Algorithm = Algorithm::new("atomic", "never: entries in any order, by atomic additions")
+    .preprocessing("room for a sum for each row")
+    .relaxed();
 const BY_ROWS: &[Algorithm] = &[
     Algorithm::new("segmented", "the rows of A are in order")
         .preprocessing("room for a sum for each row and a carry for each warp"),
     GROUPED_ROWS,
+    ATOMIC,
     SEQUENTIAL,
 ];
-const BY_COLUMNS: &[Algorithm] = &[GROUPED_ROWS, SEQUENTIAL];
+const BY_COLUMNS: &[Algorithm] = &[GROUPED_ROWS, ATOMIC, SEQUENTIAL];
 
 /// Units of 32 entries that a warp walks, at least, before another warp is worth it.
 const UNITS_PER_WARP: usize = 8;
@@ -28,14 +32,25 @@ pub(super) struct CooSums<D: Driver, T: Scalar> {
     sums: Buffer<D, T::Acc>,
     rows: usize,
     op: Op,
-    sequential: Arc<D::Kernel>,
-    segments: Option<Segments<D, T>>,
+    walk: Walk<D, T>,
+}
+
+/// How the entries come to their sums.
+#[derive(Debug)]
+enum Walk<D: Driver, T: Scalar> {
+    /// One after the other.
+    Sequential(Arc<D::Kernel>),
+    /// In any order, by atomic additions.
+    Atomic(Arc<D::Kernel>),
+    /// By intervals.
+    Segmented(Segments<D, T>),
 }
 
 /// The intervals of the warps and the carries between them.
 #[derive(Debug)]
 struct Segments<D: Driver, T: Scalar> {
     walk: Arc<D::Kernel>,
+    rest: Arc<D::Kernel>,
     add_carries: Arc<D::Kernel>,
     block: usize,
     groups: usize,
@@ -45,65 +60,94 @@ struct Segments<D: Driver, T: Scalar> {
     carry_sum: Buffer<D, T::Acc>,
 }
 
+impl<D: Driver, T: Scalar> Segments<D, T> {
+    fn new(backend: &Device<D>, nnz: usize, defines: &Defines) -> Result<Self> {
+        let block = backend.inner.block;
+        let kernel = |entry| coo_kernel::<D, T>(backend, entry, defines);
+        let units = nnz / LANES;
+        let groups = units.div_ceil(block / LANES * UNITS_PER_WARP).clamp(1, backend.most_groups());
+        let warps = groups * (block / LANES);
+        Ok(Self {
+            walk: kernel("coo_spmv_segmented")?,
+            rest: kernel("coo_spmv_sequential")?,
+            add_carries: kernel("coo_spmv_carries")?,
+            block,
+            groups,
+            units,
+            per_warp: units.div_ceil(warps),
+            carry_row: backend.allocate(warps)?,
+            carry_sum: backend.allocate(warps)?,
+        })
+    }
+}
+
+fn coo_kernel<D: Driver, T: Scalar>(
+    backend: &Device<D>,
+    entry: &'static str,
+    defines: &Defines,
+) -> Result<Arc<D::Kernel>> {
+    backend.kernel_of::<T>("coo_spmv", entry, defines.clone().set("BLOCK", backend.inner.block))
+}
+
 impl<D: Driver, T: Scalar> CooSums<D, T> {
     pub(super) fn new<I: Index>(
         backend: &Device<D>,
         a: &Coo<T, Device<D>, I>,
         op: Op,
-        segmented: bool,
+        algorithm: &str,
     ) -> Result<Self> {
         let (rows, _) = op.shape(a);
-        let block = backend.inner.block;
-        let defines = Defines::default().index::<I>().offset::<I>().conj(op).set("BLOCK", block);
-        let kernel = |entry| backend.kernel_of::<T>("coo_spmv", entry, defines.clone());
-        let sums = backend.allocate(rows)?;
-        let segments = match segmented {
-            false => None,
-            true => {
-                let units = a.nnz() / LANES;
-                let groups = units.div_ceil(block / LANES * UNITS_PER_WARP).clamp(1, backend.most_groups());
-                let warps = groups * (block / LANES);
-                Some(Segments {
-                    walk: kernel("coo_spmv_segmented")?,
-                    add_carries: kernel("coo_spmv_carries")?,
-                    block,
-                    groups,
-                    units,
-                    per_warp: units.div_ceil(warps),
-                    carry_row: backend.allocate(warps)?,
-                    carry_sum: backend.allocate(warps)?,
-                })
+        let defines = Defines::default().index::<I>().offset::<I>().conj(op);
+        let walk = match algorithm {
+            "segmented" => Walk::Segmented(Segments::new(backend, a.nnz(), &defines)?),
+            "atomic" => {
+                Walk::Atomic(backend.kernel_of::<T>("coo_spmv_atomic", "coo_spmv_atomic", defines)?)
             }
+            _ => Walk::Sequential(coo_kernel::<D, T>(backend, "coo_spmv_sequential", &defines)?),
         };
-        Ok(Self { sums, rows, op, sequential: kernel("coo_spmv_sequential")?, segments })
+        Ok(Self { sums: backend.allocate(rows)?, rows, op, walk })
     }
 
-    /// Computes the sums, in three stages where rows are in order, and gives them.
+    /// Sets the arguments that all walks share.
+    fn operands<'a, I: Index>(
+        &'a self,
+        launch: Launch<'a, D>,
+        a: &'a Coo<T, Device<D>, I>,
+        x: View<'a, D, T>,
+    ) -> Launch<'a, D> {
+        let (rows, cols) = match self.op.transposes() {
+            false => (a.row_idx(), a.col_idx()),
+            true => (a.col_idx(), a.row_idx()),
+        };
+        launch.buffer(rows).buffer(cols).buffer(a.values()).view(x).buffer(&self.sums)
+    }
+
+    /// Computes the sums, and gives them.
     pub(super) fn run<I: Index>(
         &self,
         backend: &Device<D>,
         a: &Coo<T, Device<D>, I>,
         x: View<'_, D, T>,
     ) -> Result<&Buffer<D, T::Acc>> {
-        let (rows, cols) = match self.op.transposes() {
-            false => (a.row_idx(), a.col_idx()),
-            true => (a.col_idx(), a.row_idx()),
+        let nnz = a.nnz();
+        let one_by_one = |kernel, from| {
+            let launch = backend.launch(kernel).size(from).size(nnz);
+            self.operands(launch, a, x).groups(usize::from(from < nnz), 1)
         };
         backend.clear(&self.sums)?;
-        let mut walked = 0;
-        if let Some(s) = self.segments.as_ref().filter(|s| s.units > 0) {
-            walked = s.units * LANES;
-            let launch = backend.launch(&s.walk).size(s.units).size(s.per_warp);
-            let launch = launch.buffer(rows).buffer(cols).buffer(a.values()).view(x).buffer(&self.sums);
-            launch.buffer(&s.carry_row).buffer(&s.carry_sum).groups(s.groups, s.block)?;
-        }
-        if walked < a.nnz() {
-            let launch = backend.launch(&self.sequential).size(walked).size(a.nnz());
-            launch.buffer(rows).buffer(cols).buffer(a.values()).view(x).buffer(&self.sums).groups(1, 1)?;
-        }
-        if let Some(s) = self.segments.as_ref().filter(|s| s.units > 0) {
-            let launch = backend.launch(&s.add_carries).size(s.units.div_ceil(s.per_warp));
-            launch.buffer(&s.carry_row).buffer(&s.carry_sum).buffer(&self.sums).groups(1, s.block)?;
+        match &self.walk {
+            Walk::Sequential(kernel) => one_by_one(kernel, 0)?,
+            Walk::Atomic(kernel) => self.operands(backend.launch(kernel).size(nnz), a, x).items(nnz)?,
+            Walk::Segmented(s) if s.units == 0 => one_by_one(&s.rest, 0)?,
+            Walk::Segmented(s) => {
+                let launch = backend.launch(&s.walk).size(s.units).size(s.per_warp);
+                let launch = self.operands(launch, a, x).buffer(&s.carry_row).buffer(&s.carry_sum);
+                launch.groups(s.groups, s.block)?;
+                one_by_one(&s.rest, s.units * LANES)?;
+                let launch = backend.launch(&s.add_carries).size(s.units.div_ceil(s.per_warp));
+                let launch = launch.buffer(&s.carry_row).buffer(&s.carry_sum).buffer(&self.sums);
+                launch.groups(1, s.block)?;
+            }
         }
         Ok(&self.sums)
     }
@@ -124,9 +168,11 @@ impl<D: Driver, T: Scalar> Workspace for CooProduct<D, T> {
 
 impl<D: Driver, T: Scalar> Workspace for CooSums<D, T> {
     fn bytes(&self) -> usize {
-        let carries =
-            self.segments.as_ref().map_or(0, |s| s.carry_row.len * (size_of::<i64>() + size_of::<T::Acc>()));
-        self.rows * size_of::<T::Acc>() + carries
+        let carries = match &self.walk {
+            Walk::Segmented(s) => s.carry_row.bytes() + s.carry_sum.bytes(),
+            _ => 0,
+        };
+        self.sums.bytes() + carries
     }
 }
 
@@ -145,8 +191,7 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Coo<T, Device<D>, I>> for Device
             false => (GROUPED_ROWS.name, "the rows of op(A) are not in order"),
         };
         let choice = options.choose("spmv", table, automatic, reason)?;
-        let segmented = choice.algorithm == "segmented";
-        if segmented && !sorted {
+        if choice.algorithm == "segmented" && !sorted {
             return Err(Error::unsupported(
                 "spmv algorithm `segmented` on this matrix",
                 "its rows are not in order: sort it, or take `grouped_rows`",
@@ -155,7 +200,7 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Coo<T, Device<D>, I>> for Device
         let way = match choice.algorithm {
             "grouped_rows" => Way::Grouped(Grouped::new(self, a, op)?),
             _ => Way::Stored(CooProduct {
-                sums: CooSums::new(self, a, op, segmented)?,
+                sums: CooSums::new(self, a, op, choice.algorithm)?,
                 update: self.vector_kernel::<T>("vector_update")?,
             }),
         };

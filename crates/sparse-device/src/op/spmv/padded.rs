@@ -127,7 +127,7 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Hyb<T, Device<D>, I>> for Device
             false => {
                 let defines = Defines::default().index::<I>().offset::<I>();
                 let rows = self.kernel_of::<T>("ell_spmv", "ell_spmv_with_sums", defines)?;
-                Way::Stored(HybParts { overflow: CooSums::new(self, a.coo(), op, true)?, rows })
+                Way::Stored(HybParts { overflow: CooSums::new(self, a.coo(), op, "segmented")?, rows })
             }
         };
         Ok(ProductPlan { choice, way })
