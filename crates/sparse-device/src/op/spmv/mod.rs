@@ -4,6 +4,7 @@ mod batch;
 mod compressed;
 mod coo;
 mod padded;
+mod sell;
 mod shares;
 
 pub(super) use compressed::along;

@@ -1,4 +1,4 @@
-//! ELL, SELL and HYB: a row a work-item; HYB's overflow before it, as COO.
+//! ELL and HYB: a row a work-item; HYB's overflow before it, as COO.
 
 use super::coo::CooSums;
 use super::{Grouped, ProductPlan, Way, Workspace};
@@ -6,7 +6,7 @@ use crate::op::grouped::GROUPED_ROWS;
 use crate::program::Defines;
 use crate::{Device, Driver, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Ell, Hyb, Index, Matrix, PlanOptions, Result, Scalar, Sell};
+use sparse_core::{Algorithm, Ell, Hyb, Index, Matrix, PlanOptions, Result, Scalar};
 use std::sync::Arc;
 
 const ROW_PER_THREAD: &[Algorithm] = &[Algorithm::new("row_per_thread", "always")];
@@ -55,46 +55,6 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Ell<T, Device<D>, I>> for Device
         };
         let launch =
             self.launch(kernel).size(a.rows()).size(a.width()).buffer(a.col_idx()).buffer(a.values());
-        launch.value(alpha).view(x).value(beta).view_mut(y).items(a.rows())
-    }
-}
-
-impl<D: Driver, T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device<D>, I, O>> for Device<D> {
-    type Plan = ProductPlan<D, I, Arc<D::Kernel>>;
-
-    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        table(ROW_PER_THREAD, op)
-    }
-
-    fn plan_spmv(&self, a: &Sell<T, Device<D>, I, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let table = table(ROW_PER_THREAD, op);
-        let choice = options.choose("spmv", table, table[0].name, "there is no other")?;
-        let way = match op.transposes() {
-            true => Way::Grouped(Grouped::new(self, a, op)?),
-            false => {
-                let defines = Defines::default().index::<I>().offset::<O>();
-                Way::Stored(self.kernel_of::<T>("sell_spmv", "sell_spmv_row_per_thread", defines)?)
-            }
-        };
-        Ok(ProductPlan { choice, way })
-    }
-
-    unsafe fn spmv(
-        &self,
-        plan: &mut Self::Plan,
-        alpha: T::Acc,
-        a: &Sell<T, Device<D>, I, O>,
-        x: View<'_, D, T>,
-        beta: T::Acc,
-        y: ViewMut<'_, D, T>,
-    ) -> Result<()> {
-        let kernel = match &plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
-            Way::Stored(kernel) => kernel,
-        };
-        let launch = self.launch(kernel).size(a.rows()).size(a.slice_height());
-        let launch =
-            launch.buffer(a.slice_ptr()).buffer(a.row_order()).buffer(a.col_idx()).buffer(a.values());
         launch.value(alpha).view(x).value(beta).view_mut(y).items(a.rows())
     }
 }

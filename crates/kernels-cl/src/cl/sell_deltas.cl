@@ -1,0 +1,64 @@
+// SELL-C-sigma with columns of 16 bits: column = bases[slot] + delta, where a slot is the C places of a slice that
+// stand side by side, slot number = place / C, and delta 65535 is padding. Only where the columns of every slot lie
+// within 65535 of each other, as those of stencils and bands do. Layout as in sell_spmv.cl.
+// Takes SCALAR, IDX and OFF (the types of columns and of slice offsets).
+#include "scalar.clh"
+#include "index.clh"
+#define LANES 32
+#define PADDING 65535
+
+// Makes bases and deltas of columns; misfits[0] <- 1 where a slot's columns lie too far apart. A work-group of 32 lanes
+// takes a slot. For the plan.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void sell_deltas_make(long slots, long slice_height, __global const IDX *col_idx, __global IDX *bases,
+                      __global ushort *deltas, __global int *misfits)
+{
+    int lid = (int)get_local_id(0);
+    __local long smallest[LANES];
+    for (long slot = get_group_id(0); slot < slots; slot += get_num_groups(0)) {
+        long begin = slot * slice_height;
+        long base = LONG_MAX;
+        for (long l = lid; l < slice_height; l += LANES)
+            if (col_idx[begin + l] >= 0)
+                base = min(base, (long)col_idx[begin + l]);
+        smallest[lid] = base;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+            if (lid < lanes)
+                smallest[lid] = min(smallest[lid], smallest[lid + lanes]);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        base = smallest[0];
+        if (lid == 0)
+            bases[slot] = (IDX)(base == LONG_MAX ? 0 : base);
+        for (long l = lid; l < slice_height; l += LANES) {
+            long delta = col_idx[begin + l] < 0 ? PADDING : col_idx[begin + l] - base;
+            if (col_idx[begin + l] >= 0 && delta >= PADDING)
+                atomic_or(misfits, 1);
+            deltas[begin + l] = (ushort)delta;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+// y <- alpha A x + beta y. A work-item takes a lane and every get_global_size(0)-th one after it.
+__kernel void sell_deltas_spmv(long rows, long slice_height, __global const OFF *slice_ptr,
+                               __global const IDX *row_order, __global const IDX *bases,
+                               __global const ushort *deltas, __global const T *values, ACC alpha,
+                               __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
+{
+    for (long position = get_global_id(0); position < rows; position += get_global_size(0)) {
+        long slice = position / slice_height;
+        long begin = slice_ptr[slice];
+        long end = slice_ptr[slice + 1];
+        long slot = begin / slice_height;
+        ACC sum = (ACC)(0);
+        for (long at = begin + position % slice_height; at < end; at += slice_height, slot++) {
+            int delta = deltas[at];
+            if (delta == PADDING)
+                break;
+            sum += mul(load(values, at), load(x, x_start + bases[slot] + delta));
+        }
+        update(y, y_start + row_order[position], mul(alpha, sum), beta);
+    }
+}
