@@ -5,9 +5,7 @@ use crate::program::Programs;
 use crate::{Buffer, Defines, Driver};
 use kernels_core::File;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::{
-    Algorithm, Backend, Caps, ContextId, Element, Error, Probe, Result, error::checked_product,
-};
+use sparse_core::{Backend, Caps, ContextId, Element, Error, Probe, Result, error::checked_product};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -138,13 +136,6 @@ impl<D: Driver> Device<D> {
     /// Whether the driver has the kernels of a file, by its name without the extension.
     pub(crate) fn has(&self, stem: &str) -> bool {
         D::FILES.iter().any(|file| file.stem() == stem)
-    }
-
-    /// What the driver has of a table whose last algorithms need a file each, `files` in this order: all up to the
-    /// first that is missing.
-    pub(crate) fn offered(&self, table: &'static [Algorithm], files: &[&str]) -> &'static [Algorithm] {
-        let found = files.iter().take_while(|stem| self.has(stem)).count();
-        &table[..table.len() - files.len() + found]
     }
 
     /// A buffer that holds anything: whoever asks for it writes all of it before it is read.

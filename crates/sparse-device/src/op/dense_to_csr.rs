@@ -1,6 +1,7 @@
-//! Dense to compressed rows: count, scan, fill, with one read-back of the members' sizes between.
+//! Dense to compressed rows: count, scan, fill, with one read-back of the members' sizes between; or all in one pass.
 
 use super::scan::Scan;
+use super::single_pass::{self, Entries, SinglePass};
 use crate::launch::{LANES, Launch, in_words, steps, vector};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -13,17 +14,17 @@ use std::sync::Arc;
 
 const BY_WARP: &str = "row_per_warp";
 const BY_MASK: &str = "mask";
+const LOOK_BACK: &str = "look_back";
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "the device is a CPU, or neighbours in memory stand in one column"),
-    Algorithm::new(
-        BY_WARP,
-        "otherwise, without the next: a work-group of 32 a row, which writes in parallel",
-    ),
+    Algorithm::new(BY_WARP, "never: a warp a row, which writes in parallel"),
     Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
         .preprocessing("room for a bit for each element"),
+    Algorithm::new(LOOK_BACK, "never: a single pass, on devices whose work-groups may wait for each other")
+        .preprocessing("room for the states of tiles; a guess of nnz, at first an eighth of the elements"),
 ];
-/// The file of the last algorithm.
-const FILES: &[&str] = &["dense_to_csr_mask"];
+/// The file of the kernels of `mask`.
+const MASK_FILE: &str = "dense_to_csr_mask";
 
 /// The plan of a compression: kernels, and room for a count for each row.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub struct CompressionPlan<D: Driver, T: Scalar> {
     keep: Keep<T>,
     passes: Passes<D>,
     masked: Option<Masked<D>>,
+    single_pass: Option<SinglePass<D>>,
     members: Arc<D::Kernel>,
     offsets: Arc<D::Kernel>,
     starts: Buffer<D, i64>,
@@ -80,7 +82,7 @@ impl<D: Driver> Passes<D> {
 
     fn masked<T: Scalar>(backend: &Device<D>, wide: bool, defines: &Defines) -> Result<Self> {
         let defines = defines.clone().set("WIDE", u8::from(wide));
-        let kernel = |entry| backend.kernel_of::<T>(FILES[0], entry, defines.clone());
+        let kernel = |entry| backend.kernel_of::<T>(MASK_FILE, entry, defines.clone());
         Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
     }
 }
@@ -92,7 +94,8 @@ impl<D: Driver, T: Scalar> KernelPlan for CompressionPlan<D, T> {
 
     fn workspace_bytes(&self) -> usize {
         let bits = self.masked.as_ref().map_or(0, |masked| masked.bits.bytes());
-        self.starts.bytes() + self.member_ptr.bytes() + bits
+        let states = self.single_pass.as_ref().map_or(0, SinglePass::bytes);
+        self.starts.bytes() + self.member_ptr.bytes() + bits + states
     }
 }
 
@@ -102,6 +105,11 @@ pub(super) fn threshold<T: Scalar>(keep: Keep<T>) -> (i32, RealOf<T>) {
         Keep::NonZero => (0, RealOf::<T>::ZERO),
         Keep::Above(tolerance) => (1, tolerance),
     }
+}
+
+/// Whether rows can be read in whole words.
+fn is_in_words<D: Driver, T: Scalar>(a: &DenseBatchView<'_, T, Device<D>>) -> bool {
+    in_words::<T>(&[a.data().start, a.stride()], steps(a.order(), a.leading_dimension()))
 }
 
 impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
@@ -118,9 +126,8 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
 
     /// The kernels for a matrix.
     fn passes_for(&self, a: &DenseBatchView<'_, T, Device<D>>) -> &Passes<D> {
-        let in_words = in_words::<T>(&[a.data().start, a.stride()], steps(a.order(), a.leading_dimension()));
         match &self.masked {
-            Some(masked) if in_words => &masked.wide,
+            Some(masked) if is_in_words(a) => &masked.wide,
             _ => &self.passes,
         }
     }
@@ -152,6 +159,47 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
         self.over(a.count() * a.rows(), launch.buffer(indices).buffer(values))
     }
 
+    /// Where the members start, and nnz.
+    fn members<O: Index>(
+        &self,
+        backend: &Device<D>,
+        a: DenseBatchView<'_, T, Device<D>>,
+    ) -> Result<Vec<usize>> {
+        let launch = backend.launch(&self.members).size(a.count()).size(a.rows()).buffer(&self.starts);
+        launch.buffer(&self.member_ptr).items(a.count() + 1)?;
+        let starts = backend.download(&self.member_ptr)?;
+        let member_ptr: Vec<_> = starts.into_iter().map(|at| at as usize).collect();
+        for ends in member_ptr.windows(2) {
+            O::try_new("nnz", ends[1] - ends[0])?;
+        }
+        Ok(member_ptr)
+    }
+
+    /// Finds starts and entries in one pass, or in a second one where the guess was too low.
+    fn fill_at_once<I: Index, O: Index>(
+        &self,
+        backend: &Device<D>,
+        a: DenseBatchView<'_, T, Device<D>>,
+        pass: &SinglePass<D>,
+    ) -> Result<(Vec<usize>, Entries<D, T, I>)> {
+        let (has_threshold, tolerance) = threshold(self.keep);
+        let run = |entries: &Entries<D, T, I>| {
+            let launch = self.source(backend.launch(pass.kernel(is_in_words(&a))), a);
+            let launch = launch.value(has_threshold).value(tolerance).buffer(&self.starts);
+            pass.run(backend, launch, entries)
+        };
+        let entries = pass.room(backend)?;
+        run(&entries)?;
+        let member_ptr = self.members::<O>(backend, a)?;
+        let nnz = member_ptr[a.count()];
+        if nnz <= entries.values.len {
+            return Ok((member_ptr, entries.cut(backend, nnz)?));
+        }
+        let entries = Entries::new(backend, nnz)?;
+        run(&entries)?;
+        Ok((member_ptr, entries))
+    }
+
     /// Sets the bits, where the algorithm keeps them.
     fn with_bits<'a>(&'a self, launch: Launch<'a, D>) -> Launch<'a, D> {
         match &self.masked {
@@ -173,7 +221,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
     type Plan = CompressionPlan<D, T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        self.offered(ALGORITHMS, FILES)
+        if self.has(single_pass::FILE) { ALGORITHMS } else { &ALGORITHMS[..ALGORITHMS.len() - 1] }
     }
 
     fn plan_dense_to_csr(
@@ -185,11 +233,11 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         let (_, col_step) = steps(a.order(), a.leading_dimension());
         let (automatic, reason) = match (self.driver().is_cpu(), col_step) {
             (true, _) => ("row_per_thread", "the device is a CPU"),
-            (false, 1) if self.has(FILES[0]) => (BY_MASK, "neighbours in memory stand in one row"),
-            (false, 1) => (BY_WARP, "neighbours in memory stand in one row"),
+            (false, 1) => (BY_MASK, "neighbours in memory stand in one row"),
             (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
         };
-        let choice = options.choose("dense_to_csr", self.offered(ALGORITHMS, FILES), automatic, reason)?;
+        let table = DenseToCsrKernel::<T, I, O>::dense_to_csr_algorithms(self);
+        let choice = options.choose("dense_to_csr", table, automatic, reason)?;
         let defines = Defines::default().index::<I>().offset::<O>();
         let kernel = |entry| self.kernel_of::<T>("dense_to_csr", entry, defines.clone());
         let rows = checked_product("count x rows", a.count(), a.rows())?;
@@ -197,11 +245,16 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
             BY_MASK => Some(Masked::new::<T>(self, rows, a.cols(), &defines)?),
             _ => None,
         };
+        let single_pass = match choice.algorithm {
+            LOOK_BACK => Some(SinglePass::new::<T>(self, (rows, a.cols()), &defines)?),
+            _ => None,
+        };
         Ok(CompressionPlan {
             passes: Passes::new::<T>(self, choice.algorithm, &defines)?,
             choice,
             keep,
             masked,
+            single_pass,
             members: kernel("dense_to_csr_members")?,
             offsets: kernel("dense_to_csr_offsets")?,
             starts: self.allocate(rows + 1)?,
@@ -215,20 +268,25 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         plan: &mut CompressionPlan<D, T>,
         a: DenseBatchView<'_, T, Self>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
-        plan.count(self, a)?;
-        plan.scan.starts(self, &mut plan.starts)?;
-        let launch = self.launch(&plan.members).size(a.count()).size(a.rows()).buffer(&plan.starts);
-        launch.buffer(&plan.member_ptr).items(a.count() + 1)?;
-        let member_ptr: Vec<_> = self.download(&plan.member_ptr)?.into_iter().map(|at| at as usize).collect();
-        for ends in member_ptr.windows(2) {
-            O::try_new("nnz", ends[1] - ends[0])?;
+        let has_elements = a.count() * a.rows() * a.cols() > 0;
+        let (member_ptr, entries) = match &plan.single_pass {
+            Some(pass) if has_elements => plan.fill_at_once::<I, O>(self, a, pass)?,
+            _ => {
+                plan.count(self, a)?;
+                plan.scan.starts(self, &mut plan.starts)?;
+                let member_ptr = plan.members::<O>(self, a)?;
+                let entries = Entries::new(self, member_ptr[a.count()])?;
+                plan.fill(self, a, &entries.indices, &entries.values)?;
+                (member_ptr, entries)
+            }
+        };
+        if let Some(pass) = &mut plan.single_pass {
+            pass.remember(member_ptr[a.count()]);
         }
-        let nnz = member_ptr[a.count()];
         let offsets = self.allocate(checked_product("count x offsets", a.count(), a.rows() + 1)?)?;
-        let (indices, values) = (self.allocate(nnz)?, self.allocate(nnz)?);
         let launch = self.launch(&plan.offsets).size(a.count()).size(a.rows()).buffer(&plan.starts);
         launch.buffer(&offsets).items(offsets.len)?;
-        plan.fill(self, a, &indices, &values)?;
+        let Entries { indices, values } = entries;
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 }

@@ -11,6 +11,7 @@ mod radix_sort;
 mod row_split;
 mod row_statistics;
 mod scan;
+mod single_pass;
 mod sort;
 mod spmm;
 mod spmv;

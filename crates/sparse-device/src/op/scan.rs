@@ -1,7 +1,7 @@
 //! Prefix sums: chunks by Blelloch's scan, the chunks' totals likewise, level after level, and back.
 //!
 //! HPS cuts its chunks at the ends of rows and VPS at the ends of columns, so that a line's total is carried into the
-//! next; TPS has one line.
+//! next; TPS has one line. Where work-groups may wait for each other, TPS and HPS can also be had in a single pass.
 
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
@@ -10,6 +10,7 @@ use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, S
 use std::sync::Arc;
 
 const PADDED: &str = "work_efficient_padded";
+const LOOK_BACK: &str = "look_back";
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::new("work_efficient", "the device is a CPU").preprocessing("room for the total of each chunk"),
     Algorithm::new(
@@ -17,7 +18,12 @@ const ALGORITHMS: &[Algorithm] = &[
         "otherwise: a hole after every 32 elements of local memory, against bank conflicts",
     )
     .preprocessing("room for the total of each chunk"),
+    Algorithm::new(LOOK_BACK, "never: a single pass, on devices whose work-groups may wait for each other")
+        .preprocessing("room for the state of each tile"),
 ];
+/// The file of the kernel of `look_back`, and the elements of a tile for each work-item: `ITEMS` of the kernel.
+const LOOK_BACK_FILE: &str = "scan_look_back";
+const LOOK_BACK_ITEMS: usize = 8;
 
 /// The lines of an array: element p of line l stands at `l·line_step + p·item_step`.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +32,11 @@ struct Lines {
     len: usize,
     line_step: usize,
     item_step: usize,
+}
+
+/// What kernels call an element.
+fn element<T: ScanElement>() -> &'static str {
+    if size_of::<T>() == 4 { "uint" } else { "ulong" }
 }
 
 /// One pass: lines cut into chunks, and room for the chunks' totals.
@@ -54,9 +65,8 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
 
     fn new(backend: &Device<D>, lines: Lines, padded: bool) -> Result<Self> {
         let block = backend.inner.block;
-        let element = if size_of::<T>() == 4 { "uint" } else { "ulong" };
-        let defines =
-            Defines::default().set("BLOCK", block).set("ELEMENT", element).set("PADDED", u8::from(padded));
+        let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
+        let defines = defines.set("PADDED", u8::from(padded));
         let mut scan = Self {
             scan_chunks: backend.kernel("scan", "scan_chunks", defines.clone())?,
             add: backend.kernel("scan", "scan_add", defines)?,
@@ -131,12 +141,56 @@ impl<D: Driver> Scan<D, i64> {
     }
 }
 
+/// The scan of an array without gaps in a single pass.
+#[derive(Debug)]
+struct LookBack<D: Driver> {
+    kernel: Arc<D::Kernel>,
+    len: usize,
+    /// The next tile, and two words for the state of each.
+    ticket: Buffer<D, i32>,
+    states: Buffer<D, i64>,
+}
+
+impl<D: Driver> LookBack<D> {
+    fn new<T: ScanElement>(backend: &Device<D>, len: usize) -> Result<Self> {
+        let block = backend.inner.block;
+        let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
+        Ok(Self {
+            kernel: backend.kernel(LOOK_BACK_FILE, "scan_look_back", defines)?,
+            len,
+            ticket: backend.allocate(1)?,
+            states: backend.allocate(2 * len.div_ceil(LOOK_BACK_ITEMS * block))?,
+        })
+    }
+
+    fn run<T: ScanElement>(
+        &self,
+        backend: &Device<D>,
+        kind: ScanKind,
+        input: View<'_, D, T>,
+        output: View<'_, D, T>,
+    ) -> Result<()> {
+        backend.clear(&self.ticket)?;
+        backend.clear(&self.states)?;
+        let launch =
+            backend.launch(&self.kernel).size(self.len).value(i32::from(kind == ScanKind::Inclusive));
+        let launch = launch.view(input).view(output).buffer(&self.ticket).buffer(&self.states);
+        launch.groups(backend.most_groups().min(self.states.len / 2), backend.inner.block)
+    }
+}
+
 /// The plan of a scan.
 #[derive(Debug)]
 pub struct ScanSteps<D: Driver, T> {
     choice: Choice,
     kind: ScanKind,
-    scan: Scan<D, T>,
+    way: Way<D, T>,
+}
+
+#[derive(Debug)]
+enum Way<D: Driver, T> {
+    Levels(Scan<D, T>),
+    LookBack(LookBack<D>),
 }
 
 impl<D: Driver, T: ScanElement> KernelPlan for ScanSteps<D, T> {
@@ -145,15 +199,19 @@ impl<D: Driver, T: ScanElement> KernelPlan for ScanSteps<D, T> {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.scan.bytes()
+        match &self.way {
+            Way::Levels(scan) => scan.bytes(),
+            Way::LookBack(scan) => scan.ticket.bytes() + scan.states.bytes(),
+        }
     }
 }
 
 impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
     type Plan = ScanSteps<D, T>;
 
-    fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
-        ALGORITHMS
+    fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
+        let in_one_pass = self.has(LOOK_BACK_FILE) && order != ScanOrder::Vps;
+        if in_one_pass { ALGORITHMS } else { &ALGORITHMS[..ALGORITHMS.len() - 1] }
     }
 
     fn plan_scan(
@@ -167,14 +225,19 @@ impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
             true => ("work_efficient", "the device is a CPU"),
             false => (PADDED, "the device is no CPU"),
         };
-        let choice = options.choose("scan", ALGORITHMS, automatic, reason)?;
+        let choice =
+            options.choose("scan", ScanKernel::<T>::scan_algorithms(self, order), automatic, reason)?;
+        if choice.algorithm == LOOK_BACK {
+            let way = Way::LookBack(LookBack::new::<T>(self, rows * cols)?);
+            return Ok(ScanSteps { choice, kind, way });
+        }
         let lines = match order {
             ScanOrder::Tps => Lines { count: 1, len: rows * cols, line_step: 0, item_step: 1 },
             ScanOrder::Hps => Lines { count: rows, len: cols, line_step: cols, item_step: 1 },
             ScanOrder::Vps => Lines { count: cols, len: rows, line_step: 1, item_step: cols },
         };
-        let scan = Scan::new(self, lines, choice.algorithm == PADDED)?;
-        Ok(ScanSteps { choice, kind, scan })
+        let way = Way::Levels(Scan::new(self, lines, choice.algorithm == PADDED)?);
+        Ok(ScanSteps { choice, kind, way })
     }
 
     unsafe fn scan(
@@ -183,6 +246,10 @@ impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
         input: View<'_, D, T>,
         output: ViewMut<'_, D, T>,
     ) -> Result<()> {
-        plan.scan.run(self, plan.kind, input, Device::<D>::as_shared(&output))
+        let output = Device::<D>::as_shared(&output);
+        match &plan.way {
+            Way::Levels(scan) => scan.run(self, plan.kind, input, output),
+            Way::LookBack(scan) => scan.run(self, plan.kind, input, output),
+        }
     }
 }

@@ -3,8 +3,7 @@
 use super::chunks;
 use super::grouped::{GROUPED_ROWS, RowGroups};
 use super::numbered::Numbered;
-use super::radix_sort;
-use super::row_split::{self, RowSplit};
+use super::row_split::RowSplit;
 use super::spmv::along;
 use crate::launch::LANES;
 use crate::program::Defines;
@@ -26,8 +25,6 @@ const STORED: &[Algorithm] = &[
     )
     .preprocessing("rows in chunks of 256 entries, sorted by length, and room for a row of C for each chunk"),
 ];
-/// The files of the last algorithm.
-const SPLIT_FILES: &[&str] = &[row_split::FILE, chunks::FILE, radix_sort::FILE];
 const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
 
 /// Columns that a work-group of `cwm` takes.
@@ -107,27 +104,17 @@ impl<D: Driver, T: Scalar, I: Index> KernelPlan for CompressedPlan<D, T, I> {
 }
 
 impl<D: Driver> Device<D> {
-    /// Whether the driver has all kernels of `row_split`.
-    fn has_split(&self) -> bool {
-        SPLIT_FILES.iter().all(|file| self.has(file))
-    }
-
     /// Whether chunks of rows pay: rows have [`LANES`] entries in the mean, or one has several chunks.
     fn is_worth_splitting<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
         a: &Compressed<A, T, Device<D>, I, O>,
         options: &PlanOptions,
     ) -> Result<bool> {
-        if !self.has_split() || options.expected_calls <= 1 || options.algorithm.is_some() {
+        if options.expected_calls <= 1 || options.algorithm.is_some() {
             return Ok(false);
         }
         let rows = self.statistics_of(a.offsets())?;
         Ok(rows.mean >= LANES as f64 || rows.longest > chunks::CHUNK)
-    }
-
-    /// The algorithms along what is stored.
-    fn stored(&self) -> &'static [Algorithm] {
-        if self.has_split() { STORED } else { &STORED[..STORED.len() - 1] }
     }
 }
 
@@ -137,7 +124,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
     type Plan = CompressedPlan<D, T, I>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.stored() } else { GROUPED }
+        if along::<A>(op) { STORED } else { GROUPED }
     }
 
     fn plan_spmm(
@@ -158,7 +145,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
             0..=LANES => ("crc", format!("B has {columns} columns")),
             _ => ("cwm", format!("B has {columns} columns")),
         };
-        let choice = options.choose("spmm", self.stored(), automatic, reason)?;
+        let choice = options.choose("spmm", STORED, automatic, reason)?;
         if choice.algorithm == "row_split" {
             return Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns)?));
         }

@@ -8,22 +8,27 @@ use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, Compressed, Index, Matrix, PlanOptions, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "the device is a CPU, or rows have fewer than 8 entries in the mean"),
     Algorithm::new(
-        "row_per_warp",
-        "rows have 8 entries or more in the mean, and the driver has no other for them",
+        "row_per_thread",
+        "the device is a CPU, or many rows have fewer than 8 entries in the mean",
     ),
-    Algorithm::new("row_per_vector", "rows have 8 entries or more in the mean: 2 to 32 lanes a row"),
+    Algorithm::new("row_per_warp", "never"),
+    Algorithm::new(
+        "row_per_vector",
+        "rows have 8 entries or more in the mean, or are too few to fill the device: 2 to 32 lanes a row",
+    ),
     Algorithm::new("merge_path", "some row is much longer than the mean, and the plan runs more than once")
         .preprocessing("the first row of each tile, and room for two sums a tile"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
 ];
-/// The files of the algorithms behind the first two.
-const FILES: &[&str] = &["csr_spmv_vector", "csr_spmv_merge", "csr_spmv_row_blocks"];
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// Entries a row, in the mean, from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
+
+/// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
+/// wait side by side for what one would wait for in turn.
+const MANY_ROWS_PER_UNIT: usize = 256;
 
 /// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
 const UNLIKE: usize = 16;
@@ -42,7 +47,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
     type Plan = ProductPlan<D, I, Shares<D, T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.offered(STORED, FILES) } else { ACROSS }
+        if along::<A>(op) { STORED } else { ACROSS }
     }
 
     fn plan_spmv(
@@ -57,7 +62,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
             return Ok(ProductPlan { choice, way: Way::Grouped(Grouped::new(self, a, op)?) });
         }
         let (automatic, reason) = self.share_out(a, options)?;
-        let choice = options.choose("spmv", self.offered(STORED, FILES), automatic, reason)?;
+        let choice = options.choose("spmv", STORED, automatic, reason)?;
         let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
         Ok(ProductPlan { choice, way })
     }
@@ -85,23 +90,20 @@ impl<D: Driver> Device<D> {
         a: &Compressed<A, T, Device<D>, I, O>,
         options: &PlanOptions,
     ) -> Result<(&'static str, String)> {
-        let mean = a.nnz() / a.pattern().major().max(1);
-        let reason = format!("rows have {mean} entries in the mean");
-        let fits = |name| self.offered(STORED, FILES).iter().any(|algorithm| algorithm.name == name);
+        let rows = a.pattern().major();
+        let mean = a.nnz().div_ceil(rows.max(1));
+        let reason = format!("{rows} rows have {mean} entries in the mean");
         if self.driver().is_cpu() {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
-        if fits("merge_path") && options.algorithm.is_none() && options.expected_calls > 1 {
+        if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.statistics_of(a.offsets())?.longest;
             if longest > LONGEST_ALIKE.max(UNLIKE * mean) {
                 return Ok(("merge_path", format!("{reason}, one has {longest}")));
             }
         }
-        let by_mean = match (fits("row_per_vector"), mean) {
-            (true, LONG_ROWS..) => "row_per_vector",
-            (false, LONG_ROWS..) => "row_per_warp",
-            _ => "row_per_thread",
-        };
-        Ok((by_mean, reason))
+        let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
+        let several_lanes = mean >= LONG_ROWS || few && mean > 1;
+        Ok((if several_lanes { "row_per_vector" } else { "row_per_thread" }, reason))
     }
 }

@@ -74,7 +74,7 @@ impl<D: Driver, T: Scalar> Shares<D, T> {
         let (rows, nnz, block) = (a.pattern().major(), a.nnz(), backend.inner.block);
         Ok(match algorithm {
             "row_per_vector" => {
-                let lanes = lanes_for(nnz / rows.max(1));
+                let lanes = lanes_for(nnz.div_ceil(rows.max(1)));
                 let defines = defines.set("LANES", lanes);
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
