@@ -71,6 +71,17 @@ pub const FILES: &[File] = &[
     ),
     file!("csr_spmv.cl", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
     file!(
+        "csr_spmv_merge.cl",
+        ["csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries"],
+        [SCALAR, IDX, OFF, CONJ, BLOCK]
+    ),
+    file!(
+        "csr_spmv_row_blocks.cl",
+        ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
+        [SCALAR, IDX, OFF, CONJ, BLOCK]
+    ),
+    file!("csr_spmv_vector.cl", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, LANES]),
+    file!(
         "dense_to_csr.cl",
         [
             "dense_to_csr_count_row_per_thread",

@@ -22,10 +22,10 @@ typedef uint Word;
 #define EXCHANGE atomic_cmpxchg
 #endif
 
-// Exchanges the sum for a larger one until no other work-item comes between.
+// Exchanges the sum for one with the value, from the guess that it is zero on, until no other work-item comes between.
 static void add_real(volatile __global Word *sum, REAL value)
 {
-    Word found = *sum;
+    Word found = 0;
     Word before;
     do {
         before = found;

@@ -3,6 +3,7 @@
 // the entries in that order.
 // Takes IDX and OFF (the types of indices and offsets).
 #include "index.clh"
+#define SORTED IDX
 #include "search.clh"
 
 // major[k] <- the row of entry k of compressed rows. A work-group takes a row.

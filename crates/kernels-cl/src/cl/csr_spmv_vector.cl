@@ -1,0 +1,42 @@
+// y <- alpha A x + beta y for compressed rows, by LANES lanes a row: for rows of a few to some dozen entries.
+// Takes SCALAR, IDX, OFF, CONJ and LANES: 2, 4, 8, 16 or 32.
+// Bell, Garland: Implementing sparse matrix-vector multiplication on throughput-oriented processors. SC (2009).
+#include "scalar.clh"
+#include "index.clh"
+#include "entry.clh"
+#ifndef LANES
+#error "LANES is missing: 2, 4, 8, 16 or 32"
+#endif
+#define WARP 32
+#define ROWS (WARP / LANES)
+
+// A work-group of 32 lanes takes ROWS rows: lane l of a row sums its entries l, l + LANES, ...; a fixed tree adds the
+// lanes.
+__kernel __attribute__((reqd_work_group_size(WARP, 1, 1)))
+void csr_spmv_row_per_vector(long rows, __global const OFF *offsets, __global const IDX *indices,
+                             __global const T *values, ACC alpha, __global const T *x, long x_start, ACC beta,
+                             __global T *y, long y_start)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[WARP];
+    int lane = lid % LANES;
+    for (long first = get_group_id(0) * ROWS; first < rows; first += get_num_groups(0) * ROWS) {
+        long row = first + lid / LANES;
+        ACC sum = (ACC)(0);
+        if (row < rows) {
+            long end = offsets[row + 1];
+            for (long k = offsets[row] + lane; k < end; k += LANES)
+                sum += mul(entry(values, k), load(x, x_start + indices[k]));
+        }
+        sums[lid] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+            if (lane < lanes)
+                sums[lid] += sums[lid + lanes];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (row < rows && lane == 0)
+            update(y, y_start + row, mul(alpha, sums[lid]), beta);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
