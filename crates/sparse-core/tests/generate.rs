@@ -51,6 +51,21 @@ fn strings(arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn rows_can_be_drawn_in_pieces() {
+    let recipe = stand_in::find("arxiv").unwrap().recipe;
+    let whole: Csr<f32> = recipe.generate(64).unwrap();
+    let graph = recipe.prepare(64).unwrap();
+    let row_ptr = graph.row_ptr();
+    let (mut col_idx, mut values) = (vec![0; whole.nnz()], vec![0.0; whole.nnz()]);
+    let middle = graph.rows() / 3;
+    let (first, second) = col_idx.split_at_mut(row_ptr[middle] as usize);
+    let (first_values, second_values) = values.split_at_mut(first.len());
+    graph.draw(middle..graph.rows(), second, second_values);
+    graph.draw(0..middle, first, first_values);
+    assert_eq!(Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values).unwrap(), whole);
+}
+
+#[test]
 fn stencil_5_is_the_laplacian() {
     let a = stencil_5::<f64>(2, 2).unwrap();
     assert_eq!(a.row_ptr(), &[0, 3, 6, 9, 12]);

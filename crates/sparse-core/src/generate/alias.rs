@@ -7,6 +7,7 @@ use std::ops::Range;
 ///
 /// Each position owns one equal slot; the part of its slot that its own weight does not fill belongs to one other
 /// position. A draw takes a slot and then one of its two owners.
+#[derive(Debug)]
 pub(super) struct Alias {
     /// The owner's part of each slot, in units of 2⁻³².
     own: Vec<u32>,

@@ -31,7 +31,7 @@ pub use band::band;
 pub use catalogue::{Argument, Generator, by_name, catalogue};
 pub use checksum::checksum;
 pub use degree::{Law, RowLengths, Tail};
-pub use recipe::{Columns, Recipe, Weight, power_law};
+pub use recipe::{Columns, Graph, Recipe, Weight, power_law};
 pub use rmat::{GRAPH500, rmat};
 pub use stencil::{stencil_5, stencil_7, stencil_9, stencil_27};
 pub use uniform::{uniform, with_row_lengths};

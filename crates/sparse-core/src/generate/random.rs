@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;
 
 /// The key of a family of independent streams.
+#[derive(Debug)]
 pub(super) struct Seed(ChaCha8Rng);
 
 impl Seed {

@@ -1,12 +1,12 @@
 //! Graphs from row lengths and a choice of columns.
 
 use super::alias::Alias;
-use super::builder::Builder;
 use super::degree::{Law, RowLengths};
 use super::random::{Seed, Stream};
 use super::uniform::{distinct, fill_distinct};
 use crate::error::{Error, Result, checked_product};
 use crate::format::Csr;
+use crate::index::Index;
 use crate::scalar::Scalar;
 use std::ops::Range;
 
@@ -73,21 +73,26 @@ impl Recipe<'_> {
     /// [`Error::Unsupported`] if the row lengths cannot have the sum `nnz`, as happens to dense graphs that are divided;
     /// [`Error::IndexOverflow`] if rows or entries do not fit `i32`.
     pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
+        let graph = self.prepare(divisor)?;
+        let row_ptr = graph.row_ptr();
+        let nnz = graph.lengths.iter().map(|&length| length as usize).sum();
+        let (mut col_idx, mut values) = (vec![0; nnz], vec![T::ZERO; nnz]);
+        graph.draw(0..graph.rows(), &mut col_idx, &mut values);
+        Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
+    }
+
+    /// What the rows of [`generate`](Self::generate)'s matrix have in common, for those who draw rows on several threads.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate).
+    pub fn prepare(&self, divisor: usize) -> Result<Graph> {
         if divisor == 0 {
             return Err(Error::unsupported("a graph divided by 0", "the divisor must be at least 1"));
         }
         let (n, nnz) = self.lengths.size(divisor);
-        let mut builder = Builder::new(n, n, nnz)?;
-        let graph = Graph::new(self, divisor)?;
-        let mut columns = vec![];
-        for row in 0..n {
-            let mut stream = graph.draw_row(row, &mut columns);
-            for &col in &columns {
-                builder.push(col as usize, stream.fraction());
-            }
-            builder.end_row();
-        }
-        builder.finish()
+        i32::try_new("rows", n)?;
+        i32::try_new("nnz", nnz)?;
+        Graph::new(self, divisor)
     }
 }
 
@@ -98,8 +103,9 @@ mod purpose {
     pub(super) const LABELS: u64 = 2;
 }
 
-/// All that the rows of a graph have in common. Rows can be drawn in any order.
-struct Graph {
+/// All that the rows of a graph have in common. Rows can be drawn in any order, and several at a time.
+#[derive(Debug)]
+pub struct Graph {
     lengths: Vec<u32>,
     picker: Picker,
     repeats: Option<f64>,
@@ -124,6 +130,34 @@ impl Graph {
             label[old as usize] = new as u32;
         }
         Ok(Self { lengths, picker, repeats: recipe.repeats, vertex, label, seed })
+    }
+
+    /// The number of rows, and of columns.
+    pub fn rows(&self) -> usize {
+        self.vertex.len()
+    }
+
+    /// The offsets of the rows: one more than there are rows, from 0 to the number of entries.
+    pub fn row_ptr(&self) -> Vec<i32> {
+        let lengths = self.vertex.iter().map(|&vertex| self.lengths[vertex as usize] as i32);
+        let ends = lengths.scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect()
+    }
+
+    /// Draws the entries of a range of rows, one row after another, into slices that have room for them.
+    pub fn draw<T: Scalar>(&self, rows: Range<usize>, col_idx: &mut [i32], values: &mut [T]) {
+        let mut places = col_idx.iter_mut().zip(values);
+        let mut columns = vec![];
+        for row in rows {
+            let mut stream = self.draw_row(row, &mut columns);
+            for (&col, (place, value)) in columns.iter().zip(&mut places) {
+                *place = col as i32;
+                *value = stream.fraction();
+            }
+        }
     }
 
     /// Fills `out` with the columns of a row, ascending; gives the row's stream for its values.
@@ -185,6 +219,7 @@ fn segment(position: usize, length: usize, n: usize) -> Range<usize> {
 }
 
 /// [`Columns`], made ready for drawing.
+#[derive(Debug)]
 enum Picker {
     Near { block: usize },
     Weighted(Weighted),
@@ -215,12 +250,14 @@ fn weights(weight: Weight, lengths: &[u32], stream: &mut Stream) -> Vec<f64> {
     }
 }
 
+#[derive(Debug)]
 struct Weighted {
     all: Alias,
     local: Option<Local>,
     n: usize,
 }
 
+#[derive(Debug)]
 struct Local {
     alias: Alias,
     size: usize,
