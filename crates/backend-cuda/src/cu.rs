@@ -147,6 +147,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Where it starts.
+    pub(crate) fn address(&self) -> sys::CUdeviceptr {
+        self.pointer
+    }
+
     /// The address of byte `offset`; a bug of the caller if the range passes the end.
     fn range(&self, offset: usize, bytes: usize) -> sys::CUdeviceptr {
         assert!(offset + bytes <= self.bytes, "bytes {offset}..+{bytes} of {}", self.bytes);

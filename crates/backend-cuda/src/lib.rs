@@ -6,16 +6,19 @@
 
 mod cache;
 mod cu;
+mod event;
 mod graph;
 mod nvrtc;
 mod staging;
 
 pub use cache::CACHE_VARIABLE;
 pub use cu::CuDriver;
+pub use event::Event;
 pub use graph::Graph;
 use sparse_core::op::AllTypes;
-use sparse_core::{Probe, Result};
+use sparse_core::{Element, Probe, Result};
 pub use sparse_device::Device;
+use sparse_device::View;
 
 /// A CUDA device: its primary context and a stream. Cloning shares them.
 pub type Cuda = Device<CuDriver>;
@@ -50,4 +53,15 @@ pub fn preferred_index() -> Result<usize> {
 pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<Cuda> {
     // SAFETY: the caller promises what is asked.
     Device::from_driver(unsafe { CuDriver::on_stream(index, stream)? })
+}
+
+/// The stream of a device, a `CUstream`: work that others enqueue there is in order with this backend's.
+pub fn stream(backend: &Cuda) -> *mut std::ffi::c_void {
+    backend.driver().queue().stream.cast()
+}
+
+/// The address of a view's first element on the device, for libraries that work on the same memory.
+pub fn address<T: Element>(view: &View<'_, CuDriver, T>) -> u64 {
+    let (memory, byte) = view.place();
+    memory.address() + byte as u64
 }

@@ -1,7 +1,7 @@
 //! Devices, memory, errors and graphs. Without a GPU the tests that need one have nothing to show and say so.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
-use backend_cuda::{CuDriver, Cuda, Graph, probe};
+use backend_cuda::{CuDriver, Cuda, Event, Graph, address, probe};
 use device_tests::each_device;
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
@@ -30,6 +30,22 @@ fn memory_keeps_what_is_written_in_pieces_and_whole() {
         backend.copy(from, Cuda::slice_mut(Cuda::view_mut(&mut copy), 1..6)).unwrap();
         assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
         backend.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn events_measure_copies_and_views_have_addresses() {
+    each_device::<CuDriver>(|backend| {
+        let from = backend.zeros::<f32>(1 << 24).unwrap();
+        let mut to = backend.zeros::<f32>(1 << 24).unwrap();
+        let start = Event::record(backend).unwrap();
+        backend.copy(Cuda::view(&from), Cuda::view_mut(&mut to)).unwrap();
+        let copied = Event::record(backend).unwrap();
+        let seconds = copied.seconds_since(&start).unwrap();
+        assert!((1e-6..1.0).contains(&seconds), "{seconds} s for 64 MiB");
+        assert_eq!(copied.seconds_since(&copied).unwrap(), 0.0);
+        let whole = Cuda::view(&to);
+        assert_eq!(address(&Cuda::slice(whole, 10..20)), address(&whole) + 40);
     });
 }
 

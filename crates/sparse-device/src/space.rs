@@ -49,7 +49,12 @@ impl<D: Driver, T> Clone for View<'_, D, T> {
 
 impl<D: Driver, T> Copy for View<'_, D, T> {}
 
-impl<D: Driver, T: Element> View<'_, D, T> {
+impl<'a, D: Driver, T: Element> View<'a, D, T> {
+    /// The memory, and the byte of it where the view starts, for those who hand it to another library.
+    pub fn place(&self) -> (&'a D::Memory, usize) {
+        (self.memory, self.offset())
+    }
+
     /// Where the view starts in its buffer, in bytes.
     pub(crate) fn offset(&self) -> usize {
         self.start * size_of::<T>()

@@ -1,0 +1,57 @@
+//! Points in the work of a stream, and the time between them as the device saw it.
+
+use crate::Cuda;
+use crate::cu::{Queue, failed};
+use cudarc::driver::{result, sys};
+use sparse_core::Result;
+use std::sync::Arc;
+
+/// A point in the work of a backend's stream.
+#[derive(Debug)]
+pub struct Event {
+    event: sys::CUevent,
+    queue: Arc<Queue>,
+}
+
+// SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
+unsafe impl Send for Event {}
+
+impl Event {
+    /// The point behind all work that was enqueued on `backend` so far.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub fn record(backend: &Cuda) -> Result<Self> {
+        let queue = backend.driver().queue().clone();
+        queue.enter()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        let event = Self { event: event.map_err(failed("cuEventCreate"))?, queue };
+        // SAFETY: event and stream are alive.
+        unsafe { result::event::record(event.event, event.queue.stream) }.map_err(failed("cuEventRecord"))?;
+        Ok(event)
+    }
+
+    /// The seconds that the device took from `earlier` to here, after waiting for both.
+    ///
+    /// # Errors
+    /// What the library reports, errors of the work before included.
+    pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
+        self.queue.enter()?;
+        for event in [earlier, self] {
+            // SAFETY: the event is alive.
+            unsafe { result::event::synchronize(event.event) }.map_err(failed("cuEventSynchronize"))?;
+        }
+        // SAFETY: both events are alive and were recorded.
+        let milliseconds = unsafe { result::event::elapsed(earlier.event, self.event) };
+        Ok(f64::from(milliseconds.map_err(failed("cuEventElapsedTime"))?) / 1e3)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if self.queue.enter().is_ok() {
+            // SAFETY: the event was made by `record` and is not used after this.
+            let _ = unsafe { result::event::destroy(self.event) };
+        }
+    }
+}
