@@ -1,25 +1,19 @@
-//! What the machine allows, measured by kernels without structure.
+//! What the processor allows, measured by a kernel without structure.
 
-use crate::measure::{Contender, interleave};
+use crate::measure::{Contender, Rounds, interleave};
 use std::hint::black_box;
 
-/// Bandwidths in bytes a second.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
-pub(crate) struct Limits {
-    /// Reading a large array with every thread.
-    pub(crate) read: f64,
-}
-
-/// Measures the limits with `threads` threads.
-pub(crate) fn measure(threads: usize, smoke: bool) -> Limits {
+/// Bytes a second of reading a large array with `threads` threads.
+pub(crate) fn read_bandwidth(threads: usize, smoke: bool) -> f64 {
     let words = if smoke { 1 << 20 } else { 1 << 25 };
     let data: Vec<u64> = (0..words as u64).collect();
     let mut read = [Contender::new("read", || {
         black_box(parallel_sum(&data, threads));
         Ok(())
     })];
-    let seconds = interleave(&mut read, 11).map_or(f64::NAN, |times| times[0].median);
-    Limits { read: size_of_val(data.as_slice()) as f64 / seconds }
+    let seconds =
+        interleave(&mut read, Rounds { most: 11, budget: 5.0 }).map_or(f64::NAN, |times| times[0].median);
+    size_of_val(data.as_slice()) as f64 / seconds
 }
 
 fn parallel_sum(data: &[u64], threads: usize) -> u64 {

@@ -1,10 +1,11 @@
 //! Ours beside its peers, in one run: medians of interleaved runs, with the bytes that had to move.
 //!
 //! `cargo xtask bench` builds and runs this; it needs nothing at run time but, for SciPy's figures, a Python that
-//! finds SciPy (`PYTHONPATH`).
+//! finds SciPy (`PYTHONPATH`), and for cuSPARSE's its library (`LD_LIBRARY_PATH`).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 
+mod device;
 mod limit;
 mod measure;
 mod op;
@@ -14,18 +15,26 @@ mod workload;
 
 use anyhow::{Result, bail};
 use backend_cpu::Cpu;
+use backend_cuda::CuDriver;
+use backend_opencl::ClDriver;
 use clap::{Parser, ValueEnum};
+use measure::Rounds;
 use report::Report;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// A set of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Suite {
     /// Dense → CSR, COO → CSR, SpMV and SpMM on the processor.
     Cpu,
+    /// The same on a CUDA device (NNZ_CUDA_DEVICE names it), beside cuSPARSE.
+    Cuda,
+    /// The same on an OpenCL device (NNZ_OPENCL_DEVICE names it).
+    Opencl,
 }
 
-/// Runs a suite and prints its table.
+/// Runs a suite and prints its table. Exits with 3 where the suite's device is missing.
 #[derive(Debug, Parser)]
 #[command(name = "sparse-bench")]
 struct Arguments {
@@ -35,7 +44,7 @@ struct Arguments {
     /// Only workloads of this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     matrix: Vec<String>,
-    /// Only this operation: dense_to_csr, coo_to_csr, spmv, spmm; may be repeated.
+    /// Only this operation: dense_to_csr, coo_to_csr, spmv, spmm, on devices coo_spmv too; may be repeated.
     #[arg(long, value_name = "OP")]
     op: Vec<String>,
     /// Columns of the dense operand of SpMM; may be repeated.
@@ -44,7 +53,7 @@ struct Arguments {
     /// Timed runs of each contender.
     #[arg(long, default_value_t = 21)]
     rounds: usize,
-    /// Threads of our backend; all by default.
+    /// Threads of our CPU backend; all by default.
     #[arg(long)]
     threads: Option<usize>,
     /// Small workloads and few runs: shows that everything runs, not how fast.
@@ -55,45 +64,67 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// What every benchmark needs.
-struct Context {
-    backend: Cpu,
-    rounds: usize,
-    smoke: bool,
-    wanted: Vec<String>,
-    columns: Vec<usize>,
-    limits: limit::Limits,
-}
+impl Arguments {
+    /// Whether an operation is asked for.
+    fn wants_op(&self, op: &str) -> bool {
+        self.op.is_empty() || self.op.iter().any(|name| name == op)
+    }
 
-impl Context {
+    /// Whether a workload is asked for.
     fn wants(&self, workload: &str) -> bool {
-        self.wanted.is_empty() || self.wanted.iter().any(|name| name == workload)
+        self.matrix.is_empty() || self.matrix.iter().any(|name| name == workload)
+    }
+
+    /// The columns of SpMM.
+    fn columns(&self) -> &[usize] {
+        if self.smoke { &[8] } else { &self.k }
+    }
+
+    /// How often contenders run, with `budget` seconds for each.
+    fn rounds(&self, budget: f64) -> Rounds {
+        Rounds { most: if self.smoke { 3 } else { self.rounds }, budget }
+    }
+
+    /// An error if an operation is asked for that is not among `known`.
+    fn check_ops(&self, known: &[&str]) -> Result<()> {
+        match self.op.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(unknown) => {
+                bail!("no operation of this suite is called `{unknown}`: there are {}", known.join(", "))
+            }
+            None => Ok(()),
+        }
     }
 }
 
-fn main() -> Result<()> {
+/// What every benchmark of the CPU needs.
+struct Context<'a> {
+    arguments: &'a Arguments,
+    backend: Cpu,
+}
+
+fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
+    match arguments.suite {
+        Suite::Cpu => run_cpu(&arguments).map(|()| ExitCode::SUCCESS),
+        Suite::Cuda => device::run::<CuDriver>(&arguments),
+        Suite::Opencl => device::run::<ClDriver>(&arguments),
+    }
+}
+
+fn run_cpu(arguments: &Arguments) -> Result<()> {
+    arguments.check_ops(&op::ALL.map(|(name, _)| name))?;
     let threads = match arguments.threads {
         Some(threads) => threads,
         None => Cpu::new()?.threads(),
     };
     let backend = Cpu::with(threads, backend_cpu::Simd::detect())?;
-    let limits = limit::measure(threads, arguments.smoke);
-    let context = Context {
-        backend,
-        rounds: if arguments.smoke { 3 } else { arguments.rounds },
-        smoke: arguments.smoke,
-        wanted: arguments.matrix,
-        columns: if arguments.smoke { vec![8] } else { arguments.k },
-        limits,
-    };
-    let mut report = Report::new(&context, arguments.json.as_deref())?;
-    let Suite::Cpu = arguments.suite;
-    if let Some(unknown) = arguments.op.iter().find(|name| op::ALL.iter().all(|(known, _)| known != name)) {
-        bail!("no operation is called `{unknown}`");
-    }
+    let limit = limit::read_bandwidth(threads, arguments.smoke);
+    let features = sparse_core::Backend::caps(&backend).features.join(" ");
+    let machine = format!("{threads} threads, {features}; reads {:.1} GB/s", limit / 1e9);
+    let mut report = Report::new(&machine, limit, arguments.rounds(2.5), arguments.json.as_deref())?;
+    let context = Context { arguments, backend };
     for (name, run) in op::ALL {
-        if arguments.op.is_empty() || arguments.op.iter().any(|wanted| wanted == name) {
+        if arguments.wants_op(name) {
             run(&context, &mut report)?;
         }
     }

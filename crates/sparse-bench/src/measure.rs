@@ -7,23 +7,29 @@ use std::time::Instant;
 pub(crate) struct Contender<'a> {
     /// The library, and the algorithm where it has several: `ours:merge_path`.
     pub(crate) name: String,
+    /// What its plan took, where there is one that is made outside the timed runs.
+    pub(crate) plan_seconds: Option<f64>,
     run: Box<dyn FnMut() -> Result<f64> + 'a>,
 }
 
 impl<'a> Contender<'a> {
     /// A contender that is timed here.
     pub(crate) fn new(name: impl Into<String>, mut work: impl FnMut() -> Result<()> + 'a) -> Self {
-        let run = move || {
+        Self::external(name, move || {
             let start = Instant::now();
             work()?;
             Ok(start.elapsed().as_secs_f64())
-        };
-        Self { name: name.into(), run: Box::new(run) }
+        })
     }
 
     /// A contender that tells its own time in seconds.
     pub(crate) fn external(name: impl Into<String>, run: impl FnMut() -> Result<f64> + 'a) -> Self {
-        Self { name: name.into(), run: Box::new(run) }
+        Self { name: name.into(), plan_seconds: None, run: Box::new(run) }
+    }
+
+    /// The same with the time of its plan.
+    pub(crate) fn planned(self, seconds: impl Into<Option<f64>>) -> Self {
+        Self { plan_seconds: seconds.into(), ..self }
     }
 }
 
@@ -43,18 +49,31 @@ impl Times {
     }
 }
 
-/// Two warm-up rounds, then `rounds` timed ones; a contender that takes long runs less often, five times at least.
-pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: usize) -> Result<Vec<Times>> {
-    const LONG: f64 = 0.5;
-    let mut seconds = vec![Vec::with_capacity(rounds); contenders.len()];
-    let mut wanted = vec![rounds; contenders.len()];
-    for (contender, wanted) in contenders.iter_mut().zip(&mut wanted) {
-        (contender.run)()?;
-        if (contender.run)()? > LONG {
-            *wanted = rounds.min(5);
-        }
+/// How often contenders run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounds {
+    /// Timed runs of each.
+    pub(crate) most: usize,
+    /// What the timed runs of one may take before there are fewer of them, in seconds.
+    pub(crate) budget: f64,
+}
+
+impl Rounds {
+    /// The timed runs of a contender that takes `seconds`: five, or as many as fit.
+    fn of(self, seconds: f64) -> usize {
+        self.most.min(5.max((self.budget / seconds) as usize))
     }
-    for round in 0..rounds {
+}
+
+/// Two warm-up rounds, then the timed ones.
+pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: Rounds) -> Result<Vec<Times>> {
+    let mut wanted = vec![];
+    for contender in contenders.iter_mut() {
+        (contender.run)()?;
+        wanted.push(rounds.of((contender.run)()?));
+    }
+    let mut seconds = vec![vec![]; contenders.len()];
+    for round in 0..rounds.most {
         for ((contender, wanted), seconds) in contenders.iter_mut().zip(&wanted).zip(&mut seconds) {
             if round < *wanted {
                 seconds.push((contender.run)()?);

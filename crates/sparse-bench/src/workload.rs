@@ -1,8 +1,11 @@
-//! The matrices of the CPU suite.
+//! What the suites work on.
 
-use crate::Context;
+use crate::Arguments;
 use anyhow::Result;
-use sparse_core::{Csr, generate};
+use sparse_core::generate::{self, stand_in::StandIn};
+use sparse_core::{Coo, Csr, Matrix};
+use std::ops::Range;
+use std::thread;
 
 /// A named matrix, built when it is needed.
 pub(crate) struct Workload {
@@ -35,13 +38,89 @@ fn stand_in(name: &str, divisor: usize) -> sparse_core::Result<Csr<f32>> {
 
 /// Calls `work` for every sparse matrix that is wanted.
 pub(crate) fn for_each_sparse(
-    context: &Context,
+    arguments: &Arguments,
     mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
 ) -> Result<()> {
-    for workload in SPARSE.iter().filter(|w| context.wants(w.name)) {
-        work(workload.name, &(workload.build)(context.smoke)?)?;
+    for workload in SPARSE.iter().filter(|w| arguments.wants(w.name)) {
+        work(workload.name, &(workload.build)(arguments.smoke)?)?;
     }
     Ok(())
+}
+
+/// The entries of `a` in random order (Durstenfeld: Algorithm 235, 1964).
+pub(crate) fn shuffled(a: &Csr<f32>) -> sparse_core::Result<Coo<f32>> {
+    let mut entries: Vec<_> = a.triplets().collect();
+    let mut next = random(1);
+    for end in (1..entries.len()).rev() {
+        let drawn = (u64::from(next()) << 32 | u64::from(next())) % (end as u64 + 1);
+        entries.swap(end, drawn as usize);
+    }
+    Coo::from_triplets(a.rows(), a.cols(), entries)
+}
+
+/// Threads of this process that can run at once.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A stand-in, drawn by all threads.
+pub(crate) fn draw(graph: &StandIn, divisor: usize) -> sparse_core::Result<Csr<f32>> {
+    let graph = graph.recipe.prepare(divisor)?;
+    let row_ptr = graph.row_ptr();
+    let nnz = row_ptr[graph.rows()] as usize;
+    let (mut col_idx, mut values) = (vec![0; nnz], vec![0.0; nnz]);
+    thread::scope(|scope| {
+        let (mut cols, mut vals) = (&mut col_idx[..], &mut values[..]);
+        for rows in shares(&row_ptr, 4 * threads()) {
+            let entries = (row_ptr[rows.end] - row_ptr[rows.start]) as usize;
+            let (own_cols, own_vals);
+            (own_cols, cols) = cols.split_at_mut(entries);
+            (own_vals, vals) = vals.split_at_mut(entries);
+            let graph = &graph;
+            scope.spawn(move || graph.draw(rows, own_cols, own_vals));
+        }
+    });
+    Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
+}
+
+/// All rows in `parts` ranges with about as many entries each.
+fn shares(row_ptr: &[i32], parts: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let rows = row_ptr.len() - 1;
+    let entries = row_ptr[rows] as usize;
+    let first = move |part: usize| match part {
+        0 => 0,
+        _ if part == parts => rows,
+        _ => row_ptr[..rows].partition_point(|&at| (at as usize) < part * (entries / parts)),
+    };
+    (0..parts).map(move |part| first(part)..first(part + 1))
+}
+
+/// Elements of dense operands: small integers that repeat after so many that no two rows of an operand are alike.
+pub(crate) struct Pattern {
+    elements: Vec<f32>,
+}
+
+impl Pattern {
+    /// A prime.
+    const PERIOD: usize = 1_000_003;
+
+    /// A pattern from which up to `most` elements are taken at once.
+    pub(crate) fn new(most: usize) -> Self {
+        let mut next = random(3);
+        let mut elements: Vec<_> = (0..Self::PERIOD).map(|_| (next() % 9) as f32 - 4.0).collect();
+        elements.extend_from_within(..most);
+        Self { elements }
+    }
+
+    /// `len` elements from a position on.
+    pub(crate) fn at(&self, position: usize, len: usize) -> &[f32] {
+        &self.elements[position % Self::PERIOD..][..len]
+    }
+
+    /// All that repeats.
+    pub(crate) fn period(&self) -> &[f32] {
+        &self.elements[..Self::PERIOD]
+    }
 }
 
 /// Random numbers, the same for the same seed (Marsaglia: Xorshift RNGs, 2003).

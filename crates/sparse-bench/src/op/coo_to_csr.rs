@@ -9,22 +9,13 @@ use sparse_core::reference::Reference;
 use sparse_core::{Coo, Csr, Matrix, PlanOptions};
 use std::hint::black_box;
 
-pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
-    workload::for_each_sparse(context, |name, a| compare(context, report, name, &shuffled(a)?))
+pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    workload::for_each_sparse(context.arguments, |name, a| {
+        compare(context, report, name, &workload::shuffled(a)?)
+    })
 }
 
-/// The entries of `a` in random order (Durstenfeld: Algorithm 235, 1964).
-fn shuffled(a: &Csr<f32>) -> Result<Coo<f32>> {
-    let mut entries: Vec<_> = a.triplets().collect();
-    let mut next = workload::random(1);
-    for end in (1..entries.len()).rev() {
-        let drawn = (u64::from(next()) << 32 | u64::from(next())) % (end as u64 + 1);
-        entries.swap(end, drawn as usize);
-    }
-    Ok(Coo::from_triplets(a.rows(), a.cols(), entries)?)
-}
-
-fn compare(context: &Context, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
+fn compare(context: &Context<'_>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
     let expected: Csr<f32> = Reference.convert(coo, &Duplicates::Sum)?;
     let mut plan = ConvertPlan::<_, Coo<f32>, Csr<f32>>::new(
         &context.backend,

@@ -8,18 +8,18 @@ use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, DenseView, Matrix, PlanOptions, Row};
 
-pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
-    let n = if context.smoke { 64 } else { 4096 };
+pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    let n = if context.arguments.smoke { 64 } else { 4096 };
     for percent in [1, 10, 50] {
         let name = format!("dense_{percent}%");
-        if context.wants(&name) {
+        if context.arguments.wants(&name) {
             compare(context, report, &name, n, &workload::dense(n, percent, percent))?;
         }
     }
     Ok(())
 }
 
-fn compare(context: &Context, report: &mut Report, name: &str, n: usize, dense: &[f32]) -> Result<()> {
+fn compare(context: &Context<'_>, report: &mut Report, name: &str, n: usize, dense: &[f32]) -> Result<()> {
     let view = DenseView::row_major(dense, n, n)?;
     let expected: Csr<f32> = Reference.dense_to_csr(view, Keep::NonZero)?;
     let mut plan = DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(

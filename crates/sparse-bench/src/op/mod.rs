@@ -9,10 +9,10 @@ use crate::{Context, Report};
 use anyhow::{Result, ensure};
 
 /// Times one operation on all of its workloads.
-type Run = fn(&Context, &mut Report) -> Result<()>;
+type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
 
 /// All operations by name.
-pub(crate) const ALL: &[(&str, Run)] = &[
+pub(crate) const ALL: [(&str, Run); 4] = [
     ("dense_to_csr", dense_to_csr::run),
     ("coo_to_csr", coo_to_csr::run),
     ("spmv", spmv::run),

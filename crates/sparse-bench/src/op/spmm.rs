@@ -9,14 +9,20 @@ use sparse_core::op::{Op, Operations, SpmmPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, PlanOptions};
 
-pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
-    for &columns in &context.columns {
-        workload::for_each_sparse(context, |name, a| compare(context, report, name, a, columns))?;
+pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    for &columns in context.arguments.columns() {
+        workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a, columns))?;
     }
     Ok(())
 }
 
-fn compare(context: &Context, report: &mut Report, name: &str, a: &Csr<f32>, columns: usize) -> Result<()> {
+fn compare(
+    context: &Context<'_>,
+    report: &mut Report,
+    name: &str,
+    a: &Csr<f32>,
+    columns: usize,
+) -> Result<()> {
     let elements = a.rows() * columns;
     let b = workload::small_integers(a.cols() * columns);
     let b_view = DenseView::row_major(&b, a.cols(), columns)?;

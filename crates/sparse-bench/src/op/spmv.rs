@@ -10,11 +10,11 @@ use sparse_core::op::{ConvertPlan, Op, Operations, SpmvKernel, SpmvPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Host, Matrix, PlanOptions, Sell, SellLayout};
 
-pub(crate) fn run(context: &Context, report: &mut Report) -> Result<()> {
-    workload::for_each_sparse(context, |name, a| compare(context, report, name, a))
+pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a))
 }
 
-fn compare(context: &Context, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
+fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
     let x = workload::small_integers(a.cols());
     let mut expected = vec![f32::NAN; a.rows()];
     Operations::spmv(&Reference, Op::None, 1.0, a, &x, 0.0, &mut expected)?;
@@ -39,7 +39,7 @@ fn compare(context: &Context, report: &mut Report, name: &str, a: &Csr<f32>) -> 
 
 /// One contender for each algorithm that takes this pattern.
 fn every_algorithm<'a, M>(
-    context: &Context,
+    context: &Context<'_>,
     a: &'a M,
     x: &'a [f32],
     expected: &[f32],

@@ -1,0 +1,92 @@
+//! What a product must be, in double precision, and how far off it may be.
+
+use crate::workload::{Pattern, threads};
+use anyhow::{Result, ensure};
+use sparse_core::{Csr, Matrix, Scalar};
+use std::thread;
+
+/// Products that are computed for a comparison, at most; where there are more, rows between are left out.
+const MOST_PRODUCTS: usize = 1 << 28;
+
+/// Rows of `A·B`, where the elements of B, by rows, are those of a pattern.
+pub(crate) struct Expected {
+    columns: usize,
+    /// The rows' numbers and their numbers of entries.
+    rows: Vec<(usize, usize)>,
+    /// `columns` of each of the rows.
+    sums: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: f64,
+    /// Σ|a||b|.
+    magnitude: f64,
+}
+
+impl Expected {
+    /// Every row, or as many at equal distances as can be afforded, and the longest.
+    pub(crate) fn new(a: &Csr<f32>, b: &Pattern, columns: usize) -> Self {
+        let lengths = a.row_lengths();
+        let stride = (a.nnz() * columns).div_ceil(MOST_PRODUCTS).max(1) | 1;
+        let longest = (0..a.rows()).max_by_key(|&row| lengths[row]);
+        let rows = (0..a.rows()).step_by(stride).chain(longest);
+        let rows: Vec<_> = rows.map(|row| (row, lengths[row])).collect();
+        let parts = rows.chunks(rows.len().div_ceil(4 * threads()).max(1));
+        let sums = thread::scope(|scope| {
+            let running: Vec<_> = parts.map(|part| scope.spawn(move || sums(a, b, columns, part))).collect();
+            running.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        });
+        Self { columns, rows, sums }
+    }
+
+    /// An error for the first element that rule A1 does not allow, or if any at all is NaN, as it was before.
+    pub(crate) fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
+        ensure!(!any_nan(found), "not all elements were written, or some are NaN");
+        for (&(row, entries), sums) in self.rows.iter().zip(self.sums.chunks(self.columns)) {
+            for (col, sum) in sums.iter().enumerate() {
+                let found = found[row * self.columns + col].to_c64().re;
+                let bound = sum.bound::<T>(entries);
+                ensure!(
+                    (found - sum.value).abs() <= bound,
+                    "row {row}, column {col} is {found}, which is not within {bound} of {}",
+                    sum.value
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sums of some rows.
+fn sums(a: &Csr<f32>, b: &Pattern, columns: usize, rows: &[(usize, usize)]) -> Vec<Sum> {
+    let mut sums = vec![Sum::default(); rows.len() * columns];
+    for (&(row, _), sums) in rows.iter().zip(sums.chunks_mut(columns)) {
+        for (col, value) in a.major_entries(row) {
+            for (sum, &element) in sums.iter_mut().zip(b.at(col * columns, columns)) {
+                let product = f64::from(value) * f64::from(element);
+                sum.value += product;
+                sum.magnitude += product.abs();
+            }
+        }
+    }
+    sums
+}
+
+impl Sum {
+    /// `2·γ_{k+2}·Σ|a||b|`; no product is near the smallest numbers.
+    fn bound<T: Scalar>(self, entries: usize) -> f64 {
+        let roundoff = if size_of::<T>() == 4 { f32::EPSILON.into() } else { f64::EPSILON } / 2.0;
+        let steps = (entries + 2) as f64 * roundoff;
+        2.0 * steps / (1.0 - steps) * self.magnitude
+    }
+}
+
+fn any_nan<T: Scalar>(values: &[T]) -> bool {
+    let parts = values.chunks(values.len().div_ceil(threads()).max(1));
+    thread::scope(|scope| {
+        let has_nan = |part: &[T]| part.iter().any(|value| value.to_c64().re.is_nan());
+        let running: Vec<_> = parts.map(|part| scope.spawn(move || has_nan(part))).collect();
+        running.into_iter().any(|part| part.join().unwrap_or(true))
+    })
+}

@@ -1,0 +1,116 @@
+//! Conversions whose arrays are compared with the reference's, then timed.
+
+use super::Bench;
+use super::measured::Measured;
+use crate::measure::Contender;
+use crate::report::Report;
+use anyhow::{Result, ensure};
+use sparse_core::{BatchCsr, Csr, Host, Matrix, Result as CoreResult};
+use sparse_device::{Device, Driver};
+
+/// The arrays of a CSR matrix, or of a batch, on the host.
+#[derive(PartialEq)]
+pub(crate) struct Arrays {
+    pub(crate) offsets: Vec<i32>,
+    pub(crate) indices: Vec<i32>,
+    pub(crate) values: Vec<f32>,
+}
+
+impl From<Csr<f32>> for Arrays {
+    fn from(a: Csr<f32>) -> Self {
+        let (offsets, indices, values) = a.into_parts();
+        Self { offsets, indices, values }
+    }
+}
+
+impl From<BatchCsr<f32>> for Arrays {
+    fn from(a: BatchCsr<f32>) -> Self {
+        Self { offsets: a.offsets().clone(), indices: a.indices().clone(), values: a.values().clone() }
+    }
+}
+
+/// Something that makes CSR.
+pub(crate) trait Convert {
+    /// Enqueues it; what was made before is dropped.
+    fn run(&mut self) -> CoreResult<()>;
+
+    /// What the latest run has made.
+    fn arrays(&self) -> CoreResult<Arrays>;
+}
+
+/// A conversion by its name.
+pub(crate) struct Conversion<'a> {
+    pub(crate) name: String,
+    pub(crate) plan_seconds: Option<f64>,
+    pub(crate) convert: Box<dyn Convert + 'a>,
+}
+
+impl<'a> Conversion<'a> {
+    /// One of ours, which `make`s a new matrix in every run.
+    pub(crate) fn ours<D: Driver, M>(
+        name: &str,
+        plan_seconds: Option<f64>,
+        device: &'a Device<D>,
+        make: impl FnMut() -> CoreResult<M> + 'a,
+    ) -> Self
+    where
+        M: Matrix<Space = Device<D>, In<Host>: Into<Arrays>>,
+    {
+        let convert = Box::new(Latest { device, make, made: None });
+        Self { name: name.into(), plan_seconds, convert }
+    }
+}
+
+impl Conversion<'_> {
+    /// One run at a time: it may wait for the device on its way.
+    fn contender<'b, D: Measured>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
+        let Self { name, plan_seconds, convert } = self;
+        let seconds = move || Ok(D::seconds(&bench.device, &mut || convert.run())?);
+        Contender::external(name.as_str(), seconds).planned(*plan_seconds)
+    }
+}
+
+/// The matrix that was made last.
+struct Latest<'a, D: Driver, F, M> {
+    device: &'a Device<D>,
+    make: F,
+    made: Option<M>,
+}
+
+impl<D: Driver, F, M> Convert for Latest<'_, D, F, M>
+where
+    F: FnMut() -> CoreResult<M>,
+    M: Matrix<Space = Device<D>, In<Host>: Into<Arrays>>,
+{
+    fn run(&mut self) -> CoreResult<()> {
+        self.made = None;
+        self.made = Some((self.make)()?);
+        Ok(())
+    }
+
+    fn arrays(&self) -> CoreResult<Arrays> {
+        match &self.made {
+            Some(made) => Ok(made.to_host(self.device)?.into()),
+            None => Ok(Arrays { offsets: vec![], indices: vec![], values: vec![] }),
+        }
+    }
+}
+
+/// Checks every conversion and times them, ours first. `bytes` have to move.
+pub(super) fn compare<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    (op, workload, bytes): (&str, &str, usize),
+    expected: &Arrays,
+    mut conversions: Vec<Conversion<'_>>,
+) -> Result<()> {
+    for Conversion { name, convert, .. } in &mut conversions {
+        convert.run()?;
+        ensure!(
+            convert.arrays()? == *expected,
+            "{op} {workload}: {name}: the CSR differs from the reference"
+        );
+    }
+    let contenders = conversions.iter_mut().map(|conversion| conversion.contender(bench)).collect();
+    report.compare(op, workload, bytes, contenders)
+}

@@ -1,0 +1,41 @@
+//! `y = A·x` in f32, A in COO: seed 002's segmented sum beside one work-item for all entries.
+
+use super::check::Expected;
+use super::measured::Measured;
+use super::product::Comparison;
+use super::spmv::product;
+use super::{Bench, Graph};
+use crate::report::Report;
+use anyhow::Result;
+use sparse_core::op::Operations;
+use sparse_core::reference::Reference;
+use sparse_core::{Coo, Matrix, PlanOptions, Space};
+use sparse_device::Device;
+
+/// Entries that one work-item can take without everybody waiting for it.
+const MOST_ENTRIES: usize = 2_000_000;
+
+pub(super) fn run<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_, D>,
+) -> Result<()> {
+    if graph.host.nnz() > MOST_ENTRIES {
+        return Ok(());
+    }
+    let coo: Coo<f32> = Reference.convert(&graph.host, &())?;
+    let coo = coo.to_device(&bench.device)?;
+    let x = bench.filled(bench.pattern.period(), coo.cols())?;
+    let x = Device::<D>::view(&x);
+    let forced =
+        |name: &str| product(&bench.device, format!("ours:{name}"), &coo, x, &PlanOptions::forced(name));
+    let products = vec![forced("segmented")?, forced("sequential")?];
+    let comparison = Comparison {
+        op: "coo_spmv f32".into(),
+        workload: graph.name,
+        bytes: 12 * coo.nnz() + 4 * (coo.rows() + coo.cols()),
+        expected: &Expected::new(&graph.host, &bench.pattern, 1),
+        elements: coo.rows(),
+    };
+    comparison.run(bench, report, products)
+}

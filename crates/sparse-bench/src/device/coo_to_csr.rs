@@ -1,0 +1,42 @@
+//! COO in random order to CSR, duplicates added, in f32.
+
+use super::Bench;
+use super::conversion::{Arrays, Conversion, compare};
+use super::measured::Measured;
+use super::peer::Peer;
+use super::product::planned;
+use crate::report::Report;
+use crate::workload;
+use anyhow::Result;
+use sparse_core::op::{ConvertPlan, Duplicates, Operations};
+use sparse_core::reference::Reference;
+use sparse_core::{Coo, Csr, Matrix, PlanOptions};
+use sparse_device::Device;
+
+/// Matrices of the CPU suite without duplicates, which cuSPARSE does not add.
+const WORKLOADS: [&str; 3] = ["uniform_8", "arxiv", "yelp"];
+
+pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+    workload::for_each_sparse(bench.arguments, |name, a| {
+        if WORKLOADS.contains(&name) { on(bench, report, name, &workload::shuffled(a)?) } else { Ok(()) }
+    })
+}
+
+/// A conversion finds the pattern, so ours makes its plan in every run; `ours:run` has one.
+fn on<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
+    let expected: Csr<f32> = Reference.convert(coo, &Duplicates::Sum)?;
+    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
+    let (device, coo) = (&bench.device, coo.to_device(&bench.device)?);
+    let plan = || {
+        ConvertPlan::<_, _, Csr<f32, Device<D>>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once())
+    };
+    let (mut kept, seconds) = planned(device, plan)?;
+    let mut conversions = vec![
+        Conversion::ours("ours", None, device, || plan()?.run(&coo)),
+        Conversion::ours("ours:run", Some(seconds), device, || kept.run(&coo)),
+    ];
+    if let Some(peer) = &bench.peer {
+        conversions.extend(peer.coo_to_csr(&coo)?);
+    }
+    compare(bench, report, ("coo_to_csr", name, bytes), &Arrays::from(expected), conversions)
+}

@@ -1,0 +1,104 @@
+//! Dense to CSR in f32: a large matrix, and a batch of small ones.
+
+use super::Bench;
+use super::conversion::{Arrays, Conversion, compare};
+use super::measured::Measured;
+use super::peer::Peer;
+use super::product::planned;
+use crate::report::Report;
+use crate::workload;
+use anyhow::Result;
+use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
+use sparse_core::reference::Reference;
+use sparse_core::{Csr, DenseBatchView, DenseView, Matrix, Order, PlanOptions, Row, Space};
+use sparse_device::Device;
+
+/// Members of the batch that differ; then they repeat.
+const DIFFERENT: usize = 8;
+
+pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+    let large = if bench.arguments.smoke { 64 } else { 8192 };
+    for percent in [1, 10, 50] {
+        let name = format!("dense_{percent}%");
+        if bench.arguments.wants(&name) {
+            single(bench, report, &name, large, &workload::dense(large, percent, percent))?;
+        }
+    }
+    if bench.arguments.wants("batch_10%") {
+        let (count, n) = if bench.arguments.smoke { (20, 32) } else { (1000, 1024) };
+        batch(bench, report, "batch_10%", count, n)?;
+    }
+    Ok(())
+}
+
+/// Bytes that have to move: the elements once, entries and offsets.
+fn bytes(elements: usize, nnz: usize, offsets: usize) -> usize {
+    4 * elements + 8 * nnz + 4 * offsets
+}
+
+fn single<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    name: &str,
+    n: usize,
+    dense: &[f32],
+) -> Result<()> {
+    let device = &bench.device;
+    let expected: Csr<f32> = Reference.dense_to_csr(DenseView::row_major(dense, n, n)?, Keep::NonZero)?;
+    let nnz = expected.nnz();
+    let uploaded = bench.filled(dense, n * n)?;
+    let view = DenseView::new(Device::<D>::view(&uploaded), n, n, n, Order::RowMajor)?;
+    let plan = || {
+        let options = PlanOptions::default();
+        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(device, view, Keep::NonZero, &options)
+    };
+    let (mut plan, seconds) = planned(device, plan)?;
+    let mut conversions = vec![Conversion::ours("ours", Some(seconds), device, || plan.run(view))];
+    if let Some(peer) = &bench.peer {
+        conversions.extend(peer.dense_to_csr(view.into(), nnz)?);
+    }
+    let bytes = bytes(n * n, nnz, n + 1);
+    compare(bench, report, ("dense_to_csr", name, bytes), &Arrays::from(expected), conversions)
+}
+
+fn batch<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    name: &str,
+    count: usize,
+    n: usize,
+) -> Result<()> {
+    let device = &bench.device;
+    let members: Vec<_> = (0..DIFFERENT).map(|k| workload::dense(n, 10, k as u32)).collect();
+    let (expected, most) = compressed(&members, count, n)?;
+    let uploaded = bench.filled(&members.concat(), count * n * n)?;
+    let view = DenseBatchView::new(Device::<D>::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
+    let plan = || {
+        let options = PlanOptions::default();
+        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(device, view, Keep::NonZero, &options)
+    };
+    let (mut plan, seconds) = planned(device, plan)?;
+    let mut conversions = vec![Conversion::ours("ours", Some(seconds), device, || plan.run_batch(view))];
+    if let Some(peer) = &bench.peer {
+        conversions.extend(peer.dense_to_csr(view, most)?);
+    }
+    let bytes = bytes(count * n * n, expected.indices.len(), count * (n + 1));
+    compare(bench, report, ("dense_to_csr", name, bytes), &expected, conversions)
+}
+
+/// The arrays of `count` members, which repeat, and the most entries of one.
+fn compressed(members: &[Vec<f32>], count: usize, n: usize) -> Result<(Arrays, usize)> {
+    let compress = |member: &Vec<f32>| -> Result<Arrays> {
+        let csr: Csr<f32> = Reference.dense_to_csr(DenseView::row_major(member, n, n)?, Keep::NonZero)?;
+        Ok(csr.into())
+    };
+    let members = members.iter().map(compress).collect::<Result<Vec<_>>>()?;
+    let mut all = Arrays { offsets: vec![], indices: vec![], values: vec![] };
+    for member in members.iter().cycle().take(count) {
+        all.offsets.extend_from_slice(&member.offsets);
+        all.indices.extend_from_slice(&member.indices);
+        all.values.extend_from_slice(&member.values);
+    }
+    let most = members.iter().map(|member| member.values.len()).max();
+    Ok((all, most.unwrap_or(0)))
+}

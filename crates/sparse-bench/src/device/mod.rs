@@ -1,0 +1,153 @@
+//! The suites of devices: ours beside a library that runs on the same device.
+
+mod check;
+pub(crate) mod conversion;
+mod coo_spmv;
+mod coo_to_csr;
+mod dense_to_csr;
+mod measured;
+pub(crate) mod peer;
+pub(crate) mod product;
+mod spmm;
+mod spmv;
+
+use crate::report::Report;
+use crate::{Arguments, workload};
+use anyhow::Result;
+use measured::Measured;
+use peer::Peer;
+use sparse_core::generate::stand_in;
+use sparse_core::{Backend, Csr, Element, Matrix, Space};
+use sparse_device::{Buffer, Device, Driver};
+use std::cell::RefCell;
+use std::process::ExitCode;
+
+/// What every benchmark of a device needs.
+struct Bench<'a, D: Measured> {
+    arguments: &'a Arguments,
+    device: Device<D>,
+    peer: Option<D::Peer>,
+    pattern: workload::Pattern,
+    /// Two buffers that do not fit the cache.
+    other: RefCell<[Buffer<D, u64>; 2]>,
+}
+
+/// A stand-in, in both memories.
+struct Graph<'a, D: Driver> {
+    name: &'a str,
+    host: Csr<f32>,
+    device: Csr<f32, Device<D>>,
+}
+
+/// Times one operation on a stand-in.
+type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_, D>) -> Result<()>;
+
+/// The exit code where there is no device.
+const NO_DEVICE: u8 = 3;
+
+/// Words of 8 bytes that fill every cache twice over.
+const MORE_THAN_CACHE: usize = 1 << 24;
+
+/// What the timed runs of one contender may take, in seconds.
+const BUDGET: f64 = 0.1;
+
+/// Runs the suite of a driver.
+pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
+    let on_graphs: [(&str, OnGraph<D>); 3] =
+        [("spmv", spmv::run), ("coo_spmv", coo_spmv::run), ("spmm", spmm::run)];
+    arguments.check_ops(&["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm"])?;
+    if let Some(reason) = sparse_device::probe::<D>().reason {
+        eprintln!("no {} device: {reason}", D::NAME);
+        return Ok(ExitCode::from(NO_DEVICE));
+    }
+    let bench = Bench::<D>::new(arguments)?;
+    let mut report = bench.report()?;
+    if arguments.wants_op("dense_to_csr") {
+        dense_to_csr::run(&bench, &mut report)?;
+    }
+    if arguments.wants_op("coo_to_csr") {
+        coo_to_csr::run(&bench, &mut report)?;
+    }
+    for graph in stand_in::ALL.iter().filter(|graph| arguments.wants(graph.name)) {
+        let host = workload::draw(graph, divisor(arguments.smoke, graph.name))?;
+        let graph = Graph { name: graph.name, device: host.to_device(&bench.device)?, host };
+        for (_, run) in on_graphs.iter().filter(|(op, _)| arguments.wants_op(op)) {
+            run(&bench, &mut report, &graph)?;
+        }
+    }
+    report.summary();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a stand-in is divided by. ddi is too dense for more.
+fn divisor(smoke: bool, name: &str) -> usize {
+    match (smoke, name) {
+        (false, _) => 1,
+        (true, "ddi") => 4,
+        (true, _) => 64,
+    }
+}
+
+impl<'a, D: Measured> Bench<'a, D> {
+    fn new(arguments: &'a Arguments) -> Result<Self> {
+        let device = Device::<D>::from_env()?;
+        let peer = D::Peer::connect(&device);
+        let peer = peer.inspect_err(|error| eprintln!("left out: {error}")).ok();
+        let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
+        let other = RefCell::new([device.zeros(words)?, device.zeros(words)?]);
+        let pattern = workload::Pattern::new(arguments.columns().iter().copied().fold(1, usize::max));
+        Ok(Self { arguments, device, peer, pattern, other })
+    }
+
+    /// A report that begins with the device, its peer and what it copies.
+    fn report(&self) -> Result<Report> {
+        let limit = self.copy_bandwidth()?;
+        let caps = self.device.caps();
+        let peer = self.peer.as_ref().map_or("no peer".into(), Peer::name);
+        let machine = format!(
+            "{} ({}), {peer}; copies {:.1} GB/s, read and written",
+            caps.device,
+            caps.backend,
+            limit / 1e9
+        );
+        Report::new(&machine, limit, self.arguments.rounds(BUDGET), self.arguments.json.as_deref())
+    }
+
+    /// Bytes a second that a copy reads and writes: the best of ten.
+    fn copy_bandwidth(&self) -> Result<f64> {
+        let words = if self.arguments.smoke { 1 << 16 } else { 1 << 27 };
+        let from = self.device.zeros::<u64>(words)?;
+        let mut to = self.device.zeros::<u64>(words)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..10 {
+            let mut copy = || self.device.copy(Device::<D>::view(&from), Device::<D>::view_mut(&mut to));
+            best = best.min(D::seconds(&self.device, &mut copy)?);
+        }
+        Ok((2 * words * size_of::<u64>()) as f64 / best)
+    }
+
+    /// Puts something else into the device's cache.
+    fn fill_cache(&self) -> sparse_core::Result<()> {
+        let [from, to] = &mut *self.other.borrow_mut();
+        self.device.copy(Device::<D>::view(from), Device::<D>::view_mut(to))
+    }
+
+    /// Writes `elements` into a buffer, again and again.
+    fn fill<T: Element>(&self, buffer: &mut Buffer<D, T>, elements: &[T]) -> sparse_core::Result<()> {
+        let source = self.device.upload(elements)?;
+        let len = sparse_core::space::Buffer::len(buffer);
+        for start in (0..len).step_by(elements.len()) {
+            let end = len.min(start + elements.len());
+            let from = Device::<D>::slice(Device::<D>::view(&source), 0..end - start);
+            self.device.copy(from, Device::<D>::slice_mut(Device::<D>::view_mut(buffer), start..end))?;
+        }
+        Ok(())
+    }
+
+    /// A buffer of `len` elements that repeat.
+    fn filled<T: Element>(&self, elements: &[T], len: usize) -> sparse_core::Result<Buffer<D, T>> {
+        let mut buffer = self.device.zeros(len)?;
+        self.fill(&mut buffer, elements)?;
+        Ok(buffer)
+    }
+}

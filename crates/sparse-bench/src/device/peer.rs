@@ -1,0 +1,63 @@
+//! What a library that runs on the same device brings to a comparison.
+
+use super::conversion::Conversion;
+use super::product::Product;
+use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar};
+use sparse_device::{Device, Driver, View};
+
+/// A library on a device. What it does not have it leaves out.
+pub(crate) trait Peer<D: Driver>: Sized {
+    /// The library, ready to work in order with `device`.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    fn connect(device: &Device<D>) -> Result<Self>;
+
+    /// Its name and version.
+    fn name(&self) -> String;
+
+    /// `y = A·x` by each of its algorithms.
+    fn spmv<'a, T: Scalar>(
+        &'a self,
+        _a: &'a Csr<T, Device<D>>,
+        _x: View<'a, D, T>,
+    ) -> Result<Vec<Product<'a, D, T>>> {
+        Ok(vec![])
+    }
+
+    /// `C = A·B` by each of its algorithms.
+    fn spmm<'a, T: Scalar>(
+        &'a self,
+        _a: &'a Csr<T, Device<D>>,
+        _b: DenseView<'a, T, Device<D>>,
+    ) -> Result<Vec<Product<'a, D, T>>> {
+        Ok(vec![])
+    }
+
+    /// Dense to CSR; no member has more than `most` entries.
+    fn dense_to_csr<'a>(
+        &'a self,
+        _a: DenseBatchView<'a, f32, Device<D>>,
+        _most: usize,
+    ) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+
+    /// COO to CSR.
+    fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device<D>>) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+}
+
+/// No library to compare with.
+pub(crate) struct Nobody;
+
+impl<D: Driver> Peer<D> for Nobody {
+    fn connect(_: &Device<D>) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn name(&self) -> String {
+        "no peer".into()
+    }
+}

@@ -1,0 +1,172 @@
+//! Products whose result is checked, then timed with a cold and with a warm cache.
+
+use super::Bench;
+use super::check::Expected;
+use super::measured::Measured;
+use crate::measure::Contender;
+use crate::report::Report;
+use anyhow::{Context, Result};
+use sparse_core::{Backend, Scalar, Space};
+use sparse_device::{Device, Driver, ViewMut};
+use std::cell::RefCell;
+use std::time::Instant;
+
+/// What runs a plan: it enqueues the product, which is written into the view.
+type Run<'a, D, T> = Box<dyn FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()> + 'a>;
+
+/// A product that was planned.
+pub(crate) struct Product<'a, D: Driver, T: Scalar> {
+    name: String,
+    plan_seconds: f64,
+    run: Run<'a, D, T>,
+}
+
+impl<'a, D: Driver, T: Scalar> Product<'a, D, T> {
+    /// A product whose plan took `plan_seconds`.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        plan_seconds: f64,
+        run: impl FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()> + 'a,
+    ) -> Self {
+        Self { name: name.into(), plan_seconds, run: Box::new(run) }
+    }
+}
+
+/// Makes a plan and says how long that took; kernels are compiled before.
+pub(crate) fn planned<D: Driver, P>(
+    device: &Device<D>,
+    make: impl Fn() -> sparse_core::Result<P>,
+) -> sparse_core::Result<(P, f64)> {
+    drop(make()?);
+    device.synchronize()?;
+    let start = Instant::now();
+    let plan = make()?;
+    device.synchronize()?;
+    Ok((plan, start.elapsed().as_secs_f64()))
+}
+
+/// What was planned, unless it was refused, which is said.
+pub(crate) fn available<P>(name: &str, product: sparse_core::Result<P>) -> Option<P> {
+    product.inspect_err(|error| eprintln!("left out: {name}: {error}")).ok()
+}
+
+/// What products are compared on.
+pub(super) struct Comparison<'a> {
+    pub(super) op: String,
+    pub(super) workload: &'a str,
+    /// Bytes that have to move.
+    pub(super) bytes: usize,
+    pub(super) expected: &'a Expected,
+    /// Elements of a result.
+    pub(super) elements: usize,
+}
+
+/// Bytes of which no cache keeps a part worth mentioning: with as many there is no warm cache.
+const ALWAYS_COLD: usize = 1 << 30;
+
+/// A product that was found to be right.
+struct Checked<'a, D: Driver, T: Scalar> {
+    product: Product<'a, D, T>,
+    /// Launches that are timed together.
+    launches: usize,
+    /// Whether they are recorded and replayed.
+    replays: bool,
+}
+
+impl Comparison<'_> {
+    /// Checks every product and times them, ours first.
+    pub(super) fn run<D: Measured, T: Scalar>(
+        &self,
+        bench: &Bench<'_, D>,
+        report: &mut Report,
+        products: Vec<Product<'_, D, T>>,
+    ) -> Result<()> {
+        let mut output = bench.device.zeros(self.elements)?;
+        let mut host = vec![T::ZERO; self.elements];
+        let mut checked = vec![];
+        for mut product in products {
+            self.check(bench, &mut product, &mut output, &mut host)
+                .with_context(|| format!("{} {}: {}", self.op, self.workload, product.name))?;
+            checked.push(Checked::new(bench, product, &mut output)?);
+        }
+        let output = RefCell::new(output);
+        let warm = checked.iter_mut().map(|product| product.warm(bench, &output)).collect();
+        report.compare(&format!("{} warm", self.op), self.workload, self.bytes, warm)?;
+        if D::HAS_EVENTS && self.bytes < ALWAYS_COLD {
+            let cold = checked.iter_mut().map(|product| product.cold(bench, &output)).collect();
+            report.compare(&format!("{} cold", self.op), self.workload, self.bytes, cold)?;
+        }
+        Ok(())
+    }
+
+    /// An error unless the product writes every element as it should.
+    fn check<D: Measured, T: Scalar>(
+        &self,
+        bench: &Bench<'_, D>,
+        product: &mut Product<'_, D, T>,
+        output: &mut <Device<D> as Space>::Buffer<T>,
+        host: &mut [T],
+    ) -> Result<()> {
+        bench.fill(output, &[T::from_c64(f64::NAN.into()); 1 << 16])?;
+        (product.run)(Device::<D>::view_mut(output))?;
+        bench.device.download_into(Device::<D>::view(output), host)?;
+        self.expected.check(host)
+    }
+}
+
+/// Launches that are timed together take about so many seconds.
+const ROUND: f64 = 1e-3;
+/// Launches that are timed together, at most.
+const MOST_LAUNCHES: usize = 100;
+
+impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
+    fn new(
+        bench: &Bench<'_, D>,
+        mut product: Product<'a, D, T>,
+        output: &mut <Device<D> as Space>::Buffer<T>,
+    ) -> Result<Self> {
+        let mut work = || (product.run)(Device::<D>::view_mut(output));
+        let once = D::seconds(&bench.device, &mut work)?;
+        let launches = ((ROUND / once) as usize).clamp(1, MOST_LAUNCHES);
+        let replays = launches > 1 && D::replays(&bench.device, &mut work);
+        if D::HAS_EVENTS && launches > 1 && !replays {
+            eprintln!("launched one by one, since it cannot be recorded: {}", product.name);
+        }
+        Ok(Self { product, launches, replays })
+    }
+
+    /// The same launch again and again.
+    fn warm<'b>(
+        &'b mut self,
+        bench: &'b Bench<'_, D>,
+        output: &'b RefCell<<Device<D> as Space>::Buffer<T>>,
+    ) -> Contender<'b> {
+        let Self { product, launches, replays } = self;
+        let run = &mut product.run;
+        let seconds = move || {
+            let mut output = output.borrow_mut();
+            let mut work = || run(Device::<D>::view_mut(&mut output));
+            let seconds = match replays {
+                true => D::replayed(&bench.device, *launches, &mut work)?,
+                false => D::seconds(&bench.device, &mut || (0..*launches).try_for_each(|_| work()))?,
+            };
+            Ok(seconds / *launches as f64)
+        };
+        Contender::external(&product.name, seconds).planned(product.plan_seconds)
+    }
+
+    /// A launch after the cache was filled with something else.
+    fn cold<'b>(
+        &'b mut self,
+        bench: &'b Bench<'_, D>,
+        output: &'b RefCell<<Device<D> as Space>::Buffer<T>>,
+    ) -> Contender<'b> {
+        let run = &mut self.product.run;
+        let seconds = move || {
+            let mut output = output.borrow_mut();
+            bench.fill_cache()?;
+            Ok(D::seconds(&bench.device, &mut || run(Device::<D>::view_mut(&mut output)))?)
+        };
+        Contender::external(&self.product.name, seconds).planned(self.product.plan_seconds)
+    }
+}

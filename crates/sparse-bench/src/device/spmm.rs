@@ -1,0 +1,72 @@
+//! `C = A·B` in f32, A in CSR, B and C row-major.
+
+use super::check::Expected;
+use super::measured::Measured;
+use super::peer::Peer;
+use super::product::{Comparison, Product, available, planned};
+use super::{Bench, Graph};
+use crate::report::Report;
+use anyhow::Result;
+use sparse_core::op::{Op, SpmmKernel, SpmmPlan};
+use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, Order, PlanOptions, Space};
+use sparse_device::{Device, Driver};
+
+/// An algorithm that takes many times as long as the others with many columns.
+const SLOW: &str = "row_per_thread";
+
+pub(super) fn run<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_, D>,
+) -> Result<()> {
+    for &columns in bench.arguments.columns() {
+        compare(bench, report, graph, columns)?;
+    }
+    Ok(())
+}
+
+fn compare<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_, D>,
+    columns: usize,
+) -> Result<()> {
+    let a = &graph.device;
+    let b = bench.filled(bench.pattern.period(), a.cols() * columns)?;
+    let b = DenseView::new(Device::<D>::view(&b), a.cols(), columns, columns, Order::RowMajor)?;
+    let mut products = ours(&bench.device, a, b)?;
+    if let Some(peer) = &bench.peer {
+        products.extend(peer.spmm(a, b)?);
+    }
+    let comparison = Comparison {
+        op: format!("spmm k={columns}"),
+        workload: graph.name,
+        bytes: 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols()),
+        expected: &Expected::new(&graph.host, &bench.pattern, columns),
+        elements: a.rows() * columns,
+    };
+    comparison.run(bench, report, products)
+}
+
+/// The automatic choice, then every algorithm but the slow one.
+fn ours<'a, D: Driver>(
+    device: &Device<D>,
+    a: &'a Csr<f32, Device<D>>,
+    b: DenseView<'a, f32, Device<D>>,
+) -> Result<Vec<Product<'a, D, f32>>> {
+    let (rows, columns) = (a.rows(), b.cols());
+    let product = |name: String, options: &PlanOptions| -> sparse_core::Result<_> {
+        let (mut plan, seconds) = planned(device, || SpmmPlan::new(device, a, Op::None, columns, options))?;
+        Ok(Product::new(name, seconds, move |c| {
+            plan.run(1.0, a, b, 0.0, DenseViewMut::new(c, rows, columns, columns, Order::RowMajor)?)
+        }))
+    };
+    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let mut products = vec![product("ours".into(), &automatic)?];
+    let algorithms = SpmmKernel::<Csr<f32, Device<D>>>::spmm_algorithms(device, Op::None);
+    for algorithm in algorithms.iter().filter(|algorithm| algorithm.name != SLOW) {
+        let name = format!("ours:{}", algorithm.name);
+        products.extend(available(&name, product(name.clone(), &PlanOptions::forced(algorithm.name))));
+    }
+    Ok(products)
+}

@@ -1,0 +1,84 @@
+//! `y = A·x` in f32 and f64, A in CSR.
+
+use super::check::Expected;
+use super::measured::Measured;
+use super::peer::Peer;
+use super::product::{Comparison, Product, available, planned};
+use super::{Bench, Graph};
+use crate::report::Report;
+use anyhow::Result;
+use sparse_core::op::{AccOf, Op, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::{Backend, Csr, Matrix, PlanOptions, Scalar, Space, c64, cast_slice};
+use sparse_device::{Device, Driver, View};
+
+pub(super) fn run<D: Measured>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_, D>,
+) -> Result<()> {
+    let expected = Expected::new(&graph.host, &bench.pattern, 1);
+    compare(bench, report, graph.name, &expected, &graph.device)?;
+    let values = bench.device.upload(&cast_slice::<f32, f64>(graph.host.values())?)?;
+    compare(bench, report, graph.name, &expected, &graph.device.with_values(values)?)
+}
+
+fn compare<D: Measured, T: Scalar>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    workload: &str,
+    expected: &Expected,
+    a: &Csr<T, Device<D>>,
+) -> Result<()> {
+    let x = bench.filled(&cast_slice::<f32, T>(bench.pattern.period())?, a.cols())?;
+    let x = Device::<D>::view(&x);
+    let mut products = ours(&bench.device, a, x)?;
+    if let Some(peer) = &bench.peer {
+        products.extend(peer.spmv(a, x)?);
+    }
+    let size = size_of::<T>();
+    let comparison = Comparison {
+        op: format!("spmv {}", T::DTYPE),
+        workload,
+        bytes: (4 + size) * a.nnz() + 4 * (a.rows() + 1) + size * (a.rows() + a.cols()),
+        expected,
+        elements: a.rows(),
+    };
+    comparison.run(bench, report, products)
+}
+
+/// The automatic choice, then every algorithm that takes this pattern.
+pub(super) fn ours<'a, D: Driver, M>(
+    device: &Device<D>,
+    a: &'a M,
+    x: View<'a, D, M::Scalar>,
+) -> Result<Vec<Product<'a, D, M::Scalar>>>
+where
+    M: Matrix<Space = Device<D>>,
+    Device<D>: Backend<Space = Device<D>> + SpmvKernel<M> + VectorKernel<M::Scalar>,
+{
+    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let mut products = vec![product(device, "ours".into(), a, x, &automatic)?];
+    for algorithm in SpmvKernel::<M>::spmv_algorithms(device, Op::None) {
+        let name = format!("ours:{}", algorithm.name);
+        let forced = product(device, name.clone(), a, x, &PlanOptions::forced(algorithm.name));
+        products.extend(available(&name, forced));
+    }
+    Ok(products)
+}
+
+/// A plan as a product.
+pub(super) fn product<'a, D: Driver, M>(
+    device: &Device<D>,
+    name: String,
+    a: &'a M,
+    x: View<'a, D, M::Scalar>,
+    options: &PlanOptions,
+) -> sparse_core::Result<Product<'a, D, M::Scalar>>
+where
+    M: Matrix<Space = Device<D>>,
+    Device<D>: Backend<Space = Device<D>> + SpmvKernel<M> + VectorKernel<M::Scalar>,
+{
+    let (mut plan, seconds) = planned(device, || SpmvPlan::new(device, a, Op::None, options))?;
+    let (one, zero) = (AccOf::<M>::from_c64(c64::ONE), AccOf::<M>::ZERO);
+    Ok(Product::new(name, seconds, move |y| plan.run(one, a, x, zero, y)))
+}

@@ -1,0 +1,239 @@
+//! Dense to CSR, matrix after matrix, and COO to CSR by a sort and a gather. Memory for the results is allocated before.
+
+use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
+use super::{Cusparse, check};
+use crate::device::conversion::{Arrays, Conversion, Convert};
+use backend_cuda::{CuDriver, Cuda};
+use cudarc::cusparse::sys;
+use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Matrix, Result, Space};
+use sparse_device::Buffer;
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+
+const DENSE_TO_CSR: sys::cusparseDenseToSparseAlg_t =
+    sys::cusparseDenseToSparseAlg_t::CUSPARSE_DENSETOSPARSE_ALG_DEFAULT;
+
+pub(super) fn dense_to_csr<'a>(
+    library: &'a Cusparse,
+    a: DenseBatchView<'a, f32, Cuda>,
+    most: usize,
+) -> Result<Conversion<'a>> {
+    let convert = Box::new(DenseToCsr::new(library, a, most)?);
+    Ok(Conversion { name: "cusparse".into(), plan_seconds: None, convert })
+}
+
+pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Cuda>) -> Result<Conversion<'a>> {
+    let convert = Box::new(CooToCsr::new(library, a)?);
+    Ok(Conversion { name: "cusparse:coosort".into(), plan_seconds: None, convert })
+}
+
+/// A part of a buffer on the host.
+fn download<T: Element>(device: &Cuda, buffer: &Buffer<CuDriver, T>, range: Range<usize>) -> Result<Vec<T>> {
+    let mut host = vec![T::zeroed(); range.len()];
+    device.download_into(Cuda::slice(Cuda::view(buffer), range), &mut host)?;
+    Ok(host)
+}
+
+/// Members of a batch, one after the other, each with room for as many entries as the fullest has.
+struct DenseToCsr<'a> {
+    library: &'a Cusparse,
+    a: DenseBatchView<'a, f32, Cuda>,
+    most: usize,
+    /// The entries of each member.
+    nnz: Vec<usize>,
+    offsets: Buffer<CuDriver, i32>,
+    indices: Buffer<CuDriver, i32>,
+    values: Buffer<CuDriver, f32>,
+    workspace: Buffer<CuDriver, u8>,
+}
+
+impl<'a> DenseToCsr<'a> {
+    fn new(library: &'a Cusparse, a: DenseBatchView<'a, f32, Cuda>, most: usize) -> Result<Self> {
+        let device = &library.device;
+        let mut this = Self {
+            library,
+            a,
+            most,
+            nnz: vec![0; a.count()],
+            offsets: device.zeros(a.count() * (a.rows() + 1))?,
+            indices: device.zeros(a.count() * most)?,
+            values: device.zeros(a.count() * most)?,
+            workspace: device.zeros(0)?,
+        };
+        let (dense, csr) = this.descriptors(0)?;
+        let mut bytes = 0;
+        // SAFETY: handle and descriptors are alive.
+        let status = unsafe {
+            sys::cusparseDenseToSparse_bufferSize(
+                library.handle,
+                dense.0,
+                csr.0,
+                DENSE_TO_CSR,
+                &raw mut bytes,
+            )
+        };
+        check("cusparseDenseToSparse_bufferSize", status)?;
+        this.workspace = device.zeros(bytes)?;
+        Ok(this)
+    }
+
+    /// A member, and its CSR that has row offsets alone.
+    fn descriptors(&self, member: usize) -> Result<(DenseMatrix, SparseMatrix)> {
+        let (rows, cols) = (self.a.rows(), self.a.cols());
+        let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (rows + 1));
+        let arrays = (offsets.cast(), ptr::null_mut(), ptr::null_mut());
+        let csr = SparseMatrix::of_arrays::<f32>((rows, cols), 0, arrays)?;
+        Ok((DenseMatrix::new(&self.a.member(member))?, csr))
+    }
+
+    /// Converts a member; gives its number of entries.
+    fn convert(&self, member: usize) -> Result<usize> {
+        let (handle, workspace) = (self.library.handle, start::<_, c_void>(&self.workspace));
+        let (dense, csr) = self.descriptors(member)?;
+        // SAFETY: handle and descriptors are alive, the workspace has the size that was asked for, and the offsets have
+        // an element more than there are rows.
+        let status =
+            unsafe { sys::cusparseDenseToSparse_analysis(handle, dense.0, csr.0, DENSE_TO_CSR, workspace) };
+        check("cusparseDenseToSparse_analysis", status)?;
+        let (mut rows, mut cols, mut nnz) = (0, 0, 0);
+        // SAFETY: the numbers are written by the call.
+        let status = unsafe { sys::cusparseSpMatGetSize(csr.0, &raw mut rows, &raw mut cols, &raw mut nnz) };
+        check("cusparseSpMatGetSize", status)?;
+        let nnz = nnz as usize;
+        if nnz > self.most {
+            let reason = format!("member {member} has {nnz} entries where there is room for {}", self.most);
+            return Err(Error::unsupported("cuSPARSE's dense to CSR", reason));
+        }
+        let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (self.a.rows() + 1));
+        let indices = start::<_, i32>(&self.indices).wrapping_add(member * self.most);
+        let values = start::<_, f32>(&self.values).wrapping_add(member * self.most);
+        // SAFETY: the descriptor is alive; the arrays have room for the entries, as checked.
+        let status =
+            unsafe { sys::cusparseCsrSetPointers(csr.0, offsets.cast(), indices.cast(), values.cast()) };
+        check("cusparseCsrSetPointers", status)?;
+        // SAFETY: as for the analysis.
+        let status =
+            unsafe { sys::cusparseDenseToSparse_convert(handle, dense.0, csr.0, DENSE_TO_CSR, workspace) };
+        check("cusparseDenseToSparse_convert", status)?;
+        Ok(nnz)
+    }
+}
+
+impl Convert for DenseToCsr<'_> {
+    fn run(&mut self) -> Result<()> {
+        for member in 0..self.nnz.len() {
+            self.nnz[member] = self.convert(member)?;
+        }
+        Ok(())
+    }
+
+    fn arrays(&self) -> Result<Arrays> {
+        let device = &self.library.device;
+        let offsets = device.download(&self.offsets)?;
+        let (mut indices, mut values) = (vec![], vec![]);
+        for (member, nnz) in self.nnz.iter().enumerate() {
+            let entries = member * self.most..member * self.most + nnz;
+            indices.extend(download(device, &self.indices, entries.clone())?);
+            values.extend(download(device, &self.values, entries)?);
+        }
+        Ok(Arrays { offsets, indices, values })
+    }
+}
+
+/// The coordinates are copied, since the sort changes them, and sorted with their positions; the values follow.
+struct CooToCsr<'a> {
+    library: &'a Cusparse,
+    a: &'a Coo<f32, Cuda>,
+    identity: Buffer<CuDriver, i32>,
+    positions: Buffer<CuDriver, i32>,
+    rows: Buffer<CuDriver, i32>,
+    offsets: Buffer<CuDriver, i32>,
+    indices: Buffer<CuDriver, i32>,
+    values: Buffer<CuDriver, f32>,
+    workspace: Buffer<CuDriver, u8>,
+    from: Vector,
+    to: SparseVector,
+}
+
+impl<'a> CooToCsr<'a> {
+    fn new(library: &'a Cusparse, a: &'a Coo<f32, Cuda>) -> Result<Self> {
+        let (device, nnz) = (&library.device, a.nnz());
+        let identity: Vec<i32> = (0..nnz as i32).collect();
+        let (positions, values) = (device.zeros(nnz)?, device.zeros(nnz)?);
+        let mut bytes = 0;
+        // SAFETY: the handle is alive and the coordinates have nnz elements.
+        let status = unsafe {
+            sys::cusparseXcoosort_bufferSizeExt(
+                library.handle,
+                a.rows() as i32,
+                a.cols() as i32,
+                nnz as i32,
+                start(a.row_idx()),
+                start(a.col_idx()),
+                &raw mut bytes,
+            )
+        };
+        check("cusparseXcoosort_bufferSizeExt", status)?;
+        Ok(Self {
+            library,
+            a,
+            identity: device.upload(&identity)?,
+            rows: device.zeros(nnz)?,
+            offsets: device.zeros(a.rows() + 1)?,
+            indices: device.zeros(nnz)?,
+            workspace: device.zeros(bytes)?,
+            from: Vector::new(&Cuda::view(a.values()))?,
+            to: SparseVector::new(&positions, &values)?,
+            positions,
+            values,
+        })
+    }
+}
+
+impl Convert for CooToCsr<'_> {
+    fn run(&mut self) -> Result<()> {
+        let (device, handle, nnz) = (&self.library.device, self.library.handle, self.a.nnz() as i32);
+        device.copy(Cuda::view(&self.identity), Cuda::view_mut(&mut self.positions))?;
+        device.copy(Cuda::view(self.a.row_idx()), Cuda::view_mut(&mut self.rows))?;
+        device.copy(Cuda::view(self.a.col_idx()), Cuda::view_mut(&mut self.indices))?;
+        // SAFETY: the handle is alive; coordinates and positions have nnz elements, the workspace the size that was
+        // asked for.
+        let status = unsafe {
+            sys::cusparseXcoosortByRow(
+                handle,
+                self.a.rows() as i32,
+                self.a.cols() as i32,
+                nnz,
+                start(&self.rows),
+                start(&self.indices),
+                start(&self.positions),
+                start(&self.workspace),
+            )
+        };
+        check("cusparseXcoosortByRow", status)?;
+        // SAFETY: the rows ascend, and there is an offset more than rows.
+        let status = unsafe {
+            sys::cusparseXcoo2csr(
+                handle,
+                start(&self.rows),
+                nnz,
+                self.a.rows() as i32,
+                start(&self.offsets),
+                BASE,
+            )
+        };
+        check("cusparseXcoo2csr", status)?;
+        // SAFETY: the descriptors are alive; the positions are below the number of values.
+        check("cusparseGather", unsafe { sys::cusparseGather(handle, self.from.0, self.to.0) })
+    }
+
+    fn arrays(&self) -> Result<Arrays> {
+        let device = &self.library.device;
+        Ok(Arrays {
+            offsets: device.download(&self.offsets)?,
+            indices: device.download(&self.indices)?,
+            values: device.download(&self.values)?,
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! cuSPARSE, loaded at run time: generic API, 32-bit indices, host scalars.
+
+mod convert;
+mod descriptor;
+mod product;
+
+use crate::device::conversion::Conversion;
+use crate::device::peer::Peer;
+use crate::device::product::Product;
+use backend_cuda::{CuDriver, Cuda, stream};
+use cudarc::cusparse::{result, sys};
+use sparse_core::{Backend, Coo, Csr, DenseBatchView, DenseView, Error, Result, Scalar};
+use sparse_device::View;
+
+/// What the library said to a call.
+#[derive(Debug, thiserror::Error)]
+#[error("{call}: {code:?}")]
+struct CallFailed {
+    call: &'static str,
+    code: sys::cusparseStatus_t,
+}
+
+/// The error of a call.
+fn failed(call: &'static str) -> impl FnOnce(result::CusparseError) -> Error {
+    move |code| Error::Backend { backend: "cusparse", source: Box::new(CallFailed { call, code: code.0 }) }
+}
+
+/// The result of a call.
+fn check(call: &'static str, status: sys::cusparseStatus_t) -> Result<()> {
+    status.result().map_err(failed(call))
+}
+
+/// The library with a handle that works on our stream.
+pub(crate) struct Cusparse {
+    device: Cuda,
+    handle: sys::cusparseHandle_t,
+    version: i32,
+}
+
+impl Drop for Cusparse {
+    fn drop(&mut self) {
+        // SAFETY: the handle was made by `connect`; everything that uses it borrows this value.
+        let _ = unsafe { result::destroy(self.handle) };
+    }
+}
+
+impl Peer<CuDriver> for Cusparse {
+    fn connect(device: &Cuda) -> Result<Self> {
+        // SAFETY: the call only looks for the library.
+        if !unsafe { sys::is_culib_present() } {
+            let reason = "its library (libcusparse.so, .so.12) was not found by the loader: name its folder in \
+                          LD_LIBRARY_PATH";
+            return Err(Error::unsupported("cuSPARSE", reason));
+        }
+        // The handle belongs to the context of this thread, which every call of the driver makes current.
+        device.synchronize()?;
+        let handle = result::create().map_err(failed("cusparseCreate"))?;
+        let mut library = Self { device: device.clone(), handle, version: 0 };
+        // SAFETY: handle and stream are alive; the device that is kept keeps the stream.
+        check("cusparseSetStream", unsafe { sys::cusparseSetStream(handle, stream(device).cast()) })?;
+        // SAFETY: the number is written by the call.
+        let status = unsafe { sys::cusparseGetVersion(handle, &raw mut library.version) };
+        check("cusparseGetVersion", status)?;
+        Ok(library)
+    }
+
+    fn name(&self) -> String {
+        let Self { version, .. } = self;
+        format!("cuSPARSE {}.{}.{}", version / 1000, version / 100 % 10, version % 100)
+    }
+
+    fn spmv<'a, T: Scalar>(
+        &'a self,
+        a: &'a Csr<T, Cuda>,
+        x: View<'a, CuDriver, T>,
+    ) -> Result<Vec<Product<'a, CuDriver, T>>> {
+        product::spmv(self, a, x)
+    }
+
+    fn spmm<'a, T: Scalar>(
+        &'a self,
+        a: &'a Csr<T, Cuda>,
+        b: DenseView<'a, T, Cuda>,
+    ) -> Result<Vec<Product<'a, CuDriver, T>>> {
+        product::spmm(self, a, b)
+    }
+
+    fn dense_to_csr<'a>(
+        &'a self,
+        a: DenseBatchView<'a, f32, Cuda>,
+        most: usize,
+    ) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![convert::dense_to_csr(self, a, most)?])
+    }
+
+    fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Cuda>) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![convert::coo_to_csr(self, a)?])
+    }
+}
