@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: builds `sparse-bench` and hands the arguments on.
 
 use crate::provision::python_packages;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::process::{Command, ExitCode};
 use xshell::{Shell, cmd};
 
 /// Benchmarks ours beside its peers.
@@ -13,17 +14,28 @@ pub(crate) struct Args {
     arguments: Vec<String>,
 }
 
-/// Runs the benchmark, with SciPy within Python's reach.
-pub(crate) fn run(args: &Args) -> Result<()> {
+impl Args {
+    /// Whether the suite is the CPU's, which is the default.
+    fn is_of_cpu(&self) -> bool {
+        let is_device = |suite: &str| ["cuda", "opencl"].contains(&suite.trim_start_matches("--suite="));
+        !self.arguments.iter().any(|argument| is_device(argument))
+    }
+}
+
+/// Runs the benchmark, that of the CPU with SciPy within Python's reach. Its exit code becomes ours.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
-    let packages = python_packages(&shell)?;
-    let _path = shell.push_env("PYTHONPATH", packages);
+    let _path = match args.is_of_cpu() {
+        true => Some(shell.push_env("PYTHONPATH", python_packages(&shell)?)),
+        false => None,
+    };
     let manifest = crate::ci::root().join("Cargo.toml");
     let arguments = &args.arguments;
-    Ok(cmd!(
+    let cargo = cmd!(
         shell,
         "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench -- {arguments...}"
-    )
-    .quiet()
-    .run()?)
+    );
+    let status = Command::from(cargo).status().context("cargo does not start")?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -46,7 +46,7 @@ const STEPS: &[Step] = &[
     Step { name: "opencl", about: "the conformance table on PoCL and on Intel's runtime", run: opencl },
     Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
     Step { name: "scipy", about: "the command against SciPy", run: scipy },
-    Step { name: "bench", about: "every benchmark of the CPU suite runs", run: bench },
+    Step { name: "bench", about: "every benchmark of the CPU runs, and those of OpenCL on PoCL", run: bench },
     Step { name: "package", about: "every crate packages", run: package },
 ];
 
@@ -180,7 +180,8 @@ fn scipy(sh: &Shell) -> Result<()> {
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
     let xtask = std::env::current_exe()?;
-    Ok(cmd!(sh, "{xtask} bench --suite cpu --smoke").run()?)
+    cmd!(sh, "{xtask} bench --suite cpu --smoke").run()?;
+    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "opencl", "--smoke"])
 }
 
 fn package(sh: &Shell) -> Result<()> {

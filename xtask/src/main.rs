@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => return report(conformance::run(&args)),
         Command::ConformanceChild(args) => conformance::run_child(&args),
         Command::Ci(args) => ci::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => return report(bench::run(&args)),
         Command::Dist(args) => dist::run(&args),
         #[cfg(feature = "cpu")]
         Command::Algorithms(args) => algorithms::run(&args),

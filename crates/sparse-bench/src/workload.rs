@@ -144,3 +144,37 @@ pub(crate) fn dense(n: usize, percent: u32, seed: u32) -> Vec<f32> {
 pub(crate) fn small_integers(len: usize) -> Vec<f32> {
     (0..len).map(|k| ((k * 7 + k / 11) % 9) as f32 - 4.0).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::generate::stand_in;
+
+    #[test]
+    fn all_threads_draw_what_one_draws() {
+        for name in ["arxiv", "protein"] {
+            let graph = stand_in::find(name).unwrap();
+            assert_eq!(draw(graph, 64).unwrap(), graph.generate(64).unwrap(), "{name}");
+        }
+    }
+
+    #[test]
+    fn shares_cover_all_rows_in_order() {
+        for row_ptr in [vec![0], vec![0, 0, 0], vec![0, 5, 5, 6, 100, 100]] {
+            for parts in [1, 3, 8] {
+                let rows: Vec<_> = shares(&row_ptr, parts).flatten().collect();
+                assert_eq!(rows, (0..row_ptr.len() - 1).collect::<Vec<_>>(), "{row_ptr:?} in {parts}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_repeats_from_any_position_on() {
+        let pattern = Pattern::new(20);
+        let at = |position: usize| pattern.period()[position % Pattern::PERIOD];
+        for position in [0, 7, Pattern::PERIOD - 1, 3 * Pattern::PERIOD - 5] {
+            let expected: Vec<_> = (position..position + 20).map(at).collect();
+            assert_eq!(pattern.at(position, 20), expected);
+        }
+    }
+}

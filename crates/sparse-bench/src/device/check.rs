@@ -90,3 +90,28 @@ fn any_nan<T: Scalar>(values: &[T]) -> bool {
         running.into_iter().any(|part| part.join().unwrap_or(true))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::generate::stencil_5;
+
+    #[test]
+    fn what_is_right_passes_and_what_is_a_little_wrong_does_not() {
+        let (columns, b) = (3, Pattern::new(3));
+        let a: Csr<f32> = stencil_5(9, 8).unwrap();
+        let mut c = vec![0.0_f32; a.rows() * columns];
+        for (row, col, value) in a.triplets() {
+            for (k, element) in b.at(col * columns, columns).iter().enumerate() {
+                c[row * columns + k] += value * element;
+            }
+        }
+        let expected = Expected::new(&a, &b, columns);
+        expected.check(&c).unwrap();
+        for wrong in [c[100] + 0.001, f32::NAN] {
+            let right = std::mem::replace(&mut c[100], wrong);
+            assert!(expected.check(&c).is_err(), "{wrong} in place of {right}");
+            c[100] = right;
+        }
+    }
+}
