@@ -3,18 +3,21 @@
 //! They run on every device that the driver finds. Where there is none, they have nothing to show and say so on stderr.
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+pub mod arrays;
 pub mod operations;
 pub mod vector;
 
 use sparse_core::{Scalar, c64};
 use sparse_device::{Device, Driver, probe};
 
-/// The tests of [`operations`] and [`vector`] for a driver.
+/// The tests of [`arrays`], [`operations`] and [`vector`] for a driver.
 #[macro_export]
 macro_rules! tests {
     ($driver:ty) => {
         $crate::tests! {
             $driver,
+            arrays::arrays_on_the_device_are_checked_there,
+            arrays::arrays_of_another_device_are_refused,
             operations::products_and_conversions_in_single_precision,
             operations::products_and_conversions_of_complex_numbers,
             operations::operations_that_look_into_entries,

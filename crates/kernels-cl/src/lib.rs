@@ -106,6 +106,7 @@ pub const FILES: &[File] = &[
     file!("scan.cl", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("sell_deltas.cl", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),
     file!("sell_spmv.cl", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+    file!("validate.cl", ["validate_offsets", "validate_indices"], [IDX, OFF]),
     file!(
         "vector.cl",
         ["vector_axpby", "vector_update", "vector_scale", "vector_dot", "vector_largest", "vector_squares",],

@@ -37,3 +37,14 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
         }
     }
 }
+
+/// Kernels that wait for each other need what OpenCL does not promise: work-groups that all go on.
+#[test]
+fn every_kernel_that_waits_for_no_other_is_in_opencl_too() {
+    let alone = kernels_cu::FILES.iter().filter(|file| !file.text.contains("#include \"look_back.cuh\""));
+    let missing: Vec<_> = alone
+        .map(|file| file.stem())
+        .filter(|stem| kernels_cl::FILES.iter().all(|file| file.stem() != *stem))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

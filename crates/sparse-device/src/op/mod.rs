@@ -16,4 +16,5 @@ mod sort;
 mod spmm;
 mod spmv;
 mod to_dense;
+mod validate;
 mod vector;

@@ -1,0 +1,81 @@
+//! Compressed rows and columns from arrays that are on the device already, checked there.
+
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver};
+use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Matrix, Result, Scalar};
+
+/// The file of the kernels.
+const FILE: &str = "validate";
+
+/// Problems, as bits: those of the kernels.
+const OFFSETS: i32 = 1;
+const RANGE: i32 = 2;
+const FALLS: i32 = 4;
+const REPEATS: i32 = 8;
+
+impl<D: Driver> Device<D> {
+    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat; what order they have
+    /// is found out and remembered. Nothing but a word is read back, unless something is wrong.
+    ///
+    /// # Errors
+    /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device; what the device's
+    /// runtime reports.
+    pub fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        (rows, cols): (usize, usize),
+        offsets: Buffer<D, O>,
+        indices: Buffer<D, I>,
+        values: Buffer<D, T>,
+    ) -> Result<Compressed<A, T, Self, I, O>> {
+        let arrays = [("offsets", offsets.context), ("indices", indices.context), ("values", values.context)];
+        if let Some(&(operand, found)) = arrays.iter().find(|array| array.1 != self.context()) {
+            let (expected, found) = (self.context().number(), found.number());
+            return Err(Error::WrongContext { op: A::FORMAT, operand, expected, found });
+        }
+        let (major, minor) = A::swap(rows, cols);
+        let fits = offsets.len.checked_sub(1) == Some(major) && values.len == indices.len;
+        let problems = if fits { self.problems((major, minor), &offsets, &indices)? } else { OFFSETS };
+        if problems & (OFFSETS | RANGE) != 0 {
+            // The host finds the same, and says what it is.
+            let (offsets, indices) = (self.download(&offsets)?, self.download(&indices)?);
+            let matrix = Compressed::<A, T, Host, I, O>::new_unsorted(
+                rows,
+                cols,
+                offsets,
+                indices,
+                self.download(&values)?,
+            );
+            return matrix?.to_device(self);
+        }
+        I::try_new("rows", rows)?;
+        I::try_new("cols", cols)?;
+        let sorted = problems & FALLS == 0;
+        let order = IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 };
+        // SAFETY: the lengths are right; the kernels found the offsets to rise from 0 to the number of indices, every
+        // index to be in range, and this order; the extents fit.
+        Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) })
+    }
+
+    /// What is wrong with offsets and indices, as bits.
+    fn problems<I: Index, O: Index>(
+        &self,
+        (major, minor): (usize, usize),
+        offsets: &Buffer<D, O>,
+        indices: &Buffer<D, I>,
+    ) -> Result<i32> {
+        let kernel = |entry| self.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
+        let problems = self.zeros::<i32>(1)?;
+        let found = || Ok(self.download(&problems)?[0]);
+        let check = kernel("validate_offsets")?;
+        let launch = self.launch(&check).size(major).size(indices.len).buffer(offsets);
+        launch.buffer(&problems).items(major + 1)?;
+        let wrong_offsets = found()?;
+        if wrong_offsets != 0 {
+            return Ok(wrong_offsets);
+        }
+        let check = kernel("validate_indices")?;
+        let launch = self.launch(&check).size(major).size(minor).buffer(offsets).buffer(indices);
+        launch.buffer(&problems).warps(major)?;
+        found()
+    }
+}
