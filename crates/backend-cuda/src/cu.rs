@@ -355,6 +355,11 @@ impl Driver for CuDriver {
             .map_err(failed("cuMemcpyDtoDAsync"))
     }
 
+    /// A stream begins by itself.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.queue.synchronize()
     }

@@ -270,6 +270,10 @@ impl Driver for ClDriver {
         done("clEnqueueCopyBuffer", event)
     }
 
+    fn flush(&self) -> Result<()> {
+        self.queue.flush().map_err(|code| failed("clFlush", code))
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.queue.finish().map_err(|code| failed("clFinish", code))
     }

@@ -98,7 +98,11 @@ pub const FILES: &[File] = &[
         ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
         [SCALAR, IDX, OFF, WIDE]
     ),
-    file!("ell_spmv.cl", ["ell_spmv_row_per_thread", "ell_spmv_with_sums"], [SCALAR, IDX, OFF]),
+    file!(
+        "ell_spmv.cl",
+        ["ell_spmv_row_per_thread", "ell_spmv_sums", "ell_spmv_add", "ell_spmv_with_sums"],
+        [SCALAR, IDX, OFF]
+    ),
     file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, OFF, CONJ]),
     file!("move.cl", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),

@@ -71,6 +71,12 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
     /// What the library reports.
     fn copy(&self, from: (&Self::Memory, usize), to: (&Self::Memory, usize), bytes: usize) -> Result<()>;
 
+    /// Lets the device begin with the work that is enqueued.
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn flush(&self) -> Result<()>;
+
     /// Waits for all work.
     ///
     /// # Errors

@@ -28,7 +28,23 @@ KERNEL ell_spmv_row_per_thread(long long rows, long long width, const Idx *__res
     }
 }
 
-// The same with the sums of another part of A: the ELL part of HYB.
+// sums <- A x, unrounded: the ELL part of HYB, while the host has the other.
+KERNEL ell_spmv_sums(long long rows, long long width, const Idx *__restrict__ col_idx, const T *__restrict__ values,
+                     const T *__restrict__ x, long long x_start, ACC *__restrict__ sums)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count())
+        sums[row] = row_sum(ACC(0), row, rows, width, col_idx, values, x, x_start);
+}
+
+// y <- alpha (sums + more) + beta y.
+KERNEL ell_spmv_add(long long rows, ACC alpha, const ACC *__restrict__ sums, const ACC *__restrict__ more, ACC beta,
+                    T *__restrict__ y, long long y_start)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count())
+        update(y, y_start + row, mul(alpha, sums[row] + more[row]), beta);
+}
+
+// y as above, with the sums of another part of A: the ELL part of HYB, after the other.
 KERNEL ell_spmv_with_sums(long long rows, long long width, const Idx *__restrict__ col_idx,
                           const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta,
                           T *__restrict__ y, long long y_start, const ACC *__restrict__ sums)

@@ -8,9 +8,9 @@ use super::product::planned;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
-use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
+use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, DenseBatchView, DenseView, Matrix, Order, PlanOptions, Row, Space};
+use sparse_core::{BatchCsr, Csr, DenseBatchView, DenseView, Matrix, Order, PlanOptions, Row, Space};
 use sparse_device::Device;
 
 /// Members of the batch that differ; then they repeat.
@@ -31,6 +31,14 @@ pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Res
     Ok(())
 }
 
+/// The choice of the plan, and every algorithm that gives a row to more than a work-item.
+fn contenders<D: Measured>(device: &Device<D>) -> Vec<(String, PlanOptions)> {
+    let algorithms = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(device).iter();
+    let named = algorithms.filter(|algorithm| algorithm.name != "row_per_thread");
+    let forced = named.map(|a| (format!("ours:{}", a.name), PlanOptions::forced(a.name)));
+    std::iter::once(("ours".into(), PlanOptions::default())).chain(forced).collect()
+}
+
 /// Bytes that have to move: the elements once, entries and offsets.
 fn bytes(elements: usize, nnz: usize, offsets: usize) -> usize {
     4 * elements + 8 * nnz + 4 * offsets
@@ -44,16 +52,18 @@ fn single<D: Measured>(
     dense: &[f32],
 ) -> Result<()> {
     let device = &bench.device;
-    let expected: Csr<f32> = Reference.dense_to_csr(DenseView::row_major(dense, n, n)?, Keep::NonZero)?;
+    let expected: Csr<f32> =
+        Operations::dense_to_csr(&Reference, DenseView::row_major(dense, n, n)?, Keep::NonZero)?;
     let nnz = expected.nnz();
     let uploaded = bench.filled(dense, n * n)?;
     let view = DenseView::new(Device::<D>::view(&uploaded), n, n, n, Order::RowMajor)?;
-    let plan = || {
-        let options = PlanOptions::default();
-        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(device, view, Keep::NonZero, &options)
-    };
-    let (mut plan, seconds) = planned(device, plan)?;
-    let mut conversions = vec![Conversion::ours("ours", Some(seconds), device, || plan.run(view))];
+    let mut conversions = vec![];
+    for (name, options) in contenders(device) {
+        let plan = || DenseToCompressedPlan::<_, Row, _, _, i32>::new(device, view, Keep::NonZero, &options);
+        let (mut plan, seconds) = planned(device, plan)?;
+        let run = move || -> sparse_core::Result<Csr<f32, _>> { plan.run(view) };
+        conversions.push(Conversion::ours(&name, Some(seconds), device, run));
+    }
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.dense_to_csr(view.into(), nnz)?);
     }
@@ -73,12 +83,13 @@ fn batch<D: Measured>(
     let (expected, most) = compressed(&members, count, n)?;
     let uploaded = bench.filled(&members.concat(), count * n * n)?;
     let view = DenseBatchView::new(Device::<D>::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
-    let plan = || {
-        let options = PlanOptions::default();
-        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(device, view, Keep::NonZero, &options)
-    };
-    let (mut plan, seconds) = planned(device, plan)?;
-    let mut conversions = vec![Conversion::ours("ours", Some(seconds), device, || plan.run_batch(view))];
+    let mut conversions = vec![];
+    for (name, options) in contenders(device) {
+        let plan = || DenseToCompressedPlan::<_, Row, _, _, i32>::new(device, view, Keep::NonZero, &options);
+        let (mut plan, seconds) = planned(device, plan)?;
+        let run = move || -> sparse_core::Result<BatchCsr<f32, _>> { plan.run_batch(view) };
+        conversions.push(Conversion::ours(&name, Some(seconds), device, run));
+    }
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.dense_to_csr(view, most)?);
     }
@@ -89,7 +100,8 @@ fn batch<D: Measured>(
 /// The arrays of `count` members, which repeat, and the most entries of one.
 fn compressed(members: &[Vec<f32>], count: usize, n: usize) -> Result<(Arrays, usize)> {
     let compress = |member: &Vec<f32>| -> Result<Arrays> {
-        let csr: Csr<f32> = Reference.dense_to_csr(DenseView::row_major(member, n, n)?, Keep::NonZero)?;
+        let csr: Csr<f32> =
+            Operations::dense_to_csr(&Reference, DenseView::row_major(member, n, n)?, Keep::NonZero)?;
         Ok(csr.into())
     };
     let members = members.iter().map(compress).collect::<Result<Vec<_>>>()?;

@@ -28,7 +28,7 @@ const UNITS_PER_WARP: usize = 8;
 
 /// The plan of op(A)·x in unrounded sums, one for each row.
 #[derive(Debug)]
-pub(super) struct CooSums<D: Driver, T: Scalar> {
+pub struct CooSums<D: Driver, T: Scalar> {
     sums: Buffer<D, T::Acc>,
     rows: usize,
     op: Op,

@@ -3,7 +3,9 @@
 mod batch;
 mod compressed;
 mod coo;
-mod padded;
+mod ell;
+mod host_overflow;
+mod hyb;
 mod sell;
 mod shares;
 

@@ -1,0 +1,51 @@
+//! ELL: a row a work-item.
+
+use super::{Grouped, ProductPlan, Way};
+use crate::op::grouped::GROUPED_ROWS;
+use crate::program::Defines;
+use crate::{Device, Driver, View, ViewMut};
+use sparse_core::op::{Op, SpmvKernel};
+use sparse_core::{Algorithm, Ell, Index, Matrix, PlanOptions, Result, Scalar};
+use std::sync::Arc;
+
+const ROW_PER_THREAD: &[Algorithm] = &[Algorithm::new("row_per_thread", "always")];
+const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
+
+impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Ell<T, Device<D>, I>> for Device<D> {
+    type Plan = ProductPlan<D, I, Arc<D::Kernel>>;
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        if op.transposes() { TRANSPOSED } else { ROW_PER_THREAD }
+    }
+
+    fn plan_spmv(&self, a: &Ell<T, Device<D>, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let table = SpmvKernel::<Ell<T, Device<D>, I>>::spmv_algorithms(self, op);
+        let choice = options.choose("spmv", table, table[0].name, "there is no other")?;
+        let way = match op.transposes() {
+            true => Way::Grouped(Grouped::new(self, a, op)?),
+            false => {
+                let defines = Defines::default().index::<I>().offset::<I>();
+                Way::Stored(self.kernel_of::<T>("ell_spmv", "ell_spmv_row_per_thread", defines)?)
+            }
+        };
+        Ok(ProductPlan { choice, way })
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: T::Acc,
+        a: &Ell<T, Device<D>, I>,
+        x: View<'_, D, T>,
+        beta: T::Acc,
+        y: ViewMut<'_, D, T>,
+    ) -> Result<()> {
+        let kernel = match &plan.way {
+            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
+            Way::Stored(kernel) => kernel,
+        };
+        let launch =
+            self.launch(kernel).size(a.rows()).size(a.width()).buffer(a.col_idx()).buffer(a.values());
+        launch.value(alpha).view(x).value(beta).view_mut(y).items(a.rows())
+    }
+}

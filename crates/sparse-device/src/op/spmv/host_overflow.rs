@@ -1,0 +1,71 @@
+//! The overflow of HYB on the host, while the device works on the rows.
+
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver, View, ViewMut};
+use sparse_core::{Backend, Hyb, Index, Matrix, Result, Scalar, Space};
+use std::sync::Arc;
+
+/// The plan: where the entries of the overflow stand, and room for all that passes between host and device.
+#[derive(Debug)]
+pub struct HostOverflow<D: Driver, T: Scalar> {
+    rows: Arc<D::Kernel>,
+    add: Arc<D::Kernel>,
+    coordinates: Vec<(usize, usize)>,
+    values: Vec<T>,
+    x: Vec<T>,
+    sums: Vec<T::Acc>,
+    row_sums: Buffer<D, T::Acc>,
+    overflow_sums: Buffer<D, T::Acc>,
+}
+
+impl<D: Driver, T: Scalar> HostOverflow<D, T> {
+    pub(super) fn new<I: Index>(backend: &Device<D>, a: &Hyb<T, Device<D>, I>) -> Result<Self> {
+        let defines = Defines::default().index::<I>().offset::<I>();
+        let kernel = |entry| backend.kernel_of::<T>("ell_spmv", entry, defines.clone());
+        let (rows, cols) = (backend.download(a.coo().row_idx())?, backend.download(a.coo().col_idx())?);
+        let coordinates = rows.iter().zip(&cols).map(|(row, col)| (row.as_usize(), col.as_usize()));
+        Ok(Self {
+            rows: kernel("ell_spmv_sums")?,
+            add: kernel("ell_spmv_add")?,
+            coordinates: coordinates.collect(),
+            values: vec![T::ZERO; rows.len()],
+            x: vec![T::ZERO; a.cols()],
+            sums: vec![T::Acc::ZERO; a.rows()],
+            row_sums: backend.allocate(a.rows())?,
+            overflow_sums: backend.allocate(a.rows())?,
+        })
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self) -> usize {
+        self.row_sums.bytes() + self.overflow_sums.bytes()
+    }
+
+    /// Fetches x and the values, lets the device begin with the rows, adds the overflow up, and brings both together.
+    pub(super) fn run<I: Index>(
+        &mut self,
+        backend: &Device<D>,
+        (alpha, beta): (T::Acc, T::Acc),
+        a: &Hyb<T, Device<D>, I>,
+        x: View<'_, D, T>,
+        y: ViewMut<'_, D, T>,
+    ) -> Result<()> {
+        backend.download_into(Device::<D>::view(a.coo().values()), &mut self.values)?;
+        backend.download_into(x, &mut self.x)?;
+        let (n, ell) = (a.rows(), a.ell());
+        let launch = backend.launch(&self.rows).size(n).size(ell.width()).buffer(ell.col_idx());
+        launch.buffer(ell.values()).view(x).buffer(&self.row_sums).items(n)?;
+        backend.driver().flush()?;
+        self.add_up();
+        backend.driver().write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums))?;
+        let launch = backend.launch(&self.add).size(n).value(alpha).buffer(&self.row_sums);
+        launch.buffer(&self.overflow_sums).value(beta).view_mut(y).items(n)
+    }
+
+    fn add_up(&mut self) {
+        self.sums.fill(T::Acc::ZERO);
+        for (&(row, col), value) in self.coordinates.iter().zip(&self.values) {
+            self.sums[row] = self.sums[row] + value.to_acc() * self.x[col].to_acc();
+        }
+    }
+}

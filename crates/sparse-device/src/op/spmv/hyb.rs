@@ -1,0 +1,86 @@
+//! HYB: the overflow as COO, on the device before the rows of the ELL part, or on the host beside them.
+
+use super::coo::CooSums;
+use super::host_overflow::HostOverflow;
+use super::{Grouped, ProductPlan, Way, Workspace};
+use crate::op::grouped::GROUPED_ROWS;
+use crate::program::Defines;
+use crate::{Device, Driver, View, ViewMut};
+use sparse_core::op::{Op, SpmvKernel};
+use sparse_core::{Algorithm, Hyb, Index, Matrix, PlanOptions, Result, Scalar};
+use std::sync::Arc;
+
+const HOST_COO: &str = "host_coo";
+const STORED: &[Algorithm] = &[
+    Algorithm::new("device", "always: the overflow by `segmented`, then the rows")
+        .preprocessing("room for a sum for each row and a carry for each warp"),
+    Algorithm::new(
+        HOST_COO,
+        "never: the host adds the overflow up while the device has the rows; waits for the host, so that no graph can \
+         record it",
+    )
+    .preprocessing("the coordinates of the overflow on the host, room for x and for two sums for each row"),
+];
+const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
+
+/// The plan of both parts.
+#[derive(Debug)]
+pub enum HybParts<D: Driver, T: Scalar> {
+    /// The overflow's sums, and a kernel that adds the rows of the ELL part to them.
+    Device(CooSums<D, T>, Arc<D::Kernel>),
+    /// The overflow on the host.
+    Host(HostOverflow<D, T>),
+}
+
+impl<D: Driver, T: Scalar> Workspace for HybParts<D, T> {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Device(overflow, _) => overflow.bytes(),
+            Self::Host(overflow) => overflow.bytes(),
+        }
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Hyb<T, Device<D>, I>> for Device<D> {
+    type Plan = ProductPlan<D, I, HybParts<D, T>>;
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        if op.transposes() { TRANSPOSED } else { STORED }
+    }
+
+    fn plan_spmv(&self, a: &Hyb<T, Device<D>, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let table = SpmvKernel::<Hyb<T, Device<D>, I>>::spmv_algorithms(self, op);
+        let choice = options.choose("spmv", table, table[0].name, "it is the default")?;
+        let way = match choice.algorithm {
+            "device" => {
+                let defines = Defines::default().index::<I>().offset::<I>();
+                let rows = self.kernel_of::<T>("ell_spmv", "ell_spmv_with_sums", defines)?;
+                Way::Stored(HybParts::Device(CooSums::new(self, a.coo(), op, "segmented")?, rows))
+            }
+            HOST_COO => Way::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
+            _ => Way::Grouped(Grouped::new(self, a, op)?),
+        };
+        Ok(ProductPlan { choice, way })
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: T::Acc,
+        a: &Hyb<T, Device<D>, I>,
+        x: View<'_, D, T>,
+        beta: T::Acc,
+        y: ViewMut<'_, D, T>,
+    ) -> Result<()> {
+        let (overflow, rows) = match &mut plan.way {
+            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
+            Way::Stored(HybParts::Host(overflow)) => return overflow.run(self, (alpha, beta), a, x, y),
+            Way::Stored(HybParts::Device(overflow, rows)) => (overflow, rows),
+        };
+        let sums = overflow.run(self, a.coo(), x)?;
+        let ell = a.ell();
+        let launch = self.launch(rows).size(a.rows()).size(ell.width()).buffer(ell.col_idx());
+        let launch = launch.buffer(ell.values()).value(alpha).view(x).value(beta).view_mut(y);
+        launch.buffer(sums).items(a.rows())
+    }
+}
