@@ -2,7 +2,8 @@
 
 use backend_opencl::{ClDriver, OpenCl, probe};
 use device_tests::each_device;
-use sparse_core::{Backend, Error, Space};
+use sparse_core::op::{DenseToCsrKernel, Op, SpmvKernel};
+use sparse_core::{Algorithm, Backend, Csr, Error, Space};
 
 #[test]
 fn an_empty_list_has_a_reason() {
@@ -55,5 +56,17 @@ fn too_much_memory_is_refused_and_the_backend_stays_usable() {
         assert!(available > 0 && available <= backend.caps().memory_bytes.unwrap());
         assert_eq!(backend.download(&backend.upload(&[1_i32]).unwrap()).unwrap(), [1]);
         assert!(matches!(backend.zeros::<u64>(usize::MAX), Err(Error::IndexOverflow { .. })));
+    });
+}
+
+#[test]
+fn algorithms_by_sub_groups_are_offered_where_the_device_has_them() {
+    each_device::<ClDriver>(|backend| {
+        let offered = |table: &[Algorithm]| table.iter().any(|a| a.name == "row_per_sub_group");
+        let has = |extension: &str| backend.caps().features.iter().any(|feature| feature == extension);
+        let products = SpmvKernel::<Csr<f32, OpenCl>>::spmv_algorithms(backend, Op::None);
+        assert_eq!(offered(products), has("cl_khr_subgroup_shuffle"));
+        let compressions = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(backend);
+        assert_eq!(offered(compressions), has("cl_khr_subgroup_ballot"));
     });
 }

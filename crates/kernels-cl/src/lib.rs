@@ -1,7 +1,8 @@
 //! The OpenCL C kernels of [nnz](https://docs.rs/nnz): text alone, compiled at run time by `backend-opencl`.
 //!
-//! The kernels are plain OpenCL C 1.2 and need neither sub-groups nor float atomics. [`FILES`] lists every file with
-//! its kernels and the macros that it takes.
+//! The kernels are plain OpenCL C 1.2. Beside those that every device runs, some say in [`File::needs`] that they use
+//! sub-groups; float atomics are made of integer ones. [`FILES`] lists every file with its kernels and the macros that
+//! it takes.
 
 pub use kernels_core::{Define, File, Header};
 
@@ -23,15 +24,24 @@ macro_rules! headers {
     };
 }
 
-const HEADERS: &[Header] =
-    headers!("chunk.clh", "dense_rows.clh", "entry.clh", "index.clh", "pack.clh", "scalar.clh", "search.clh");
+const HEADERS: &[Header] = headers!(
+    "chunk.clh",
+    "dense_rows.clh",
+    "entry.clh",
+    "index.clh",
+    "pack.clh",
+    "scalar.clh",
+    "search.clh",
+    "sub_group.clh"
+);
 
 macro_rules! file {
-    ($name:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+]) => {
+    ($name:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+] $(, needs $need:literal)*) => {
         File {
             name: $name,
             entries: &[$($entry),+],
             defines: &[$($define),+],
+            needs: &[$($need),*],
             text: include_str!(concat!("cl/", $name)),
             headers: HEADERS,
         }
@@ -80,6 +90,12 @@ pub const FILES: &[File] = &[
         ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
         [SCALAR, IDX, OFF, CONJ, BLOCK]
     ),
+    file!(
+        "csr_spmv_sub_group.cl",
+        ["csr_spmv_row_per_sub_group"],
+        [SCALAR, IDX, OFF, CONJ],
+        needs "cl_khr_subgroup_shuffle"
+    ),
     file!("csr_spmv_vector.cl", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, LANES]),
     file!(
         "dense_to_csr.cl",
@@ -97,6 +113,12 @@ pub const FILES: &[File] = &[
         "dense_to_csr_mask.cl",
         ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
         [SCALAR, IDX, OFF, WIDE]
+    ),
+    file!(
+        "dense_to_csr_sub_group.cl",
+        ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
+        [SCALAR, IDX, OFF],
+        needs "cl_khr_subgroup_ballot"
     ),
     file!(
         "ell_spmv.cl",

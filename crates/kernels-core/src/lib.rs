@@ -22,6 +22,8 @@ pub struct File {
     pub entries: &'static [&'static str],
     /// The macros that it takes.
     pub defines: &'static [Define],
+    /// What the device must have for it, of [`Caps::features`](https://docs.rs/sparse-core): extensions of the language.
+    pub needs: &'static [&'static str],
     /// Its text, with includes that name some of `headers`.
     pub text: &'static str,
     /// The headers of its language.
@@ -32,6 +34,11 @@ impl File {
     /// The file's name without its extension, which is the same in every language.
     pub fn stem(&self) -> &'static str {
         self.name.split('.').next().unwrap_or(self.name)
+    }
+
+    /// Whether a device with these features can run it.
+    pub fn runs_with(&self, features: &[String]) -> bool {
+        self.needs.iter().all(|need| features.iter().any(|feature| feature == need))
     }
 
     /// The text with its includes in place, each header once, and `#line` directives, so that a compiler's messages
@@ -101,7 +108,7 @@ mod tests {
     const HEADERS: &[Header] = &[("a.h", "int a;\n"), ("b.h", "#include \"a.h\"\nint b;\n")];
 
     fn file(defines: &'static [Define], text: &'static str) -> File {
-        File { name: "f.c", entries: &[], defines, text, headers: HEADERS }
+        File { name: "f.c", entries: &[], defines, needs: &[], text, headers: HEADERS }
     }
 
     #[test]

@@ -30,6 +30,7 @@ macro_rules! file {
             name: $name,
             entries: &[$($entry),+],
             defines: &[$($define),+],
+            needs: &[],
             text: include_str!(concat!("cu/", $name)),
             headers: HEADERS,
         }

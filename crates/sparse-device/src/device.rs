@@ -5,7 +5,9 @@ use crate::program::Programs;
 use crate::{Buffer, Defines, Driver};
 use kernels_core::File;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::{Backend, Caps, ContextId, Element, Error, Probe, Result, error::checked_product};
+use sparse_core::{
+    Algorithm, Backend, Caps, ContextId, Element, Error, Probe, Result, error::checked_product,
+};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -133,9 +135,15 @@ impl<D: Driver> Device<D> {
         self.driver().build(file, &all).map(drop)
     }
 
-    /// Whether the driver has the kernels of a file, by its name without the extension.
+    /// Whether the driver has the kernels of a file, by its name without the extension, and the device what they need.
     pub(crate) fn has(&self, stem: &str) -> bool {
-        D::FILES.iter().any(|file| file.stem() == stem)
+        let features = &self.driver().caps().features;
+        D::FILES.iter().any(|file| file.stem() == stem && file.runs_with(features))
+    }
+
+    /// A table whose last algorithm needs a file of kernels, without it where that cannot be had.
+    pub(crate) fn offered(&self, table: &'static [Algorithm], file: &str) -> &'static [Algorithm] {
+        if self.has(file) { table } else { &table[..table.len() - 1] }
     }
 
     /// A buffer that holds anything: whoever asks for it writes all of it before it is read.

@@ -24,6 +24,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
     println!("{}", device.caps().device);
     let mut failures = 0;
     for file in kernels_cl::FILES.iter().filter(|file| file.name.contains(&args.file)) {
+        if !file.runs_with(&device.caps().features) {
+            println!("{}: left out, for the device lacks {}", file.name, file.needs.join(", "));
+            continue;
+        }
         let mut variants = file.variants();
         if !device.caps().f64 {
             variants.retain(|variant| !variant.iter().any(|define| matches!(define.1, "F64" | "C64")));

@@ -15,16 +15,32 @@ use std::sync::Arc;
 const BY_WARP: &str = "row_per_warp";
 const BY_MASK: &str = "mask";
 const LOOK_BACK: &str = "look_back";
-const ALGORITHMS: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "the device is a CPU, or neighbours in memory stand in one column"),
-    Algorithm::new(BY_WARP, "never: a warp a row, which writes in parallel"),
+const BY_SUB_GROUP: &str = "row_per_sub_group";
+const THREAD_ALGORITHM: Algorithm =
+    Algorithm::new("row_per_thread", "the device is a CPU, or neighbours in memory stand in one column");
+const WARP_ALGORITHM: Algorithm = Algorithm::new(BY_WARP, "never: a warp a row, which writes in parallel");
+const MASK_ALGORITHM: Algorithm =
     Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
-        .preprocessing("room for a bit for each element"),
-    Algorithm::new(LOOK_BACK, "never: a single pass, on devices whose work-groups may wait for each other")
+        .preprocessing("room for a bit for each element");
+/// The table of devices whose work-groups may wait for each other.
+const WITH_LOOK_BACK: &[Algorithm] = &[
+    THREAD_ALGORITHM,
+    WARP_ALGORITHM,
+    MASK_ALGORITHM,
+    Algorithm::new(LOOK_BACK, "never: a single pass")
         .preprocessing("room for the states of tiles; a guess of nnz, at first an eighth of the elements"),
+];
+/// The table of OpenCL devices with sub-groups.
+const WITH_SUB_GROUPS: &[Algorithm] = &[
+    THREAD_ALGORITHM,
+    WARP_ALGORITHM,
+    MASK_ALGORITHM,
+    Algorithm::new(BY_SUB_GROUP, "never: a sub-group a row, which writes in parallel"),
 ];
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
+/// The file of the kernels of `row_per_sub_group`.
+const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
 
 /// The plan of a compression: kernels, and room for a count for each row.
 #[derive(Debug)]
@@ -66,18 +82,26 @@ impl<D: Driver> Masked<D> {
 
 impl<D: Driver> Passes<D> {
     fn new<T: Scalar>(backend: &Device<D>, algorithm: &str, defines: &Defines) -> Result<Self> {
-        let kernel = |entry| backend.kernel_of::<T>("dense_to_csr", entry, defines.clone());
-        Ok(match algorithm {
-            BY_MASK => Self::masked::<T>(backend, false, defines)?,
-            BY_WARP => Self {
-                count: kernel("dense_to_csr_count_row_per_warp")?,
-                fill: kernel("dense_to_csr_fill_row_per_warp")?,
-            },
-            _ => Self {
-                count: kernel("dense_to_csr_count_row_per_thread")?,
-                fill: kernel("dense_to_csr_fill_row_per_thread")?,
-            },
-        })
+        let passes = |file, count, fill| {
+            let kernel = |entry| backend.kernel_of::<T>(file, entry, defines.clone());
+            Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
+        };
+        match algorithm {
+            BY_MASK => Self::masked::<T>(backend, false, defines),
+            BY_WARP => {
+                passes("dense_to_csr", "dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp")
+            }
+            BY_SUB_GROUP => passes(
+                SUB_GROUP_FILE,
+                "dense_to_csr_count_row_per_sub_group",
+                "dense_to_csr_fill_row_per_sub_group",
+            ),
+            _ => passes(
+                "dense_to_csr",
+                "dense_to_csr_count_row_per_thread",
+                "dense_to_csr_fill_row_per_thread",
+            ),
+        }
     }
 
     fn masked<T: Scalar>(backend: &Device<D>, wide: bool, defines: &Defines) -> Result<Self> {
@@ -212,6 +236,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     fn over(&self, rows: usize, launch: Launch<'_, D>) -> Result<()> {
         match self.choice.algorithm {
             BY_WARP | BY_MASK => launch.warps(rows),
+            BY_SUB_GROUP => launch.items(rows * LANES),
             _ => launch.items(rows),
         }
     }
@@ -221,7 +246,10 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
     type Plan = CompressionPlan<D, T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        if self.has(single_pass::FILE) { ALGORITHMS } else { &ALGORITHMS[..ALGORITHMS.len() - 1] }
+        match self.has(SUB_GROUP_FILE) {
+            true => WITH_SUB_GROUPS,
+            false => self.offered(WITH_LOOK_BACK, single_pass::FILE),
+        }
     }
 
     fn plan_dense_to_csr(

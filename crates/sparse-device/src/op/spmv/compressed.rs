@@ -1,6 +1,6 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
-use super::shares::Shares;
+use super::shares::{SUB_GROUP_FILE, Shares};
 use super::{Grouped, ProductPlan, Way};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::{Device, Driver, View, ViewMut};
@@ -20,6 +20,7 @@ const STORED: &[Algorithm] = &[
     Algorithm::new("merge_path", "some row is much longer than the mean, and the plan runs more than once")
         .preprocessing("the first row of each tile, and room for two sums a tile"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
+    Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
 ];
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
@@ -47,7 +48,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
     type Plan = ProductPlan<D, I, Shares<D, T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { STORED } else { ACROSS }
+        if along::<A>(op) { self.offered(STORED, SUB_GROUP_FILE) } else { ACROSS }
     }
 
     fn plan_spmv(
@@ -62,7 +63,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
             return Ok(ProductPlan { choice, way: Way::Grouped(Grouped::new(self, a, op)?) });
         }
         let (automatic, reason) = self.share_out(a, options)?;
-        let choice = options.choose("spmv", STORED, automatic, reason)?;
+        let choice = options.choose("spmv", self.offered(STORED, SUB_GROUP_FILE), automatic, reason)?;
         let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
         Ok(ProductPlan { choice, way })
     }

@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
 const MERGE_ITEMS: usize = 7;
 
+/// The file of the kernel of `row_per_sub_group`.
+pub(super) const SUB_GROUP_FILE: &str = "csr_spmv_sub_group";
+
 /// Entries of a row block for each work-item of its work-group: `CHUNK` of the kernels.
 const BLOCK_ITEMS: usize = 4;
 
@@ -21,6 +24,8 @@ pub enum Shares<D: Driver, T: Scalar> {
     Thread(Arc<D::Kernel>),
     /// So many lanes a row, of the 32 of a warp.
     Lanes(Arc<D::Kernel>, usize),
+    /// A sub-group a row.
+    SubGroup(Arc<D::Kernel>),
     /// A work-group for each block of neighbouring rows.
     Blocks(RowBlocks<D>),
     /// A work-group for each tile of the merge of rows and entries.
@@ -49,7 +54,7 @@ pub struct MergePath<D: Driver, T: Scalar> {
 impl<D: Driver, T: Scalar> Workspace for Shares<D, T> {
     fn bytes(&self) -> usize {
         match self {
-            Self::Thread(_) | Self::Lanes(..) => 0,
+            Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
             Self::Blocks(way) => way.starts.bytes(),
             Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
         }
@@ -79,6 +84,9 @@ impl<D: Driver, T: Scalar> Shares<D, T> {
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
             "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
+            "row_per_sub_group" => {
+                Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
+            }
             "row_blocks" => {
                 let defines = defines.set("BLOCK", block);
                 let kernel = |entry| kernel("csr_spmv_row_blocks", entry, defines.clone());
@@ -127,6 +135,9 @@ impl<D: Driver, T: Scalar> Shares<D, T> {
             Self::Lanes(kernel, lanes) => {
                 let launch = product.operands(backend.launch(kernel).size(rows), y);
                 launch.warps(rows.div_ceil(LANES / lanes))
+            }
+            Self::SubGroup(kernel) => {
+                product.operands(backend.launch(kernel).size(rows), y).items(rows * LANES)
             }
             Self::Blocks(way) => {
                 let launch = backend.launch(&way.kernel).size(way.blocks).buffer(&way.starts);
