@@ -150,6 +150,21 @@ pub fn products_and_conversions_of_complex_numbers<D: Driver>() {
     each_device::<D>(all_formats::<D, c32>);
 }
 
+/// Entries in no order, every place several times, more of them than a tile of a sort holds: what comes first or last
+/// in a place is so in the order of the entries.
+pub fn many_duplicates_in_no_order_are_sorted_stably<D: Driver>() {
+    let places = (0..20_000).map(|k| (k * 7919) % 5003);
+    let (rows, cols) = places.map(|place| (13 * place, place % 300)).unzip();
+    let values = (0..20_000).map(|k| (k % 1009) as f32).collect();
+    let coo = Coo::<f32>::new(70_000, 300, rows, cols, values).unwrap();
+    each_device::<D>(|backend| {
+        for duplicates in [Duplicates::Sum, Duplicates::Keep, Duplicates::Last] {
+            let _: Csr<f32> = convert(backend, "many duplicates", &coo, &duplicates);
+            let _: Csc<f32> = convert(backend, "many duplicates", &coo, &duplicates);
+        }
+    });
+}
+
 /// Sorting, pruning, expansion and compression, which look into single values.
 fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
     for (name, csr) in matrices::<T>() {
