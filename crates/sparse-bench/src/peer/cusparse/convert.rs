@@ -128,14 +128,21 @@ impl Convert for DenseToCsr<'_> {
         Ok(())
     }
 
+    /// The entries of a row in order, which the library leaves in any.
     fn arrays(&self) -> Result<Arrays> {
         let device = &self.library.device;
         let offsets = device.download(&self.offsets)?;
         let (mut indices, mut values) = (vec![], vec![]);
         for (member, nnz) in self.nnz.iter().enumerate() {
             let entries = member * self.most..member * self.most + nnz;
-            indices.extend(download(device, &self.indices, entries.clone())?);
-            values.extend(download(device, &self.values, entries)?);
+            let columns = download(device, &self.indices, entries.clone())?;
+            let mut entries: Vec<_> =
+                columns.into_iter().zip(download(device, &self.values, entries)?).collect();
+            for ends in offsets[member * (self.a.rows() + 1)..][..=self.a.rows()].windows(2) {
+                entries[ends[0] as usize..ends[1] as usize].sort_by_key(|&(column, _)| column);
+            }
+            indices.extend(entries.iter().map(|&(column, _)| column));
+            values.extend(entries.iter().map(|&(_, value)| value));
         }
         Ok(Arrays { offsets, indices, values })
     }
