@@ -129,6 +129,7 @@ pub const FILES: &[File] = &[
     file!("move.cl", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!("radix_sort.cl", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),
+    file!("row_lengths.cl", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
     file!("scan.cl", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("sell_deltas.cl", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),
     file!("sell_spmv.cl", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),

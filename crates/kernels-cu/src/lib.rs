@@ -107,6 +107,7 @@ pub const FILES: &[File] = &[
     file!("move.cu", ["move_gather", "move_compact", "move_zeros"], [WORD]),
     file!("prune.cu", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!("radix_sort.cu", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),
+    file!("row_lengths.cu", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
     file!("scan.cu", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("scan_look_back.cu", ["scan_look_back"], [ELEMENT, BLOCK]),
     file!("sell_deltas.cu", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),

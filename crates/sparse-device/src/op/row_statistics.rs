@@ -1,5 +1,6 @@
 //! Statistics of the row lengths: the offsets are read back, and the host sums up.
 
+use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
 use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
@@ -7,11 +8,13 @@ use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, S
 const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host sums up the offsets")];
 
 impl<D: Driver> Device<D> {
-    /// The statistics of the rows between these offsets.
-    pub(super) fn statistics_of<O: Index>(&self, offsets: &Buffer<D, O>) -> Result<RowStatistics> {
-        let offsets = self.download(offsets)?;
-        let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize());
-        Ok(RowStatistics::from_lengths(lengths))
+    /// The length of the longest of the rows between these offsets, found on the device.
+    pub(super) fn longest_row<O: Index>(&self, offsets: &Buffer<D, O>) -> Result<usize> {
+        let rows = offsets.len - 1;
+        let defines = Defines::default().index::<O>().offset::<O>().set("BLOCK", self.inner.block);
+        let kernel = self.kernel("row_lengths", "row_lengths_longest", defines)?;
+        let partials: Vec<i64> = self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)?;
+        Ok(partials.into_iter().max().unwrap_or(0) as usize)
     }
 }
 
@@ -27,6 +30,8 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device
     }
 
     unsafe fn row_statistics(&self, _: &mut Choice, a: &Csr<T, Device<D>, I, O>) -> Result<RowStatistics> {
-        self.statistics_of(a.offsets())
+        let offsets = self.download(a.offsets())?;
+        let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize());
+        Ok(RowStatistics::from_lengths(lengths))
     }
 }

@@ -10,7 +10,7 @@ use crate::program::Defines;
 use crate::{Device, Driver};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan,
+    Algorithm, Axis, Choice, Compressed, Coo, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan, Matrix,
     PlanOptions, Result, Scalar, Sell,
 };
 use std::sync::Arc;
@@ -113,8 +113,8 @@ impl<D: Driver> Device<D> {
         if options.expected_calls <= 1 || options.algorithm.is_some() {
             return Ok(false);
         }
-        let rows = self.statistics_of(a.offsets())?;
-        Ok(rows.mean >= LANES as f64 || rows.longest > chunks::CHUNK)
+        let rows = a.pattern().major();
+        Ok(a.nnz() >= rows * LANES || self.longest_row(a.offsets())? > chunks::CHUNK)
     }
 }
 

@@ -21,7 +21,7 @@ impl<D: Driver> Device<D> {
     }
 
     /// Runs a reduction over `len` elements, all of whose arguments are there but the last: the partial results.
-    fn partials<R: Element>(&self, reduction: Launch<'_, D>, len: usize) -> Result<Vec<R>> {
+    pub(super) fn partials<R: Element>(&self, reduction: Launch<'_, D>, len: usize) -> Result<Vec<R>> {
         let groups = len.div_ceil(self.inner.block * ITEMS_PER_LANE).min(PARTIALS);
         let partial: Buffer<D, R> = self.allocate(groups)?;
         reduction.buffer(&partial).groups(groups, self.inner.block)?;

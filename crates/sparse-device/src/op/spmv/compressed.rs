@@ -98,7 +98,7 @@ impl<D: Driver> Device<D> {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
         if options.algorithm.is_none() && options.expected_calls > 1 {
-            let longest = self.statistics_of(a.offsets())?.longest;
+            let longest = self.longest_row(a.offsets())?;
             if longest > LONGEST_ALIKE.max(UNLIKE * mean) {
                 return Ok(("merge_path", format!("{reason}, one has {longest}")));
             }

@@ -1,0 +1,21 @@
+// The lengths of compressed rows. Takes IDX (not used), OFF (the type of offsets) and BLOCK, the size of a block.
+#include "grid.cuh"
+#include "index.cuh"
+#include "warp.cuh"
+#include "block.cuh"
+
+struct Longer
+{
+    __device__ long long operator()(long long a, long long b) const { return max(a, b); }
+};
+
+// partial[block] <- the longest of the rows that the block takes: one a thread, and every thread_count()-th after it.
+KERNEL row_lengths_longest(long long rows, const Off *__restrict__ offsets, long long *__restrict__ partial)
+{
+    long long longest = 0;
+    for (long long row = thread_index(); row < rows; row += thread_count())
+        longest = max(longest, (long long)(offsets[row + 1] - offsets[row]));
+    longest = reduce_block(longest, Longer());
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = longest;
+}
