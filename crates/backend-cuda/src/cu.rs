@@ -34,6 +34,7 @@ pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'stat
 struct Found {
     device: sys::CUdevice,
     caps: Caps,
+    cache_bytes: usize,
     architecture: Architecture,
 }
 
@@ -46,6 +47,8 @@ impl Found {
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let compute_units = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let cache_bytes = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
+        let cache_bytes = usize::try_from(cache_bytes).unwrap_or(0);
         let architecture = Architecture(major * 10 + minor);
         // SAFETY: as above.
         let memory_bytes = unsafe { result::device::total_mem(device)? };
@@ -58,7 +61,7 @@ impl Found {
             flushes_subnormals: false,
             features: vec![architecture.to_string()],
         };
-        Ok(Self { device, caps, architecture })
+        Ok(Self { device, caps, cache_bytes, architecture })
     }
 }
 
@@ -305,6 +308,10 @@ impl Driver for CuDriver {
 
     fn caps(&self) -> &Caps {
         &self.found.caps
+    }
+
+    fn cache_bytes(&self) -> usize {
+        self.found.cache_bytes
     }
 
     fn is_cpu(&self) -> bool {

@@ -46,6 +46,7 @@ struct Found {
     largest_buffer: u64,
     largest_group: usize,
     is_cpu: bool,
+    cache_bytes: usize,
     /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number: what it says
     /// is true only where no buffer is released.
     keeps_buffers: bool,
@@ -73,6 +74,7 @@ impl Found {
             memory_bytes,
             largest_buffer: device.max_mem_alloc_size()?,
             largest_group: device.max_work_group_size()?,
+            cache_bytes: device.global_mem_cache_size()? as usize,
             is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
             keeps_buffers: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
@@ -172,6 +174,10 @@ impl Driver for ClDriver {
 
     fn caps(&self) -> &Caps {
         &self.found.caps
+    }
+
+    fn cache_bytes(&self) -> usize {
+        self.found.cache_bytes
     }
 
     fn is_cpu(&self) -> bool {

@@ -25,7 +25,6 @@ macro_rules! headers {
 }
 
 const HEADERS: &[Header] = headers!(
-    "chunk.clh",
     "dense_rows.clh",
     "entry.clh",
     "index.clh",
@@ -68,7 +67,7 @@ pub const FILES: &[File] = &[
         ],
         [IDX, OFF]
     ),
-    file!("csr_chunks.cl", ["csr_chunks_count", "csr_chunks_fill"], [IDX, OFF]),
+    file!("csr_chunks.cl", ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"], [IDX, OFF]),
     file!(
         "csr_spmm.cl",
         ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],

@@ -57,7 +57,7 @@ pub const FILES: &[File] = &[
         ],
         [IDX, OFF]
     ),
-    file!("csr_chunks.cu", ["csr_chunks_count", "csr_chunks_fill"], [IDX, OFF]),
+    file!("csr_chunks.cu", ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"], [IDX, OFF]),
     file!(
         "csr_spmm.cu",
         ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
@@ -128,7 +128,6 @@ macro_rules! headers {
 
 const HEADERS: &[Header] = headers!(
     "block.cuh",
-    "chunk.cuh",
     "dense_rows.cuh",
     "dense_steps.cuh",
     "entry.cuh",

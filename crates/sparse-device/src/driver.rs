@@ -44,6 +44,9 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
     /// Whether the device is a processor of the host, which prefers few and long work-items.
     fn is_cpu(&self) -> bool;
 
+    /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
+    fn cache_bytes(&self) -> usize;
+
     /// The most work-items of a work-group.
     fn largest_group(&self) -> usize;
 

@@ -1,19 +1,18 @@
-// Rows cut into chunks of at most CHUNK entries, so that long ones are shared by many warps: chunk c of row r holds its
-// entries c*CHUNK .. (c + 1)*CHUNK. Every row has a chunk, empty ones too. For the plan of csr_spmm_split.cu.
+// Rows cut into chunks of at most `most` entries, so that long ones are shared by many warps: chunk c of row r holds its
+// entries c*most .. (c + 1)*most. Every row has a chunk, empty ones too. For the plan of csr_spmm_split.cu.
 // Takes IDX (unused) and OFF. A thread takes a row.
 #include "grid.cuh"
 #include "index.cuh"
-#include "chunk.cuh"
 
 // chunks[row] <- its chunks; splits[row] <- the same where there are several, otherwise 0; one zero more at the end.
 // Exclusive scans of the two make chunk_starts and split_starts.
-KERNEL csr_chunks_count(long long rows, const Off *__restrict__ offsets, long long *__restrict__ chunks,
-                        long long *__restrict__ splits)
+KERNEL csr_chunks_count(long long rows, long long most, const Off *__restrict__ offsets,
+                        long long *__restrict__ chunks, long long *__restrict__ splits)
 {
     for (long long row = thread_index(); row <= rows; row += thread_count()) {
         long long count = 0;
         if (row < rows)
-            count = max(((long long)(offsets[row + 1] - offsets[row]) + CHUNK - 1) / CHUNK, 1ll);
+            count = max(((long long)(offsets[row + 1] - offsets[row]) + most - 1) / most, 1ll);
         chunks[row] = count;
         splits[row] = count > 1 ? count : 0;
     }
@@ -21,7 +20,7 @@ KERNEL csr_chunks_count(long long rows, const Off *__restrict__ offsets, long lo
 
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
 // the more entries the chunk has, for radix_sort.cu, and positions[chunk] <- chunk.
-KERNEL csr_chunks_fill(long long rows, const Off *__restrict__ offsets, const long long *__restrict__ chunk_starts,
+KERNEL csr_chunks_fill(long long rows, long long most, const Off *__restrict__ offsets, const long long *__restrict__ chunk_starts,
                        const long long *__restrict__ split_starts, long long *__restrict__ chunk_rows,
                        long long *__restrict__ split_rows, unsigned int *__restrict__ keys,
                        long long *__restrict__ positions)
@@ -30,12 +29,33 @@ KERNEL csr_chunks_fill(long long rows, const Off *__restrict__ offsets, const lo
         long long count = chunk_starts[row + 1] - chunk_starts[row];
         for (long long c = 0; c < count; c++) {
             long long chunk = chunk_starts[row] + c;
-            long long entries = min((long long)CHUNK, (long long)(offsets[row + 1] - offsets[row]) - c * CHUNK);
+            long long entries = min(most, (long long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
-            keys[chunk] = (unsigned int)(CHUNK - entries);
+            keys[chunk] = (unsigned int)(most - entries);
             positions[chunk] = chunk;
             if (count > 1)
                 split_rows[split_starts[row] + c] = row;
         }
+    }
+}
+
+// What csr_spmm_split.cu takes of each chunk, in the order `order`: the chunk begins at entry begins[i], has lengths[i]
+// entries of row rows[i], and leaves its sums in slot slots[i], or is a whole row (-1). A thread takes a chunk.
+KERNEL csr_chunks_order(long long count, long long most, const Off *__restrict__ offsets,
+                        const long long *__restrict__ order, const long long *__restrict__ chunk_rows,
+                        const long long *__restrict__ chunk_starts, const long long *__restrict__ split_starts,
+                        long long *__restrict__ begins, int *__restrict__ lengths, long long *__restrict__ rows,
+                        long long *__restrict__ slots)
+{
+    for (long long i = thread_index(); i < count; i += thread_count()) {
+        long long chunk = order[i];
+        long long row = chunk_rows[chunk];
+        long long number = chunk - chunk_starts[row];
+        long long begin = offsets[row] + number * most;
+        bool is_row = chunk_starts[row + 1] - chunk_starts[row] == 1;
+        begins[i] = begin;
+        lengths[i] = (int)min(most, (long long)offsets[row + 1] - begin);
+        rows[i] = row;
+        slots[i] = is_row ? -1 : split_starts[row] + number;
     }
 }

@@ -1,9 +1,10 @@
-// C <- alpha A B + beta C for compressed rows that are cut into chunks (csr_chunks.cu), taken in the order `order`: the
-// longest first gives neighbours equal work (row swizzle). A chunk that is a whole row writes C; the others leave
-// partial sums, element (split, col) at split*cols + col, which a second kernel adds in order.
+// C <- alpha A B + beta C for compressed rows that are cut into chunks (csr_chunks.cu), the longest first, so that
+// neighbours have equal work (row swizzle). A chunk that is a whole row has slot -1 and writes C; the others leave
+// partial sums, element (slot, col) at slot*cols + col, which a second kernel adds in order.
 // B and C are dense, element (i, j) at start + i*row_step + j*col_step. With WIDE, a lane takes VECTOR neighbouring
 // columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// A warp takes a chunk and LANES*VECTOR columns: LANES lanes an entry, 32 / LANES entries at a time.
+// LANES lanes take a chunk and LANES*VECTOR columns, a slice; 32 / LANES neighbouring chunks go side by side. All chunks
+// have the columns of a slice before the next slice begins, so that a slice of B can stay in the cache.
 // Takes SCALAR, IDX, OFF, CONJ, WIDE and LANES: 4, 8, 16 or 32.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
@@ -13,7 +14,6 @@
 #include "entry.cuh"
 #include "warp_scalar.cuh"
 #include "pack.cuh"
-#include "chunk.cuh"
 #ifndef LANES
 #error "LANES is missing: 4, 8, 16 or 32"
 #endif
@@ -21,41 +21,56 @@
 #define TOGETHER (WARP / LANES)
 #define IN_FLIGHT (LANES < 8 ? LANES : 8)
 
-// The entries begin .. end of a row times VECTOR columns of B, which begin at `b_at` in row 0. Lane l has those with
-// number l / LANES modulo TOGETHER, and in the end the sum of all. Lanes without columns pass entries on.
-static __device__ void sum_entries(ACC *sums, long long begin, long long end, const Idx *indices, const T *values,
-                                   const T *b, long long b_at, long long b_row, bool has_columns)
+// Adds `length` entries from position `begin` on times VECTOR columns of B, which begin at `b_at` in row 0, to sums.
+// LANES lanes share the entries; none of the warp has more than `longest`. Lanes without columns pass entries on.
+static __device__ void sum_entries(ACC *sums, long long begin, int length, int longest, const Idx *indices,
+                                   const T *values, const T *b, long long b_at, long long b_row, bool has_columns)
 {
-    int lane = lane_index();
-    for (long long base = begin; base < end; base += WARP) {
-        int held = (int)min((long long)WARP, end - base);
+    int own = lane_index() % LANES;
+    for (int base = 0; base < longest; base += LANES) {
         Idx own_index = 0;
         ACC own_entry = ACC(0);
-        if (lane < held) {
-            own_index = indices[base + lane];
-            own_entry = entry(values, base + lane);
+        if (base + own < length) {
+            own_index = indices[begin + base + own];
+            own_entry = entry(values, begin + base + own);
         }
-#pragma unroll IN_FLIGHT
-        for (int first = 0; first < held; first += TOGETHER) {
-            int k = first + lane / LANES;
-            long long b_index = shuffle(own_index, k);
-            ACC value = shuffle(own_entry, k);
-            if (k < held && has_columns) {
-                Pack pack = load_pack(b, b_at + b_index * b_row, VECTOR);
+        for (int first = 0; first < LANES && base + first < longest; first += IN_FLIGHT) {
+            Pack packs[IN_FLIGHT];
 #pragma unroll
-                for (int m = 0; m < VECTOR; m++)
-                    sums[m] += mul(value, to_acc(pack.part[m]));
+            for (int k = 0; k < IN_FLIGHT; k++) {
+                long long b_index = shuffle_within(own_index, first + k, LANES);
+                bool held = has_columns && base + first + k < length;
+                packs[k] = load_pack(b, held ? b_at + b_index * b_row : 0, held ? VECTOR : 0);
+            }
+#pragma unroll
+            for (int k = 0; k < IN_FLIGHT; k++) {
+                ACC value = shuffle_within(own_entry, first + k, LANES);
+                if (base + first + k < length)
+#pragma unroll
+                    for (int m = 0; m < VECTOR; m++)
+                        sums[m] += mul(value, to_acc(packs[k].part[m]));
             }
         }
     }
-    for (int m = 0; m < VECTOR; m++)
-        for (int mask = LANES; mask < WARP; mask *= 2)
-            sums[m] += shuffle_xor(sums[m], mask);
 }
 
-KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ order,
-                          const long long *__restrict__ chunk_rows, const long long *__restrict__ chunk_starts,
-                          const long long *__restrict__ split_starts, long long cols, const Off *__restrict__ offsets,
+// VECTOR neighbouring elements of C.
+static __device__ void update_pack(T *c, long long at, ACC alpha, const ACC *sums, ACC beta)
+{
+#if WIDE
+    Pack pack = is_zero(beta) ? Pack() : load_pack(c, at, VECTOR);
+#pragma unroll
+    for (int m = 0; m < VECTOR; m++)
+        update(pack.part, m, mul(alpha, sums[m]), beta);
+    *(Pack *)(c + at) = pack;
+#else
+    update(c, at, mul(alpha, sums[0]), beta);
+#endif
+}
+
+// A warp takes TOGETHER chunks.
+KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ begins, const int *__restrict__ lengths,
+                          const long long *__restrict__ rows, const long long *__restrict__ slots, long long cols,
                           const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
                           const T *__restrict__ b, long long b_start, long long b_row, long long b_col, ACC beta,
                           T *__restrict__ c, long long c_start, long long c_row, long long c_col,
@@ -63,24 +78,27 @@ KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ order,
 {
     int lane = lane_index();
     long long slices = (cols + COLUMNS - 1) / COLUMNS;
-    for (long long tile = warp_index(); tile < chunks * slices; tile += warp_count()) {
-        long long chunk = order[tile / slices];
-        long long col = tile % slices * COLUMNS + lane % LANES * VECTOR;
-        long long row = chunk_rows[chunk];
-        long long number = chunk - chunk_starts[row];
-        long long begin = offsets[row] + number * CHUNK;
-        long long end = min(begin + CHUNK, (long long)offsets[row + 1]);
+    long long steps = (chunks + TOGETHER - 1) / TOGETHER;
+    for (long long tile = warp_index(); tile < steps * slices; tile += warp_count()) {
+        long long chunk = tile % steps * TOGETHER + lane / LANES;
+        long long col = tile / steps * COLUMNS + lane % LANES * VECTOR;
+        bool has_chunk = chunk < chunks;
+        bool has_columns = has_chunk && col < cols;
+        int length = has_chunk ? lengths[chunk] : 0;
+        long long begin = has_chunk ? begins[chunk] : 0;
         ACC sums[VECTOR];
+#pragma unroll
         for (int m = 0; m < VECTOR; m++)
             sums[m] = ACC(0);
-        sum_entries(sums, begin, end, indices, values, b, b_start + col * b_col, b_row, col < cols);
-        if (lane < LANES && col < cols) {
-            if (chunk_starts[row + 1] - chunk_starts[row] > 1) {
+        sum_entries(sums, begin, length, shuffle(length, 0), indices, values, b, b_start + col * b_col, b_row,
+                    has_columns);
+        if (has_columns) {
+            long long slot = slots[chunk];
+            if (slot >= 0) {
                 for (int m = 0; m < VECTOR; m++)
-                    partial[(split_starts[row] + number) * cols + col + m] = sums[m];
+                    partial[slot * cols + col + m] = sums[m];
             } else {
-                for (int m = 0; m < VECTOR; m++)
-                    update(c, c_start + row * c_row + (col + m) * c_col, mul(alpha, sums[m]), beta);
+                update_pack(c, c_start + rows[chunk] * c_row + col * c_col, alpha, sums, beta);
             }
         }
     }

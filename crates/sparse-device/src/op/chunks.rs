@@ -7,57 +7,74 @@ use crate::{Buffer, Device, Driver};
 use sparse_core::{Index, Result};
 
 /// The file of the kernels.
-pub(super) const FILE: &str = "csr_chunks";
+const FILE: &str = "csr_chunks";
 
-/// Entries of a chunk, at most: `CHUNK` of the kernels.
-pub(super) const CHUNK: usize = 256;
+/// Entries of a chunk, at most and where there are few.
+pub(super) const LARGEST: usize = 256;
+const SMALLEST: usize = 32;
 
-/// Bits of a key: of a number up to [`CHUNK`].
-const KEY_BITS: u32 = CHUNK.ilog2() + 1;
+/// Chunks for each compute unit from which on they need not be smaller.
+const CHUNKS_PER_UNIT: usize = 256;
 
-/// The chunks of the rows of a matrix, and in which order they are taken: the longest first.
+/// Bits of a key: of a number up to [`LARGEST`].
+const KEY_BITS: u32 = LARGEST.ilog2() + 1;
+
+/// The chunks of the rows of a matrix in the order in which they are taken: the longest first.
 #[derive(Debug)]
 pub(super) struct Chunks<D: Driver> {
     /// How many there are.
     pub(super) count: usize,
-    /// How many of them are of rows with several.
-    pub(super) splits: usize,
-    pub(super) order: Buffer<D, i64>,
+    pub(super) begins: Buffer<D, i64>,
+    pub(super) lengths: Buffer<D, i32>,
     pub(super) rows: Buffer<D, i64>,
-    pub(super) starts: Buffer<D, i64>,
+    /// Where a chunk leaves its sums; −1 for a whole row.
+    pub(super) slots: Buffer<D, i64>,
+    /// How many slots there are, where those of each row begin, and the row of each.
+    pub(super) splits: usize,
     pub(super) split_starts: Buffer<D, i64>,
     pub(super) split_rows: Buffer<D, i64>,
 }
 
 impl<D: Driver> Chunks<D> {
-    /// The chunks of the `rows` rows between these offsets.
+    /// The chunks of the rows between these offsets, which hold `nnz` entries.
     pub(super) fn new<I: Index, O: Index>(
         backend: &Device<D>,
-        rows: usize,
         offsets: &Buffer<D, O>,
+        nnz: usize,
     ) -> Result<Self> {
+        let rows = offsets.len - 1;
+        let wanted = backend.driver().caps().compute_units * CHUNKS_PER_UNIT;
+        let most = (nnz / wanted).next_power_of_two().clamp(SMALLEST, LARGEST);
         let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
         let (mut starts, mut split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;
-        let launch = backend.launch(&count).size(rows).buffer(offsets);
+        let launch = backend.launch(&count).size(rows).size(most).buffer(offsets);
         launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
         let scan = Scan::series(backend, rows + 1)?;
         let count = scan.starts_and_sum(backend, &mut starts)?;
         let splits = scan.starts_and_sum(backend, &mut split_starts)?;
 
-        let (chunk_rows, split_rows) = (backend.allocate(count)?, backend.allocate(splits)?);
+        let chunk_rows: Buffer<D, i64> = backend.allocate(count)?;
+        let split_rows = backend.allocate(splits)?;
         let pairs: Pairs<D, i32> = Pairs::new(backend, count)?;
         let fill = kernel("csr_chunks_fill")?;
-        let launch = backend.launch(&fill).size(rows).buffer(offsets).buffer(&starts).buffer(&split_starts);
-        let launch = launch.buffer(&chunk_rows).buffer(&split_rows);
+        let launch = backend.launch(&fill).size(rows).size(most).buffer(offsets);
+        let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&pairs.keys).buffer(&pairs.positions).items(rows)?;
         let order = radix_sort(backend, pairs, KEY_BITS)?.positions;
-        Ok(Self { count, splits, order, rows: chunk_rows, starts, split_starts, split_rows })
+
+        let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
+        let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);
+        let describe = kernel("csr_chunks_order")?;
+        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).buffer(&order);
+        let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
+        launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&slots).items(count)?;
+        Ok(Self { count, begins, lengths, rows, slots, splits, split_starts, split_rows })
     }
 
     /// Bytes of the plan.
     pub(super) fn bytes(&self) -> usize {
-        let arrays = [&self.order, &self.rows, &self.starts, &self.split_starts, &self.split_rows];
-        arrays.iter().map(|array| array.bytes()).sum()
+        let arrays = [&self.begins, &self.rows, &self.slots, &self.split_starts, &self.split_rows];
+        self.lengths.bytes() + arrays.iter().map(|array| array.bytes()).sum::<usize>()
     }
 }

@@ -7,11 +7,11 @@ use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Result, Scalar};
+use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, Result, Scalar};
 use std::sync::Arc;
 
 /// The file of the kernels.
-pub(super) const FILE: &str = "csr_spmm_split";
+const FILE: &str = "csr_spmm_split";
 
 /// The plan: the chunks, a kernel for operands of either alignment, and room for the sums of chunks.
 #[derive(Debug)]
@@ -24,11 +24,31 @@ pub struct RowSplit<D: Driver, T: Scalar> {
     partial: Buffer<D, T::Acc>,
 }
 
-/// A kernel, and the columns that a warp takes with it.
+/// A kernel, the columns that a warp takes with it, and the chunks that go side by side.
 #[derive(Debug)]
 struct Way<D: Driver> {
     kernel: Arc<D::Kernel>,
     columns: usize,
+    together: usize,
+}
+
+/// Entries for each row of B from which on it pays to keep a slice of B in the cache.
+const REUSES: usize = 4;
+
+/// The bytes of a row of B that a slice has at least.
+const SLICE_BYTES: usize = 128;
+
+/// Columns that are taken at a time: all that one warp can have, or fewer if a slice of B then fits half of the cache
+/// and its rows are used several times. Gathers from the cache are several times as fast as from memory.
+fn slice_columns<T: Scalar>(cache_bytes: usize, nnz: usize, b_rows: usize, columns: usize) -> usize {
+    let whole = columns.min(LANES * vector::<T>());
+    let fitting = cache_bytes / 2 / b_rows.max(1) / size_of::<T>();
+    let smallest = SLICE_BYTES / size_of::<T>();
+    let slice = 1 << fitting.max(1).ilog2();
+    match nnz >= REUSES * b_rows && fitting < columns && slice >= smallest {
+        true => whole.min(slice),
+        false => whole,
+    }
 }
 
 impl<D: Driver> Way<D> {
@@ -37,7 +57,7 @@ impl<D: Driver> Way<D> {
         let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
         let defines = defines.clone().set("WIDE", u8::from(vector > 1)).set("LANES", lanes);
         let kernel = backend.kernel_of::<T>(FILE, "csr_spmm_row_split", defines)?;
-        Ok(Self { kernel, columns: lanes * vector })
+        Ok(Self { kernel, columns: lanes * vector, together: LANES / lanes })
     }
 }
 
@@ -49,11 +69,12 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
         columns: usize,
     ) -> Result<Self> {
         let defines = Defines::default().index::<I>().offset::<O>().conj(op);
-        let chunks = Chunks::new::<I, O>(backend, a.pattern().major(), a.offsets())?;
+        let chunks = Chunks::new::<I, O>(backend, a.offsets(), a.nnz())?;
         let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
+        let slice = slice_columns::<T>(backend.driver().cache_bytes(), a.nnz(), op.shape(a).1, columns);
         Ok(Self {
-            narrow: Way::new::<T>(backend, 1, columns, &defines)?,
-            wide: Way::new::<T>(backend, vector::<T>(), columns, &defines)?,
+            narrow: Way::new::<T>(backend, 1, slice, &defines)?,
+            wide: Way::new::<T>(backend, vector::<T>(), slice, &defines)?,
             sums: backend.kernel_of::<T>(FILE, "csr_spmm_row_split_sums", any)?,
             partial: backend.allocate(checked_product("chunks x columns", chunks.splits, columns)?)?,
             chunks,
@@ -78,11 +99,11 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
         let c_words = in_words::<T>(&[c.data_mut().start], steps(c.order(), c.leading_dimension()));
         let wide = columns.is_multiple_of(vector::<T>()) && b_words && c_words;
         let way = if wide { &self.wide } else { &self.narrow };
-        let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.order);
-        let launch = launch.buffer(&chunks.rows).buffer(&chunks.starts).buffer(&chunks.split_starts);
-        let launch = launch.size(*columns).buffer(a.offsets()).buffer(a.indices()).buffer(a.values());
+        let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.begins);
+        let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.slots);
+        let launch = launch.size(*columns).buffer(a.indices()).buffer(a.values());
         let launch = launch.value(alpha).dense(b).value(beta).dense_mut(c.reborrow()).buffer(&self.partial);
-        launch.warps(chunks.count * columns.div_ceil(way.columns))?;
+        launch.warps(chunks.count.div_ceil(way.together) * columns.div_ceil(way.columns))?;
         let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
         let launch = launch.buffer(&chunks.split_starts).size(*columns).value(alpha).value(beta);
         launch.dense_mut(c).buffer(&self.partial).items(chunks.splits * columns)

@@ -23,7 +23,9 @@ const STORED: &[Algorithm] = &[
         "row_split",
         "rows are long or unlike, and the plan runs more than once: chunks, the longest first",
     )
-    .preprocessing("rows in chunks of 256 entries, sorted by length, and room for a row of C for each chunk"),
+    .preprocessing(
+        "rows in chunks of up to 256 entries, sorted by length, and room for a row of C for each chunk",
+    ),
 ];
 const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
 
@@ -114,7 +116,7 @@ impl<D: Driver> Device<D> {
             return Ok(false);
         }
         let rows = a.pattern().major();
-        Ok(a.nnz() >= rows * LANES || self.longest_row(a.offsets())? > chunks::CHUNK)
+        Ok(a.nnz() >= rows * LANES || self.longest_row(a.offsets())? > chunks::LARGEST)
     }
 }
 
