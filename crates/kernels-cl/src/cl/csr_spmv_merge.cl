@@ -2,7 +2,7 @@
 // the rows' ends and the list of the entries are merged, and every work-item takes ITEMS steps of the merge.
 // A tile of TILE steps sums the rows that begin and end in it. What it has of a row that began before goes to
 // head[tile], what it has of a row that ends later to tail[tile]; a second kernel adds these in order.
-// There are ceil((rows + nnz) / TILE) tiles; TILE = 7 * BLOCK.
+// There are ceil((rows + nnz) / TILE) tiles; TILE = 5 * BLOCK.
 // Takes SCALAR, IDX, OFF, CONJ and BLOCK, the size of a work-group: a power of two and a multiple of 32.
 // Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
 #include "scalar.clh"
@@ -12,7 +12,7 @@
 #error "BLOCK is missing"
 #endif
 #define LANES 32
-#define ITEMS 7
+#define ITEMS 5
 #define TILE (BLOCK * ITEMS)
 
 // How many of `rows` ends come before step `step` of the merge with `entries` entries; the ends are in global memory,

@@ -19,7 +19,7 @@
 #endif
 #define COLUMNS (LANES * VECTOR)
 #define TOGETHER (WARP / LANES)
-#define IN_FLIGHT (LANES < 8 ? LANES : 8)
+#define IN_FLIGHT (LANES == 8 ? 8 : 4)
 
 // Adds `length` entries from position `begin` on times VECTOR columns of B, which begin at `b_at` in row 0, to sums.
 // LANES lanes share the entries; none of the warp has more than `longest`. Lanes without columns pass entries on.

@@ -2,7 +2,7 @@
 // the rows' ends and the list of the entries are merged, and every thread takes ITEMS steps of the merge.
 // A tile of TILE steps sums the rows that begin and end in it. What it has of a row that began before goes to
 // head[tile], what it has of a row that ends later to tail[tile]; a second kernel adds these in order.
-// There are ceil((rows + nnz) / TILE) tiles; TILE = 7 * BLOCK.
+// There are ceil((rows + nnz) / TILE) tiles; TILE = 5 * BLOCK.
 // Takes SCALAR, IDX, OFF, CONJ and BLOCK.
 // Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
 #include "grid.cuh"
@@ -11,7 +11,7 @@
 #include "entry.cuh"
 #include "warp_scalar.cuh"
 #include "block.cuh"
-#define ITEMS 7
+#define ITEMS 5
 #define TILE (BLOCK * ITEMS)
 
 // How many of `rows` ends come before step `step` of the merge with `entries` entries.
@@ -73,7 +73,8 @@ KERNEL csr_spmv_merge_path(long long tiles, const long long *__restrict__ tile_r
                            ACC beta, T *__restrict__ y, long long y_start, ACC *__restrict__ head,
                            ACC *__restrict__ tail)
 {
-    __shared__ int ends[TILE + 1];
+    // Little shared memory leaves much of it to the cache, which x is gathered from.
+    __shared__ unsigned short ends[TILE + 1];
     __shared__ ACC products[TILE];
     long long steps = rows + offsets[rows];
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -84,11 +85,21 @@ KERNEL csr_spmv_merge_path(long long tiles, const long long *__restrict__ tile_r
         int entries = tile_steps - ended;
         bool began_before = offsets[first_row] < begin;
         for (int i = threadIdx.x; i < ended; i += BLOCK)
-            ends[i] = (int)(offsets[first_row + i + 1] - begin);
+            ends[i] = (unsigned short)(offsets[first_row + i + 1] - begin);
         if (threadIdx.x == 0)
             ends[ended] = TILE;
-        for (int k = threadIdx.x; k < entries; k += BLOCK)
-            products[k] = mul(entry(values, begin + k), load(x, x_start + indices[begin + k]));
+        Idx cols[ITEMS];
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            int k = item * BLOCK + threadIdx.x;
+            cols[item] = k < entries ? load_once(indices + begin + k) : 0;
+        }
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            int k = item * BLOCK + threadIdx.x;
+            if (k < entries)
+                products[k] = mul(entry_once(values, begin + k), load(x, x_start + cols[item]));
+        }
         __syncthreads();
 
         int step = min((int)threadIdx.x * ITEMS, tile_steps);

@@ -44,7 +44,7 @@ KERNEL csr_spmv_row_blocks(long long blocks, const long long *__restrict__ row_s
         long long together = last - first - long_row;
         int count = (int)(offsets[first + together] - begin);
         for (int k = threadIdx.x; k < count; k += BLOCK)
-            products[k] = mul(entry(values, begin + k), load(x, x_start + indices[begin + k]));
+            products[k] = mul(entry_once(values, begin + k), load(x, x_start + load_once(indices + begin + k)));
         __syncthreads();
         int lanes = lanes_a_row(together);
         int lane = threadIdx.x % lanes;
@@ -62,7 +62,7 @@ KERNEL csr_spmv_row_blocks(long long blocks, const long long *__restrict__ row_s
         if (long_row) {
             ACC sum = ACC(0);
             for (long long k = offsets[last - 1] + threadIdx.x; k < offsets[last]; k += BLOCK)
-                sum += mul(entry(values, k), load(x, x_start + indices[k]));
+                sum += mul(entry_once(values, k), load(x, x_start + load_once(indices + k)));
             sum = reduce_block(sum, Sum());
             if (threadIdx.x == 0)
                 update(y, y_start + last - 1, mul(alpha, sum), beta);

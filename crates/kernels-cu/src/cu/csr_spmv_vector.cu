@@ -23,7 +23,7 @@ KERNEL csr_spmv_row_per_vector(long long rows, const Off *__restrict__ offsets, 
         if (row < rows) {
             long long end = offsets[row + 1];
             for (long long k = offsets[row] + lane; k < end; k += LANES)
-                sum += mul(entry(values, k), load(x, x_start + indices[k]));
+                sum += mul(entry_once(values, k), load(x, x_start + load_once(indices + k)));
         }
         sum = sum_lanes(sum, LANES);
         if (row < rows && lane == 0)

@@ -6,6 +6,22 @@
 #define MOST_THREADS 256
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
 
+// What is read once, so that it need not push out of the caches what is read again.
+template <typename V> static __device__ V load_once(const V *from)
+{
+    static_assert(sizeof(V) <= 16, "at most four words");
+    V value;
+    if (sizeof(V) == 2)
+        *(unsigned short *)&value = __ldcs((const unsigned short *)from);
+    else if (sizeof(V) == 4)
+        *(unsigned int *)&value = __ldcs((const unsigned int *)from);
+    else if (sizeof(V) == 8)
+        *(unsigned long long *)&value = __ldcs((const unsigned long long *)from);
+    else
+        *(ulonglong2 *)&value = __ldcs((const ulonglong2 *)from);
+    return value;
+}
+
 static __device__ long long thread_index()
 {
     return (long long)blockIdx.x * blockDim.x + threadIdx.x;

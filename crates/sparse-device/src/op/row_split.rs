@@ -33,7 +33,7 @@ struct Way<D: Driver> {
 }
 
 /// Entries for each row of B from which on it pays to keep a slice of B in the cache.
-const REUSES: usize = 4;
+const REUSES: usize = 16;
 
 /// The bytes of a row of B that a slice has at least.
 const SLICE_BYTES: usize = 128;

@@ -9,7 +9,7 @@ use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar, Space};
 use std::sync::Arc;
 
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
-const MERGE_ITEMS: usize = 7;
+const MERGE_ITEMS: usize = 5;
 
 /// The file of the kernel of `row_per_sub_group`.
 pub(super) const SUB_GROUP_FILE: &str = "csr_spmv_sub_group";
