@@ -5,6 +5,7 @@ mod convert;
 mod coordinates;
 mod dense_to_csr;
 mod grouped;
+mod look_back;
 mod numbered;
 mod prune;
 mod radix_sort;

@@ -3,6 +3,7 @@
 //! HPS cuts its chunks at the ends of rows and VPS at the ends of columns, so that a line's total is carried into the
 //! next; TPS has one line. Where work-groups may wait for each other, TPS and HPS can also be had in a single pass.
 
+use super::look_back::Tiles;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
@@ -146,9 +147,7 @@ impl<D: Driver> Scan<D, i64> {
 struct LookBack<D: Driver> {
     kernel: Arc<D::Kernel>,
     len: usize,
-    /// The next tile, and two words for the state of each.
-    ticket: Buffer<D, i32>,
-    states: Buffer<D, i64>,
+    tiles: Tiles<D>,
 }
 
 impl<D: Driver> LookBack<D> {
@@ -158,8 +157,7 @@ impl<D: Driver> LookBack<D> {
         Ok(Self {
             kernel: backend.kernel(LOOK_BACK_FILE, "scan_look_back", defines)?,
             len,
-            ticket: backend.allocate(1)?,
-            states: backend.allocate(2 * len.div_ceil(LOOK_BACK_ITEMS * block))?,
+            tiles: Tiles::new(backend, len.div_ceil(LOOK_BACK_ITEMS * block))?,
         })
     }
 
@@ -170,12 +168,9 @@ impl<D: Driver> LookBack<D> {
         input: View<'_, D, T>,
         output: View<'_, D, T>,
     ) -> Result<()> {
-        backend.clear(&self.ticket)?;
-        backend.clear(&self.states)?;
         let launch =
             backend.launch(&self.kernel).size(self.len).value(i32::from(kind == ScanKind::Inclusive));
-        let launch = launch.view(input).view(output).buffer(&self.ticket).buffer(&self.states);
-        launch.groups(backend.most_groups().min(self.states.len / 2), backend.inner.block)
+        self.tiles.run(backend, launch.view(input).view(output))
     }
 }
 
@@ -201,7 +196,7 @@ impl<D: Driver, T: ScanElement> KernelPlan for ScanSteps<D, T> {
     fn workspace_bytes(&self) -> usize {
         match &self.way {
             Way::Levels(scan) => scan.bytes(),
-            Way::LookBack(scan) => scan.ticket.bytes() + scan.states.bytes(),
+            Way::LookBack(scan) => scan.tiles.bytes(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! How many entries there are is known at the end, so there is room for as many as a guess says; if they are more, a
 //! second pass follows.
 
+use super::look_back::Tiles;
 use crate::launch::{LANES, Launch};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -27,9 +28,7 @@ const SLACK: usize = 8;
 pub(super) struct SinglePass<D: Driver> {
     narrow: Arc<D::Kernel>,
     wide: Arc<D::Kernel>,
-    /// The next tile, and two words for the state of each.
-    ticket: Buffer<D, i32>,
-    states: Buffer<D, i64>,
+    tiles: Tiles<D>,
     room: usize,
 }
 
@@ -46,19 +45,13 @@ impl<D: Driver> SinglePass<D> {
             backend.kernel_of::<T>(FILE, "dense_to_csr_look_back", defines)
         };
         let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES))?;
-        let tiles = steps.div_ceil(UNITS * block / LANES);
-        Ok(Self {
-            narrow: kernel(0)?,
-            wide: kernel(1)?,
-            ticket: backend.allocate(1)?,
-            states: backend.allocate(2 * tiles)?,
-            room: rows * cols / ELEMENTS_PER_ENTRY + 1,
-        })
+        let tiles = Tiles::new(backend, steps.div_ceil(UNITS * block / LANES))?;
+        Ok(Self { narrow: kernel(0)?, wide: kernel(1)?, tiles, room: rows * cols / ELEMENTS_PER_ENTRY + 1 })
     }
 
     /// Bytes of the workspace.
     pub(super) fn bytes(&self) -> usize {
-        self.ticket.bytes() + self.states.bytes()
+        self.tiles.bytes()
     }
 
     /// Room for the entries of a matrix, as far as they can be guessed.
@@ -78,11 +71,8 @@ impl<D: Driver> SinglePass<D> {
         launch: Launch<'a, D>,
         entries: &'a Entries<D, T, I>,
     ) -> Result<()> {
-        backend.clear(&self.ticket)?;
-        backend.clear(&self.states)?;
         let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
-        let launch = launch.buffer(&self.ticket).buffer(&self.states);
-        launch.groups(backend.most_groups().min(self.states.len / 2), backend.inner.block)
+        self.tiles.run(backend, launch)
     }
 
     /// Remembers how many entries there were.
