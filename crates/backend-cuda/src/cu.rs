@@ -1,13 +1,13 @@
-//! The driver API of CUDA: devices, memory, modules and launches. What this module hands out is safe to use.
+//! The driver API of CUDA: devices, queues, memory and graphs. What this module hands out is safe to use.
 
 use crate::nvrtc::Architecture;
+use crate::program::{Kernel, Module};
 use crate::staging::Staging;
-use crate::{cache, nvrtc};
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 use sparse_device::{Arg, Defines, Driver};
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -144,7 +144,7 @@ impl Drop for Queue {
 /// Memory of a device; it is given back in order with the work of its stream.
 #[derive(Debug)]
 pub struct Memory {
-    pointer: sys::CUdeviceptr,
+    pub(crate) pointer: sys::CUdeviceptr,
     bytes: usize,
     queue: Arc<Queue>,
 }
@@ -169,69 +169,6 @@ impl Drop for Memory {
             let _ = unsafe { result::free_async(self.pointer, self.queue.stream) };
         }
     }
-}
-
-/// A compiled file.
-#[derive(Debug)]
-pub struct Module {
-    module: sys::CUmodule,
-    queue: Arc<Queue>,
-}
-
-// SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
-unsafe impl Send for Module {}
-// SAFETY: as above.
-unsafe impl Sync for Module {}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        if self.queue.enter().is_ok() {
-            // SAFETY: kernels of the module share its ownership, so none is left.
-            let _ = unsafe { result::module::unload(self.module) };
-        }
-    }
-}
-
-/// A kernel of a module.
-#[derive(Debug)]
-pub struct Kernel {
-    name: String,
-    function: sys::CUfunction,
-    /// The bytes of each parameter.
-    parameters: Vec<usize>,
-    _module: Arc<Module>,
-}
-
-// SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
-unsafe impl Send for Kernel {}
-// SAFETY: as above.
-unsafe impl Sync for Kernel {}
-
-impl Kernel {
-    /// Refuses arguments that are not the parameters, by their number and sizes.
-    fn check(&self, args: &[Arg<'_, Memory>]) -> Result<()> {
-        let sizes = args.iter().map(|arg| match arg {
-            Arg::Memory(_) => size_of::<sys::CUdeviceptr>(),
-            Arg::Value(value) => value.bytes().len(),
-        });
-        let sizes: Vec<_> = sizes.collect();
-        if sizes == self.parameters {
-            return Ok(());
-        }
-        let reason = format!("arguments of {sizes:?} bytes for {} of {:?}", self.name, self.parameters);
-        Err(Error::unsupported("a launch", reason))
-    }
-}
-
-/// The bytes of each parameter of a function.
-fn parameters(function: sys::CUfunction) -> Vec<usize> {
-    let size = |position| {
-        let (mut offset, mut size) = (0, 0);
-        // SAFETY: the function is alive; the library refuses a position past the last parameter.
-        let code = unsafe { sys::cuFuncGetParamInfo(function, position, &raw mut offset, &raw mut size) };
-        code.result().ok().map(|()| size)
-    };
-    (0..).map_while(size).collect()
 }
 
 /// A device with its queue, and pinned memory for uploads and downloads.
@@ -266,14 +203,6 @@ impl CuDriver {
 
     fn staging(&self) -> std::sync::MutexGuard<'_, Staging> {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn load(&self, cubin: &[u8]) -> Result<Module> {
-        self.queue.enter()?;
-        // SAFETY: the image is a whole CUBIN, whose header the library checks.
-        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) };
-        let module = module.map_err(failed("cuModuleLoadData"))?;
-        Ok(Module { module, queue: self.queue.clone() })
     }
 }
 
@@ -372,51 +301,15 @@ impl Driver for CuDriver {
     }
 
     fn build(&self, file: &File, defines: &Defines) -> Result<Arc<Module>> {
-        let source = nvrtc::Source::new(file, defines, self.found.architecture);
-        if let Some(cubin) = cache::read(&source) {
-            match self.load(&cubin) {
-                Ok(module) => return Ok(Arc::new(module)),
-                Err(_) => cache::remove(&source),
-            }
-        }
-        let cubin = source.compile()?;
-        cache::write(&source, &cubin);
-        self.load(&cubin).map(Arc::new)
+        Module::build(&self.queue, self.found.architecture, file, defines).map(Arc::new)
     }
 
     fn kernel(&self, program: &Arc<Module>, entry: &str) -> Result<Kernel> {
-        self.queue.enter()?;
-        let name = CString::new(entry).map_err(backend_error)?;
-        // SAFETY: the module is alive, and the kernel keeps it so.
-        let function = unsafe { result::module::get_function(program.module, name) };
-        let function = function.map_err(failed(format!("kernel {entry}")))?;
-        Ok(Kernel {
-            name: entry.into(),
-            function,
-            parameters: parameters(function),
-            _module: program.clone(),
-        })
+        Kernel::new(program, entry)
     }
 
     fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
-        if groups == 0 {
-            return Ok(());
-        }
-        kernel.check(args)?;
-        self.queue.enter()?;
-        let mut pointers: Vec<*mut c_void> = args
-            .iter()
-            .map(|arg| match arg {
-                Arg::Memory(memory) => (&raw const memory.pointer).cast_mut().cast(),
-                Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
-            })
-            .collect();
-        let (grid, block) = ((groups as u32, 1, 1), (local as u32, 1, 1));
-        // SAFETY: the arguments have the number and the sizes of the parameters, as checked, and are copied by the call.
-        // The kernels stay inside the lengths and starts that callers take from their views; memory that is freed later
-        // is freed in order with this stream.
-        unsafe { result::launch_kernel(kernel.function, grid, block, 0, self.queue.stream, &mut pointers) }
-            .map_err(failed(&kernel.name))
+        kernel.launch(&self.queue, groups, local, args)
     }
 }
 

@@ -2,13 +2,16 @@
 //!
 //! Nothing of CUDA is needed to build it. The driver's library (libcuda) and the compiler's (libnvrtc) are loaded when
 //! they are first asked for; without them nothing panics: there is a reason instead. Kernels are compiled for the
-//! device's own architecture and kept on disk (see [`CACHE_VARIABLE`]). The operations are those of [`sparse_device`].
+//! device's own architecture and kept on disk (see [`CACHE_VARIABLE`]); with the feature `aot` they were compiled when
+//! this crate was built (see [`kernels_cu`]), and libnvrtc is not asked for. The operations are those of
+//! [`sparse_device`].
 
 mod cache;
 mod cu;
 mod event;
 mod graph;
 mod nvrtc;
+mod program;
 mod staging;
 
 pub use cache::CACHE_VARIABLE;

@@ -51,8 +51,9 @@ impl Source {
     /// The CUBIN.
     pub(crate) fn compile(&self) -> Result<Vec<u8>> {
         if !is_present() {
-            let reason = "the compiler's library (libnvrtc.so, .so.13, .so.12) was not found by the loader: install \
-                          CUDA's NVRTC or name its folder in LD_LIBRARY_PATH";
+            let reason = "nvcc made no image of it ahead of time (feature `aot`), and the run-time compiler's library \
+                          (libnvrtc.so, .so.13, .so.12; nvrtc64_*.dll) is in no folder where the loader looks: \
+                          install CUDA's NVRTC or name its folder in LD_LIBRARY_PATH (on Windows PATH)";
             return Err(Error::unsupported(format!("compiling {}", self.name), reason));
         }
         let text = CString::new(self.text.as_str()).map_err(backend_error)?;

@@ -49,8 +49,8 @@ impl File {
         source.text
     }
 
-    /// Every set of defines that the file is made for. Offsets are never narrower than indices, and half precision goes
-    /// with 32-bit indices and offsets alone.
+    /// Every set of defines that the file is made for. Offsets are never narrower than indices, half precision goes
+    /// with 32-bit indices and offsets alone, and real values are never conjugated.
     pub fn variants(&self) -> Vec<Vec<(&'static str, &'static str)>> {
         let mut variants = vec![vec![]];
         for define in self.defines {
@@ -64,7 +64,9 @@ impl File {
             let has = |name, value| variant.contains(&(name, value));
             let narrow = has("IDX", "long") && has("OFF", "int");
             let half = has("SCALAR", "F16") || has("SCALAR", "BF16");
-            !narrow && !(half && (has("IDX", "long") || has("OFF", "long")))
+            let complex = has("SCALAR", "C32") || has("SCALAR", "C64");
+            let conjugated = has("CONJ", "1");
+            !narrow && !(half && (has("IDX", "long") || has("OFF", "long"))) && (complex || !conjugated)
         });
         variants
     }
@@ -143,5 +145,15 @@ mod tests {
         assert_eq!(values.len(), expected.len());
         assert!(expected.iter().all(|triple| values.contains(triple)));
         assert_eq!(file(&[], "").variants(), [vec![]]);
+    }
+
+    #[test]
+    fn only_complex_values_are_conjugated() {
+        const DEFINES: &[Define] = &[
+            Define { name: "SCALAR", values: &["F32", "C32"] },
+            Define { name: "CONJ", values: &["0", "1"] },
+        ];
+        let values: Vec<_> = file(DEFINES, "").variants().iter().map(|v| [v[0].1, v[1].1]).collect();
+        assert_eq!(values, [["F32", "0"], ["C32", "0"], ["C32", "1"]]);
     }
 }

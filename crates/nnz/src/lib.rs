@@ -28,7 +28,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The features `cpu` (default), `opencl` and `cuda` say which backends are built in.
+//! The features `cpu` (default), `opencl` and `cuda` say which backends are built in; `cuda-aot` compiles the CUDA
+//! kernels when this crate is built, by nvcc, for machines without NVRTC.
 
 #[cfg_attr(
     not(any(feature = "cpu", feature = "opencl", feature = "cuda")),

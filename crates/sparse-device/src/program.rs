@@ -2,7 +2,7 @@
 
 use crate::Driver;
 use sparse_core::op::Op;
-use sparse_core::{DType, Error, Index, Result};
+use sparse_core::{DType, Error, Index, Result, Scalar};
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,9 +36,9 @@ impl Defines {
         self.set("OFF", c_name::<O>())
     }
 
-    /// Whether entries are conjugated.
-    pub(crate) fn conj(self, op: Op) -> Self {
-        self.set("CONJ", u8::from(op == Op::ConjugateTranspose))
+    /// Whether entries are conjugated; for real values that is nothing.
+    pub(crate) fn conj<T: Scalar>(self, op: Op) -> Self {
+        self.set("CONJ", u8::from(op == Op::ConjugateTranspose && T::DTYPE.is_complex()))
     }
 }
 
@@ -119,6 +119,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sparse_core::c64;
 
     #[test]
     fn defines_are_sorted_whatever_the_order_of_setting() {
@@ -126,5 +127,12 @@ mod tests {
         let other = Defines::default().offset::<i64>().scalar(DType::C32).index::<i32>();
         assert_eq!(one, other);
         assert_eq!(one.to_string(), "-D IDX=int -D OFF=long -D SCALAR=C32");
+    }
+
+    #[test]
+    fn only_complex_values_are_conjugated() {
+        assert_eq!(Defines::default().conj::<f64>(Op::ConjugateTranspose).to_string(), "-D CONJ=0");
+        assert_eq!(Defines::default().conj::<c64>(Op::ConjugateTranspose).to_string(), "-D CONJ=1");
+        assert_eq!(Defines::default().conj::<c64>(Op::Transpose).to_string(), "-D CONJ=0");
     }
 }

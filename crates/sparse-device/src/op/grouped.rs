@@ -55,7 +55,7 @@ impl<D: Driver> Device<D> {
         entry: &'static str,
         op: Op,
     ) -> Result<Arc<D::Kernel>> {
-        self.kernel_of::<T>("grouped", entry, Defines::default().index::<I>().offset::<I>().conj(op))
+        self.kernel_of::<T>("grouped", entry, Defines::default().index::<I>().offset::<I>().conj::<T>(op))
     }
 }
 

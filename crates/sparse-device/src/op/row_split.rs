@@ -68,7 +68,7 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
         op: Op,
         columns: usize,
     ) -> Result<Self> {
-        let defines = Defines::default().index::<I>().offset::<O>().conj(op);
+        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
         let chunks = Chunks::new::<I, O>(backend, a.offsets(), a.nnz())?;
         let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
         let slice = slice_columns::<T>(backend.driver().cache_bytes(), a.nnz(), op.shape(a).1, columns);

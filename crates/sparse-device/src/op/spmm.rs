@@ -156,7 +156,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
             "cwm" => "csr_spmm_cwm",
             _ => "csr_spmm_row_per_thread",
         };
-        let defines = Defines::default().index::<I>().offset::<O>().conj(op);
+        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
         let kernel = self.kernel_of::<T>("csr_spmm", entry, defines)?;
         Ok(CompressedPlan::Stored(choice, kernel))
     }

@@ -97,7 +97,7 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
         algorithm: &str,
     ) -> Result<Self> {
         let (rows, _) = op.shape(a);
-        let defines = Defines::default().index::<I>().offset::<I>().conj(op);
+        let defines = Defines::default().index::<I>().offset::<I>().conj::<T>(op);
         let walk = match algorithm {
             "segmented" => Walk::Segmented(Segments::new(backend, a.nnz(), &defines)?),
             "atomic" => {

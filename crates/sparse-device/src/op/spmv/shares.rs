@@ -74,7 +74,7 @@ impl<D: Driver, T: Scalar> Shares<D, T> {
         op: Op,
         algorithm: &str,
     ) -> Result<Self> {
-        let defines = Defines::default().index::<I>().offset::<O>().conj(op);
+        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
         let kernel = |file, entry, defines| backend.kernel_of::<T>(file, entry, defines);
         let (rows, nnz, block) = (a.pattern().major(), a.nnz(), backend.inner.block);
         Ok(match algorithm {

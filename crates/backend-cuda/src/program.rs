@@ -1,0 +1,189 @@
+//! Kernels: where their code comes from, and their launches. What this module hands out is safe to use.
+
+use crate::cache;
+use crate::cu::{Memory, Queue, backend_error, failed};
+use crate::nvrtc::{Architecture, Source};
+use cudarc::driver::{result, sys};
+use kernels_core::File;
+use sparse_core::{Error, Result};
+use sparse_device::{Arg, Defines};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+/// A compiled file.
+#[derive(Debug)]
+pub struct Module {
+    module: sys::CUmodule,
+    queue: Arc<Queue>,
+}
+
+// SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// A file's kernels: compiled ahead of time, kept on disk by an earlier process, or compiled now. An image or a file
+    /// that does not load, as PTX that is newer than the driver, counts as none.
+    pub(crate) fn build(
+        queue: &Arc<Queue>,
+        architecture: Architecture,
+        file: &File,
+        defines: &Defines,
+    ) -> Result<Self> {
+        let image = kernels_cu::image(file.name, defines.iter());
+        if let Some(module) = image.and_then(|image| Self::load(queue, image).ok()) {
+            return Ok(module);
+        }
+        let source = Source::new(file, defines, architecture);
+        if let Some(cubin) = cache::read(&source) {
+            match Self::load(queue, &cubin) {
+                Ok(module) => return Ok(module),
+                Err(_) => cache::remove(&source),
+            }
+        }
+        let cubin = source.compile()?;
+        cache::write(&source, &cubin);
+        Self::load(queue, &cubin)
+    }
+
+    fn load(queue: &Arc<Queue>, image: &[u8]) -> Result<Self> {
+        queue.enter()?;
+        // SAFETY: the image is a whole CUBIN or fatbin, whose header the library checks.
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
+        let module = module.map_err(failed("cuModuleLoadData"))?;
+        Ok(Self { module, queue: queue.clone() })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.queue.enter().is_ok() {
+            // SAFETY: kernels of the module share its ownership, so none is left.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+/// A kernel of a module.
+#[derive(Debug)]
+pub struct Kernel {
+    name: String,
+    function: sys::CUfunction,
+    /// The bytes of each parameter.
+    parameters: Vec<usize>,
+    _module: Arc<Module>,
+}
+
+// SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Kernel {
+    /// The kernel of this name.
+    pub(crate) fn new(module: &Arc<Module>, entry: &str) -> Result<Self> {
+        module.queue.enter()?;
+        let name = CString::new(entry).map_err(backend_error)?;
+        // SAFETY: the module is alive, and the kernel keeps it so.
+        let function = unsafe { result::module::get_function(module.module, name) };
+        let function = function.map_err(failed(format!("kernel {entry}")))?;
+        let parameters = parameters(function);
+        Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
+    }
+
+    /// Enqueues it for `groups` blocks of `local` threads.
+    pub(crate) fn launch(
+        &self,
+        queue: &Queue,
+        groups: usize,
+        local: usize,
+        args: &[Arg<'_, Memory>],
+    ) -> Result<()> {
+        if groups == 0 {
+            return Ok(());
+        }
+        self.check(args)?;
+        queue.enter()?;
+        let mut pointers: Vec<*mut c_void> = args
+            .iter()
+            .map(|arg| match arg {
+                Arg::Memory(memory) => (&raw const memory.pointer).cast_mut().cast(),
+                Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
+            })
+            .collect();
+        let (grid, block) = ((groups as u32, 1, 1), (local as u32, 1, 1));
+        // SAFETY: the arguments have the number and the sizes of the parameters, as checked, and are copied by the call.
+        // The kernels stay inside the lengths and starts that callers take from their views; memory that is freed later
+        // is freed in order with this stream.
+        unsafe { result::launch_kernel(self.function, grid, block, 0, queue.stream, &mut pointers) }
+            .map_err(failed(&self.name))
+    }
+
+    /// Refuses arguments that are not the parameters, by their number and sizes.
+    fn check(&self, args: &[Arg<'_, Memory>]) -> Result<()> {
+        let sizes = args.iter().map(|arg| match arg {
+            Arg::Memory(_) => size_of::<sys::CUdeviceptr>(),
+            Arg::Value(value) => value.bytes().len(),
+        });
+        let sizes: Vec<_> = sizes.collect();
+        if sizes == self.parameters {
+            return Ok(());
+        }
+        let reason = format!("arguments of {sizes:?} bytes for {} of {:?}", self.name, self.parameters);
+        Err(Error::unsupported("a launch", reason))
+    }
+}
+
+/// The bytes of each parameter of a function.
+fn parameters(function: sys::CUfunction) -> Vec<usize> {
+    let size = |position| {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the function is alive; the library refuses a position past the last parameter.
+        let code = unsafe { sys::cuFuncGetParamInfo(function, position, &raw mut offset, &raw mut size) };
+        code.result().ok().map(|()| size)
+    };
+    (0..).map_while(size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CuDriver;
+    use device_tests::each_device;
+
+    /// Every file with every set of defines that this backend asks for: its blocks have 256 threads.
+    fn programs() -> Vec<(&'static File, Defines)> {
+        let defines = |variant: Vec<(&'static str, &str)>| {
+            variant.into_iter().fold(Defines::default(), |all, (name, value)| all.set(name, value))
+        };
+        let of_file = |file: &'static File| {
+            let variants = file.variants().into_iter().filter(|variant| !variant.contains(&("BLOCK", "64")));
+            variants.map(move |variant| (file, defines(variant)))
+        };
+        kernels_cu::FILES.iter().flat_map(of_file).collect()
+    }
+
+    #[test]
+    fn with_the_feature_every_program_has_an_image() {
+        for (file, defines) in programs() {
+            let image = kernels_cu::image(file.name, defines.iter());
+            assert_eq!(image.is_some(), cfg!(feature = "aot"), "{} {defines}", file.name);
+        }
+    }
+
+    #[test]
+    fn every_image_loads_and_has_its_kernels() {
+        each_device::<CuDriver>(|backend| {
+            for (file, defines) in programs() {
+                let Some(image) = kernels_cu::image(file.name, defines.iter()) else { continue };
+                let module = Module::load(backend.driver().queue(), image).map(Arc::new);
+                let module = module.unwrap_or_else(|error| panic!("{} {defines}: {error}", file.name));
+                for entry in file.entries {
+                    let kernel = Kernel::new(&module, entry).unwrap();
+                    assert!(!kernel.parameters.is_empty(), "{entry} {defines}");
+                }
+            }
+        });
+    }
+}
