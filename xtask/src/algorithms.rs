@@ -1,13 +1,15 @@
 //! `cargo xtask algorithms`: the algorithm tables of `docs/algorithms.md`, written from the tables that plans choose
 //! from.
 
+use crate::paper::Paper;
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
 use sparse_core::op::{
     ConvertKernel, DenseToCsrKernel, Op, PruneKernel, RowStatisticsKernel, ScanKernel, ScanOrder, SortKernel,
     SpmmKernel, SpmvKernel, ToDenseKernel,
 };
-use sparse_core::{Algorithm, BatchCsr, Coo, Csc, Csr, Ell, Hyb, Sell};
+use sparse_core::{Algorithm, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, Sell};
+use sparse_device::Device;
 use std::fmt::Write;
 
 const BEGIN: &str = "<!-- begin: cargo xtask algorithms -->\n";
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let page = std::fs::read_to_string(&path)?;
     let (before, rest) = page.split_once(BEGIN).context("docs/algorithms.md has no begin mark")?;
     let (_, after) = rest.split_once(END).context("docs/algorithms.md has no end mark")?;
-    let wanted = format!("{before}{BEGIN}{}{END}{after}", tables(&Cpu::new()?)?);
+    let wanted = format!("{before}{BEGIN}{}{END}{after}", tables()?);
     if args.check {
         if wanted != page {
             bail!("docs/algorithms.md is behind the code: run `cargo xtask algorithms`");
@@ -39,41 +41,124 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 type Table = (&'static str, &'static [Algorithm]);
 
-/// The tables of one backend; formats with equal tables share one.
-fn tables(cpu: &Cpu) -> Result<String> {
-    let operations: [(&str, Vec<Table>); 8] = [
-        ("SpMV, A", spmv(cpu, Op::None)),
-        ("SpMV, Aᵀ and Aᴴ", spmv(cpu, Op::Transpose)),
-        ("SpMM, A", spmm(cpu, Op::None)),
-        ("SpMM, Aᵀ and Aᴴ", spmm(cpu, Op::Transpose)),
-        (
-            "Dense → CSR, CSC, COO",
-            vec![("dense", DenseToCsrKernel::<f64, i32, i32>::dense_to_csr_algorithms(cpu))],
-        ),
-        ("Conversions", conversions(cpu)),
-        ("To dense, sort, prune, row statistics", others(cpu)),
-        ("Scans", scans(cpu)),
-    ];
+/// The tables of one backend for each operation; its matrices live in a space.
+macro_rules! operations {
+    ($backend:expr, $space:ty) => {{
+        let backend = $backend;
+        let spmv = |op: Op| -> Vec<Table> {
+            vec![
+                ("csr", SpmvKernel::<Csr<f64, $space>>::spmv_algorithms(backend, op)),
+                ("csc", SpmvKernel::<Csc<f64, $space>>::spmv_algorithms(backend, op)),
+                ("batch_csr", SpmvKernel::<BatchCsr<f64, $space>>::spmv_algorithms(backend, op)),
+                ("coo", SpmvKernel::<Coo<f64, $space>>::spmv_algorithms(backend, op)),
+                ("ell", SpmvKernel::<Ell<f64, $space>>::spmv_algorithms(backend, op)),
+                ("hyb", SpmvKernel::<Hyb<f64, $space>>::spmv_algorithms(backend, op)),
+                ("sell", SpmvKernel::<Sell<f64, $space>>::spmv_algorithms(backend, op)),
+            ]
+        };
+        let spmm = |op: Op| -> Vec<Table> {
+            vec![
+                ("csr", SpmmKernel::<Csr<f64, $space>>::spmm_algorithms(backend, op)),
+                ("csc", SpmmKernel::<Csc<f64, $space>>::spmm_algorithms(backend, op)),
+                ("coo", SpmmKernel::<Coo<f64, $space>>::spmm_algorithms(backend, op)),
+                ("ell", SpmmKernel::<Ell<f64, $space>>::spmm_algorithms(backend, op)),
+                ("hyb", SpmmKernel::<Hyb<f64, $space>>::spmm_algorithms(backend, op)),
+                ("sell", SpmmKernel::<Sell<f64, $space>>::spmm_algorithms(backend, op)),
+            ]
+        };
+        macro_rules! convert {
+            ($from:ident, $to:ident) => {
+                ConvertKernel::<$from<f64, $space>, $to<f64, $space>>::convert_algorithms(backend)
+            };
+        }
+        let dense: Vec<Table> =
+            vec![("dense", DenseToCsrKernel::<f64, i32, i32>::dense_to_csr_algorithms(backend))];
+        let conversions: Vec<Table> = vec![
+            ("coo → csr", convert!(Coo, Csr)),
+            ("coo → csc", convert!(Coo, Csc)),
+            ("csr → coo", convert!(Csr, Coo)),
+            ("csr → csc", convert!(Csr, Csc)),
+            ("csc → csr", convert!(Csc, Csr)),
+            ("csr → ell", convert!(Csr, Ell)),
+            ("csr → hyb", convert!(Csr, Hyb)),
+            ("csr → sell", convert!(Csr, Sell)),
+            ("ell → csr", convert!(Ell, Csr)),
+            ("hyb → csr", convert!(Hyb, Csr)),
+            ("sell → csr", convert!(Sell, Csr)),
+        ];
+        let others: Vec<Table> = vec![
+            ("to dense", ToDenseKernel::<Csr<f64, $space>>::to_dense_algorithms(backend)),
+            ("sort", SortKernel::<Csr<f64, $space>>::sort_algorithms(backend)),
+            ("prune", PruneKernel::<Csr<f64, $space>>::prune_algorithms(backend)),
+            ("row statistics", RowStatisticsKernel::<Csr<f64, $space>>::row_statistics_algorithms(backend)),
+        ];
+        let scans: Vec<Table> = vec![
+            ("tps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Tps)),
+            ("hps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Hps)),
+            ("vps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Vps)),
+        ];
+        [
+            spmv(Op::None),
+            spmv(Op::Transpose),
+            spmm(Op::None),
+            spmm(Op::Transpose),
+            dense,
+            conversions,
+            others,
+            scans,
+        ]
+    }};
+}
+
+const OPERATIONS: [&str; 8] = [
+    "SpMV, A",
+    "SpMV, Aᵀ and Aᴴ",
+    "SpMM, A",
+    "SpMM, Aᵀ and Aᴴ",
+    "Dense → CSR, CSC, COO",
+    "Conversions",
+    "To dense, sort, prune, row statistics",
+    "Scans",
+];
+
+/// The tables of all backends; formats with equal tables share one.
+fn tables() -> Result<String> {
+    let opencl = Device::from_driver(Paper::<backend_opencl::ClDriver>::new())?;
+    let cuda = Device::from_driver(Paper::<backend_cuda::CuDriver>::new())?;
+    let cpu = operations!(&Cpu::new()?, Host);
+    let opencl = operations!(&opencl, Device<Paper<backend_opencl::ClDriver>>);
+    let cuda = operations!(&cuda, Device<Paper<backend_cuda::CuDriver>>);
     let mut page = String::new();
-    for (operation, tables) in operations {
+    for (((operation, cpu), opencl), cuda) in OPERATIONS.iter().zip(cpu).zip(opencl).zip(cuda) {
         write!(
             page,
-            "\n### {operation}\n\n| format | algorithm | reproducible | preprocessing | when chosen |\n"
+            "\n### {operation}\n\n| backend | format | algorithm | reproducible | preprocessing | when chosen |\n"
         )?;
-        writeln!(page, "|---|---|---|---|---|")?;
-        for (formats, table) in merged(tables) {
-            for a in table {
-                let reproducible = if a.reproducible { "yes" } else { "no" };
-                writeln!(
-                    page,
-                    "| {formats} | `{}` | {reproducible} | {} | {} |",
-                    a.name, a.preprocessing, a.chosen
-                )?;
-            }
+        writeln!(page, "|---|---|---|---|---|---|")?;
+        write_rows(&mut page, "cpu", cpu)?;
+        if opencl == cuda {
+            write_rows(&mut page, "opencl, cuda", cuda)?;
+        } else {
+            write_rows(&mut page, "opencl", opencl)?;
+            write_rows(&mut page, "cuda", cuda)?;
         }
     }
     page.push('\n');
     Ok(page)
+}
+
+fn write_rows(page: &mut String, backend: &str, tables: Vec<Table>) -> Result<()> {
+    for (formats, table) in merged(tables) {
+        for a in table {
+            let reproducible = if a.reproducible { "yes" } else { "no" };
+            writeln!(
+                page,
+                "| {backend} | {formats} | `{}` | {reproducible} | {} | {} |",
+                a.name, a.preprocessing, a.chosen
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn merged(tables: Vec<Table>) -> Vec<(String, &'static [Algorithm])> {
@@ -85,60 +170,4 @@ fn merged(tables: Vec<Table>) -> Vec<(String, &'static [Algorithm])> {
         }
     }
     merged
-}
-
-fn spmv(cpu: &Cpu, op: Op) -> Vec<Table> {
-    vec![
-        ("csr", SpmvKernel::<Csr<f64>>::spmv_algorithms(cpu, op)),
-        ("csc", SpmvKernel::<Csc<f64>>::spmv_algorithms(cpu, op)),
-        ("batch_csr", SpmvKernel::<BatchCsr<f64>>::spmv_algorithms(cpu, op)),
-        ("coo", SpmvKernel::<Coo<f64>>::spmv_algorithms(cpu, op)),
-        ("ell", SpmvKernel::<Ell<f64>>::spmv_algorithms(cpu, op)),
-        ("hyb", SpmvKernel::<Hyb<f64>>::spmv_algorithms(cpu, op)),
-        ("sell", SpmvKernel::<Sell<f64>>::spmv_algorithms(cpu, op)),
-    ]
-}
-
-fn spmm(cpu: &Cpu, op: Op) -> Vec<Table> {
-    vec![
-        ("csr", SpmmKernel::<Csr<f64>>::spmm_algorithms(cpu, op)),
-        ("csc", SpmmKernel::<Csc<f64>>::spmm_algorithms(cpu, op)),
-        ("coo", SpmmKernel::<Coo<f64>>::spmm_algorithms(cpu, op)),
-        ("ell", SpmmKernel::<Ell<f64>>::spmm_algorithms(cpu, op)),
-        ("hyb", SpmmKernel::<Hyb<f64>>::spmm_algorithms(cpu, op)),
-        ("sell", SpmmKernel::<Sell<f64>>::spmm_algorithms(cpu, op)),
-    ]
-}
-
-fn conversions(cpu: &Cpu) -> Vec<Table> {
-    vec![
-        ("coo → csr", ConvertKernel::<Coo<f64>, Csr<f64>>::convert_algorithms(cpu)),
-        ("coo → csc", ConvertKernel::<Coo<f64>, Csc<f64>>::convert_algorithms(cpu)),
-        ("csr → coo", ConvertKernel::<Csr<f64>, Coo<f64>>::convert_algorithms(cpu)),
-        ("csr → csc", ConvertKernel::<Csr<f64>, Csc<f64>>::convert_algorithms(cpu)),
-        ("csc → csr", ConvertKernel::<Csc<f64>, Csr<f64>>::convert_algorithms(cpu)),
-        ("csr → ell", ConvertKernel::<Csr<f64>, Ell<f64>>::convert_algorithms(cpu)),
-        ("csr → hyb", ConvertKernel::<Csr<f64>, Hyb<f64>>::convert_algorithms(cpu)),
-        ("csr → sell", ConvertKernel::<Csr<f64>, Sell<f64>>::convert_algorithms(cpu)),
-        ("ell → csr", ConvertKernel::<Ell<f64>, Csr<f64>>::convert_algorithms(cpu)),
-        ("hyb → csr", ConvertKernel::<Hyb<f64>, Csr<f64>>::convert_algorithms(cpu)),
-        ("sell → csr", ConvertKernel::<Sell<f64>, Csr<f64>>::convert_algorithms(cpu)),
-    ]
-}
-
-fn others(cpu: &Cpu) -> Vec<Table> {
-    vec![
-        ("to dense", ToDenseKernel::<Csr<f64>>::to_dense_algorithms(cpu)),
-        ("sort", SortKernel::<Csr<f64>>::sort_algorithms(cpu)),
-        ("prune", PruneKernel::<Csr<f64>>::prune_algorithms(cpu)),
-        ("row statistics", RowStatisticsKernel::<Csr<f64>>::row_statistics_algorithms(cpu)),
-    ]
-}
-
-fn scans(cpu: &Cpu) -> Vec<Table> {
-    vec![
-        ("tps", ScanKernel::<i32>::scan_algorithms(cpu, ScanOrder::Tps)),
-        ("hps", ScanKernel::<i32>::scan_algorithms(cpu, ScanOrder::Hps)),
-        ("vps", ScanKernel::<i32>::scan_algorithms(cpu, ScanOrder::Vps)),
-    ]
 }

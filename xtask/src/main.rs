@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
-#[cfg(feature = "cpu")]
+#[cfg(all(feature = "cpu", feature = "cuda", feature = "opencl"))]
 mod algorithms;
 mod bench;
 mod ci;
@@ -10,6 +10,8 @@ mod conformance;
 mod dist;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod kernels;
+#[cfg(all(feature = "cpu", feature = "cuda", feature = "opencl"))]
+mod paper;
 mod provision;
 
 use clap::Parser;
@@ -25,7 +27,7 @@ enum Command {
     Ci(ci::Args),
     Bench(bench::Args),
     Dist(dist::Args),
-    #[cfg(feature = "cpu")]
+    #[cfg(all(feature = "cpu", feature = "cuda", feature = "opencl"))]
     Algorithms(algorithms::Args),
     #[cfg(any(feature = "cuda", feature = "opencl"))]
     #[command(subcommand)]
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
         Command::Ci(args) => ci::run(&args),
         Command::Bench(args) => return report(bench::run(&args)),
         Command::Dist(args) => dist::run(&args),
-        #[cfg(feature = "cpu")]
+        #[cfg(all(feature = "cpu", feature = "cuda", feature = "opencl"))]
         Command::Algorithms(args) => algorithms::run(&args),
         #[cfg(any(feature = "cuda", feature = "opencl"))]
         Command::Kernels(args) => kernels::run(&args),
