@@ -3,6 +3,7 @@
 
 use backend_cuda::{CuDriver, Cuda, Event, Graph, address, probe};
 use device_tests::each_device;
+use device_tests::gradients::Gradients;
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
 
@@ -90,6 +91,19 @@ fn a_recorded_plan_repeats_and_sees_new_operands() {
         let mut once = backend.zeros::<f32>(n).unwrap();
         plan.run(3.0, &a, Cuda::view(&x), 0.0, Cuda::view_mut(&mut once)).unwrap();
         assert_eq!(backend.download(&y).unwrap(), backend.download(&once).unwrap());
+    });
+}
+
+#[test]
+fn an_iteration_of_conjugate_gradients_is_recorded() {
+    each_device::<CuDriver>(|backend| {
+        let mut gradients = Gradients::new(backend).unwrap();
+        {
+            let mut graph = Graph::record(backend, || gradients.enqueue(backend)).unwrap();
+            (0..600).try_for_each(|_| graph.launch()).unwrap();
+        }
+        let residual = gradients.residual(backend).unwrap();
+        assert!(residual < 1e-3, "{residual}");
     });
 }
 

@@ -4,13 +4,14 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 pub mod arrays;
+pub mod gradients;
 pub mod operations;
 pub mod vector;
 
 use sparse_core::{Scalar, c64};
 use sparse_device::{Device, Driver, probe};
 
-/// The tests of [`arrays`], [`operations`] and [`vector`] for a driver.
+/// The tests of [`arrays`], [`gradients`], [`operations`] and [`vector`] for a driver.
 #[macro_export]
 macro_rules! tests {
     ($driver:ty) => {
@@ -18,6 +19,7 @@ macro_rules! tests {
             $driver,
             arrays::arrays_on_the_device_are_checked_there,
             arrays::arrays_of_another_device_are_refused,
+            gradients::conjugate_gradients_wait_for_no_number,
             operations::products_and_conversions_in_single_precision,
             operations::products_and_conversions_of_complex_numbers,
             operations::many_duplicates_in_no_order_are_sorted_stably,

@@ -2,8 +2,9 @@
 
 use crate::{each_device, values};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
+use sparse_core::op::{Coefficient, VectorPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Scalar, Space, bf16, c32, c64, f16};
+use sparse_core::{Backend, Error, Scalar, Space, bf16, c32, c64, f16};
 use sparse_device::{Device, Driver};
 
 /// Whether two sums of `n` terms agree but for the rounding of a type of so many bits.
@@ -36,16 +37,72 @@ fn check<D: Driver, T: Scalar>(backend: &Device<D>) {
     }
 }
 
-/// Sums, scalings, products and norms in every type.
+/// The same numbers by way of the device: a reduction's result as a quotient's parts, with a factor, missing, or zero.
+fn check_scalars<D: Driver, T: Scalar>(backend: &Device<D>) {
+    for n in [1, 257, 5000] {
+        let (x, y) = (values::<T>(n, 1), values::<T>(n, 2));
+        let (dx, mut dy) = (backend.upload(&x).unwrap(), backend.upload(&y).unwrap());
+        let mut scalars: [_; 2] = [(); 2].map(|()| backend.zeros::<T::Acc>(1).unwrap());
+        let mut plan = VectorPlan::<_, T>::new(backend, n).unwrap();
+        let [product, norm] = &mut scalars;
+        plan.dot(Device::<D>::view(&dx), Device::<D>::view(&dy), Device::<D>::view_mut(product)).unwrap();
+        plan.nrm2(Device::<D>::view(&dx), Device::<D>::view_mut(norm)).unwrap();
+        let (product, norm) = (backend.download(product).unwrap()[0], backend.download(norm).unwrap()[0]);
+        let host = (
+            dot::<_, T>(backend, Device::<D>::view(&dx), Device::<D>::view(&dy)),
+            nrm2::<_, T>(backend, Device::<D>::view(&dx)),
+        );
+        assert_eq!((product, norm.to_c64()), (host.0.unwrap(), host.1.unwrap().to_c64()), "{n}");
+
+        let [product, norm] = &scalars;
+        let element = Device::<D>::view::<T::Acc>;
+        let number = |re: f64| T::Acc::from_c64(c64::new(re, 0.0));
+        let zero = backend.upload(&[T::Acc::ZERO]).unwrap();
+        let nan = backend.upload(&vec![T::from_c64(c64::new(f64::NAN, f64::NAN)); n]).unwrap();
+        // x·(−2·norm / norm) + y·(product / product), which are exact.
+        let alpha = Coefficient::from(number(-2.0)).times(element(norm)).over(element(norm));
+        let beta = Coefficient::from(number(1.0)).times(element(product)).over(element(product));
+        plan.axpby(alpha, Device::<D>::view(&dx), beta, Device::<D>::view_mut(&mut dy)).unwrap();
+        let expected = |x: T, y: T| T::from_acc(number(-2.0) * x.to_acc() + y.to_acc());
+        let found = backend.download(&dy).unwrap();
+        let pairs = found.iter().zip(x.iter().zip(&y).map(|(&x, &y)| expected(x, y)));
+        for (k, (&found, expected)) in pairs.enumerate() {
+            // A complex quotient of equal numbers is not quite 1.
+            close(found.to_c64(), expected.to_c64(), T::PRECISION, 1, &format!("element {k} of axpby"));
+        }
+        // 0/0 is 0, and what it stands before is not read.
+        let nothing = || Coefficient::from(number(3.0)).times(element(&zero)).over(element(&zero));
+        let whole = Coefficient::from(number(1.0));
+        plan.axpby(nothing(), Device::<D>::view(&nan), whole, Device::<D>::view_mut(&mut dy)).unwrap();
+        assert_eq!(backend.download(&dy).unwrap(), found, "{n}: alpha = 0");
+        let mut into = backend.upload(&backend.download(&nan).unwrap()).unwrap();
+        plan.axpby(number(1.0).into(), Device::<D>::view(&dx), nothing(), Device::<D>::view_mut(&mut into))
+            .unwrap();
+        assert_eq!(backend.download(&into).unwrap(), x, "{n}: beta = 0");
+        plan.scal(nothing(), Device::<D>::view_mut(&mut into)).unwrap();
+        assert_eq!(backend.download(&into).unwrap(), vec![T::ZERO; n], "{n}: scal by 0");
+        let refused = plan.scal(
+            Coefficient::from(number(1.0)).over(Device::<D>::slice(element(&zero), 0..0)),
+            Device::<D>::view_mut(&mut into),
+        );
+        assert!(matches!(refused, Err(Error::Shape { .. })));
+    }
+}
+
+/// Sums, scalings, products and norms in every type, with scalars of the host and of the device.
 pub fn all_types_agree_with_the_reference<D: Driver>() {
+    fn both<D: Driver, T: Scalar>(backend: &Device<D>) {
+        check::<D, T>(backend);
+        check_scalars::<D, T>(backend);
+    }
     each_device::<D>(|backend| {
-        check::<D, f16>(backend);
-        check::<D, bf16>(backend);
-        check::<D, f32>(backend);
-        check::<D, c32>(backend);
+        both::<D, f16>(backend);
+        both::<D, bf16>(backend);
+        both::<D, f32>(backend);
+        both::<D, c32>(backend);
         if backend.caps().f64 {
-            check::<D, f64>(backend);
-            check::<D, c64>(backend);
+            both::<D, f64>(backend);
+            both::<D, c64>(backend);
         }
     });
 }

@@ -135,7 +135,16 @@ pub const FILES: &[File] = &[
     file!("validate.cl", ["validate_offsets", "validate_indices"], [IDX, OFF]),
     file!(
         "vector.cl",
-        ["vector_axpby", "vector_update", "vector_scale", "vector_dot", "vector_largest", "vector_squares",],
+        [
+            "vector_axpby",
+            "vector_update",
+            "vector_scale",
+            "vector_dot",
+            "vector_sum",
+            "vector_largest",
+            "vector_squares",
+            "vector_norm"
+        ],
         [SCALAR, BLOCK]
     ),
 ];

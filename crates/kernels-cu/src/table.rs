@@ -104,7 +104,16 @@ pub(crate) const FILES: &[File] = &[
     file!("validate.cu", ["validate_offsets", "validate_indices"], [IDX, OFF]),
     file!(
         "vector.cu",
-        ["vector_axpby", "vector_update", "vector_scale", "vector_dot", "vector_largest", "vector_squares"],
+        [
+            "vector_axpby",
+            "vector_update",
+            "vector_scale",
+            "vector_dot",
+            "vector_sum",
+            "vector_largest",
+            "vector_squares",
+            "vector_norm"
+        ],
         [SCALAR, BLOCK]
     ),
 ];

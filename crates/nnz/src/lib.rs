@@ -28,6 +28,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! Vector operations ([`op::vector`]) take and return numbers of the host, for which a device must be waited for. By an
+//! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
+//! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole.
+//!
 //! The features `cpu` (default), `opencl` and `cuda` say which backends are built in; `cuda-aot` compiles the CUDA
 //! kernels when this crate is built, by nvcc, for machines without NVRTC.
 
@@ -55,7 +59,8 @@ pub mod prelude {
     #[cfg(feature = "cpu")]
     pub use crate::Cpu;
     pub use crate::op::{
-        AllTypes, ConvertPlan, Duplicates, Keep, Op, Operations, SpmmPlan, SpmvPlan, WithBackend,
+        AllTypes, Coefficient, ConvertPlan, Duplicates, Keep, Op, Operations, SpmmPlan, SpmvPlan, VectorPlan,
+        WithBackend,
     };
     pub use crate::{
         Backend, Coo, Csc, Csr, DType, Dense, DenseView, DenseViewMut, Device, Ell, Error, Hyb, Matrix,

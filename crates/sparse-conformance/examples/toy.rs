@@ -4,7 +4,7 @@
 
 use sparse_conformance::{Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::op::{Coefficient, Op, SpmvKernel, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseViewMut, Element, Host, KernelPlan, Matrix,
@@ -57,7 +57,14 @@ fn update(y: &mut f64, sum: f64, beta: f64) {
 }
 
 impl VectorKernel<f64> for Toy {
-    unsafe fn axpby(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) -> Result<()> {
+    unsafe fn axpby(
+        &self,
+        alpha: Coefficient<'_, Host, f64>,
+        x: &[f64],
+        beta: Coefficient<'_, Host, f64>,
+        y: &mut [f64],
+    ) -> Result<()> {
+        let (alpha, beta) = (alpha.value(), beta.value());
         let term = |x: f64| if alpha == 0.0 { 0.0 } else { alpha * x };
         y.iter_mut().zip(x).for_each(|(y, &x)| update(y, term(x), beta));
         Ok(())
@@ -72,7 +79,8 @@ impl VectorKernel<f64> for Toy {
         Ok(scale * x.iter().map(|x| (x / scale).powi(2)).sum::<f64>().sqrt())
     }
 
-    unsafe fn scal(&self, alpha: f64, x: &mut [f64]) -> Result<()> {
+    unsafe fn scal(&self, alpha: Coefficient<'_, Host, f64>, x: &mut [f64]) -> Result<()> {
+        let alpha = alpha.value();
         x.iter_mut().for_each(|x| update(x, 0.0, alpha));
         Ok(())
     }

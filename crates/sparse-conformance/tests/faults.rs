@@ -3,7 +3,7 @@
 use backend_cpu::Cpu;
 use sparse_conformance::{Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::op::{Coefficient, Op, SpmvKernel, VectorKernel};
 use sparse_core::{
     Algorithm, Backend, Caps, ContextId, Csr, DenseViewMut, Element, Host, PlanOptions, Result,
 };
@@ -81,7 +81,13 @@ impl Backend for Faulty {
 }
 
 impl VectorKernel<f64> for Faulty {
-    unsafe fn axpby(&self, alpha: f64, x: &[f64], beta: f64, y: &mut [f64]) -> Result<()> {
+    unsafe fn axpby(
+        &self,
+        alpha: Coefficient<'_, Host, f64>,
+        x: &[f64],
+        beta: Coefficient<'_, Host, f64>,
+        y: &mut [f64],
+    ) -> Result<()> {
         // SAFETY: the caller promises the same.
         unsafe { self.cpu.axpby(alpha, x, beta, y) }
     }
@@ -96,7 +102,7 @@ impl VectorKernel<f64> for Faulty {
         unsafe { VectorKernel::<f64>::nrm2(&self.cpu, x) }
     }
 
-    unsafe fn scal(&self, alpha: f64, x: &mut [f64]) -> Result<()> {
+    unsafe fn scal(&self, alpha: Coefficient<'_, Host, f64>, x: &mut [f64]) -> Result<()> {
         // SAFETY: the caller promises the same.
         unsafe { self.cpu.scal(alpha, x) }
     }

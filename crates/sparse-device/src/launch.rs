@@ -3,6 +3,7 @@
 use crate::driver::{Arg, Value};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
+use sparse_core::op::Coefficient;
 use sparse_core::{DType, DenseView, DenseViewMut, Element, Error, Order, Result, Scalar};
 use std::sync::Arc;
 
@@ -84,6 +85,19 @@ impl<'a, D: Driver> Launch<'a, D> {
     /// An operand: its buffer, and where it starts.
     pub(crate) fn view<T: Element>(self, view: View<'a, D, T>) -> Self {
         self.memory(view.memory).size(view.start)
+    }
+
+    /// A factor of an operation: what the host knows, and its elements; a null pointer stands for what is missing.
+    pub(crate) fn coefficient<'v: 'a, A: Scalar>(self, coefficient: Coefficient<'v, Device<D>, A>) -> Self {
+        let Coefficient { factor, numerator, denominator } = coefficient;
+        self.value(factor).element(numerator).element(denominator)
+    }
+
+    fn element<A: Scalar>(self, element: Option<View<'a, D, A>>) -> Self {
+        match element {
+            Some(view) => self.view(view),
+            None => self.value(0_usize).size(0),
+        }
     }
 
     /// An operand that is written.

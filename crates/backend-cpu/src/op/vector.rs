@@ -4,7 +4,7 @@ use super::rows::in_groups;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks};
 use num_traits::Float;
-use sparse_core::op::{RealOf, VectorKernel};
+use sparse_core::op::{CoefficientOf, RealOf, VectorKernel};
 use sparse_core::{Accumulator, DenseViewMut, Result, Scalar, c64};
 
 /// Partial sums of a chunk, so that the compiler may use vectors.
@@ -59,7 +59,14 @@ fn fold_parts<T: Scalar>(x: &[T], part: impl Fn(f64) -> f64, fold: impl Fn(f64, 
 }
 
 impl<T: Scalar> VectorKernel<T> for Cpu {
-    unsafe fn axpby(&self, alpha: T::Acc, x: &[T], beta: T::Acc, y: &mut [T]) -> Result<()> {
+    unsafe fn axpby(
+        &self,
+        alpha: CoefficientOf<'_, Self, T>,
+        x: &[T],
+        beta: CoefficientOf<'_, Self, T>,
+        y: &mut [T],
+    ) -> Result<()> {
+        let (alpha, beta) = (alpha.value(), beta.value());
         self.for_chunks(y, CHUNK, |start, y| {
             if alpha.is_zero() {
                 scale(y, beta);
@@ -93,7 +100,8 @@ impl<T: Scalar> VectorKernel<T> for Cpu {
         Ok(RealOf::<T>::from_c64(c64::new(norm, 0.0)))
     }
 
-    unsafe fn scal(&self, alpha: T::Acc, x: &mut [T]) -> Result<()> {
+    unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: &mut [T]) -> Result<()> {
+        let alpha = alpha.value();
         self.for_chunks(x, CHUNK, |_, x| scale(x, alpha));
         Ok(())
     }

@@ -1,16 +1,49 @@
 // Vector operations. A work-item takes every get_global_size(0)-th element.
-// The reductions leave one partial result a work-group, made by a fixed tree; the host adds them in order.
+// The reductions leave one partial result a work-group, made by a fixed tree; a single work-group combines them by
+// another.
 // Takes SCALAR and BLOCK, the size of a work-group (a power of two).
 #include "scalar.clh"
 #ifndef BLOCK
 #error "BLOCK is missing"
 #endif
 
-// y <- alpha x + beta y.
-__kernel void vector_axpby(long n, ACC alpha, __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
+static ACC divide(ACC a, ACC b)
 {
-    for (long i = get_global_id(0); i < n; i += get_global_size(0))
-        update(y, y_start + i, mul(alpha, load(x, x_start + i)), beta);
+#if COMPLEX
+    REAL scale = 1 / magnitude(b);
+    return mul(a * scale, conjugate(b * scale));
+#else
+    return a / b;
+#endif
+}
+
+// factor * numerator / denominator, where what is missing, a null pointer, is 1; 0 / 0 is 0.
+static ACC coefficient(ACC factor, __global const ACC *numerator, long numerator_start,
+                       __global const ACC *denominator, long denominator_start)
+{
+    ACC value = numerator ? mul(factor, numerator[numerator_start]) : factor;
+    if (!denominator || (is_zero(value) && is_zero(denominator[denominator_start])))
+        return value;
+    return divide(value, denominator[denominator_start]);
+}
+
+// y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
+__kernel void vector_axpby(long n, ACC alpha_factor, __global const ACC *alpha_numerator, long alpha_numerator_start,
+                           __global const ACC *alpha_denominator, long alpha_denominator_start, __global const T *x,
+                           long x_start, ACC beta_factor, __global const ACC *beta_numerator, long beta_numerator_start,
+                           __global const ACC *beta_denominator, long beta_denominator_start, __global T *y,
+                           long y_start)
+{
+    ACC alpha = coefficient(alpha_factor, alpha_numerator, alpha_numerator_start, alpha_denominator,
+                            alpha_denominator_start);
+    ACC beta = coefficient(beta_factor, beta_numerator, beta_numerator_start, beta_denominator, beta_denominator_start);
+    int reads_x = !is_zero(alpha);
+    for (long i = get_global_id(0); i < n; i += get_global_size(0)) {
+        ACC term = (ACC)(0);
+        if (reads_x)
+            term = mul(alpha, load(x, x_start + i));
+        update(y, y_start + i, term, beta);
+    }
 }
 
 // y <- alpha sums + beta y, where the sums are not yet rounded to T.
@@ -29,7 +62,29 @@ __kernel void vector_scale(long rows, long cols, ACC beta, __global T *c, long c
     }
 }
 
-// Sums of conj(x) y.
+// What the work-items of a group have, combined by a fixed tree; all of them get it.
+#define GROUP_REDUCTION(name, V, COMBINE)                                                                              \
+    static V name(V value, __local V *values, int lid)                                                                 \
+    {                                                                                                                  \
+        values[lid] = value;                                                                                           \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        for (int half_size = BLOCK / 2; half_size > 0; half_size /= 2) {                                               \
+            if (lid < half_size)                                                                                       \
+                values[lid] = COMBINE(values[lid], values[lid + half_size]);                                           \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+        }                                                                                                              \
+        value = values[0];                                                                                             \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        return value;                                                                                                  \
+    }
+#define ADD(a, b) ((a) + (b))
+
+GROUP_REDUCTION(sum_group, ACC, ADD)
+GROUP_REDUCTION(sum_parts, REAL, ADD)
+// NaN is passed over.
+GROUP_REDUCTION(largest_of_group, REAL, fmax)
+
+// The sum of conj(x) y of each work-group.
 __kernel void vector_dot(long n, __global const T *x, long x_start, __global const T *y, long y_start,
                          __global ACC *partial)
 {
@@ -38,15 +93,22 @@ __kernel void vector_dot(long n, __global const T *x, long x_start, __global con
     ACC sum = (ACC)(0);
     for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
         sum += mul(conjugate(load(x, x_start + i)), load(y, y_start + i));
-    sums[lid] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half_size = BLOCK / 2; half_size > 0; half_size /= 2) {
-        if (lid < half_size)
-            sums[lid] += sums[lid + half_size];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    sum = sum_group(sum, sums, lid);
     if (lid == 0)
-        partial[get_group_id(0)] = sums[0];
+        partial[get_group_id(0)] = sum;
+}
+
+// The sum of `count` partial results. One work-group.
+__kernel void vector_sum(long count, __global const ACC *partial, __global ACC *result, long result_start)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[BLOCK];
+    ACC sum = (ACC)(0);
+    for (long i = lid; i < count; i += BLOCK)
+        sum += partial[i];
+    sum = sum_group(sum, sums, lid);
+    if (lid == 0)
+        result[result_start] = sum;
 }
 
 static REAL largest_part(ACC a)
@@ -58,49 +120,70 @@ static REAL largest_part(ACC a)
 #endif
 }
 
-// The largest magnitudes of real and imaginary parts; NaN is passed over.
-__kernel void vector_largest(long n, __global const T *x, long x_start, __global REAL *partial)
+// The largest magnitude of real and imaginary parts of each work-group.
+__kernel void vector_largest(long n, __global const T *x, long x_start, __global REAL *largest)
 {
     int lid = (int)get_local_id(0);
     __local REAL parts[BLOCK];
     REAL part = 0;
     for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
         part = fmax(part, largest_part(load(x, x_start + i)));
-    parts[lid] = part;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half_size = BLOCK / 2; half_size > 0; half_size /= 2) {
-        if (lid < half_size)
-            parts[lid] = fmax(parts[lid], parts[lid + half_size]);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    part = largest_of_group(part, parts, lid);
     if (lid == 0)
-        partial[get_group_id(0)] = parts[0];
+        largest[get_group_id(0)] = part;
 }
 
-// Sums of |x * 2^exponent|^2.
-__kernel void vector_squares(long n, int exponent, __global const T *x, long x_start, __global REAL *partial)
+// The exponent of the largest of `count` parts; 0 if there is none to scale by.
+static int largest_exponent(__global const REAL *largest, long count, __local REAL *parts, int lid)
+{
+    REAL part = 0;
+    for (long i = lid; i < count; i += BLOCK)
+        part = fmax(part, largest[i]);
+    part = largest_of_group(part, parts, lid);
+    return part > 0 && !isinf(part) ? ilogb(part) : 0;
+}
+
+// The sum of |x|^2 of each work-group, where x is scaled by the exponent of the largest part. `room` begins with what
+// vector_largest left, by as many work-groups; the sums go behind.
+__kernel void vector_squares(long n, __global const T *x, long x_start, __global REAL *room)
 {
     int lid = (int)get_local_id(0);
-    __local REAL sums[BLOCK];
+    __local REAL parts[BLOCK];
+    int exponent = largest_exponent(room, get_num_groups(0), parts, lid);
     REAL sum = 0;
     for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
         ACC value = load(x, x_start + i);
 #if COMPLEX
-        REAL re = ldexp(value.x, exponent);
-        REAL im = ldexp(value.y, exponent);
+        REAL re = ldexp(value.x, -exponent);
+        REAL im = ldexp(value.y, -exponent);
         sum += re * re + im * im;
 #else
-        REAL re = ldexp(value, exponent);
+        REAL re = ldexp(value, -exponent);
         sum += re * re;
 #endif
     }
-    sums[lid] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half_size = BLOCK / 2; half_size > 0; half_size /= 2) {
-        if (lid < half_size)
-            sums[lid] += sums[lid + half_size];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    sum = sum_parts(sum, parts, lid);
     if (lid == 0)
-        partial[get_group_id(0)] = sums[0];
+        room[get_num_groups(0) + get_group_id(0)] = sum;
+}
+
+// The norm from what `count` work-groups of vector_largest and vector_squares left. One work-group.
+__kernel void vector_norm(long count, __global const REAL *room, __global ACC *result, long result_start)
+{
+    int lid = (int)get_local_id(0);
+    __local REAL parts[BLOCK];
+    int exponent = largest_exponent(room, count, parts, lid);
+    REAL sum = 0;
+    for (long i = lid; i < count; i += BLOCK)
+        sum += room[count + i];
+    sum = sum_parts(sum, parts, lid);
+    if (lid == 0) {
+        ACC norm = (ACC)(0);
+#if COMPLEX
+        norm.x = ldexp(sqrt(sum), exponent);
+#else
+        norm = ldexp(sqrt(sum), exponent);
+#endif
+        result[result_start] = norm;
+    }
 }

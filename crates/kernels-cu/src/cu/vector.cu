@@ -1,17 +1,44 @@
 // Vector operations. A thread takes every thread_count()-th element.
-// The reductions leave one partial result a block, made by a fixed tree; the host adds them in order.
+// The reductions leave one partial result a block, made by a fixed tree; a single block combines them by another.
 // Takes SCALAR and BLOCK, the size of a block (a power of two, at least 32).
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "warp_scalar.cuh"
 #include "block.cuh"
 
-// y <- alpha x + beta y.
-KERNEL vector_axpby(long long n, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y,
+static __device__ ACC divide(ACC a, ACC b)
+{
+#if COMPLEX
+    REAL scale = 1 / magnitude(b);
+    return mul(ACC(a.x * scale, a.y * scale), ACC(b.x * scale, -b.y * scale));
+#else
+    return a / b;
+#endif
+}
+
+// factor * numerator / denominator, where what is missing, a null pointer, is 1; 0 / 0 is 0.
+static __device__ ACC coefficient(ACC factor, const ACC *numerator, long long numerator_start, const ACC *denominator,
+                                  long long denominator_start)
+{
+    ACC value = numerator ? mul(factor, numerator[numerator_start]) : factor;
+    if (!denominator || (is_zero(value) && is_zero(denominator[denominator_start])))
+        return value;
+    return divide(value, denominator[denominator_start]);
+}
+
+// y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
+KERNEL vector_axpby(long long n, ACC alpha_factor, const ACC *alpha_numerator, long long alpha_numerator_start,
+                    const ACC *alpha_denominator, long long alpha_denominator_start, const T *__restrict__ x,
+                    long long x_start, ACC beta_factor, const ACC *beta_numerator, long long beta_numerator_start,
+                    const ACC *beta_denominator, long long beta_denominator_start, T *__restrict__ y,
                     long long y_start)
 {
+    ACC alpha = coefficient(alpha_factor, alpha_numerator, alpha_numerator_start, alpha_denominator,
+                            alpha_denominator_start);
+    ACC beta = coefficient(beta_factor, beta_numerator, beta_numerator_start, beta_denominator, beta_denominator_start);
+    bool reads_x = !is_zero(alpha);
     for (long long i = thread_index(); i < n; i += thread_count())
-        update(y, y_start + i, mul(alpha, load(x, x_start + i)), beta);
+        update(y, y_start + i, reads_x ? mul(alpha, load(x, x_start + i)) : ACC(0), beta);
 }
 
 // y <- alpha sums + beta y, where the sums are not yet rounded to T.
@@ -38,21 +65,34 @@ struct Largest
     template <typename V> __device__ V operator()(V a, V b) const { return fmax(a, b); }
 };
 
-template <typename V, typename Combine> static __device__ void leave(V value, Combine combine, V *partial)
+// `count` values combined by one block; thread 0 gets it.
+template <typename V, typename Combine>
+static __device__ V combine_all(const V *values, long long count, Combine combine)
 {
-    value = reduce_block(value, combine);
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = value;
+    V value = V(0);
+    for (long long i = threadIdx.x; i < count; i += BLOCK)
+        value = combine(value, values[i]);
+    return reduce_block(value, combine);
 }
 
-// Sums of conj(x) y.
+// The sum of conj(x) y of each block.
 KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const T *__restrict__ y, long long y_start,
                   ACC *__restrict__ partial)
 {
     ACC sum = ACC(0);
     for (long long i = thread_index(); i < n; i += thread_count())
         sum += mul(conjugate(load(x, x_start + i)), load(y, y_start + i));
-    leave(sum, Sum(), partial);
+    sum = reduce_block(sum, Sum());
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = sum;
+}
+
+// The sum of `count` partial results. One block.
+KERNEL vector_sum(long long count, const ACC *__restrict__ partial, ACC *__restrict__ result, long long result_start)
+{
+    ACC sum = combine_all(partial, count, Sum());
+    if (threadIdx.x == 0)
+        result[result_start] = sum;
 }
 
 static __device__ REAL largest_part(ACC a)
@@ -64,29 +104,55 @@ static __device__ REAL largest_part(ACC a)
 #endif
 }
 
-// The largest magnitudes of real and imaginary parts; NaN is passed over.
-KERNEL vector_largest(long long n, const T *__restrict__ x, long long x_start, REAL *__restrict__ partial)
+// The largest magnitude of real and imaginary parts of each block.
+KERNEL vector_largest(long long n, const T *__restrict__ x, long long x_start, REAL *__restrict__ largest)
 {
     REAL part = 0;
     for (long long i = thread_index(); i < n; i += thread_count())
         part = fmax(part, largest_part(load(x, x_start + i)));
-    leave(part, Largest(), partial);
+    part = reduce_block(part, Largest());
+    if (threadIdx.x == 0)
+        largest[blockIdx.x] = part;
 }
 
-// Sums of |x * 2^exponent|^2.
-KERNEL vector_squares(long long n, int exponent, const T *__restrict__ x, long long x_start, REAL *__restrict__ partial)
+// The exponent of the largest of `count` parts, for all threads of the block; 0 if there is none to scale by.
+static __device__ int largest_exponent(const REAL *largest, long long count)
 {
+    __shared__ int exponent;
+    REAL part = combine_all(largest, count, Largest());
+    if (threadIdx.x == 0)
+        exponent = part > 0 && !isinf(part) ? ilogb(part) : 0;
+    __syncthreads();
+    return exponent;
+}
+
+// The sum of |x|^2 of each block, where x is scaled by the exponent of the largest part. `room` begins with what
+// vector_largest left, by as many blocks; the sums go behind.
+KERNEL vector_squares(long long n, const T *__restrict__ x, long long x_start, REAL *room)
+{
+    int exponent = largest_exponent(room, gridDim.x);
     REAL sum = 0;
     for (long long i = thread_index(); i < n; i += thread_count()) {
         ACC value = load(x, x_start + i);
 #if COMPLEX
-        REAL re = ldexp(value.x, exponent);
-        REAL im = ldexp(value.y, exponent);
+        REAL re = ldexp(value.x, -exponent);
+        REAL im = ldexp(value.y, -exponent);
         sum += re * re + im * im;
 #else
-        REAL re = ldexp(value, exponent);
+        REAL re = ldexp(value, -exponent);
         sum += re * re;
 #endif
     }
-    leave(sum, Sum(), partial);
+    sum = reduce_block(sum, Sum());
+    if (threadIdx.x == 0)
+        room[gridDim.x + blockIdx.x] = sum;
+}
+
+// The norm from what `count` blocks of vector_largest and vector_squares left. One block.
+KERNEL vector_norm(long long count, const REAL *__restrict__ room, ACC *__restrict__ result, long long result_start)
+{
+    int exponent = largest_exponent(room, count);
+    REAL sum = combine_all(room + count, count, Sum());
+    if (threadIdx.x == 0)
+        result[result_start] = ACC(ldexp(sqrt(sum), exponent));
 }

@@ -4,13 +4,14 @@
 use super::spmv::{factors, product_call};
 use super::{Check, Expected};
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory};
+use crate::memory::{Cell, Frame, Memory, Placed};
 use crate::product::{Bounded, Sum};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
-use sparse_core::op::{VectorKernel, vector};
-use sparse_core::{Algorithm, Order, PlanOptions, Result, Scalar, c64};
+use sparse_core::op::{Coefficient, VectorKernel, VectorPlan, vector};
+use sparse_core::space::View;
+use sparse_core::{Algorithm, Error, Order, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
 use std::marker::PhantomData;
 
 /// The check of a vector operation.
@@ -152,8 +153,12 @@ impl<B, T: Scalar> VectorSubject<B, T> {
     }
 }
 
-/// There is no table: each operation is one algorithm.
-const ALGORITHMS: &[Algorithm] = &[Algorithm::new("direct", "always")];
+/// There is no table: the scalars are the host's, or stand in the backend's memory.
+const ALGORITHMS: &[Algorithm] = &[
+    Algorithm::new("direct", "always"),
+    Algorithm::new(DEVICE_SCALARS, "never: by a plan whose scalars stay in the backend's memory"),
+];
+const DEVICE_SCALARS: &str = "device_scalars";
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for VectorSubject<B, T> {
     fn key(&self) -> &Key {
@@ -165,7 +170,7 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for VectorSubject<B, T> {
     }
 
     fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
-        ALGORITHMS
+        if self.op == VectorOp::ScaleDense { &ALGORITHMS[..1] } else { ALGORITHMS }
     }
 
     fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
@@ -174,27 +179,71 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for VectorSubject<B, T> {
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Given for VectorSubject<B, T> {
-    fn prepare(&self, _: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(VectorTrial { subject: self }))
+    fn prepare(&self, _: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        let choice =
+            options.choose("vector", ALGORITHMS, ALGORITHMS[0].name, "there is one way by default")?;
+        Ok(Box::new(VectorTrial { subject: self, by_plan: choice.algorithm == DEVICE_SCALARS }))
     }
 }
 
 struct VectorTrial<'a, B, T> {
     subject: &'a VectorSubject<B, T>,
+    by_plan: bool,
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let (backend, (alpha, beta)) = (&self.subject.backend, call.factors());
-        call.on::<B, T>(backend, y, |x, y| match self.subject.op {
-            VectorOp::Axpby => vector::axpby(backend, alpha, x.vector(), beta, y.vector_mut()).map(|()| None),
-            VectorOp::Scal => vector::scal(backend, beta, y.vector_mut()).map(|()| None),
-            VectorOp::ScaleDense => {
-                // SAFETY: C was uploaded to this backend.
-                unsafe { backend.scale_dense(beta, y.dense_mut()?) }.map(|()| None)
-            }
-            VectorOp::Dot => vector::dot(backend, x.vector(), y.vector()).map(|dot| Some(dot.to_c64())),
-            VectorOp::Nrm2 => vector::nrm2(backend, x.vector()).map(|norm| Some(norm.to_c64())),
-        })
+        let run = if self.by_plan { run_plan } else { run_function };
+        call.on::<B, T>(&self.subject.backend, y, |x, y| run(self.subject, call, x, y))
     }
+}
+
+/// By the function whose scalars are the host's.
+fn run_function<B: VectorKernel<T>, T: Scalar + Cell>(
+    subject: &VectorSubject<B, T>,
+    call: &Call,
+    x: &Placed<B, T>,
+    y: &mut Placed<B, T>,
+) -> Result<Option<c64>> {
+    let (backend, (alpha, beta)) = (&subject.backend, call.factors());
+    match subject.op {
+        VectorOp::Axpby => vector::axpby(backend, alpha, x.vector(), beta, y.vector_mut()).map(|()| None),
+        VectorOp::Scal => vector::scal(backend, beta, y.vector_mut()).map(|()| None),
+        VectorOp::ScaleDense => {
+            // SAFETY: C was uploaded to this backend.
+            unsafe { backend.scale_dense(beta, y.dense_mut()?) }.map(|()| None)
+        }
+        VectorOp::Dot => vector::dot(backend, x.vector(), y.vector()).map(|dot| Some(dot.to_c64())),
+        VectorOp::Nrm2 => vector::nrm2(backend, x.vector()).map(|norm| Some(norm.to_c64())),
+    }
+}
+
+/// By a plan: a factor f is −1 · −4·f / 4, of which the host knows the first alone.
+fn run_plan<B: VectorKernel<T>, T: Scalar + Cell>(
+    subject: &VectorSubject<B, T>,
+    call: &Call,
+    x: &Placed<B, T>,
+    y: &mut Placed<B, T>,
+) -> Result<Option<c64>> {
+    let backend = &subject.backend;
+    let (alpha, beta): (T::Acc, T::Acc) = call.factors();
+    let number = |re: f64| T::Acc::from_c64(c64::new(re, 0.0));
+    let place = |value: T::Acc| backend.upload(&[value]);
+    let (alpha, beta) = (place(number(-4.0) * alpha)?, place(number(-4.0) * beta)?);
+    let (four, mut result) = (place(number(4.0))?, place(T::Acc::ZERO)?);
+    let factor = |part| {
+        let element = SpaceOf::<B>::view::<T::Acc>;
+        Coefficient::from(number(-1.0)).times(element(part)).over(element(&four))
+    };
+    let mut plan = VectorPlan::<B, T>::new(backend, y.vector().len())?;
+    let into = SpaceOf::<B>::view_mut::<T::Acc>;
+    match subject.op {
+        VectorOp::Axpby => plan.axpby(factor(&alpha), x.vector(), factor(&beta), y.vector_mut())?,
+        VectorOp::Scal => plan.scal(factor(&beta), y.vector_mut())?,
+        VectorOp::ScaleDense => return Err(Error::unsupported("scale_dense", "plans do not have it")),
+        VectorOp::Dot => plan.dot(x.vector(), y.vector(), into(&mut result))?,
+        VectorOp::Nrm2 => plan.nrm2(x.vector(), into(&mut result))?,
+    }
+    let number = || Ok(backend.download(&result)?[0].to_c64());
+    subject.op.reduces().then(number).transpose()
 }

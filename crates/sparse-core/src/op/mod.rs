@@ -4,6 +4,7 @@
 //! it is public and checks nothing again. A backend that lacks an operation does not implement its trait.
 
 mod bound;
+mod coefficient;
 pub mod convert;
 pub mod dense_to_csr;
 pub mod prune;
@@ -16,6 +17,7 @@ pub mod to_dense;
 mod traits;
 pub mod vector;
 
+pub use coefficient::{Coefficient, CoefficientOf};
 pub use convert::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
 pub use dense_to_csr::{CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep};
 pub use prune::{PruneKernel, PrunePlan};
@@ -26,7 +28,7 @@ pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
 pub use traits::{AllTypes, FullBackend, Operations, WithBackend};
-pub use vector::VectorKernel;
+pub use vector::{VectorKernel, VectorPlan};
 
 use crate::format::Matrix;
 use crate::scalar::{Accumulator, Scalar};

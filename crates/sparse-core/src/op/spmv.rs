@@ -97,7 +97,7 @@ where
         }
         if a.nnz() == 0 || alpha.is_zero() {
             // SAFETY: y lives in this backend's context.
-            return unsafe { self.backend.scal(beta, y) };
+            return unsafe { self.backend.scal(beta.into(), y) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.
         unsafe { self.backend.spmv(&mut self.kernel, alpha, a, x, beta, y) }

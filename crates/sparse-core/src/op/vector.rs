@@ -1,14 +1,15 @@
 //! Vector operations: `axpby`, `dot`, `nrm2`, `scal`.
 //!
-//! The free functions check lengths and contexts and call the backend's [`VectorKernel`].
+//! The free functions take and return numbers of the host, for which a device is waited for; a [`VectorPlan`] leaves
+//! them in the backend's memory. Both check lengths and contexts and call the backend's [`VectorKernel`].
 
-use super::RealOf;
 use super::bound::{check_context, check_size};
-use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
+use super::{Coefficient, CoefficientOf, RealOf};
+use crate::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::format::DenseViewMut;
-use crate::scalar::Scalar;
-use crate::space::{View, ViewMut};
+use crate::scalar::{Accumulator, Scalar};
+use crate::space::{ContextId, Space, View, ViewMut};
 
 /// Implemented by backends, called through the functions of this module. Vectors may be empty.
 pub trait VectorKernel<T: Scalar>: Backend {
@@ -18,12 +19,12 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// What the device's runtime reports, as for all methods.
     ///
     /// # Safety
-    /// `x` and `y` have one length and live in this backend's context.
+    /// `x` and `y` have one length; they and the single elements of the coefficients live in this backend's context.
     unsafe fn axpby(
         &self,
-        alpha: T::Acc,
+        alpha: CoefficientOf<'_, Self, T>,
         x: ViewOf<'_, Self, T>,
-        beta: T::Acc,
+        beta: CoefficientOf<'_, Self, T>,
         y: ViewMutOf<'_, Self, T>,
     ) -> Result<()>;
 
@@ -51,8 +52,8 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// As [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// `x` lives in this backend's context.
-    unsafe fn scal(&self, alpha: T::Acc, x: ViewMutOf<'_, Self, T>) -> Result<()>;
+    /// `x` and the single elements of `alpha` live in this backend's context.
+    unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMutOf<'_, Self, T>) -> Result<()>;
 
     /// `C ← beta·C`, element by element; padding stays; `beta == 0` does not read C.
     ///
@@ -62,6 +63,164 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// # Safety
     /// C lives in this backend's context.
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, SpaceOf<Self>>) -> Result<()>;
+
+    /// Gets ready for a [`VectorPlan`] of vectors of `len` elements: the room that its reductions need. A backend that
+    /// has kernels to load loads them here.
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
+    fn plan_vectors(&self, len: usize) -> Result<Buf<Self, T::Acc>> {
+        let _ = len;
+        self.upload(&[])
+    }
+
+    /// [`dot`](Self::dot) into `result`. This one takes the way by the host; a device whose host is elsewhere neither
+    /// waits nor allocates.
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
+    ///
+    /// # Safety
+    /// As [`dot`](Self::dot); `room` was made by [`plan_vectors`](Self::plan_vectors) for no fewer elements, and
+    /// `result` is a single element in this backend's context.
+    unsafe fn dot_into(
+        &self,
+        room: &mut Buf<Self, T::Acc>,
+        x: ViewOf<'_, Self, T>,
+        y: ViewOf<'_, Self, T>,
+        result: ViewMutOf<'_, Self, T::Acc>,
+    ) -> Result<()> {
+        let _ = room;
+        // SAFETY: the caller promises the same.
+        let dot = unsafe { self.dot(x, y)? };
+        self.copy(SpaceOf::<Self>::view(&self.upload(&[dot])?), result)
+    }
+
+    /// [`nrm2`](Self::nrm2) into `result`, as [`dot_into`](Self::dot_into).
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
+    ///
+    /// # Safety
+    /// As [`dot_into`](Self::dot_into).
+    unsafe fn nrm2_into(
+        &self,
+        room: &mut Buf<Self, T::Acc>,
+        x: ViewOf<'_, Self, T>,
+        result: ViewMutOf<'_, Self, T::Acc>,
+    ) -> Result<()> {
+        let _ = room;
+        // SAFETY: the caller promises the same.
+        let norm = T::Acc::from_real(unsafe { self.nrm2(x)? });
+        self.copy(SpaceOf::<Self>::view(&self.upload(&[norm])?), result)
+    }
+}
+
+/// Vector operations whose scalars are in the memory of the backend: reductions leave theirs there, in a buffer of one
+/// element, and [`Coefficient`]s are read from there.
+///
+/// On a device no operation waits for the host or allocates, so that a whole iteration of a solver can be enqueued at
+/// once, or recorded in a CUDA graph. A reduction gives the same bits on every run. `α = ρ / pᴴ·q, x ← x + α·p`:
+///
+/// ```
+/// use sparse_core::op::{Coefficient, vector::VectorPlan};
+/// use sparse_core::reference::Reference;
+///
+/// let (p, q, rho) = ([3.0, 1.0], [2.0, 2.0], [4.0]);
+/// let (mut x, mut curvature) = ([1.0, 1.0], [0.0]);
+/// let mut plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+/// plan.dot(&p, &q, &mut curvature)?;
+/// plan.axpby(Coefficient::from(1.0).times(&rho[..]).over(&curvature[..]), &p, 1.0.into(), &mut x)?;
+/// assert_eq!(x, [2.5, 1.5]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct VectorPlan<B: VectorKernel<T>, T: Scalar> {
+    backend: B,
+    len: usize,
+    room: Buf<B, T::Acc>,
+}
+
+impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
+    /// A plan for vectors of `len` elements.
+    ///
+    /// # Errors
+    /// Those of [`VectorKernel::plan_vectors`].
+    pub fn new(backend: &B, len: usize) -> Result<Self> {
+        Ok(Self { backend: backend.clone(), len, room: backend.plan_vectors(len)? })
+    }
+
+    /// `y ← alpha·x + beta·y`; where `beta` turns out to be zero `y` is not read, where `alpha` does `x` is not.
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or a coefficient not one element;
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
+    pub fn axpby(
+        &self,
+        alpha: CoefficientOf<'_, B, T>,
+        x: ViewOf<'_, B, T>,
+        beta: CoefficientOf<'_, B, T>,
+        y: ViewMutOf<'_, B, T>,
+    ) -> Result<()> {
+        self.check("axpby", "x", self.len, (x.len(), x.context()))?;
+        self.check("axpby", "y", self.len, (y.len(), y.context()))?;
+        alpha.check("axpby", &self.backend)?;
+        beta.check("axpby", &self.backend)?;
+        // SAFETY: lengths and contexts were checked.
+        unsafe { self.backend.axpby(alpha, x, beta, y) }
+    }
+
+    /// `x ← alpha·x`; where `alpha` turns out to be zero `x` is not read.
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
+    pub fn scal(&self, alpha: CoefficientOf<'_, B, T>, x: ViewMutOf<'_, B, T>) -> Result<()> {
+        self.check("scal", "x", self.len, (x.len(), x.context()))?;
+        alpha.check("scal", &self.backend)?;
+        // SAFETY: lengths and contexts were checked.
+        unsafe { self.backend.scal(alpha, x) }
+    }
+
+    /// `Σ conj(x_i)·y_i` into `result`.
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or `result` not one element;
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
+    pub fn dot(
+        &mut self,
+        x: ViewOf<'_, B, T>,
+        y: ViewOf<'_, B, T>,
+        result: ViewMutOf<'_, B, T::Acc>,
+    ) -> Result<()> {
+        self.check("dot", "x", self.len, (x.len(), x.context()))?;
+        self.check("dot", "y", self.len, (y.len(), y.context()))?;
+        self.check("dot", "the result", 1, (result.len(), result.context()))?;
+        // SAFETY: lengths and contexts were checked; the room was made for this length.
+        unsafe { self.backend.dot_into(&mut self.room, x, y, result) }
+    }
+
+    /// `sqrt(Σ |x_i|²)` into `result`, without overflow or underflow on the way.
+    ///
+    /// # Errors
+    /// As [`dot`](Self::dot).
+    pub fn nrm2(&mut self, x: ViewOf<'_, B, T>, result: ViewMutOf<'_, B, T::Acc>) -> Result<()> {
+        self.check("nrm2", "x", self.len, (x.len(), x.context()))?;
+        self.check("nrm2", "the result", 1, (result.len(), result.context()))?;
+        // SAFETY: lengths and contexts were checked; the room was made for this length.
+        unsafe { self.backend.nrm2_into(&mut self.room, x, result) }
+    }
+
+    /// An error unless an operand of such a length, in such a context, has `len` elements in this one.
+    fn check(
+        &self,
+        op: &'static str,
+        operand: &'static str,
+        len: usize,
+        (found, context): (usize, ContextId),
+    ) -> Result<()> {
+        check_size(op, &format!("the length of {operand}"), len, found)?;
+        check_context(op, operand, self.backend.context(), context)
+    }
 }
 
 /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`, `alpha == 0` does not read `x`.
@@ -80,7 +239,7 @@ pub fn axpby<B: VectorKernel<T>, T: Scalar>(
     check_context("axpby", "x", backend.context(), x.context())?;
     check_context("axpby", "y", backend.context(), y.context())?;
     // SAFETY: lengths and contexts were checked.
-    unsafe { backend.axpby(alpha, x, beta, y) }
+    unsafe { backend.axpby(Coefficient::from(alpha), x, Coefficient::from(beta), y) }
 }
 
 /// `Σ conj(x_i)·y_i`.
@@ -116,5 +275,5 @@ pub fn nrm2<B: VectorKernel<T>, T: Scalar>(backend: &B, x: ViewOf<'_, B, T>) -> 
 pub fn scal<B: VectorKernel<T>, T: Scalar>(backend: &B, alpha: T::Acc, x: ViewMutOf<'_, B, T>) -> Result<()> {
     check_context("scal", "x", backend.context(), x.context())?;
     // SAFETY: the context was checked.
-    unsafe { backend.scal(alpha, x) }
+    unsafe { backend.scal(Coefficient::from(alpha), x) }
 }

@@ -3,7 +3,7 @@
 use super::Reference;
 use crate::error::Result;
 use crate::format::DenseViewMut;
-use crate::op::{RealOf, VectorKernel};
+use crate::op::{CoefficientOf, RealOf, VectorKernel};
 use crate::scalar::{Scalar, c64};
 use num_traits::Float;
 
@@ -19,7 +19,14 @@ fn scale<T: Scalar>(x: &mut T, alpha: T::Acc) {
 }
 
 impl<T: Scalar> VectorKernel<T> for Reference {
-    unsafe fn axpby(&self, alpha: T::Acc, x: &[T], beta: T::Acc, y: &mut [T]) -> Result<()> {
+    unsafe fn axpby(
+        &self,
+        alpha: CoefficientOf<'_, Self, T>,
+        x: &[T],
+        beta: CoefficientOf<'_, Self, T>,
+        y: &mut [T],
+    ) -> Result<()> {
+        let (alpha, beta) = (alpha.value(), beta.value());
         for (x, y) in x.iter().zip(y) {
             if alpha.is_zero() {
                 scale(y, beta);
@@ -43,7 +50,8 @@ impl<T: Scalar> VectorKernel<T> for Reference {
         Ok(RealOf::<T>::from_c64(c64::new(norm(parts), 0.0)))
     }
 
-    unsafe fn scal(&self, alpha: T::Acc, x: &mut [T]) -> Result<()> {
+    unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: &mut [T]) -> Result<()> {
+        let alpha = alpha.value();
         x.iter_mut().for_each(|x| scale(x, alpha));
         Ok(())
     }

@@ -1,17 +1,19 @@
-//! Vector operations. Reductions leave one partial result a work-group, whose number depends on the length alone; the
-//! host adds them in order.
+//! Vector operations. Reductions leave a partial result a work-group, whose number depends on the length alone; one
+//! work-group combines them in a fixed order.
 
 use crate::launch::Launch;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
-use num_traits::Float;
-use sparse_core::op::{RealOf, VectorKernel};
+use sparse_core::op::{CoefficientOf, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
-use sparse_core::{Backend, DenseViewMut, Element, Result, Scalar, c64};
+use sparse_core::{Accumulator, Backend, DenseViewMut, Element, Result, Scalar, Space};
 use std::sync::Arc;
 
+/// The kernels of the operations whose scalars stay on the device.
+const PLANNED: [&str; 6] =
+    ["vector_axpby", "vector_dot", "vector_sum", "vector_largest", "vector_squares", "vector_norm"];
 /// Work-groups of a reduction, at most.
-const PARTIALS: usize = 256;
+const PARTIALS: usize = 1024;
 /// Elements that a work-item adds, at least, before another work-group is worth it.
 const ITEMS_PER_LANE: usize = 8;
 
@@ -20,68 +22,113 @@ impl<D: Driver> Device<D> {
         self.kernel_of::<T>("vector", entry, Defines::default().set("BLOCK", self.inner.block))
     }
 
+    /// The work-groups of a reduction over `len` elements: the number of its partial results.
+    fn partial_count(&self, len: usize) -> usize {
+        len.div_ceil(self.inner.block * ITEMS_PER_LANE).min(PARTIALS)
+    }
+
     /// Runs a reduction over `len` elements, all of whose arguments are there but the last: the partial results.
     pub(super) fn partials<R: Element>(&self, reduction: Launch<'_, D>, len: usize) -> Result<Vec<R>> {
-        let groups = len.div_ceil(self.inner.block * ITEMS_PER_LANE).min(PARTIALS);
+        let groups = self.partial_count(len);
         let partial: Buffer<D, R> = self.allocate(groups)?;
         reduction.buffer(&partial).groups(groups, self.inner.block)?;
         self.download(&partial)
     }
 
-    fn scale<T: Scalar>(&self, beta: T::Acc, c: DenseViewMut<'_, T, Self>) -> Result<()> {
-        let kernel = self.vector_kernel::<T>("vector_scale")?;
-        let (rows, cols) = (c.rows(), c.cols());
-        self.launch(&kernel).size(rows).size(cols).value(beta).dense_mut(c).items(rows * cols)
+    /// Room for the partial results of reductions over `len` elements: two real numbers each.
+    fn reduction_room<A: Scalar>(&self, len: usize) -> Result<Buffer<D, A>> {
+        self.allocate(2 * self.partial_count(len))
+    }
+
+    /// What a reduction over `len` elements leaves.
+    fn reduced<A: Scalar>(
+        &self,
+        len: usize,
+        reduce: impl FnOnce(&mut Buffer<D, A>, ViewMut<'_, D, A>) -> Result<()>,
+    ) -> Result<A> {
+        let (mut room, mut result) = (self.reduction_room(len)?, self.allocate(1)?);
+        reduce(&mut room, Self::view_mut(&mut result))?;
+        Ok(self.download(&result)?[0])
     }
 }
 
 impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
     unsafe fn axpby(
         &self,
-        alpha: T::Acc,
+        alpha: CoefficientOf<'_, Self, T>,
         x: View<'_, D, T>,
-        beta: T::Acc,
+        beta: CoefficientOf<'_, Self, T>,
         y: ViewMut<'_, D, T>,
     ) -> Result<()> {
-        if alpha.is_zero() {
-            // SAFETY: the caller promises the same of y.
-            return unsafe { self.scal(beta, y) };
-        }
         let kernel = self.vector_kernel::<T>("vector_axpby")?;
         let len = y.len();
-        self.launch(&kernel).size(len).value(alpha).view(x).value(beta).view_mut(y).items(len)
+        let launch = self.launch(&kernel).size(len).coefficient(alpha).view(x);
+        launch.coefficient(beta).view_mut(y).items(len)
     }
 
     unsafe fn dot(&self, x: View<'_, D, T>, y: View<'_, D, T>) -> Result<T::Acc> {
-        let kernel = self.vector_kernel::<T>("vector_dot")?;
-        let reduction = self.launch(&kernel).size(x.len()).view(x).view(y);
-        let partials: Vec<T::Acc> = self.partials(reduction, x.len())?;
-        Ok(partials.into_iter().fold(T::Acc::ZERO, |sum, part| sum + part))
+        self.reduced(x.len(), |room, result| {
+            // SAFETY: the caller promises it of the operands; room and result were just made here.
+            unsafe { VectorKernel::<T>::dot_into(self, room, x, y, result) }
+        })
     }
 
-    /// Scaled by a power of two near the largest element, so that no square overflows and none that counts underflows.
     unsafe fn nrm2(&self, x: View<'_, D, T>) -> Result<RealOf<T>> {
-        let kernel = self.vector_kernel::<T>("vector_largest")?;
-        let parts: Vec<RealOf<T>> = self.partials(self.launch(&kernel).size(x.len()).view(x), x.len())?;
-        let largest = parts.into_iter().fold(RealOf::<T>::ZERO, Float::max);
-        let exponent = match largest.is_zero() || largest.is_infinite() {
-            true => 0,
-            false => i32::from(largest.integer_decode().1) + 1,
-        };
-        let kernel = self.vector_kernel::<T>("vector_squares")?;
-        let reduction = self.launch(&kernel).size(x.len()).value(-exponent).view(x);
-        let squares: Vec<RealOf<T>> = self.partials(reduction, x.len())?;
-        let sum = squares.into_iter().fold(RealOf::<T>::ZERO, |sum, part| sum + part);
-        let norm = sum.to_c64().re.sqrt() * f64::from(exponent).exp2();
-        Ok(RealOf::<T>::from_c64(c64::new(norm, 0.0)))
+        let norm: T::Acc = self.reduced(x.len(), |room, result| {
+            // SAFETY: as above.
+            unsafe { VectorKernel::<T>::nrm2_into(self, room, x, result) }
+        })?;
+        Ok(norm.re())
     }
 
-    unsafe fn scal(&self, alpha: T::Acc, x: ViewMut<'_, D, T>) -> Result<()> {
-        let len = x.len();
-        self.scale(alpha, DenseViewMut::new(x, len, 1, 1, sparse_core::Order::RowMajor)?)
+    /// `x ← 0·x + alpha·x`, which reads the first operand as little as the second where `alpha` is zero.
+    unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMut<'_, D, T>) -> Result<()> {
+        let kernel = self.vector_kernel::<T>("vector_axpby")?;
+        let (len, x) = (x.len(), Self::as_shared(&x));
+        let launch = self.launch(&kernel).size(len).coefficient(T::Acc::ZERO.into()).view(x);
+        launch.coefficient(alpha).view(x).items(len)
     }
 
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, Self>) -> Result<()> {
-        self.scale(beta, c)
+        let kernel = self.vector_kernel::<T>("vector_scale")?;
+        let (rows, cols) = (c.rows(), c.cols());
+        self.launch(&kernel).size(rows).size(cols).value(beta).dense_mut(c).items(rows * cols)
+    }
+
+    fn plan_vectors(&self, len: usize) -> Result<Buffer<D, T::Acc>> {
+        for entry in PLANNED {
+            self.vector_kernel::<T>(entry)?;
+        }
+        self.reduction_room(len)
+    }
+
+    unsafe fn dot_into(
+        &self,
+        room: &mut Buffer<D, T::Acc>,
+        x: View<'_, D, T>,
+        y: View<'_, D, T>,
+        result: ViewMut<'_, D, T::Acc>,
+    ) -> Result<()> {
+        let (groups, block) = (self.partial_count(x.len()), self.inner.block);
+        let dot = self.vector_kernel::<T>("vector_dot")?;
+        self.launch(&dot).size(x.len()).view(x).view(y).buffer(room).groups(groups, block)?;
+        let sum = self.vector_kernel::<T>("vector_sum")?;
+        self.launch(&sum).size(groups).buffer(room).view_mut(result).groups(1, block)
+    }
+
+    /// Scaled by a power of two near the largest element, so that no square overflows and none that counts underflows.
+    unsafe fn nrm2_into(
+        &self,
+        room: &mut Buffer<D, T::Acc>,
+        x: View<'_, D, T>,
+        result: ViewMut<'_, D, T::Acc>,
+    ) -> Result<()> {
+        let (groups, block) = (self.partial_count(x.len()), self.inner.block);
+        for entry in ["vector_largest", "vector_squares"] {
+            let kernel = self.vector_kernel::<T>(entry)?;
+            self.launch(&kernel).size(x.len()).view(x).buffer(room).groups(groups, block)?;
+        }
+        let norm = self.vector_kernel::<T>("vector_norm")?;
+        self.launch(&norm).size(groups).buffer(room).view_mut(result).groups(1, block)
     }
 }

@@ -1,0 +1,87 @@
+//! Iterations of conjugate gradients that the host enqueues without waiting for a single number.
+
+use crate::each_device;
+use sparse_core::op::{Coefficient, Op, SpmvPlan, VectorPlan};
+use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
+use sparse_device::{Buffer, Device, Driver};
+
+/// `A·x = b` for a small Laplacian and a `b` of ones, as far as it has been solved.
+#[derive(Debug)]
+pub struct Gradients<D: Driver> {
+    a: Csr<f32, Device<D>>,
+    product: SpmvPlan<Device<D>, Csr<f32, Device<D>>>,
+    vectors: VectorPlan<Device<D>, f32>,
+    x: Buffer<D, f32>,
+    r: Buffer<D, f32>,
+    p: Buffer<D, f32>,
+    q: Buffer<D, f32>,
+    rho: Buffer<D, f32>,
+    next_rho: Buffer<D, f32>,
+    curvature: Buffer<D, f32>,
+}
+
+impl<D: Driver> Gradients<D> {
+    /// At `x = 0`.
+    ///
+    /// # Errors
+    /// The device's, as for all methods.
+    pub fn new(backend: &Device<D>) -> Result<Self> {
+        let a = generate::stencil_5(20, 30)?.to_device(backend)?;
+        let (n, ones) = (a.rows(), vec![1.0; a.rows()]);
+        Ok(Self {
+            product: SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default())?,
+            vectors: VectorPlan::new(backend, n)?,
+            a,
+            x: backend.zeros(n)?,
+            r: backend.upload(&ones)?,
+            p: backend.upload(&ones)?,
+            q: backend.zeros(n)?,
+            rho: backend.upload(&[n as f32])?,
+            next_rho: backend.zeros(1)?,
+            curvature: backend.zeros(1)?,
+        })
+    }
+
+    /// Enqueues an iteration.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn enqueue(&mut self, backend: &Device<D>) -> Result<()> {
+        let Self { a, product, vectors, x, r, p, q, rho, next_rho, curvature } = self;
+        let (view, view_mut) = (Device::<D>::view::<f32>, Device::<D>::view_mut::<f32>);
+        product.run(1.0, a, view(p), 0.0, view_mut(q))?;
+        vectors.dot(view(p), view(q), view_mut(curvature))?;
+        let step = |sign: f32| Coefficient::from(sign).times(view(rho)).over(view(curvature));
+        vectors.axpby(step(1.0), view(p), 1.0.into(), view_mut(x))?;
+        vectors.axpby(step(-1.0), view(q), 1.0.into(), view_mut(r))?;
+        vectors.dot(view(r), view(r), view_mut(next_rho))?;
+        let beta = Coefficient::from(1.0).times(view(next_rho)).over(view(rho));
+        vectors.axpby(1.0.into(), view(r), beta, view_mut(p))?;
+        backend.copy(view(next_rho), view_mut(rho))
+    }
+
+    /// The largest part of `b − A·x`; NaN if one of them is.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn residual(&mut self, backend: &Device<D>) -> Result<f32> {
+        let mut left = backend.upload(&vec![1.0_f32; self.a.rows()])?;
+        let (x, left_mut) = (Device::<D>::view(&self.x), Device::<D>::view_mut(&mut left));
+        self.product.run(-1.0, &self.a, x, 1.0, left_mut)?;
+        let parts = backend.download(&left)?.into_iter().map(f32::abs);
+        Ok(parts.fold(0.0, |most, part| if part > most || part.is_nan() { part } else { most }))
+    }
+}
+
+/// As many iterations as there are unknowns solve the system, and as many more leave it solved.
+pub fn conjugate_gradients_wait_for_no_number<D: Driver>() {
+    each_device::<D>(|backend| {
+        let mut gradients = Gradients::new(backend).unwrap();
+        assert!(gradients.residual(backend).unwrap() == 1.0);
+        for _ in 0..2 {
+            (0..600).try_for_each(|_| gradients.enqueue(backend)).unwrap();
+            let residual = gradients.residual(backend).unwrap();
+            assert!(residual < 1e-3, "{residual}");
+        }
+    });
+}

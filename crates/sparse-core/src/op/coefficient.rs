@@ -1,0 +1,100 @@
+//! Factors of vector operations that need not be on the host.
+
+use super::bound::{check_context, check_size};
+use crate::backend::{Backend, SpaceOf};
+use crate::error::Result;
+use crate::scalar::{Accumulator, Scalar};
+use crate::space::{Host, Space, View};
+use num_traits::Float;
+
+/// A factor of a vector operation: `factor · numerator / denominator`, of which the last two are elements in the memory
+/// of a backend, and 1 where they are missing. 0 / 0 is 0, so that an iteration that has arrived stays where it is.
+///
+/// So a device need not wait for the host: `Coefficient::from(-1.0).times(rho).over(curvature)`, where both are what
+/// [`VectorPlan::dot`](super::vector::VectorPlan::dot) left behind.
+#[derive(Debug)]
+pub struct Coefficient<'a, S: Space, A: Scalar> {
+    /// What is known on the host.
+    pub factor: A,
+    /// A view of one element.
+    pub numerator: Option<S::View<'a, A>>,
+    /// A view of one element.
+    pub denominator: Option<S::View<'a, A>>,
+}
+
+/// The coefficients of vectors of `T` in the memory of `B`.
+pub type CoefficientOf<'a, B, T> = Coefficient<'a, SpaceOf<B>, <T as Scalar>::Acc>;
+
+impl<S: Space, A: Scalar> From<A> for Coefficient<'_, S, A> {
+    fn from(factor: A) -> Self {
+        Self { factor, numerator: None, denominator: None }
+    }
+}
+
+impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
+    /// With this numerator, a view of one element, in place of one that it had.
+    pub fn times(self, numerator: S::View<'a, A>) -> Self {
+        Self { numerator: Some(numerator), ..self }
+    }
+
+    /// With this denominator, a view of one element, in place of one that it had.
+    pub fn over(self, denominator: S::View<'a, A>) -> Self {
+        Self { denominator: Some(denominator), ..self }
+    }
+
+    /// An error unless its elements are single ones in the backend's context.
+    pub(super) fn check<B: Backend>(&self, op: &'static str, backend: &B) -> Result<()> {
+        for element in self.numerator.iter().chain(&self.denominator) {
+            check_size(op, "the number of elements of a coefficient", 1, element.len())?;
+            check_context(op, "a coefficient", backend.context(), element.context())?;
+        }
+        Ok(())
+    }
+}
+
+impl<A: Accumulator> Coefficient<'_, Host, A> {
+    /// The number that it stands for.
+    pub fn value(&self) -> A {
+        let value = self.numerator.map_or(self.factor, |numerator| self.factor * numerator[0]);
+        match self.denominator {
+            Some(denominator) if !(Scalar::is_zero(value) && Scalar::is_zero(denominator[0])) => {
+                divide(value, denominator[0])
+            }
+            _ => value,
+        }
+    }
+}
+
+/// `a / b`; complex numbers are scaled by the magnitude of `b`, so that its square neither overflows nor underflows.
+fn divide<A: Accumulator>(a: A, b: A) -> A {
+    if !A::COMPLEX {
+        return a / b;
+    }
+    let scale = A::from_real(b.abs().recip());
+    (a * scale) * (b * scale).conj()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::c32;
+
+    #[test]
+    fn a_missing_part_is_one_and_zero_by_zero_is_zero() {
+        let from = Coefficient::<Host, f64>::from;
+        assert_eq!(from(3.0).value(), 3.0);
+        assert_eq!(from(3.0).times(&[5.0]).value(), 15.0);
+        assert_eq!(from(3.0).over(&[2.0]).value(), 1.5);
+        assert_eq!(from(-1.0).times(&[3.0]).over(&[4.0]).value(), -0.75);
+        assert_eq!(from(-1.0).times(&[0.0]).over(&[0.0]).value(), 0.0);
+        assert_eq!(from(1.0).times(&[3.0]).over(&[0.0]).value(), f64::INFINITY);
+        assert!(from(1.0).times(&[0.0]).over(&[f64::NAN]).value().is_nan());
+    }
+
+    #[test]
+    fn small_complex_numbers_are_divided_without_underflow() {
+        let (a, b) = ([c32::new(3e-30, 4e-30)], [c32::new(0.0, 1e-30)]);
+        let quotient = Coefficient::<Host, c32>::from(c32::ONE).times(&a).over(&b).value();
+        assert!((quotient - c32::new(4.0, -3.0)).norm() < 1e-5, "{quotient}");
+    }
+}
