@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: builds `sparse-bench` and hands the arguments on.
 
-use crate::provision::python_packages;
+use crate::provision::{mkl, python_packages};
 use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use xshell::{Shell, cmd};
 
@@ -22,13 +23,11 @@ impl Args {
     }
 }
 
-/// Runs the benchmark, that of the CPU with SciPy within Python's reach. Its exit code becomes ours.
+/// Runs the benchmark, that of the CPU with its peers within reach. Its exit code becomes ours.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
-    let _path = match args.is_of_cpu() {
-        true => Some(shell.push_env("PYTHONPATH", python_packages(&shell)?)),
-        false => None,
-    };
+    let peers = if args.is_of_cpu() { peers(&shell)? } else { vec![] };
+    let _peers: Vec<_> = peers.into_iter().map(|(name, value)| shell.push_env(name, value)).collect();
     let manifest = crate::ci::root().join("Cargo.toml");
     let arguments = &args.arguments;
     let cargo = cmd!(
@@ -38,4 +37,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let status = Command::from(cargo).status().context("cargo does not start")?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// The variables under which SciPy is found, and MKL where PyPI has it for this machine.
+fn peers(shell: &Shell) -> Result<Vec<(&'static str, OsString)>> {
+    let mut peers = vec![("PYTHONPATH", python_packages(shell)?.into())];
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        peers.push(("LD_LIBRARY_PATH", mkl(shell)?.into()));
+    }
+    Ok(peers)
 }

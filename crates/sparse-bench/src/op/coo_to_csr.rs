@@ -1,7 +1,7 @@
 //! COO in random order to CSR, duplicates added, in f32.
 
 use crate::measure::Contender;
-use crate::peer::{faer, nalgebra, scipy, sprs};
+use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
 use sparse_core::op::{ConvertPlan, Duplicates, Operations};
@@ -33,6 +33,9 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, coo: &Coo<f32
         nalgebra::coo_to_csr(coo)?,
         faer::coo_to_csr(coo),
     ];
+    if let Some(library) = &context.mkl {
+        contenders.extend(mkl::coo_to_csr(library, coo, &expected));
+    }
     contenders.extend(scipy::contender("coo_to_csr", coo.into(), 1)?);
     report.compare("coo_to_csr", name, 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows(), contenders)?;
     ensure!(black_box(found).as_ref() == Some(&expected), "ours: the CSR differs from the reference");

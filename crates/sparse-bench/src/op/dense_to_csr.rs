@@ -1,7 +1,7 @@
 //! Dense to CSR in f32 at 1, 10 and 50 % non-zeros.
 
 use crate::measure::Contender;
-use crate::peer::{nalgebra, scipy, sprs};
+use crate::peer::{mkl, nalgebra, scipy, sprs};
 use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
 use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
@@ -37,6 +37,9 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, n: usize, den
         sprs::dense_to_csr(dense, n)?,
         nalgebra::dense_to_csr(dense, n),
     ];
+    if let Some(library) = &context.mkl {
+        contenders.extend(mkl::dense_to_csr(library, dense, n, &expected));
+    }
     contenders.extend(scipy::contender("dense_to_csr", scipy::Input::Dense { data: dense, n }, 1)?);
     report.compare("dense_to_csr", name, 4 * n * n + 8 * expected.nnz() + 4 * n, contenders)?;
     ensure!(found.as_ref() == Some(&expected), "ours: the CSR differs from the reference");

@@ -5,6 +5,7 @@ mod dense_to_csr;
 mod spmm;
 mod spmv;
 
+use crate::measure::Contender;
 use crate::{Context, Report};
 use anyhow::{Result, ensure};
 
@@ -19,8 +20,16 @@ pub(crate) const ALL: [(&str, Run); 4] = [
     ("spmm", spmm::run),
 ];
 
-/// Outputs of contenders are sums of small integers (or of multiples of 1/128), so they agree to the bit.
-fn check_equal(name: &str, found: &[f32], expected: &[f32]) -> Result<()> {
-    ensure!(found == expected, "{name}: the output differs from the reference");
-    Ok(())
+/// A product as a contender, once it is what it should be. Outputs are sums of small integers (or of multiples of
+/// 1/128), so they agree to the bit.
+pub(crate) fn product<'a>(
+    name: impl Into<String>,
+    expected: &[f32],
+    mut run: impl FnMut(&mut [f32]) -> Result<()> + 'a,
+) -> Result<Contender<'a>> {
+    let name = name.into();
+    let mut output = vec![f32::NAN; expected.len()];
+    run(&mut output)?;
+    ensure!(output == expected, "{name}: the output differs from the reference");
+    Ok(Contender::new(name, move || run(&mut output)))
 }

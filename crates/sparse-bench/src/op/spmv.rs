@@ -1,8 +1,8 @@
 //! `y = A·x` in f32.
 
-use super::check_equal;
+use super::product;
 use crate::measure::Contender;
-use crate::peer::{faer, nalgebra, scipy, sprs};
+use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::{Context, Report, workload};
 use anyhow::Result;
 use backend_cpu::Cpu;
@@ -28,6 +28,9 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     contenders.extend(every_algorithm(context, a, &x, &expected)?);
     contenders.extend(every_algorithm(context, &sell, &x, &expected)?);
 
+    if let Some(library) = &context.mkl {
+        contenders.extend(mkl::spmv(library, a, &x, &expected));
+    }
     contenders.push(sprs::spmv(a, &x)?);
     contenders.push(faer::spmv(a, &x));
     contenders.push(nalgebra::spmv(a, &x)?);
@@ -71,8 +74,5 @@ where
     M: Matrix<Scalar = f32, Space = Host>,
     Cpu: SpmvKernel<M>,
 {
-    let mut y = vec![f32::NAN; expected.len()];
-    plan.run(1.0, a, x, 0.0, &mut y)?;
-    check_equal(&name, &y, expected)?;
-    Ok(Contender::new(name, move || Ok(plan.run(1.0, a, x, 0.0, &mut y)?)))
+    product(name, expected, move |y| Ok(plan.run(1.0, a, x, 0.0, y)?))
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod cusparse;
 pub(crate) mod faer;
+pub(crate) mod mkl;
 pub(crate) mod nalgebra;
 pub(crate) mod scipy;
 pub(crate) mod sprs;

@@ -1,0 +1,140 @@
+//! Conversions to CSR.
+
+use super::functions::{FROM_ZERO, GENERAL, PLAIN, ROW_MAJOR};
+use super::{Mkl, SparseMatrix, available, check};
+use crate::measure::Contender;
+use anyhow::{Result, ensure};
+use sparse_core::{Coo, Csr, Matrix};
+use std::ptr;
+
+const DIFFERENT: &str = "its CSR differs from the reference";
+
+/// COO to CSR with its rows in order, duplicates added.
+pub(crate) fn coo_to_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>, expected: &Csr<f32>) -> Vec<Contender<'a>> {
+    let make = move || sorted_csr(library, a);
+    available([("convert_csr", checked("mkl:convert_csr", make, expected))])
+}
+
+/// Dense to CSR of `n` rows and columns.
+pub(crate) fn dense_to_csr<'a>(
+    library: &'a Mkl,
+    dense: &'a [f32],
+    n: usize,
+    expected: &Csr<f32>,
+) -> Vec<Contender<'a>> {
+    available([
+        ("dense2csr", checked("mkl:dense2csr", move || dense2csr(library, dense, n), expected)),
+        ("dnscsr", dnscsr(library, dense, n, expected)),
+    ])
+}
+
+/// A conversion as a contender, once its matrix is what it should be.
+fn checked<'a>(
+    name: &str,
+    make: impl Fn() -> Result<SparseMatrix<'a>> + 'a,
+    expected: &Csr<f32>,
+) -> Result<Contender<'a>> {
+    make()?.check(expected)?;
+    Ok(Contender::new(name, move || make().map(drop)))
+}
+
+fn sorted_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>) -> Result<SparseMatrix<'a>> {
+    let (create, convert) = (library.mkl_sparse_s_create_coo()?, library.mkl_sparse_convert_csr()?);
+    let order = library.mkl_sparse_order()?;
+    let (rows, cols, nnz) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?, i32::try_from(a.nnz())?);
+    let (row_idx, col_idx, values) = (a.row_idx().as_ptr(), a.col_idx().as_ptr(), a.values().as_ptr());
+    let coo = SparseMatrix::made(library, "mkl_sparse_s_create_coo", |handle| {
+        // SAFETY: the arrays are those of a valid matrix, which is borrowed; the conversion does not write them.
+        unsafe {
+            create(
+                handle,
+                FROM_ZERO,
+                rows,
+                cols,
+                nnz,
+                row_idx.cast_mut(),
+                col_idx.cast_mut(),
+                values.cast_mut(),
+            )
+        }
+    })?;
+    let csr = SparseMatrix::made(library, "mkl_sparse_convert_csr", |handle| {
+        // SAFETY: the handle of the input is alive.
+        unsafe { convert(coo.handle, PLAIN, handle) }
+    })?;
+    // SAFETY: the handle is alive, and its arrays are its own.
+    check("mkl_sparse_order", unsafe { order(csr.handle) })?;
+    Ok(csr)
+}
+
+fn dense2csr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize) -> Result<SparseMatrix<'a>> {
+    let convert = library.mkl_sparse_s_dense2csr()?;
+    let n = i32::try_from(n)?;
+    SparseMatrix::made(library, "mkl_sparse_s_dense2csr", |handle| {
+        // SAFETY: there are n² elements.
+        unsafe { convert(n, n, ROW_MAJOR, n, dense.as_ptr(), FROM_ZERO, GENERAL, handle) }
+    })
+}
+
+/// The routine without handles, into arrays that were made before.
+fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>) -> Result<Contender<'a>> {
+    let convert = library.mkl_sdnscsr()?;
+    let (n, nnz) = (i32::try_from(n)?, i32::try_from(expected.nnz())?);
+    // From dense, all indices from zero, the whole matrix, room for so many entries, all three arrays.
+    let job = [0, 0, 0, 2, nnz, 1];
+    let mut made = (vec![0; expected.rows() + 1], vec![0; expected.nnz()], vec![0.0; expected.nnz()]);
+    let run = move |(offsets, indices, values): &mut (Vec<i32>, Vec<i32>, Vec<f32>)| {
+        let (mut info, dense) = (0, dense.as_ptr().cast_mut());
+        let (acsr, ja, ia) = (values.as_mut_ptr(), indices.as_mut_ptr(), offsets.as_mut_ptr());
+        // SAFETY: there are n² elements, which this direction does not write, and room for all entries and offsets.
+        unsafe { convert(job.as_ptr(), &n, &n, dense, &n, acsr, ja, ia, &raw mut info) };
+        ensure!(info == 0, "mkl_sdnscsr stopped in row {info}");
+        Ok(())
+    };
+    run(&mut made)?;
+    ensure!(
+        (&made.0, &made.1, &made.2) == (expected.row_ptr(), expected.col_idx(), expected.values()),
+        DIFFERENT
+    );
+    Ok(Contender::new("mkl:dnscsr", move || run(&mut made)))
+}
+
+impl SparseMatrix<'_> {
+    /// An error unless it is the matrix that is expected.
+    fn check(&self, expected: &Csr<f32>) -> Result<()> {
+        let export = self.library.mkl_sparse_s_export_csr()?;
+        let (mut indexing, mut rows, mut cols) = (0, 0, 0);
+        let (mut begin, mut end) = (ptr::null_mut(), ptr::null_mut());
+        let (mut indices, mut values) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the handle is alive; the call writes the addresses of its arrays.
+        let status = unsafe {
+            export(
+                self.handle,
+                &raw mut indexing,
+                &raw mut rows,
+                &raw mut cols,
+                &raw mut begin,
+                &raw mut end,
+                &raw mut indices,
+                &raw mut values,
+            )
+        };
+        check("mkl_sparse_s_export_csr", status)?;
+        ensure!(
+            (rows as usize, cols as usize) == (expected.rows(), expected.cols()),
+            "the shape is {rows} × {cols}"
+        );
+        // SAFETY: each array has an element for each row, and the arrays live as long as the handle.
+        let offsets = unsafe { std::slice::from_raw_parts(end, rows as usize) };
+        ensure!(offsets == &expected.row_ptr()[1..], DIFFERENT);
+        // SAFETY: there are as many entries as the last offset says, which is that of the reference.
+        let (indices, values) = unsafe {
+            (
+                std::slice::from_raw_parts(indices, expected.nnz()),
+                std::slice::from_raw_parts(values, expected.nnz()),
+            )
+        };
+        ensure!(indices == expected.col_idx() && values == expected.values(), DIFFERENT);
+        Ok(())
+    }
+}

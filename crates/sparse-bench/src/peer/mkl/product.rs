@@ -1,0 +1,205 @@
+//! SpMV and SpMM: the plain routines, which take CSR as it is, and the inspector-executor, which looks at it before.
+
+use super::functions::{FROM_ZERO, GENERAL, Handle, PLAIN, ROW_MAJOR};
+use super::{Mkl, SparseMatrix, available, check};
+use crate::measure::Contender;
+use crate::op::product;
+use anyhow::{Result, ensure};
+use sparse_core::{Csr, Matrix};
+use std::ffi::c_char;
+use std::time::Instant;
+
+/// Calls that the inspector is told to expect.
+const EXPECTED_CALLS: i32 = 1000;
+/// No transpose.
+const NO: *const c_char = c"N".as_ptr();
+/// A general matrix, indices from zero, dense matrices by rows.
+const GENERAL_FROM_ZERO: *const c_char = c"G__C__".as_ptr();
+
+/// `y = A·x` by each of its interfaces.
+pub(crate) fn spmv<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    x: &'a [f32],
+    expected: &[f32],
+) -> Vec<Contender<'a>> {
+    available([
+        ("csrmv", csrmv(library, a, x, expected)),
+        ("csrgemv", csrgemv(library, a, x, expected)),
+        ("inspector", inspected_spmv(library, a, x, expected)),
+    ])
+}
+
+/// `C = A·B` by each of its interfaces, B and C by rows of `columns`.
+pub(crate) fn spmm<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    b: &'a [f32],
+    columns: usize,
+    expected: &[f32],
+) -> Vec<Contender<'a>> {
+    available([
+        ("csrmm", csrmm(library, a, b, columns, expected)),
+        ("inspector", inspected_spmm(library, a, b, columns, expected)),
+    ])
+}
+
+fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &[f32]) -> Result<Contender<'a>> {
+    let csrmv = library.mkl_scsrmv()?;
+    let (rows, cols) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?);
+    let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
+    let (values, indices) = (a.values().as_ptr(), a.col_idx().as_ptr());
+    product("mkl:csrmv", expected, move |y| {
+        // SAFETY: the arrays are those of a valid matrix, x and y have as many elements as it has columns and rows.
+        unsafe {
+            csrmv(
+                NO,
+                &rows,
+                &cols,
+                &1.0,
+                GENERAL_FROM_ZERO,
+                values,
+                indices,
+                begin,
+                end,
+                x.as_ptr(),
+                &0.0,
+                y.as_mut_ptr(),
+            );
+        }
+        Ok(())
+    })
+}
+
+fn csrgemv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &[f32]) -> Result<Contender<'a>> {
+    ensure!(a.rows() == a.cols(), "it takes square matrices only");
+    let csrgemv = library.mkl_cspblas_scsrgemv()?;
+    let rows = i32::try_from(a.rows())?;
+    product("mkl:csrgemv", expected, move |y| {
+        let (values, offsets, indices) = (a.values().as_ptr(), a.row_ptr().as_ptr(), a.col_idx().as_ptr());
+        // SAFETY: the arrays are those of a valid square matrix, x and y have as many elements as it has rows.
+        unsafe { csrgemv(NO, &rows, values, offsets, indices, x.as_ptr(), y.as_mut_ptr()) };
+        Ok(())
+    })
+}
+
+fn csrmm<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    b: &'a [f32],
+    columns: usize,
+    expected: &[f32],
+) -> Result<Contender<'a>> {
+    let csrmm = library.mkl_scsrmm()?;
+    let (rows, cols, columns) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?, i32::try_from(columns)?);
+    let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
+    let (values, indices) = (a.values().as_ptr(), a.col_idx().as_ptr());
+    product("mkl:csrmm", expected, move |c| {
+        // SAFETY: the arrays are those of a valid matrix; B has a row for each of its columns, C for each of its rows.
+        unsafe {
+            csrmm(
+                NO,
+                &rows,
+                &columns,
+                &cols,
+                &1.0,
+                GENERAL_FROM_ZERO,
+                values,
+                indices,
+                begin,
+                end,
+                b.as_ptr(),
+                &columns,
+                &0.0,
+                c.as_mut_ptr(),
+                &columns,
+            );
+        }
+        Ok(())
+    })
+}
+
+impl<'a> SparseMatrix<'a> {
+    /// The arrays of a matrix as they are.
+    fn of(library: &'a Mkl, a: &'a Csr<f32>) -> Result<Self> {
+        let create = library.mkl_sparse_s_create_csr()?;
+        let (rows, cols) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?);
+        let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
+        let (indices, values) = (a.col_idx().as_ptr(), a.values().as_ptr());
+        Self::made(library, "mkl_sparse_s_create_csr", |handle| {
+            // SAFETY: the arrays are those of a valid matrix, which is borrowed; nothing here asks MKL to write them.
+            unsafe {
+                create(
+                    handle,
+                    FROM_ZERO,
+                    rows,
+                    cols,
+                    begin.cast_mut(),
+                    end.cast_mut(),
+                    indices.cast_mut(),
+                    values.cast_mut(),
+                )
+            }
+        })
+    }
+
+    /// For calls in closures, which would take the field alone and leave the matrix to be dropped.
+    fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Lets the inspector look at it, once it has been told what for.
+    fn optimize(&self) -> Result<()> {
+        let optimize = self.library.mkl_sparse_optimize()?;
+        // SAFETY: the handle is alive.
+        check("mkl_sparse_optimize", unsafe { optimize(self.handle) })
+    }
+}
+
+fn inspected_spmv<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    x: &'a [f32],
+    expected: &[f32],
+) -> Result<Contender<'a>> {
+    let (hint, multiply) = (library.mkl_sparse_set_mv_hint()?, library.mkl_sparse_s_mv()?);
+    let begin = Instant::now();
+    let matrix = SparseMatrix::of(library, a)?;
+    // SAFETY: the handle is alive.
+    check("mkl_sparse_set_mv_hint", unsafe { hint(matrix.handle, PLAIN, GENERAL, EXPECTED_CALLS) })?;
+    matrix.optimize()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let contender = product("mkl:inspector", expected, move |y| {
+        let (x, y) = (x.as_ptr(), y.as_mut_ptr());
+        // SAFETY: the handle is alive; x and y have as many elements as the matrix has columns and rows.
+        check("mkl_sparse_s_mv", unsafe { multiply(PLAIN, 1.0, matrix.handle(), GENERAL, x, 0.0, y) })
+    })?;
+    Ok(contender.planned(seconds))
+}
+
+fn inspected_spmm<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    b: &'a [f32],
+    columns: usize,
+    expected: &[f32],
+) -> Result<Contender<'a>> {
+    let (hint, multiply) = (library.mkl_sparse_set_mm_hint()?, library.mkl_sparse_s_mm()?);
+    let columns = i32::try_from(columns)?;
+    let begin = Instant::now();
+    let matrix = SparseMatrix::of(library, a)?;
+    // SAFETY: the handle is alive.
+    let status = unsafe { hint(matrix.handle, PLAIN, GENERAL, ROW_MAJOR, columns, EXPECTED_CALLS) };
+    check("mkl_sparse_set_mm_hint", status)?;
+    matrix.optimize()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let contender = product("mkl:inspector", expected, move |c| {
+        let (b, c) = (b.as_ptr(), c.as_mut_ptr());
+        // SAFETY: the handle is alive; B has a row for each column of the matrix, C for each of its rows.
+        let status = unsafe {
+            multiply(PLAIN, 1.0, matrix.handle(), GENERAL, ROW_MAJOR, b, columns, columns, 0.0, c, columns)
+        };
+        check("mkl_sparse_s_mm", status)
+    })?;
+    Ok(contender.planned(seconds))
+}
