@@ -1,25 +1,108 @@
-//! What the processor allows, measured by a kernel without structure.
+//! What the processor allows, measured by kernels without structure.
 
 use crate::measure::{Contender, Rounds, interleave};
+use anyhow::Result;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::hint::black_box;
 
-/// Bytes a second of reading a large array with `threads` threads.
-pub(crate) fn read_bandwidth(threads: usize, smoke: bool) -> f64 {
-    let words = if smoke { 1 << 20 } else { 1 << 25 };
-    let data: Vec<u64> = (0..words as u64).collect();
-    let mut read = [Contender::new("read", || {
-        black_box(parallel_sum(&data, threads));
-        Ok(())
-    })];
-    let seconds = interleave(&mut read, Rounds::new(11, 5.0)).map_or(f64::NAN, |times| times[0].median);
-    size_of_val(data.as_slice()) as f64 / seconds
+/// Elements of four bytes in a line of the caches.
+const LINE: usize = 16;
+
+/// The processor's threads.
+pub(crate) struct Machine {
+    pool: ThreadPool,
 }
 
-fn parallel_sum(data: &[u64], threads: usize) -> u64 {
-    std::thread::scope(|scope| {
-        let parts = data.chunks(data.len().div_ceil(threads));
-        let sums: Vec<_> =
-            parts.map(|part| scope.spawn(|| part.iter().fold(0_u64, |a, b| a.wrapping_add(*b)))).collect();
-        sums.into_iter().map(|sum| sum.join().unwrap_or(0)).fold(0, u64::wrapping_add)
-    })
+impl Machine {
+    /// A processor that works with so many threads.
+    pub(crate) fn new(threads: usize) -> Result<Self> {
+        Ok(Self { pool: ThreadPoolBuilder::new().num_threads(threads).build()? })
+    }
+
+    /// Bytes a second of reading a large array.
+    pub(crate) fn read_bandwidth(&self, smoke: bool) -> Result<f64> {
+        let words = if smoke { 1 << 20 } else { 1 << 25 };
+        let data: Vec<u64> = (0..words as u64).collect();
+        let mut read = [Contender::new("read", || {
+            let sum = |part: &[u64]| part.iter().fold(0, |a: u64, b| a.wrapping_add(*b));
+            black_box(self.sums(&data, sum));
+            Ok(())
+        })];
+        let seconds = interleave(&mut read, Rounds::new(11, 5.0))?[0].median;
+        Ok(size_of_val(data.as_slice()) as f64 / seconds)
+    }
+
+    /// Reads the row of `table` that each of `indices` names, `width` elements, and keeps nothing: what is left of a
+    /// product without its rows.
+    pub(crate) fn gathers<'a>(&'a self, indices: &'a [i32], table: &[f32], width: usize) -> Contender<'a> {
+        let mut table: Vec<u32> = table.iter().map(|element| element.to_bits()).collect();
+        if width == 1 {
+            table.resize(table.len().next_power_of_two(), 0);
+        }
+        Contender::new("limit:gather", move || {
+            let sum = |part: &[i32]| match width {
+                1 => gather_elements(part, &table).into(),
+                _ => gather_rows(part, &table, width).into(),
+            };
+            black_box(self.sums(indices, sum));
+            Ok(())
+        })
+    }
+
+    /// The sum of what `sum` makes of equal parts, one for each thread.
+    fn sums<T: Sync>(&self, data: &[T], sum: impl Fn(&[T]) -> u64 + Send + Sync) -> u64 {
+        let part = data.len().div_ceil(self.pool.current_num_threads()).max(1);
+        self.pool.install(|| data.par_chunks(part).map(sum).reduce(|| 0, u64::wrapping_add))
+    }
+}
+
+/// An element of each line that a row touches: the rest of the line comes with it.
+fn gather_rows(indices: &[i32], table: &[u32], width: usize) -> u32 {
+    let lines = |&index: &i32| table[index as usize * width..][..width].iter().step_by(LINE);
+    indices.iter().flat_map(lines).fold(0, |sum: u32, element| sum.wrapping_add(*element))
+}
+
+/// Elements of a table whose length is a power of two, in vectors where the processor gathers them.
+fn gather_elements(indices: &[i32], table: &[u32]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { gather_avx512(indices, table) };
+    }
+    gather(indices, table)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn gather_avx512(indices: &[i32], table: &[u32]) -> u32 {
+    gather(indices, table)
+}
+
+/// The mask says that no index is outside, so that the loop becomes one of vectors.
+#[inline(always)]
+fn gather(indices: &[i32], table: &[u32]) -> u32 {
+    let Some(last) = table.len().checked_sub(1) else { return 0 };
+    indices.iter().fold(0, |sum: u32, &index| sum.wrapping_add(table[index as usize & last]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_of_gathering_reads_the_same_elements() {
+        let table: Vec<u32> = (0..64_u32).map(|k| k * k).collect();
+        let indices: Vec<i32> = (0..1000).map(|k| k * 37 % 64).collect();
+        let expected: u32 = indices.iter().map(|&index| table[index as usize]).sum();
+        assert_eq!(gather(&indices, &table), expected);
+        assert_eq!(gather_elements(&indices, &table), expected);
+        assert_eq!(gather_rows(&indices, &table, 1), expected);
+    }
+
+    #[test]
+    fn an_element_of_each_line_of_a_row_is_read() {
+        let table: Vec<u32> = (0..120).collect();
+        assert_eq!(gather_rows(&[2, 0], &table, 40), 80 + 96 + 112 + 16 + 32);
+    }
 }

@@ -18,6 +18,7 @@ use backend_cpu::Cpu;
 use backend_cuda::CuDriver;
 use backend_opencl::ClDriver;
 use clap::{Parser, ValueEnum};
+use limit::Machine;
 use measure::Rounds;
 use peer::mkl::Mkl;
 use report::Report;
@@ -109,6 +110,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 struct Context<'a> {
     arguments: &'a Arguments,
     backend: Cpu,
+    machine: Machine,
     mkl: Option<Mkl>,
 }
 
@@ -130,12 +132,13 @@ fn run_cpu(arguments: &Arguments) -> Result<()> {
     let backend = Cpu::with(threads, backend_cpu::Simd::detect())?;
     let mkl = Mkl::connect(threads).inspect_err(|error| eprintln!("left out: {error:#}")).ok();
     let peer = mkl.as_ref().map_or(Ok("no MKL".into()), Mkl::name)?;
-    let limit = limit::read_bandwidth(threads, arguments.smoke);
+    let machine = Machine::new(threads)?;
+    let limit = machine.read_bandwidth(arguments.smoke)?;
     let features = sparse_core::Backend::caps(&backend).features.join(" ");
-    let machine = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
+    let name = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
     let rounds = Rounds { short: SHORT, pause: PAUSE, ..arguments.rounds(BUDGET) };
-    let mut report = Report::new(&machine, limit, rounds, arguments.json.as_deref())?;
-    let context = Context { arguments, backend, mkl };
+    let mut report = Report::new(&name, limit, rounds, arguments.json.as_deref())?;
+    let context = Context { arguments, backend, machine, mkl };
     for (name, run) in op::ALL {
         if arguments.wants_op(name) {
             run(&context, &mut report)?;

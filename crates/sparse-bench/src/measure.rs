@@ -34,7 +34,7 @@ impl<'a> Contender<'a> {
 }
 
 /// What the timed runs of one contender took, in seconds.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Times {
     pub(crate) median: f64,
     pub(crate) p10: f64,

@@ -141,3 +141,10 @@ impl Value {
         &self.bytes[..self.len]
     }
 }
+
+/// A size or a position, as the kernels take them.
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::new(&number)
+    }
+}

@@ -3,7 +3,7 @@
 use super::Bench;
 use super::measured::Measured;
 use crate::measure::Contender;
-use crate::report::Report;
+use crate::report::{Case, Report};
 use anyhow::{Result, ensure};
 use sparse_core::{BatchCsr, Csr, Host, Matrix, Result as CoreResult};
 use sparse_device::{Device, Driver};
@@ -136,5 +136,5 @@ pub(super) fn compare<D: Measured>(
     }
     conversions.retain(|conversion| !wrong.contains(&conversion.name));
     let contenders = conversions.iter_mut().map(|conversion| conversion.contender(bench)).collect();
-    report.compare(op, workload, bytes, contenders)
+    report.compare(Case::streams(op, workload, bytes), contenders)
 }

@@ -1,6 +1,7 @@
 //! `y = A·x` in f32, A in COO: seed 002's segmented sum beside one work-item for all entries.
 
 use super::check::Expected;
+use super::gather::gathers;
 use super::measured::Measured;
 use super::product::Comparison;
 use super::spmv::product;
@@ -36,6 +37,8 @@ pub(super) fn run<D: Measured>(
         bytes: 12 * coo.nnz() + 4 * (coo.rows() + coo.cols()),
         expected: &Expected::new(&graph.host, &bench.pattern, 1),
         elements: coo.rows(),
+        flops: 2 * coo.nnz(),
     };
-    comparison.run(bench, report, products)
+    let gathers = gathers(&bench.device, Device::<D>::view(coo.col_idx()), x, 1);
+    comparison.run(bench, report, products, gathers)
 }

@@ -1,9 +1,11 @@
 //! How the work of a device is timed.
 
+use super::gather;
 use super::peer::{Nobody, Peer};
 use crate::peer::cusparse::Cusparse;
 use backend_cuda::{CuDriver, Event, Graph};
 use backend_opencl::ClDriver;
+use kernels_core::File;
 use sparse_core::{Backend, Result};
 use sparse_device::{Device, Driver};
 use std::time::Instant;
@@ -17,6 +19,8 @@ pub(crate) trait Measured: Driver {
     type Peer: Peer<Self>;
     /// Whether times are the device's own, so that a single launch can be measured.
     const HAS_EVENTS: bool;
+    /// The kernel of the gather limit.
+    const GATHER: File;
 
     /// The seconds from the begin of the first work to the end of the last.
     fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64>;
@@ -35,6 +39,7 @@ pub(crate) trait Measured: Driver {
 impl Measured for CuDriver {
     type Peer = Cusparse;
     const HAS_EVENTS: bool = true;
+    const GATHER: File = gather::file("gather.cu");
 
     fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
         let start = Event::record(device)?;
@@ -58,6 +63,7 @@ impl Measured for CuDriver {
 impl Measured for ClDriver {
     type Peer = Nobody;
     const HAS_EVENTS: bool = false;
+    const GATHER: File = gather::file("gather.cl");
 
     fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
         device.synchronize()?;

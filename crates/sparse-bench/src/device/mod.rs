@@ -5,6 +5,7 @@ pub(crate) mod conversion;
 mod coo_spmv;
 mod coo_to_csr;
 mod dense_to_csr;
+mod gather;
 mod measured;
 pub(crate) mod peer;
 pub(crate) mod product;

@@ -4,7 +4,7 @@ use super::Bench;
 use super::check::Expected;
 use super::measured::Measured;
 use crate::measure::Contender;
-use crate::report::Report;
+use crate::report::{Case, Report};
 use anyhow::{Context, Result};
 use sparse_core::{Backend, Scalar, Space};
 use sparse_device::{Device, Driver, ViewMut};
@@ -59,6 +59,8 @@ pub(super) struct Comparison<'a> {
     pub(super) expected: &'a Expected,
     /// Elements of a result.
     pub(super) elements: usize,
+    /// Multiplications and additions.
+    pub(super) flops: usize,
 }
 
 /// Bytes of which no cache keeps a part worth mentioning: with as many there is no warm cache.
@@ -74,12 +76,13 @@ struct Checked<'a, D: Driver, T: Scalar> {
 }
 
 impl Comparison<'_> {
-    /// Checks every product and times them, ours first.
+    /// Checks every product and times them, ours first, and the gathers with them.
     pub(super) fn run<D: Measured, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,
         report: &mut Report,
         products: Vec<Product<'_, D, T>>,
+        gathers: sparse_core::Result<Product<'_, D, T>>,
     ) -> Result<()> {
         let mut output = bench.device.zeros(self.elements)?;
         let mut host = vec![T::ZERO; self.elements];
@@ -89,14 +92,22 @@ impl Comparison<'_> {
                 .with_context(|| format!("{} {}: {}", self.op, self.workload, product.name))?;
             checked.push(Checked::new(bench, product, &mut output)?);
         }
+        let gathers = available("limit:gather", gathers);
+        let mut gathers = gathers.map(|gathers| Checked::new(bench, gathers, &mut output)).transpose()?;
         let output = RefCell::new(output);
         let warm = checked.iter_mut().map(|product| product.warm(bench, &output)).collect();
-        report.compare(&format!("{} warm", self.op), self.workload, self.bytes, warm)?;
+        let gather = gathers.as_mut().map(|gathers| gathers.warm(bench, &output));
+        report.compare(self.case(&format!("{} warm", self.op), gather), warm)?;
         if D::HAS_EVENTS && self.bytes < ALWAYS_COLD {
             let cold = checked.iter_mut().map(|product| product.cold(bench, &output)).collect();
-            report.compare(&format!("{} cold", self.op), self.workload, self.bytes, cold)?;
+            let gather = gathers.as_mut().map(|gathers| gathers.cold(bench, &output));
+            report.compare(self.case(&format!("{} cold", self.op), gather), cold)?;
         }
         Ok(())
+    }
+
+    fn case<'a>(&'a self, op: &'a str, gather: Option<Contender<'a>>) -> Case<'a> {
+        Case { op, workload: self.workload, bytes: self.bytes, flops: self.flops, gather }
     }
 
     /// An error unless the product writes every element as it should.

@@ -1,6 +1,7 @@
 //! `C = A·B` in f32, A in CSR, B and C row-major.
 
 use super::check::Expected;
+use super::gather::gathers;
 use super::measured::Measured;
 use super::peer::Peer;
 use super::product::{Comparison, Product, available, planned};
@@ -44,8 +45,10 @@ fn compare<D: Measured>(
         bytes: 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols()),
         expected: &Expected::new(&graph.host, &bench.pattern, columns),
         elements: a.rows() * columns,
+        flops: 2 * a.nnz() * columns,
     };
-    comparison.run(bench, report, products)
+    let gathers = gathers(&bench.device, Device::<D>::view(a.col_idx()), b.data(), columns);
+    comparison.run(bench, report, products, gathers)
 }
 
 /// The automatic choice, then every algorithm but the slow one.

@@ -1,6 +1,7 @@
 //! `y = A·x` in f32 and f64, A in CSR.
 
 use super::check::Expected;
+use super::gather::gathers;
 use super::measured::Measured;
 use super::peer::Peer;
 use super::product::{Comparison, Product, available, planned};
@@ -42,8 +43,10 @@ fn compare<D: Measured, T: Scalar>(
         bytes: (4 + size) * a.nnz() + 4 * (a.rows() + 1) + size * (a.rows() + a.cols()),
         expected,
         elements: a.rows(),
+        flops: 2 * a.nnz(),
     };
-    comparison.run(bench, report, products)
+    let gathers = gathers(&bench.device, Device::<D>::view(a.col_idx()), x, 1);
+    comparison.run(bench, report, products, gathers)
 }
 
 /// The automatic choice, then every algorithm that takes this pattern.

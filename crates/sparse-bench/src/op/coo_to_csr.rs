@@ -2,6 +2,7 @@
 
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
+use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
 use sparse_core::op::{ConvertPlan, Duplicates, Operations};
@@ -37,7 +38,8 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, coo: &Coo<f32
         contenders.extend(mkl::coo_to_csr(library, coo, &expected));
     }
     contenders.extend(scipy::contender("coo_to_csr", coo.into(), 1)?);
-    report.compare("coo_to_csr", name, 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows(), contenders)?;
+    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
+    report.compare(Case::streams("coo_to_csr", name, bytes), contenders)?;
     ensure!(black_box(found).as_ref() == Some(&expected), "ours: the CSR differs from the reference");
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::measure::Contender;
 use crate::peer::{mkl, nalgebra, scipy, sprs};
+use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
 use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
@@ -41,7 +42,8 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, n: usize, den
         contenders.extend(mkl::dense_to_csr(library, dense, n, &expected));
     }
     contenders.extend(scipy::contender("dense_to_csr", scipy::Input::Dense { data: dense, n }, 1)?);
-    report.compare("dense_to_csr", name, 4 * n * n + 8 * expected.nnz() + 4 * n, contenders)?;
+    let bytes = 4 * n * n + 8 * expected.nnz() + 4 * n;
+    report.compare(Case::streams("dense_to_csr", name, bytes), contenders)?;
     ensure!(found.as_ref() == Some(&expected), "ours: the CSR differs from the reference");
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::product;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
+use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::Result;
 use sparse_core::op::{Op, Operations, SpmmPlan};
@@ -43,5 +44,12 @@ fn compare(
     contenders.extend(scipy::contender("spmm", a.into(), columns)?);
 
     let bytes = 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols());
-    report.compare(&format!("spmm k={columns}"), name, bytes, contenders)
+    let case = Case {
+        op: &format!("spmm k={columns}"),
+        workload: name,
+        bytes,
+        flops: 2 * a.nnz() * columns,
+        gather: Some(context.machine.gathers(a.col_idx(), &b, columns)),
+    };
+    report.compare(case, contenders)
 }

@@ -3,6 +3,7 @@
 use super::product;
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
+use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::Result;
 use backend_cpu::Cpu;
@@ -37,7 +38,8 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     contenders.extend(scipy::contender("spmv", a.into(), 1)?);
 
     let bytes = 8 * a.nnz() + 4 * (a.rows() + 1) + 4 * (a.rows() + a.cols());
-    report.compare("spmv", name, bytes, contenders)
+    let gather = Some(context.machine.gathers(a.col_idx(), &x, 1));
+    report.compare(Case { op: "spmv", workload: name, bytes, flops: 2 * a.nnz(), gather }, contenders)
 }
 
 /// One contender for each algorithm that takes this pattern.

@@ -1,0 +1,59 @@
+//! The gathers of a product alone, as a limit: a kernel over the same indices that has no rows.
+
+use super::measured::Measured;
+use super::product::Product;
+use kernels_core::File;
+use sparse_core::{Backend, Element, Error, Result, Scalar, Space};
+use sparse_device::{Arg, Defines, Device, Driver, Value, View};
+
+/// Work-items of a work-group.
+const GROUP: usize = 256;
+/// Work-groups for each compute unit.
+const GROUPS_PER_UNIT: usize = 8;
+/// A sum that no kernel gets: it adds less than 2⁶³.
+const NEVER: i64 = -1;
+
+/// The kernel under a name that tells its language.
+pub(super) const fn file(name: &'static str) -> File {
+    let text = include_str!("gather.c");
+    File { name, entries: &["gather"], defines: &[], needs: &[], text, headers: &[] }
+}
+
+/// Reads the row of `table`, `width` elements, that each of `indices` names. It writes nothing.
+pub(super) fn gathers<'a, D: Measured, T: Scalar>(
+    device: &'a Device<D>,
+    indices: View<'a, D, i32>,
+    table: View<'a, D, T>,
+    width: usize,
+) -> Result<Product<'a, D, T>> {
+    let row = width * size_of::<T>();
+    let word = [16, 8, 4].into_iter().find(|word| row.is_multiple_of(*word)).unwrap_or(row);
+    let defines = Defines::default().set("BYTES", word).set("WORDS", row / word);
+    let driver = device.driver();
+    let kernel = driver.kernel(&driver.build(&D::GATHER, &defines)?, "gather")?;
+    let sink = device.zeros::<u64>(1)?;
+    let count = sparse_core::space::View::len(&indices);
+    let local = GROUP.min(driver.largest_group());
+    let groups = (count * row / word).div_ceil(local).min(driver.caps().compute_units * GROUPS_PER_UNIT);
+    let (indices, table) = (whole(indices)?, whole(table)?);
+    Ok(Product::new("limit:gather", 0.0, move |_| {
+        let args = [
+            Arg::Memory(indices),
+            Arg::Memory(table),
+            Arg::Value(Value::from(count as i64)),
+            Arg::Value(Value::from(NEVER)),
+            Arg::Memory(whole(Device::<D>::view(&sink))?),
+        ];
+        device.driver().launch(&kernel, groups, local, &args)
+    }))
+}
+
+/// The memory of a view that begins where its memory does.
+fn whole<'a, D: Driver, T: Element>(view: View<'a, D, T>) -> Result<&'a D::Memory> {
+    match view.place() {
+        (memory, 0) => Ok(memory),
+        (_, byte) => {
+            Err(Error::unsupported("the gather limit", format!("a view that begins at byte {byte}")))
+        }
+    }
+}

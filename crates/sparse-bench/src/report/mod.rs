@@ -1,0 +1,126 @@
+//! Tables for people, JSON Lines for programs.
+
+mod row;
+mod summary;
+
+use crate::measure::{Contender, Rounds, Times, interleave};
+use anyhow::{Context as _, Result};
+use row::{Row, best_and_default, peers};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// What contenders are compared on.
+pub(crate) struct Case<'a> {
+    pub(crate) op: &'a str,
+    pub(crate) workload: &'a str,
+    /// Bytes that have to move.
+    pub(crate) bytes: usize,
+    /// Multiplications and additions; 0 where there are none.
+    pub(crate) flops: usize,
+    /// The gathers alone, where columns may be scattered: a second limit.
+    pub(crate) gather: Option<Contender<'a>>,
+}
+
+impl<'a> Case<'a> {
+    /// A case that is bound by its bytes alone.
+    pub(crate) fn streams(op: &'a str, workload: &'a str, bytes: usize) -> Self {
+        Self { op, workload, bytes, flops: 0, gather: None }
+    }
+}
+
+/// Collects rows; the first contender of every comparison is ours.
+pub(crate) struct Report {
+    json: Option<BufWriter<File>>,
+    /// Bytes a second.
+    limit: f64,
+    rounds: Rounds,
+    rows: Vec<Row>,
+}
+
+impl Report {
+    /// A report on a machine that moves `limit` bytes a second, which `machine` describes.
+    pub(crate) fn new(machine: &str, limit: f64, rounds: Rounds, json: Option<&Path>) -> Result<Self> {
+        let json = json
+            .map(|path| File::create(path).with_context(|| format!("cannot write {}", path.display())))
+            .transpose()?;
+        println!("{machine}; medians of {} interleaved runs, of long ones fewer", rounds.most);
+        Ok(Self { json: json.map(BufWriter::new), limit, rounds, rows: vec![] })
+    }
+
+    /// Times the contenders, ours first, and the limit with them, and adds a row for each.
+    pub(crate) fn compare<'a>(&mut self, case: Case<'a>, mut contenders: Vec<Contender<'a>>) -> Result<()> {
+        let compared = contenders.len();
+        contenders.extend(case.gather);
+        let times = interleave(&mut contenders, self.rounds)?;
+        let gather = times.get(compared).map(|times| times.median);
+        println!("\n{} {}: {:.1} MB", case.op, case.workload, case.bytes as f64 / 1e6);
+        if let Some(gather) = gather {
+            let stream = case.bytes as f64 / self.limit;
+            println!("  limits: its bytes take {:.4} ms, its gathers {:.4} ms", stream * 1e3, gather * 1e3);
+        }
+        let first = self.rows.len();
+        for (contender, &seconds) in contenders[..compared].iter().zip(&times) {
+            let limit = (case.bytes as f64 / self.limit).max(gather.unwrap_or(0.0));
+            self.add(Row {
+                op: case.op.into(),
+                workload: case.workload.into(),
+                contender: contender.name.clone(),
+                seconds,
+                bytes: case.bytes as u64,
+                flops: case.flops as u64,
+                bytes_per_second: case.bytes as f64 / seconds.median,
+                gather_seconds: gather,
+                fraction_of_limit: limit / seconds.median,
+                ratio: seconds.median / times[0].median,
+                plan_seconds: contender.plan_seconds,
+            })?;
+        }
+        say_best(&self.rows[first..]);
+        Ok(())
+    }
+
+    fn add(&mut self, row: Row) -> Result<()> {
+        let Times { median, p10, p90 } = row.seconds;
+        let plan = row.plan_seconds.map(|s| format!("  plan {:.3} ms", s * 1e3)).unwrap_or_default();
+        println!(
+            "  {:<28} {:>10.4} ms  [{:.4} {:.4}]  {:>7.2} GB/s  {:>5.2} of limit  {:>7.2} x ours{plan}",
+            row.contender,
+            median * 1e3,
+            p10 * 1e3,
+            p90 * 1e3,
+            row.bytes_per_second / 1e9,
+            row.fraction_of_limit,
+            row.ratio
+        );
+        if let Some(json) = &mut self.json {
+            serde_json::to_writer(&mut *json, &row)?;
+            writeln!(json)?;
+            json.flush()?;
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// The rows, one comparison after the other.
+    fn cases(&self) -> impl Iterator<Item = &[Row]> {
+        self.rows.chunk_by(|a, b| a.case() == b.case())
+    }
+
+    /// Prints the geometric mean and the worst ratio of each contender and operation.
+    pub(crate) fn summary(&self) {
+        summary::print(self.cases());
+    }
+}
+
+/// Names the best of each library that has several algorithms, beside its default.
+fn say_best(rows: &[Row]) {
+    for (library, (best, default)) in
+        peers(rows).into_iter().filter_map(|l| Some((l, best_and_default(rows, l)?)))
+    {
+        println!(
+            "  best of {library}: {} at {:.2} x ours; its default: {} at {:.2} x",
+            best.contender, best.ratio, default.contender, default.ratio
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! Geometric means over the workloads of an operation.
+
+use super::row::{Row, best_and_default, peers};
+use std::collections::BTreeMap;
+
+/// The ratios of each contender of each operation, and of the best of each library that has several.
+pub(super) fn ratios<'a>(cases: impl Iterator<Item = &'a [Row]>) -> BTreeMap<(String, String), Vec<f64>> {
+    let mut ratios: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut add = |row: &Row, name: String| ratios.entry((row.op.clone(), name)).or_default().push(row.ratio);
+    for rows in cases {
+        for row in rows.iter().filter(|row| !row.is_ours()) {
+            add(row, row.contender.clone());
+        }
+        for library in peers(rows) {
+            if let Some((best, _)) = best_and_default(rows, library) {
+                add(best, format!("{library} (best)"));
+            }
+        }
+    }
+    ratios
+}
+
+/// The geometric mean.
+pub(super) fn geomean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp()
+}
+
+/// Prints the geometric mean and the worst ratio of each contender and operation.
+pub(super) fn print<'a>(cases: impl Iterator<Item = &'a [Row]>) {
+    println!("\n{:<18} {:<28} {:>10} {:>10} {:>6}", "operation", "contender", "geomean", "worst", "cases");
+    for ((op, contender), ratios) in ratios(cases) {
+        let worst = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        println!("{op:<18} {contender:<28} {:>9.2}x {worst:>9.2}x {:>6}", geomean(&ratios), ratios.len());
+    }
+}
