@@ -165,6 +165,22 @@ pub fn many_duplicates_in_no_order_are_sorted_stably<D: Driver>() {
     });
 }
 
+/// Entries in no order, some places twice, of matrices whose two indices take one key of eight bytes, or two.
+pub fn entries_of_huge_matrices_are_sorted<D: Driver>() {
+    each_device::<D>(|backend| {
+        for (rows, cols) in [(1_i64 << 33, 1 << 20), (1 << 40, 1 << 40), (3, i64::MAX)] {
+            let index = |k: i64, below: i64| (k % 4000).wrapping_mul(0x09E3_779B_97F4_A7C1).rem_euclid(below);
+            let (row_idx, col_idx) = (0..5000).map(|k| (index(k, rows), index(k + 7, cols))).unzip();
+            let values = (0..5000).map(|k| k as f32).collect();
+            let coo =
+                Coo::<f32, _, i64>::new(rows as usize, cols as usize, row_idx, col_idx, values).unwrap();
+            let sorted = Operations::sort(backend, &coo.to_device(backend).unwrap()).unwrap();
+            let expected = Operations::sort(&Reference, &coo).unwrap();
+            assert_eq!(sorted.to_host(backend).unwrap(), expected, "{rows} x {cols}");
+        }
+    });
+}
+
 /// Sorting, pruning, expansion and compression, which look into single values.
 fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
     for (name, csr) in matrices::<T>() {

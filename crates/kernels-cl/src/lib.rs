@@ -14,6 +14,7 @@ const BLOCK: Define = Define { name: "BLOCK", values: &["64", "256"] };
 const WORD: Define = Define { name: "WORD", values: &["ushort", "uint", "ulong", "ulong2"] };
 const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
 const KEY: Define = Define { name: "KEY", values: &["uint", "ulong"] };
+const POS: Define = Define { name: "POS", values: &["int", "long"] };
 const LANES: Define = Define { name: "LANES", values: &["4", "8", "16", "32"] };
 const WIDE: Define = Define { name: "WIDE", values: &["0", "1"] };
 const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
@@ -49,7 +50,7 @@ macro_rules! file {
 
 /// Every file of kernels, in alphabetical order.
 pub const FILES: &[File] = &[
-    file!("coo_merge.cl", ["coo_merge_sum", "coo_merge_last"], [SCALAR]),
+    file!("coo_merge.cl", ["coo_merge_sum", "coo_merge_last"], [SCALAR, POS]),
     file!(
         "coo_spmv.cl",
         ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
@@ -61,6 +62,9 @@ pub const FILES: &[File] = &[
         [
             "coordinates_rows",
             "coordinates_positions",
+            "coordinates_pack",
+            "coordinates_split",
+            "coordinates_repeats",
             "coordinates_heads",
             "coordinates_minor",
             "coordinates_offsets"
@@ -124,10 +128,15 @@ pub const FILES: &[File] = &[
         ["ell_spmv_row_per_thread", "ell_spmv_sums", "ell_spmv_add", "ell_spmv_with_sums"],
         [SCALAR, IDX, OFF]
     ),
-    file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, OFF, CONJ]),
-    file!("move.cl", ["move_gather", "move_compact", "move_zeros"], [WORD]),
+    file!("gather.cl", ["gather_words"], [WORD, POS]),
+    file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, POS, CONJ]),
+    file!("move.cl", ["move_compact", "move_zeros"], [WORD]),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
-    file!("radix_sort.cl", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),
+    file!(
+        "radix_sort.cl",
+        ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"],
+        [KEY, POS, BLOCK]
+    ),
     file!("row_lengths.cl", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
     file!("scan.cl", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("sell_deltas.cl", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),

@@ -10,6 +10,7 @@ const BLOCK: Define = Define { name: "BLOCK", values: &["64", "256"] };
 const WORD: Define = Define { name: "WORD", values: &["ushort", "uint", "ulong", "ulong2"] };
 const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
 const KEY: Define = Define { name: "KEY", values: &["uint", "ulong"] };
+const POS: Define = Define { name: "POS", values: &["int", "long"] };
 const LANES: Define = Define { name: "LANES", values: &["4", "8", "16", "32"] };
 const WIDE: Define = Define { name: "WIDE", values: &["0", "1"] };
 const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
@@ -28,7 +29,7 @@ macro_rules! file {
 }
 
 pub(crate) const FILES: &[File] = &[
-    file!("coo_merge.cu", ["coo_merge_sum", "coo_merge_last"], [SCALAR]),
+    file!("coo_merge.cu", ["coo_merge_sum", "coo_merge_last"], [SCALAR, POS]),
     file!(
         "coo_spmv.cu",
         ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
@@ -40,6 +41,9 @@ pub(crate) const FILES: &[File] = &[
         [
             "coordinates_rows",
             "coordinates_positions",
+            "coordinates_pack",
+            "coordinates_split",
+            "coordinates_repeats",
             "coordinates_heads",
             "coordinates_minor",
             "coordinates_offsets"
@@ -92,10 +96,15 @@ pub(crate) const FILES: &[File] = &[
         ["ell_spmv_row_per_thread", "ell_spmv_sums", "ell_spmv_add", "ell_spmv_with_sums"],
         [SCALAR, IDX, OFF]
     ),
-    file!("grouped.cu", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, OFF, CONJ]),
-    file!("move.cu", ["move_gather", "move_compact", "move_zeros"], [WORD]),
+    file!("gather.cu", ["gather_words"], [WORD, POS]),
+    file!("grouped.cu", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, POS, CONJ]),
+    file!("move.cu", ["move_compact", "move_zeros"], [WORD]),
     file!("prune.cu", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
-    file!("radix_sort.cu", ["radix_sort_count", "radix_sort_scatter"], [KEY, BLOCK]),
+    file!(
+        "radix_sort.cu",
+        ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"],
+        [KEY, POS, BLOCK]
+    ),
     file!("row_lengths.cu", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
     file!("scan.cu", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("scan_look_back.cu", ["scan_look_back"], [ELEMENT, BLOCK]),

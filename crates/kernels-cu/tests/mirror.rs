@@ -15,6 +15,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("Word ", "WORD "),
     ("Element ", "ELEMENT "),
     ("Key ", "KEY "),
+    ("Position ", "POS "),
 ];
 
 /// The parameters of a kernel, one by one.

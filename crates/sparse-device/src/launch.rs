@@ -77,6 +77,18 @@ impl<'a, D: Driver> Launch<'a, D> {
         self.memory(&buffer.memory)
     }
 
+    /// A buffer that may be missing, then a null pointer.
+    pub(crate) fn buffer_or_null<T: Element>(self, buffer: Option<&'a Buffer<D, T>>) -> Self {
+        match buffer {
+            Some(buffer) => self.buffer(buffer),
+            None => self.null(),
+        }
+    }
+
+    fn null(self) -> Self {
+        self.value(0_usize)
+    }
+
     fn memory(mut self, memory: &'a D::Memory) -> Self {
         self.args.push(Arg::Memory(memory));
         self
@@ -96,7 +108,7 @@ impl<'a, D: Driver> Launch<'a, D> {
     fn element<A: Scalar>(self, element: Option<View<'a, D, A>>) -> Self {
         match element {
             Some(view) => self.view(view),
-            None => self.value(0_usize).size(0),
+            None => self.null().size(0),
         }
     }
 

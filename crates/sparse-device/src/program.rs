@@ -52,7 +52,8 @@ impl Display for Defines {
     }
 }
 
-fn c_name<I: Index>() -> &'static str {
+/// What kernels call an index type.
+pub(crate) fn c_name<I: Index>() -> &'static str {
     if I::NAME == "i32" { "int" } else { "long" }
 }
 

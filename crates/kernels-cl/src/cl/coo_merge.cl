@@ -1,10 +1,13 @@
 // One value for each run of sorted entries with one coordinate: entry k of the sorted ones is values[positions[k]], and
 // belongs to run starts[k + 1] - 1; it begins the run where starts[k] < starts[k + 1]. coordinates.cl makes the starts.
-// Takes SCALAR. A work-item takes an entry.
+// Takes SCALAR and POS (the type of positions: int or long). A work-item takes an entry.
 #include "scalar.clh"
+#ifndef POS
+#error "POS is missing: int or long"
+#endif
 
 // The sum of each run in its order, from the first entry on (so that a lone -0 stays what it is).
-__kernel void coo_merge_sum(long n, __global const long *starts, __global const long *positions,
+__kernel void coo_merge_sum(long n, __global const long *starts, __global const POS *positions,
                             __global const T *values, __global T *merged)
 {
     for (long k = get_global_id(0); k < n; k += get_global_size(0))
@@ -17,7 +20,7 @@ __kernel void coo_merge_sum(long n, __global const long *starts, __global const 
 }
 
 // The last entry of each run.
-__kernel void coo_merge_last(long n, __global const long *starts, __global const long *positions,
+__kernel void coo_merge_last(long n, __global const long *starts, __global const POS *positions,
                              __global const T *values, __global T *merged)
 {
     for (long k = get_global_id(0); k < n; k += get_global_size(0))

@@ -1,7 +1,6 @@
-// Entries in order of their coordinates, major (the row of CSR) before minor: radix_sort.cl sorts the positions of the
-// entries by one index and then by the other, and coo_merge.cl adds the values. `major` and `minor` are the indices of
-// the entries in that order.
-// Takes IDX and OFF (the types of indices and offsets).
+// Entries in order of their coordinates, major (the row of CSR) before minor: radix_sort.cl sorts keys of both indices,
+// and coo_merge.cl adds the values. `major` and `minor` are the indices of the entries in that order.
+// Takes IDX and OFF (the types of indices, and of offsets, positions or keys).
 #include "index.clh"
 #define SORTED IDX
 #include "search.clh"
@@ -16,10 +15,44 @@ __kernel void coordinates_rows(long rows, __global const OFF *offsets, __global 
 }
 
 // positions[k] <- k. A work-item takes an entry, here and below.
-__kernel void coordinates_positions(long n, __global long *positions)
+__kernel void coordinates_positions(long n, __global OFF *positions)
 {
     for (long k = get_global_id(0); k < n; k += get_global_size(0))
-        positions[k] = k;
+        positions[k] = (OFF)k;
+}
+
+// keys[k] <- both indices, the major one above the `minor_bits` bits of the other.
+__kernel void coordinates_pack(long n, __global const IDX *major, __global const IDX *minor, int minor_bits,
+                               __global OFF *keys)
+{
+    for (long k = get_global_id(0); k < n; k += get_global_size(0))
+        keys[k] = (OFF)((ulong)major[k] << minor_bits | (ulong)minor[k]);
+}
+
+static ulong key_of(OFF key)
+{
+    return sizeof(OFF) == 4 ? (ulong)(uint)key : (ulong)key;
+}
+
+// The indices in keys.
+__kernel void coordinates_split(long n, __global const OFF *keys, int minor_bits, __global IDX *major,
+                                __global IDX *minor)
+{
+    for (long k = get_global_id(0); k < n; k += get_global_size(0)) {
+        ulong key = key_of(keys[k]);
+        major[k] = (IDX)(key >> minor_bits);
+        minor[k] = (IDX)(key & ((1ul << minor_bits) - 1));
+    }
+}
+
+// found[0] <- 1 if a coordinate occurs twice; otherwise nothing is written.
+__kernel void coordinates_repeats(long n, __global const IDX *major, __global const IDX *minor, __global int *found)
+{
+    int repeats = 0;
+    for (long k = get_global_id(0) + 1; k < n; k += get_global_size(0))
+        repeats |= major[k] == major[k - 1] && minor[k] == minor[k - 1];
+    if (repeats)
+        atomic_or(found, 1);
 }
 
 // flags[k] <- 1 where entry k begins a run of one coordinate, else 0; one zero more at the end. An exclusive scan makes
@@ -42,10 +75,13 @@ __kernel void coordinates_minor(long n, __global const IDX *minor, __global cons
             indices[starts[k]] = minor[k];
 }
 
-// offsets[i] <- the runs before row i, for i = 0 .. rows. A work-item takes a row.
+// offsets[i] <- the runs before row i, for i = 0 .. rows; without starts, a null pointer, an entry is a run. A work-item
+// takes a row.
 __kernel void coordinates_offsets(long rows, long n, __global const IDX *major, __global const long *starts,
                                   __global OFF *offsets)
 {
-    for (long row = get_global_id(0); row <= rows; row += get_global_size(0))
-        offsets[row] = (OFF)starts[count_below(major, n, row)];
+    for (long row = get_global_id(0); row <= rows; row += get_global_size(0)) {
+        long entries = count_below(major, n, row);
+        offsets[row] = (OFF)(starts ? starts[entries] : entries);
+    }
 }

@@ -18,10 +18,10 @@ __kernel void csr_chunks_count(long rows, long most, __global const OFF *offsets
 }
 
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
-// the more entries the chunk has, for radix_sort.cl, and positions[chunk] <- chunk.
+// the more entries the chunk has, for radix_sort.cl.
 __kernel void csr_chunks_fill(long rows, long most, __global const OFF *offsets, __global const long *chunk_starts,
                               __global const long *split_starts, __global long *chunk_rows, __global long *split_rows,
-                              __global uint *keys, __global long *positions)
+                              __global uint *keys)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long count = chunk_starts[row + 1] - chunk_starts[row];
@@ -30,7 +30,6 @@ __kernel void csr_chunks_fill(long rows, long most, __global const OFF *offsets,
             long entries = min(most, (long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
             keys[chunk] = (uint)(most - entries);
-            positions[chunk] = chunk;
             if (count > 1)
                 split_rows[split_starts[row] + c] = row;
         }

@@ -1,10 +1,9 @@
 // Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
 // any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
-// Takes SCALAR, IDX (the type of columns), OFF (not used) and CONJ: 1 conjugates the entries.
+// Takes SCALAR, IDX (the type of columns), POS (of positions), int or long, and CONJ: 1 conjugates the entries.
 #include "scalar.clh"
-#include "index.clh"
-#ifndef CONJ
-#error "CONJ is missing: 0 or 1"
+#if !defined(IDX) || !defined(POS) || !defined(CONJ)
+#error "IDX, POS or CONJ is missing: int or long, int or long, 0 or 1"
 #endif
 
 static ACC entry(long split, __global const T *head, __global const T *tail, long position)
@@ -20,7 +19,7 @@ static ACC entry(long split, __global const T *head, __global const T *tail, lon
 // y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A work-item takes a row and
 // every get_global_size(0)-th one after it.
 __kernel void grouped_spmv(long rows, __global const long *offsets, __global const IDX *columns,
-                           __global const long *positions, long split, __global const T *head, __global const T *tail,
+                           __global const POS *positions, long split, __global const T *head, __global const T *tail,
                            ACC alpha, __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
@@ -33,7 +32,7 @@ __kernel void grouped_spmv(long rows, __global const long *offsets, __global con
 
 // C <- alpha A B + beta C likewise; a work-item takes an element of C.
 __kernel void grouped_spmm(long rows, long cols, __global const long *offsets, __global const IDX *columns,
-                           __global const long *positions, long split, __global const T *head, __global const T *tail,
+                           __global const POS *positions, long split, __global const T *head, __global const T *tail,
                            ACC alpha, __global const T *b, long b_start, long b_row, long b_col, ACC beta,
                            __global T *c, long c_start, long c_row, long c_col)
 {
@@ -49,7 +48,7 @@ __kernel void grouped_spmm(long rows, long cols, __global const long *offsets, _
 
 // The sum of each group, in the order of its entries, from the first on (so that a lone -0 stays what it is), to
 // element (target_rows[g], target_cols[g]) of a dense array. A work-item takes a group. No group is empty.
-__kernel void grouped_sum(long groups, __global const long *offsets, __global const long *positions, long split,
+__kernel void grouped_sum(long groups, __global const long *offsets, __global const POS *positions, long split,
                           __global const T *head, __global const T *tail, __global const long *target_rows,
                           __global const long *target_cols, __global T *to, long start, long row_step, long col_step)
 {

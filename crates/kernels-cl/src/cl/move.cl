@@ -4,21 +4,6 @@
 #error "WORD is missing: ushort, uint, ulong or ulong2"
 #endif
 
-// to[k] <- the word at positions[k] of `head`, from position `split` on of `tail`; zero where the position is -1.
-__kernel void move_gather(long n, __global const long *positions, long split, __global const WORD *head,
-                          __global const WORD *tail, __global WORD *to)
-{
-    for (long k = get_global_id(0); k < n; k += get_global_size(0)) {
-        long position = positions[k];
-        WORD word = (WORD)(0);
-        if (position >= split)
-            word = tail[position - split];
-        else if (position >= 0)
-            word = head[position];
-        to[k] = word;
-    }
-}
-
 // to[starts[k]] <- from[k] where starts[k] < starts[k + 1].
 __kernel void move_compact(long n, __global const long *starts, __global const WORD *from, __global WORD *to)
 {

@@ -1,9 +1,10 @@
 // A stable sort of keys, each with a position, by DIGIT bits a pass from the lowest bits on: count the digits of every
-// tile, an exclusive scan of the counts, scatter. counts[digit*tiles + tile]: tiles = ceil(n / (16 * BLOCK)).
-// Takes KEY (uint or ulong) and BLOCK, the size of a work-group: a power of two and a multiple of 32.
+// tile, sum up the counts of each digit, scatter. counts[digit*tiles + tile]: tiles = ceil(n / (16 * BLOCK)).
+// Takes KEY (uint or ulong), POS (the type of positions, which holds n: int or long) and BLOCK, the size of a
+// work-group: a power of two and a multiple of 32.
 // Merrill, Grimshaw: High performance and scalable radix sorting. Parallel Processing Letters 21 (2011).
-#if !defined(KEY) || !defined(BLOCK)
-#error "KEY or BLOCK is missing"
+#if !defined(KEY) || !defined(POS) || !defined(BLOCK)
+#error "KEY, POS or BLOCK is missing"
 #endif
 #define LANES 32
 #define WARPS (BLOCK / LANES)
@@ -11,6 +12,7 @@
 #define DIGITS (1 << DIGIT)
 #define ITEMS 16
 #define TILE (BLOCK * ITEMS)
+#define COUNTS 8
 
 static int digit_of(KEY key, int shift)
 {
@@ -19,7 +21,7 @@ static int digit_of(KEY key, int shift)
 
 // A work-group takes a tile and every get_num_groups(0)-th one after it.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
-void radix_sort_count(long n, __global const KEY *keys, int shift, __global long *counts)
+void radix_sort_count(long n, __global const KEY *keys, int shift, __global POS *counts)
 {
     int lid = (int)get_local_id(0);
     __local int own[DIGITS];
@@ -38,20 +40,57 @@ void radix_sort_count(long n, __global const KEY *keys, int shift, __global long
     }
 }
 
-// starts[digit] <- the keys of a tile with lower digits, of which counts[digit] tells the number: 32 lanes add
-// neighbouring digits, then the lanes before them. Every work-item calls it.
-static void scan_digits(__local const int *counts, __local int *starts, __local int *of_lanes, int lid)
+// counts[digit*tiles + tile] <- the keys with this digit before the tile; totals[digit] <- all of them. A work-group
+// takes a digit, a work-item COUNTS neighbouring tiles at a time.
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void radix_sort_starts(long tiles, __global POS *counts, __global POS *totals)
+{
+    int lid = (int)get_local_id(0);
+    __local POS sums[BLOCK];
+    for (int digit = (int)get_group_id(0); digit < DIGITS; digit += (int)get_num_groups(0)) {
+        __global POS *of_digit = counts + digit * tiles;
+        POS before = 0;
+        for (long first = 0; first < tiles; first += COUNTS * BLOCK) {
+            long tile = first + COUNTS * lid;
+            POS sum = 0;
+            for (int i = 0; i < COUNTS && tile + i < tiles; i++)
+                sum += of_digit[tile + i];
+            sums[lid] = sum;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int d = 1; d < BLOCK; d *= 2) {
+                POS left = lid >= d ? sums[lid - d] : 0;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                sums[lid] += left;
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            POS at = before + sums[lid] - sum;
+            for (int i = 0; i < COUNTS && tile + i < tiles; i++) {
+                POS count = of_digit[tile + i];
+                of_digit[tile + i] = at;
+                at += count;
+            }
+            before += sums[BLOCK - 1];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (lid == 0)
+            totals[digit] = before;
+    }
+}
+
+// starts[digit] <- the keys with lower digits, of which counts[digit] tells the number: 32 lanes add neighbouring
+// digits, then the lanes before them. Every work-item calls it.
+static void scan_digits(__local const POS *counts, __local POS *starts, __local POS *of_lanes, int lid)
 {
     int first = lid * (DIGITS / LANES);
     if (lid < LANES) {
-        int sum = 0;
+        POS sum = 0;
         for (int digit = first; digit < first + DIGITS / LANES; digit++)
             sum += counts[digit];
         of_lanes[lid] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < LANES) {
-        int before = 0;
+        POS before = 0;
         for (int lane = 0; lane < lid; lane++)
             before += of_lanes[lane];
         for (int digit = first; digit < first + DIGITS / LANES; digit++) {
@@ -64,22 +103,28 @@ static void scan_digits(__local const int *counts, __local int *starts, __local 
 
 // A work-group takes a tile, 32 lanes of it the places w*32*ITEMS .. (w + 1)*32*ITEMS, 32 at a time: lanes with one
 // digit find each other as bits of a word, and their rank is their order. The order of the tile is made in local
-// memory, so that neighbours write neighbouring places.
+// memory, so that neighbours write neighbouring places. Without positions, a null pointer, every key has its own place.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
-void radix_sort_scatter(long n, __global const KEY *keys, __global const long *positions, int shift,
-                        __global const long *starts, __global KEY *sorted_keys, __global long *sorted_positions)
+void radix_sort_scatter(long n, __global const KEY *keys, __global const POS *positions, int shift,
+                        __global const POS *starts, __global const POS *totals, __global KEY *sorted_keys,
+                        __global POS *sorted_positions)
 {
     int lid = (int)get_local_id(0);
     __local int seen[WARPS * DIGITS];
     __local uint alike[WARPS * DIGITS];
-    __local int digit_counts[DIGITS];
-    __local int digit_starts[DIGITS];
-    __local int of_lanes[LANES];
+    __local POS digit_counts[DIGITS];
+    __local POS digit_starts[DIGITS];
+    __local POS lower[DIGITS];
+    __local POS of_lanes[LANES];
     __local ushort order[TILE];
     int lane = lid % LANES;
     int warp = lid / LANES;
     uint before = (1u << lane) - 1u;
     long tiles = (n + TILE - 1) / TILE;
+    for (int digit = lid; digit < DIGITS; digit += BLOCK)
+        digit_counts[digit] = totals[digit];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    scan_digits(digit_counts, lower, of_lanes, lid);
     for (long tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         long first = tile * TILE;
         int count = (int)min((long)TILE, n - first);
@@ -128,9 +173,9 @@ void radix_sort_scatter(long n, __global const KEY *keys, __global const long *p
         for (int place = lid; place < count; place += BLOCK) {
             KEY key = keys[first + order[place]];
             int digit = digit_of(key, shift);
-            long to = starts[digit * tiles + tile] + place - digit_starts[digit];
+            POS to = lower[digit] + starts[digit * tiles + tile] + place - digit_starts[digit];
             sorted_keys[to] = key;
-            sorted_positions[to] = positions[first + order[place]];
+            sorted_positions[to] = positions ? positions[first + order[place]] : (POS)(first + order[place]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

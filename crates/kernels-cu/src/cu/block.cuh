@@ -20,3 +20,21 @@ template <typename V, typename Combine> static __device__ V reduce_block(V value
     __syncthreads();
     return value;
 }
+
+// The sum of the threads up to this one; `all` is that of all threads.
+template <typename V> static __device__ V scan_block(V value, V *all)
+{
+    __shared__ V of_warps[WARPS];
+    V sum = scan_lanes(value);
+    if (lane_index() == WARP - 1)
+        of_warps[threadIdx.x / WARP] = sum;
+    __syncthreads();
+    *all = 0;
+    for (int warp = 0; warp < WARPS; warp++) {
+        if (warp == threadIdx.x / WARP)
+            sum += *all;
+        *all += of_warps[warp];
+    }
+    __syncthreads();
+    return sum;
+}

@@ -1,11 +1,17 @@
 // One value for each run of sorted entries with one coordinate: entry k of the sorted ones is values[positions[k]], and
 // belongs to run starts[k + 1] - 1; it begins the run where starts[k] < starts[k + 1]. coordinates.cu makes the starts.
-// Takes SCALAR. A thread takes an entry.
+// Takes SCALAR and POS (the type of positions: int or long). A thread takes an entry.
 #include "grid.cuh"
 #include "scalar.cuh"
+#include "types.cuh"
+#ifndef POS
+#error "POS is missing: int or long"
+#endif
+
+typedef TYPE(POS) Position;
 
 // The sum of each run in its order, from the first entry on (so that a lone -0 stays what it is).
-KERNEL coo_merge_sum(long long n, const long long *__restrict__ starts, const long long *__restrict__ positions,
+KERNEL coo_merge_sum(long long n, const long long *__restrict__ starts, const Position *__restrict__ positions,
                      const T *__restrict__ values, T *__restrict__ merged)
 {
     for (long long k = thread_index(); k < n; k += thread_count())
@@ -18,7 +24,7 @@ KERNEL coo_merge_sum(long long n, const long long *__restrict__ starts, const lo
 }
 
 // The last entry of each run.
-KERNEL coo_merge_last(long long n, const long long *__restrict__ starts, const long long *__restrict__ positions,
+KERNEL coo_merge_last(long long n, const long long *__restrict__ starts, const Position *__restrict__ positions,
                       const T *__restrict__ values, T *__restrict__ merged)
 {
     for (long long k = thread_index(); k < n; k += thread_count())

@@ -1,7 +1,6 @@
-// Entries in order of their coordinates, major (the row of CSR) before minor: radix_sort.cu sorts the positions of the
-// entries by one index and then by the other, and coo_merge.cu adds the values. `major` and `minor` are the indices of
-// the entries in that order.
-// Takes IDX and OFF (the types of indices and offsets).
+// Entries in order of their coordinates, major (the row of CSR) before minor: radix_sort.cu sorts keys of both indices,
+// and coo_merge.cu adds the values. `major` and `minor` are the indices of the entries in that order.
+// Takes IDX and OFF (the types of indices, and of offsets, positions or keys).
 #include "grid.cuh"
 #include "index.cuh"
 #include "search.cuh"
@@ -15,10 +14,45 @@ KERNEL coordinates_rows(long long rows, const Off *__restrict__ offsets, Idx *__
 }
 
 // positions[k] <- k. A thread takes an entry, here and below.
-KERNEL coordinates_positions(long long n, long long *__restrict__ positions)
+KERNEL coordinates_positions(long long n, Off *__restrict__ positions)
 {
     for (long long k = thread_index(); k < n; k += thread_count())
-        positions[k] = k;
+        positions[k] = (Off)k;
+}
+
+// keys[k] <- both indices, the major one above the `minor_bits` bits of the other.
+KERNEL coordinates_pack(long long n, const Idx *__restrict__ major, const Idx *__restrict__ minor, int minor_bits,
+                        Off *__restrict__ keys)
+{
+    for (long long k = thread_index(); k < n; k += thread_count())
+        keys[k] = (Off)((unsigned long long)major[k] << minor_bits | (unsigned long long)minor[k]);
+}
+
+static __device__ unsigned long long key_of(Off key)
+{
+    return sizeof(Off) == 4 ? (unsigned int)key : (unsigned long long)key;
+}
+
+// The indices in keys.
+KERNEL coordinates_split(long long n, const Off *__restrict__ keys, int minor_bits, Idx *__restrict__ major,
+                         Idx *__restrict__ minor)
+{
+    for (long long k = thread_index(); k < n; k += thread_count()) {
+        unsigned long long key = key_of(keys[k]);
+        major[k] = (Idx)(key >> minor_bits);
+        minor[k] = (Idx)(key & ((1ull << minor_bits) - 1));
+    }
+}
+
+// found[0] <- 1 if a coordinate occurs twice; otherwise nothing is written.
+KERNEL coordinates_repeats(long long n, const Idx *__restrict__ major, const Idx *__restrict__ minor,
+                           int *__restrict__ found)
+{
+    bool repeats = false;
+    for (long long k = thread_index() + 1; k < n; k += thread_count())
+        repeats |= major[k] == major[k - 1] && minor[k] == minor[k - 1];
+    if (repeats)
+        atomicOr(found, 1);
 }
 
 // flags[k] <- 1 where entry k begins a run of one coordinate, else 0; one zero more at the end. An exclusive scan makes
@@ -39,10 +73,13 @@ KERNEL coordinates_minor(long long n, const Idx *__restrict__ minor, const long 
             indices[starts[k]] = minor[k];
 }
 
-// offsets[i] <- the runs before row i, for i = 0 .. rows. A thread takes a row.
+// offsets[i] <- the runs before row i, for i = 0 .. rows; without starts, a null pointer, an entry is a run. A thread
+// takes a row.
 KERNEL coordinates_offsets(long long rows, long long n, const Idx *__restrict__ major,
                            const long long *__restrict__ starts, Off *__restrict__ offsets)
 {
-    for (long long row = thread_index(); row <= rows; row += thread_count())
-        offsets[row] = (Off)starts[count_below(major, n, row)];
+    for (long long row = thread_index(); row <= rows; row += thread_count()) {
+        long long entries = count_below(major, n, row);
+        offsets[row] = (Off)(starts ? starts[entries] : entries);
+    }
 }

@@ -19,11 +19,10 @@ KERNEL csr_chunks_count(long long rows, long long most, const Off *__restrict__ 
 }
 
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
-// the more entries the chunk has, for radix_sort.cu, and positions[chunk] <- chunk.
+// the more entries the chunk has, for radix_sort.cu.
 KERNEL csr_chunks_fill(long long rows, long long most, const Off *__restrict__ offsets, const long long *__restrict__ chunk_starts,
                        const long long *__restrict__ split_starts, long long *__restrict__ chunk_rows,
-                       long long *__restrict__ split_rows, unsigned int *__restrict__ keys,
-                       long long *__restrict__ positions)
+                       long long *__restrict__ split_rows, unsigned int *__restrict__ keys)
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         long long count = chunk_starts[row + 1] - chunk_starts[row];
@@ -32,7 +31,6 @@ KERNEL csr_chunks_fill(long long rows, long long most, const Off *__restrict__ o
             long long entries = min(most, (long long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
             keys[chunk] = (unsigned int)(most - entries);
-            positions[chunk] = chunk;
             if (count > 1)
                 split_rows[split_starts[row] + c] = row;
         }

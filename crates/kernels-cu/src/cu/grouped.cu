@@ -1,10 +1,16 @@
 // Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
 // any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
-// Takes SCALAR, IDX (the type of columns), OFF (not used) and CONJ: 1 conjugates the entries.
+// Takes SCALAR, IDX (the type of columns), POS (of positions), int or long, and CONJ: 1 conjugates the entries.
 #include "grid.cuh"
 #include "scalar.cuh"
-#include "index.cuh"
+#include "types.cuh"
 #include "entry.cuh"
+#if !defined(IDX) || !defined(POS)
+#error "IDX or POS is missing: int or long"
+#endif
+
+typedef TYPE(IDX) Idx;
+typedef TYPE(POS) Position;
 
 static __device__ ACC entry(long long split, const T *head, const T *tail, long long position)
 {
@@ -14,7 +20,7 @@ static __device__ ACC entry(long long split, const T *head, const T *tail, long 
 // y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A thread takes a row and
 // every thread_count()-th one after it.
 KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const Idx *__restrict__ columns,
-                    const long long *__restrict__ positions, long long split, const T *__restrict__ head,
+                    const Position *__restrict__ positions, long long split, const T *__restrict__ head,
                     const T *__restrict__ tail, ACC alpha, const T *__restrict__ x, long long x_start, ACC beta,
                     T *__restrict__ y, long long y_start)
 {
@@ -28,7 +34,7 @@ KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const
 
 // C <- alpha A B + beta C likewise; a thread takes an element of C.
 KERNEL grouped_spmm(long long rows, long long cols, const long long *__restrict__ offsets,
-                    const Idx *__restrict__ columns, const long long *__restrict__ positions, long long split,
+                    const Idx *__restrict__ columns, const Position *__restrict__ positions, long long split,
                     const T *__restrict__ head, const T *__restrict__ tail, ACC alpha, const T *__restrict__ b,
                     long long b_start, long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start,
                     long long c_row, long long c_col)
@@ -45,7 +51,7 @@ KERNEL grouped_spmm(long long rows, long long cols, const long long *__restrict_
 
 // The sum of each group, in the order of its entries, from the first on (so that a lone -0 stays what it is), to
 // element (target_rows[g], target_cols[g]) of a dense array. A thread takes a group. No group is empty.
-KERNEL grouped_sum(long long groups, const long long *__restrict__ offsets, const long long *__restrict__ positions,
+KERNEL grouped_sum(long long groups, const long long *__restrict__ offsets, const Position *__restrict__ positions,
                    long long split, const T *__restrict__ head, const T *__restrict__ tail,
                    const long long *__restrict__ target_rows, const long long *__restrict__ target_cols,
                    T *__restrict__ to, long long start, long long row_step, long long col_step)

@@ -8,21 +8,6 @@
 
 typedef TYPE(WORD) Word;
 
-// to[k] <- the word at positions[k] of `head`, from position `split` on of `tail`; zero where the position is -1.
-KERNEL move_gather(long long n, const long long *__restrict__ positions, long long split, const Word *__restrict__ head,
-                   const Word *__restrict__ tail, Word *__restrict__ to)
-{
-    for (long long k = thread_index(); k < n; k += thread_count()) {
-        long long position = positions[k];
-        Word word = Word();
-        if (position >= split)
-            word = tail[position - split];
-        else if (position >= 0)
-            word = head[position];
-        to[k] = word;
-    }
-}
-
 // to[starts[k]] <- from[k] where starts[k] < starts[k + 1].
 KERNEL move_compact(long long n, const long long *__restrict__ starts, const Word *__restrict__ from,
                     Word *__restrict__ to)

@@ -1,20 +1,22 @@
 // A stable sort of keys, each with a position, by DIGIT bits a pass from the lowest bits on: count the digits of every
-// tile, an exclusive scan of the counts, scatter. counts[digit*tiles + tile]: tiles = ceil(n / (16 * BLOCK)).
-// Takes KEY (uint or ulong) and BLOCK.
+// tile, sum up the counts of each digit, scatter. counts[digit*tiles + tile]: tiles = ceil(n / (16 * BLOCK)).
+// Takes KEY (uint or ulong), POS (the type of positions, which holds n: int or long) and BLOCK.
 // Merrill, Grimshaw: High performance and scalable radix sorting. Parallel Processing Letters 21 (2011).
 #include "grid.cuh"
 #include "types.cuh"
 #include "warp.cuh"
 #include "block.cuh"
-#ifndef KEY
-#error "KEY is missing: uint or ulong"
+#if !defined(KEY) || !defined(POS)
+#error "KEY or POS is missing: uint or ulong, int or long"
 #endif
 #define DIGIT 8
 #define DIGITS (1 << DIGIT)
 #define ITEMS 16
 #define TILE (BLOCK * ITEMS)
+#define COUNTS 8
 
 typedef TYPE(KEY) Key;
+typedef TYPE(POS) Position;
 
 static __device__ int digit_of(Key key, int shift)
 {
@@ -22,7 +24,7 @@ static __device__ int digit_of(Key key, int shift)
 }
 
 // A block takes a tile.
-KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, long long *__restrict__ counts)
+KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, Position *__restrict__ counts)
 {
     __shared__ int own[DIGITS];
     long long tiles = (n + TILE - 1) / TILE;
@@ -30,8 +32,14 @@ KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, lo
         for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK)
             own[digit] = 0;
         __syncthreads();
-        for (long long k = tile * TILE + threadIdx.x; k < min((tile + 1) * TILE, n); k += BLOCK)
-            atomicAdd(&own[digit_of(keys[k], shift)], 1);
+        const Key *of_tile = keys + tile * TILE;
+        int count = (int)min((long long)TILE, n - tile * TILE);
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            int place = item * BLOCK + threadIdx.x;
+            if (place < count)
+                atomicAdd(&own[digit_of(of_tile[place], shift)], 1);
+        }
         __syncthreads();
         for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK)
             counts[digit * tiles + tile] = own[digit];
@@ -39,13 +47,44 @@ KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, lo
     }
 }
 
-// starts[digit] <- the keys of a tile with lower digits, of which counts[digit] tells the number. One warp calls it.
-static __device__ void scan_digits(const int *counts, int *starts)
+// counts[digit*tiles + tile] <- the keys with this digit before the tile; totals[digit] <- all of them. A block takes a
+// digit, a thread COUNTS neighbouring tiles at a time.
+KERNEL radix_sort_starts(long long tiles, Position *__restrict__ counts, Position *__restrict__ totals)
 {
-    int before = 0;
+    for (int digit = blockIdx.x; digit < DIGITS; digit += gridDim.x) {
+        Position *of_digit = counts + digit * tiles;
+        Position before = 0;
+        for (long long first = 0; first < tiles; first += COUNTS * BLOCK) {
+            long long tile = first + COUNTS * threadIdx.x;
+            Position own[COUNTS];
+            Position sum = 0;
+#pragma unroll
+            for (int i = 0; i < COUNTS; i++) {
+                own[i] = tile + i < tiles ? of_digit[tile + i] : 0;
+                sum += own[i];
+            }
+            Position all;
+            Position at = before + scan_block(sum, &all) - sum;
+#pragma unroll
+            for (int i = 0; i < COUNTS; i++) {
+                if (tile + i < tiles)
+                    of_digit[tile + i] = at;
+                at += own[i];
+            }
+            before += all;
+        }
+        if (threadIdx.x == 0)
+            totals[digit] = before;
+    }
+}
+
+// starts[digit] <- the keys with lower digits, of which counts[digit] tells the number. One warp calls it.
+template <typename V> static __device__ void scan_digits(const V *counts, V *starts)
+{
+    V before = 0;
     for (int first = 0; first < DIGITS; first += WARP) {
-        int count = counts[first + lane_index()];
-        int sum = before + scan_lanes(count);
+        V count = counts[first + lane_index()];
+        V sum = before + scan_lanes(count);
         starts[first + lane_index()] = sum - count;
         before = shuffle(sum, WARP - 1);
     }
@@ -53,31 +92,41 @@ static __device__ void scan_digits(const int *counts, int *starts)
 
 // A block takes a tile, a warp of it the places w*32*ITEMS .. (w + 1)*32*ITEMS, 32 at a time: lanes with one digit find
 // each other, and their rank is their order. The tile is sorted in shared memory, so that neighbouring threads write
-// neighbouring places.
-KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const long long *__restrict__ positions, int shift,
-                          const long long *__restrict__ starts, Key *__restrict__ sorted_keys,
-                          long long *__restrict__ sorted_positions)
+// neighbouring places. Without positions, a null pointer, every key has its own place.
+KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Position *__restrict__ positions, int shift,
+                          const Position *__restrict__ starts, const Position *__restrict__ totals,
+                          Key *__restrict__ sorted_keys, Position *__restrict__ sorted_positions)
 {
     __shared__ int seen[WARPS][DIGITS];
     __shared__ int digit_counts[DIGITS];
     __shared__ int digit_starts[DIGITS];
-    __shared__ long long staged[TILE];
+    __shared__ Position lower[DIGITS];
+    __shared__ Position targets[DIGITS];
+    __shared__ union
+    {
+        Key keys[TILE];
+        Position positions[TILE];
+    } staged;
     int warp = threadIdx.x / WARP;
+    int own = warp * (WARP * ITEMS) + lane_index();
     unsigned int before = (1u << lane_index()) - 1u;
     long long tiles = (n + TILE - 1) / TILE;
+    if (warp == 0)
+        scan_digits(totals, lower);
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        Position first = (Position)(tile * TILE);
+        int count = (int)min((long long)TILE, n - first);
         for (int i = threadIdx.x; i < WARPS * DIGITS; i += BLOCK)
             seen[i / DIGITS][i % DIGITS] = 0;
         __syncthreads();
-        long long first = tile * TILE + warp * (WARP * ITEMS) + lane_index();
         Key held[ITEMS];
         int places[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++)
-            held[item] = first + item * WARP < n ? keys[first + item * WARP] : 0;
+            held[item] = own + item * WARP < count ? keys[first + own + item * WARP] : 0;
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            bool inside = first + item * WARP < n;
+            bool inside = own + item * WARP < count;
             int digit = digit_of(held[item], shift);
             unsigned int alike = __match_any_sync(ALL_LANES, inside ? digit : DIGITS);
             places[item] = seen[warp][digit] + __popc(alike & before);
@@ -90,9 +139,9 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const long 
         for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK) {
             int sum = 0;
             for (int w = 0; w < WARPS; w++) {
-                int count = seen[w][digit];
+                int of_warp = seen[w][digit];
                 seen[w][digit] = sum;
-                sum += count;
+                sum += of_warp;
             }
             digit_counts[digit] = sum;
         }
@@ -100,37 +149,39 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const long 
         if (warp == 0)
             scan_digits(digit_counts, digit_starts);
         __syncthreads();
+        for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK)
+            targets[digit] = lower[digit] + starts[digit * tiles + tile] - digit_starts[digit];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             int digit = digit_of(held[item], shift);
             places[item] += digit_starts[digit] + seen[warp][digit];
-            if (first + item * WARP < n)
-                staged[places[item]] = (long long)held[item];
+            if (own + item * WARP < count)
+                staged.keys[places[item]] = held[item];
         }
         __syncthreads();
-        int count = (int)min((long long)TILE, n - tile * TILE);
-        long long to[ITEMS];
+        Position to[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             int place = item * BLOCK + threadIdx.x;
             if (place < count) {
-                Key key = (Key)staged[place];
-                int digit = digit_of(key, shift);
-                to[item] = starts[digit * tiles + tile] + place - digit_starts[digit];
+                Key key = staged.keys[place];
+                to[item] = targets[digit_of(key, shift)] + place;
                 sorted_keys[to[item]] = key;
             }
         }
         __syncthreads();
 #pragma unroll
         for (int item = 0; item < ITEMS; item++)
-            if (first + item * WARP < n)
-                staged[places[item]] = positions[first + item * WARP];
+            if (own + item * WARP < count) {
+                Position k = first + own + item * WARP;
+                staged.positions[places[item]] = positions ? positions[k] : k;
+            }
         __syncthreads();
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             int place = item * BLOCK + threadIdx.x;
             if (place < count)
-                sorted_positions[to[item]] = staged[place];
+                sorted_positions[to[item]] = staged.positions[place];
         }
         __syncthreads();
     }

@@ -1,6 +1,6 @@
 //! Rows cut into chunks, so that long ones are shared by many warps.
 
-use super::radix_sort::{Pairs, radix_sort};
+use super::radix_sort::radix_sort;
 use super::scan::Scan;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -56,12 +56,12 @@ impl<D: Driver> Chunks<D> {
 
         let chunk_rows: Buffer<D, i64> = backend.allocate(count)?;
         let split_rows = backend.allocate(splits)?;
-        let pairs: Pairs<D, i32> = Pairs::new(backend, count)?;
+        let keys: Buffer<D, i32> = backend.allocate(count)?;
         let fill = kernel("csr_chunks_fill")?;
         let launch = backend.launch(&fill).size(rows).size(most).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
-        launch.buffer(&pairs.keys).buffer(&pairs.positions).items(rows)?;
-        let order = radix_sort(backend, pairs, KEY_BITS)?.positions;
+        launch.buffer(&keys).items(rows)?;
+        let order: Buffer<D, i64> = radix_sort(backend, keys, None, 0..KEY_BITS)?.positions;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);

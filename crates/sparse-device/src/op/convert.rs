@@ -5,6 +5,7 @@
 
 use super::coordinates::{Coordinates, Merge, RADIX_SORT};
 use super::numbered::{Numbered, Target, Values, position};
+use super::positions::Positions;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::format::IndexOrder;
@@ -12,8 +13,8 @@ use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{Conversion, ConvertKernel, Duplicates, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
 use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Host, Hyb,
-    HybWidth, Index, KernelPlan, PlanOptions, Result, Scalar, Sell, SellLayout,
+    Algorithm, Axis, Choice, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Host, Hyb, HybWidth, Index,
+    KernelPlan, PlanOptions, Result, Scalar, Sell, SellLayout,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -53,15 +54,15 @@ impl Layout for HybWidth {
 #[derive(Debug)]
 pub(super) enum Source<D: Driver> {
     /// One position each; −1 is padding.
-    Gather(Arc<D::Kernel>, Buffer<D, i64>),
+    Gather(Arc<D::Kernel>, Positions<D>),
     /// Runs of entries.
     Merge(Merge<D>),
 }
 
 impl<D: Driver> Source<D> {
     /// The values at these positions.
-    pub(super) fn gather<T: Scalar>(backend: &Device<D>, positions: Buffer<D, i64>) -> Result<Self> {
-        Ok(Self::Gather(backend.move_kernel::<T>("move_gather")?, positions))
+    pub(super) fn gather<T: Scalar>(backend: &Device<D>, positions: Positions<D>) -> Result<Self> {
+        Ok(Self::Gather(backend.gather_kernel::<T>(&positions)?, positions))
     }
 
     fn run<T: Scalar>(&self, backend: &Device<D>, values: Values<'_, D, T>) -> Result<Buffer<D, T>> {
@@ -90,7 +91,7 @@ impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
     fn gather(backend: &Device<D>, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
             let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
-            Source::gather::<To::Scalar>(backend, backend.upload(&positions)?)
+            Source::gather::<To::Scalar>(backend, Positions::upload(backend, &positions)?)
         };
         let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
         Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
@@ -103,28 +104,37 @@ impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
     }
 }
 
+/// What kernels call an element of the size of `T`, which they do not look into.
+fn word<T>() -> &'static str {
+    match size_of::<T>() {
+        2 => "ushort",
+        4 => "uint",
+        8 => "ulong",
+        _ => "ulong2",
+    }
+}
+
 impl<D: Driver> Device<D> {
-    /// A kernel that moves values, or other elements of the size of `T`, without looking into them.
+    /// A kernel that moves values, or other elements of the size of `T`.
     pub(super) fn move_kernel<T>(&self, entry: &'static str) -> Result<Arc<D::Kernel>> {
-        let word = match size_of::<T>() {
-            2 => "ushort",
-            4 => "uint",
-            8 => "ulong",
-            _ => "ulong2",
-        };
-        self.kernel("move", entry, Defines::default().set("WORD", word))
+        self.kernel("move", entry, Defines::default().set("WORD", word::<T>()))
     }
 
-    /// The elements at these positions, by the kernel `move_gather`.
+    /// The kernel that [`gather`](Self::gather) runs.
+    pub(super) fn gather_kernel<T>(&self, positions: &Positions<D>) -> Result<Arc<D::Kernel>> {
+        let defines = Defines::default().set("WORD", word::<T>()).set("POS", positions.type_name());
+        self.kernel("gather", "gather_words", defines)
+    }
+
+    /// The elements at these positions.
     pub(super) fn gather<T: Element>(
         &self,
         kernel: &D::Kernel,
-        positions: &Buffer<D, i64>,
+        positions: &Positions<D>,
         from: Values<'_, D, T>,
     ) -> Result<Buffer<D, T>> {
-        let to = self.allocate(positions.len)?;
-        let launch = self.launch(kernel).size(positions.len).buffer(positions);
-        launch.values(from).buffer(&to).items(positions.len)?;
+        let (n, to) = (positions.len(), self.allocate(positions.len())?);
+        self.launch(kernel).size(n).positions(positions).values(from).buffer(&to).items(n)?;
         Ok(to)
     }
 
@@ -223,7 +233,7 @@ fn compress<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
     options: &PlanOptions,
 ) -> Result<ToCompressed<D, A, T, I, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
-    let coordinates = Coordinates::of_coo::<A, T>(backend, from)?;
+    let mut coordinates = Coordinates::of_coo::<A, T>(backend, from)?;
     if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
         let host = from.numbered(backend)?;
         let _: Compressed<A, f64, Host, I, O> = Operations::convert(&Reference, &host, duplicates)?;

@@ -3,13 +3,16 @@
 use super::convert::{Rearrangement, Source, ToCompressed, ToCoo};
 use super::grouped::RowGroups;
 use super::numbered::Values;
-use super::radix_sort::{Pairs, radix_sort};
+use super::positions::Positions;
+use super::radix_sort::sort_keys;
 use super::scan::Scan;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::format::IndexOrder;
 use sparse_core::op::Duplicates;
-use sparse_core::{Algorithm, Axis, Backend, Choice, Compressed, Coo, Index, Matrix, Result, Scalar};
+use sparse_core::{
+    Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, Matrix, Result, Scalar, Space,
+};
 use std::sync::Arc;
 
 /// The files of the kernels: of the coordinates, and of the values.
@@ -49,7 +52,9 @@ pub(super) struct Coordinates<D: Driver, I> {
     extents: (usize, usize),
     major: Buffer<D, I>,
     minor: Buffer<D, I>,
-    positions: Buffer<D, i64>,
+    positions: Positions<D>,
+    /// Whether it is known that no coordinate occurs twice.
+    unique: bool,
 }
 
 /// Where each run of entries with one coordinate goes.
@@ -64,37 +69,54 @@ struct Runs<D: Driver> {
 pub(super) struct Merge<D: Driver> {
     kernel: Arc<D::Kernel>,
     runs: Runs<D>,
-    positions: Buffer<D, i64>,
+    positions: Positions<D>,
 }
 
 impl<D: Driver> Merge<D> {
+    fn new<T: Scalar>(
+        backend: &Device<D>,
+        runs: Runs<D>,
+        positions: Positions<D>,
+        last: bool,
+    ) -> Result<Self> {
+        let entry = if last { "coo_merge_last" } else { "coo_merge_sum" };
+        let defines = Defines::default().set("POS", positions.type_name());
+        Ok(Self { kernel: backend.kernel_of::<T>(MERGE_FILE, entry, defines)?, runs, positions })
+    }
+
     /// The values of the runs.
     pub(super) fn run<T: Scalar>(&self, backend: &Device<D>, values: &Buffer<D, T>) -> Result<Buffer<D, T>> {
-        let (n, merged) = (self.positions.len, backend.allocate(self.runs.count)?);
-        let launch = backend.launch(&self.kernel).size(n).buffer(&self.runs.starts).buffer(&self.positions);
-        launch.buffer(values).buffer(&merged).items(n)?;
+        let (n, merged) = (self.positions.len(), backend.allocate(self.runs.count)?);
+        let launch = backend.launch(&self.kernel).size(n).buffer(&self.runs.starts);
+        launch.positions(&self.positions).buffer(values).buffer(&merged).items(n)?;
         Ok(merged)
     }
 }
 
+/// Major and minor indices.
+type Indices<'a, D, I> = (&'a Buffer<D, I>, &'a Buffer<D, I>);
+
 impl<D: Driver, I: Index> Coordinates<D, I> {
-    /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`.
-    pub(super) fn sorted(
+    /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by keys of both where they fit.
+    fn sorted(
         backend: &Device<D>,
         extents: (usize, usize),
-        (major, minor): (&Buffer<D, I>, &Buffer<D, I>),
+        indices: Indices<'_, D, I>,
         by: SortBy,
     ) -> Result<Self> {
-        let mut positions = iota(backend, major.len)?;
-        if by == SortBy::Both {
-            positions = sort_by(backend, minor, positions, extents.1)?;
-        }
-        if by != SortBy::Nothing {
-            positions = sort_by(backend, major, positions, extents.0)?;
-        }
-        let kernel = backend.move_kernel::<I>("move_gather")?;
-        let in_order = |indices| backend.gather(&kernel, &positions, Values::one(indices));
-        Ok(Self { extents, major: in_order(major)?, minor: in_order(minor)?, positions })
+        let bits = (bits_below(extents.0), bits_below(extents.1));
+        let (major, minor, positions) = match bits.0 + bits.1 {
+            _ if by == SortBy::Nothing => copies(backend, indices)?,
+            0..=32 if size_of::<I>() == 4 => sort_together::<D, I, i32>(backend, indices, bits, by)?,
+            0..=64 => sort_together::<D, I, i64>(backend, indices, bits, by)?,
+            _ => sort_apart(backend, indices, bits, by)?,
+        };
+        Ok(Self { extents, major, minor, positions, unique: false })
+    }
+
+    /// Where it is known that no coordinate occurs twice.
+    fn known_unique(self, unique: bool) -> Self {
+        Self { unique, ..self }
     }
 
     /// The entries of compressed rows or columns as they stand.
@@ -103,7 +125,9 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         a: &Compressed<A, T, Device<D>, I, O>,
     ) -> Result<Self> {
         let (pattern, major) = (a.pattern(), backend.major_indices(a)?);
-        Self::sorted(backend, (pattern.major(), pattern.minor()), (&major, a.indices()), SortBy::Nothing)
+        let extents = (pattern.major(), pattern.minor());
+        let stored = Self::sorted(backend, extents, (&major, a.indices()), SortBy::Nothing)?;
+        Ok(stored.known_unique(a.order().unique))
     }
 
     /// The same in order.
@@ -113,7 +137,8 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     ) -> Result<Self> {
         let by = if a.order().sorted { SortBy::Nothing } else { SortBy::Both };
         let (pattern, major) = (a.pattern(), backend.major_indices(a)?);
-        Self::sorted(backend, (pattern.major(), pattern.minor()), (&major, a.indices()), by)
+        let along = Self::sorted(backend, (pattern.major(), pattern.minor()), (&major, a.indices()), by)?;
+        Ok(along.known_unique(a.order().unique))
     }
 
     /// The same in order of the index that is not compressed.
@@ -122,7 +147,9 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         a: &Compressed<A, T, Device<D>, I, O>,
     ) -> Result<Self> {
         let (pattern, minor) = (a.pattern(), backend.major_indices(a)?);
-        Self::sorted(backend, (pattern.minor(), pattern.major()), (a.indices(), &minor), SortBy::Major)
+        let extents = (pattern.minor(), pattern.major());
+        let across = Self::sorted(backend, extents, (a.indices(), &minor), SortBy::Major)?;
+        Ok(across.known_unique(a.order().unique))
     }
 
     /// The entries of coordinates in order, by rows or by columns.
@@ -145,11 +172,12 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         by: SortBy,
     ) -> Result<Self> {
         let indices = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
-        Self::sorted(backend, A::swap(a.rows(), a.cols()), indices, by)
+        let sorted = Self::sorted(backend, A::swap(a.rows(), a.cols()), indices, by)?;
+        Ok(sorted.known_unique(a.order().unique))
     }
 
     fn len(&self) -> usize {
-        self.positions.len
+        self.major.len
     }
 
     fn kernel<O: Index>(&self, backend: &Device<D>, entry: &'static str) -> Result<Arc<D::Kernel>> {
@@ -168,41 +196,41 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
 
     /// The plan of a compressed matrix of these entries.
     pub(super) fn compress<A: Axis, T: Scalar, O: Index>(
-        self,
+        mut self,
         backend: &Device<D>,
         choice: Choice,
         duplicates: Duplicates,
     ) -> Result<ToCompressed<D, A, T, I, O>> {
-        let (n, (majors, minors)) = (self.len(), self.extents);
-        let mut runs = self.runs(backend)?;
-        let unique = runs.count == n;
+        let unique = self.are_unique(backend)?;
         let merges = !unique && matches!(duplicates, Duplicates::Sum | Duplicates::Last);
-        if !unique && !merges {
-            runs = Runs { count: n, starts: iota(backend, n + 1)? };
-        }
-        O::try_new("nnz", runs.count)?;
+        let order = IndexOrder { major_sorted: true, sorted: true, unique: unique || merges };
+        let (majors, minors) = self.extents;
+        let (indices, offsets, source) = if merges {
+            let runs = self.runs(backend)?;
+            O::try_new("nnz", runs.count)?;
+            let (indices, offsets) = (self.minor_of(backend, &runs)?, self.offsets(backend, Some(&runs))?);
+            let last = duplicates == Duplicates::Last;
+            (indices, offsets, Source::Merge(Merge::new::<T>(backend, runs, self.positions, last)?))
+        } else {
+            O::try_new("nnz", self.len())?;
+            let offsets = self.offsets(backend, None)?;
+            (self.minor, offsets, Source::gather::<T>(backend, self.positions)?)
+        };
+        let (rows, cols) = A::swap(majors, minors);
+        let values = backend.allocate(indices.len)?;
+        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of runs, and indices of a checked matrix,
+        // in order. The values are replaced before they are read.
+        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
+        Ok(Rearrangement::new(choice, target, source))
+    }
 
-        let (indices, offsets) = (backend.allocate(runs.count)?, backend.allocate(majors + 1)?);
-        let kernel = self.kernel::<O>(backend, "coordinates_minor")?;
+    /// The minor index of each run.
+    fn minor_of(&self, backend: &Device<D>, runs: &Runs<D>) -> Result<Buffer<D, I>> {
+        let (n, indices) = (self.len(), backend.allocate(runs.count)?);
+        let kernel = self.kernel::<I>(backend, "coordinates_minor")?;
         let launch = backend.launch(&kernel).size(n).buffer(&self.minor);
         launch.buffer(&runs.starts).buffer(&indices).items(n)?;
-        self.count_majors(backend, &runs.starts, &offsets)?;
-
-        let order = IndexOrder { major_sorted: true, sorted: true, unique: unique || merges };
-        let (rows, cols) = A::swap(majors, minors);
-        let values = backend.zeros(runs.count)?;
-        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of runs, and indices of a checked matrix,
-        // in order.
-        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
-        let source = match merges {
-            false => Source::gather::<T>(backend, self.positions)?,
-            true => {
-                let entry = if duplicates == Duplicates::Last { "coo_merge_last" } else { "coo_merge_sum" };
-                let kernel = backend.kernel_of::<T>(MERGE_FILE, entry, Defines::default())?;
-                Source::Merge(Merge { kernel, runs, positions: self.positions })
-            }
-        };
-        Ok(Rearrangement::new(choice, target, source))
+        Ok(indices)
     }
 
     /// The plan of coordinates with these entries; whether they are in `order` is the caller's to know.
@@ -214,61 +242,117 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     ) -> Result<ToCoo<D, T, I>> {
         let (rows, cols) = A::swap(self.extents.0, self.extents.1);
         let (row_idx, col_idx) = if A::IS_ROW { (self.major, self.minor) } else { (self.minor, self.major) };
-        let values = backend.zeros(self.positions.len)?;
-        // SAFETY: the indices are those of a checked matrix of this shape, one of each for each position.
+        let values = backend.allocate(row_idx.len)?;
+        // SAFETY: the indices are those of a checked matrix of this shape, one of each for each position. The values
+        // are replaced before they are read.
         let target = unsafe { Coo::new_unchecked(rows, cols, row_idx, col_idx, values, order) };
         Ok(Rearrangement::new(choice, target, Source::gather::<T>(backend, self.positions)?))
     }
 
     /// The entries by their major index.
     pub(super) fn into_row_groups(self, backend: &Device<D>) -> Result<RowGroups<D, I>> {
-        let (n, majors) = (self.len(), self.extents.0);
-        let (starts, offsets) = (iota(backend, n + 1)?, backend.allocate(majors + 1)?);
-        self.count_majors::<i64>(backend, &starts, &offsets)?;
+        let offsets = self.offsets(backend, None)?;
         Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
     }
 
-    /// Writes the number of runs before each major index.
-    fn count_majors<O: Index>(
-        &self,
-        backend: &Device<D>,
-        starts: &Buffer<D, i64>,
-        offsets: &Buffer<D, O>,
-    ) -> Result<()> {
+    /// The number of runs before each major index, or of entries.
+    fn offsets<O: Index>(&self, backend: &Device<D>, runs: Option<&Runs<D>>) -> Result<Buffer<D, O>> {
+        let (majors, offsets) = (self.extents.0, backend.allocate(self.extents.0 + 1)?);
         let kernel = self.kernel::<O>(backend, "coordinates_offsets")?;
-        let launch = backend.launch(&kernel).size(self.extents.0).size(self.len()).buffer(&self.major);
-        launch.buffer(starts).buffer(offsets).items(offsets.len)
+        let launch = backend.launch(&kernel).size(majors).size(self.len()).buffer(&self.major);
+        let launch = launch.buffer_or_null(runs.map(|runs| &runs.starts));
+        launch.buffer(&offsets).items(majors + 1)?;
+        Ok(offsets)
     }
 
     /// Whether no coordinate occurs twice.
-    pub(super) fn are_unique(&self, backend: &Device<D>) -> Result<bool> {
-        Ok(self.runs(backend)?.count == self.len())
+    pub(super) fn are_unique(&mut self, backend: &Device<D>) -> Result<bool> {
+        if !self.unique {
+            let (n, found) = (self.len(), backend.zeros::<i32>(1)?);
+            let kernel = self.kernel::<I>(backend, "coordinates_repeats")?;
+            let launch = backend.launch(&kernel).size(n).buffer(&self.major).buffer(&self.minor);
+            launch.buffer(&found).items(n)?;
+            self.unique = backend.download(&found)?[0] == 0;
+        }
+        Ok(self.unique)
     }
 }
 
-/// 0, 1, … `n` − 1.
-fn iota<D: Driver>(backend: &Device<D>, n: usize) -> Result<Buffer<D, i64>> {
-    let positions = backend.allocate(n)?;
-    let kernel =
-        backend.kernel(FILE, "coordinates_positions", Defines::default().index::<i64>().offset::<i64>())?;
-    backend.launch(&kernel).size(n).buffer(&positions).items(n)?;
-    Ok(positions)
+/// Bits of the numbers below `extent`.
+fn bits_below(extent: usize) -> u32 {
+    usize::BITS - extent.saturating_sub(1).leading_zeros()
 }
 
-/// `positions` in order of `indices` there, which are below `extent`; equal ones stay in their order.
-fn sort_by<D: Driver, I: Index>(
+/// Major and minor indices, and where they stood.
+type Moved<D, I> = (Buffer<D, I>, Buffer<D, I>, Positions<D>);
+
+/// The indices as they stand.
+fn copies<D: Driver, I: Index>(
     backend: &Device<D>,
-    indices: &Buffer<D, I>,
-    positions: Buffer<D, i64>,
-    extent: usize,
-) -> Result<Buffer<D, i64>> {
-    let keys =
-        backend.gather(&*backend.move_kernel::<I>("move_gather")?, &positions, Values::one(indices))?;
-    let bits = usize::BITS - extent.saturating_sub(1).leading_zeros();
-    Ok(radix_sort(backend, Pairs { keys, positions }, bits)?.positions)
+    (major, minor): Indices<'_, D, I>,
+) -> Result<Moved<D, I>> {
+    let positions = Positions::up_to(backend, major.len)?;
+    Ok((backend.duplicate(major)?, backend.duplicate(minor)?, positions))
+}
+
+/// The indices in order, by keys of both.
+fn sort_together<D: Driver, I: Index, K: Index>(
+    backend: &Device<D>,
+    (major, minor): Indices<'_, D, I>,
+    (major_bits, minor_bits): (u32, u32),
+    by: SortBy,
+) -> Result<Moved<D, I>> {
+    let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<K>());
+    let (n, keys) = (major.len, backend.allocate::<K>(major.len)?);
+    let pack = kernel("coordinates_pack")?;
+    let launch = backend.launch(&pack).size(n).buffer(major).buffer(minor);
+    launch.value(minor_bits as i32).buffer(&keys).items(n)?;
+    let first = if by == SortBy::Both { 0 } else { minor_bits };
+    let (keys, positions) = sort_keys(backend, keys, None, first..major_bits + minor_bits)?;
+    let (major, minor) = (backend.allocate(n)?, backend.allocate(n)?);
+    let split = kernel("coordinates_split")?;
+    let launch = backend.launch(&split).size(n).buffer(&keys).value(minor_bits as i32);
+    launch.buffer(&major).buffer(&minor).items(n)?;
+    Ok((major, minor, positions))
+}
+
+/// The indices in order, by one and then by the other.
+fn sort_apart<D: Driver, I: Index>(
+    backend: &Device<D>,
+    (major, minor): Indices<'_, D, I>,
+    (major_bits, minor_bits): (u32, u32),
+    by: SortBy,
+) -> Result<Moved<D, I>> {
+    let gather = |from, positions: &Positions<D>| {
+        let kernel = backend.gather_kernel::<I>(positions)?;
+        backend.gather(&kernel, positions, Values::one(from))
+    };
+    let mut positions = Positions::up_to(backend, major.len)?;
+    if by == SortBy::Both {
+        positions = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.1;
+    }
+    let keys = gather(major, &positions)?;
+    let (major, positions) = sort_keys(backend, keys, Some(positions), 0..major_bits)?;
+    Ok((major, gather(minor, &positions)?, positions))
 }
 
 impl<D: Driver> Device<D> {
+    /// A copy.
+    fn duplicate<T: Element>(&self, buffer: &Buffer<D, T>) -> Result<Buffer<D, T>> {
+        let mut copy = self.allocate(buffer.len)?;
+        self.copy(Self::view(buffer), Self::view_mut(&mut copy))?;
+        Ok(copy)
+    }
+
+    /// 0, 1, … `n` − 1.
+    pub(super) fn count_up<P: Index>(&self, n: usize) -> Result<Buffer<D, P>> {
+        let positions = self.allocate(n)?;
+        let defines = Defines::default().index::<P>().offset::<P>();
+        let kernel = self.kernel(FILE, "coordinates_positions", defines)?;
+        self.launch(&kernel).size(n).buffer(&positions).items(n)?;
+        Ok(positions)
+    }
+
     /// The row of each entry of compressed rows, or the column of each of compressed columns.
     fn major_indices<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,

@@ -1,6 +1,7 @@
 //! Entries that a plan groups on the host, by rows of op(A) or by coordinates; the device adds them group by group.
 
 use super::numbered::{Values, position};
+use super::positions::Positions;
 use crate::launch::Launch;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -18,7 +19,7 @@ pub(super) const GROUPED_ROWS: Algorithm =
 pub struct RowGroups<D: Driver, I> {
     pub(super) offsets: Buffer<D, i64>,
     pub(super) columns: Buffer<D, I>,
-    pub(super) positions: Buffer<D, i64>,
+    pub(super) positions: Positions<D>,
 }
 
 impl<D: Driver, I: Index> RowGroups<D, I> {
@@ -38,7 +39,7 @@ impl<D: Driver, I: Index> RowGroups<D, I> {
         Ok(Self {
             offsets: backend.upload(&offsets)?,
             columns: backend.upload(&columns)?,
-            positions: backend.upload(&positions)?,
+            positions: Positions::upload(backend, &positions)?,
         })
     }
 
@@ -49,13 +50,15 @@ impl<D: Driver, I: Index> RowGroups<D, I> {
 }
 
 impl<D: Driver> Device<D> {
-    /// A kernel over grouped entries with columns of type `I`.
+    /// A kernel over grouped entries with columns of type `I` and such positions.
     pub(super) fn grouped_kernel<T: Scalar, I: Index>(
         &self,
         entry: &'static str,
+        positions: &Positions<D>,
         op: Op,
     ) -> Result<Arc<D::Kernel>> {
-        self.kernel_of::<T>("grouped", entry, Defines::default().index::<I>().offset::<I>().conj::<T>(op))
+        let defines = Defines::default().index::<I>().set("POS", positions.type_name());
+        self.kernel_of::<T>("grouped", entry, defines.conj::<T>(op))
     }
 }
 
@@ -71,7 +74,7 @@ impl<'a, D: Driver> Launch<'a, D> {
         groups: &'a RowGroups<D, I>,
         values: Values<'a, D, T>,
     ) -> Self {
-        self.buffer(&groups.offsets).buffer(&groups.columns).buffer(&groups.positions).values(values)
+        self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
     }
 }
 
@@ -80,7 +83,7 @@ impl<'a, D: Driver> Launch<'a, D> {
 pub(super) struct Sums<D: Driver> {
     count: usize,
     offsets: Buffer<D, i64>,
-    positions: Buffer<D, i64>,
+    positions: Positions<D>,
     rows: Buffer<D, i64>,
     cols: Buffer<D, i64>,
     kernel: Arc<D::Kernel>,
@@ -96,13 +99,14 @@ impl<D: Driver> Sums<D> {
             cols.push(run[0].1 as i64);
         }
         let positions: Vec<_> = entries.iter().map(|entry| position(entry.2)).collect();
+        let positions = Positions::upload(backend, &positions)?;
         Ok(Self {
             count: rows.len(),
             offsets: backend.upload(&offsets)?,
-            positions: backend.upload(&positions)?,
+            kernel: backend.grouped_kernel::<T, i32>("grouped_sum", &positions, Op::None)?,
+            positions,
             rows: backend.upload(&rows)?,
             cols: backend.upload(&cols)?,
-            kernel: backend.grouped_kernel::<T, i32>("grouped_sum", Op::None)?,
         })
     }
 
@@ -114,7 +118,7 @@ impl<D: Driver> Sums<D> {
         to: DenseViewMut<'_, T, Device<D>>,
     ) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(self.count);
-        let launch = launch.buffer(&self.offsets).buffer(&self.positions).values(values);
+        let launch = launch.buffer(&self.offsets).positions(&self.positions).values(values);
         launch.buffer(&self.rows).buffer(&self.cols).dense_mut(to).items(self.count)
     }
 }

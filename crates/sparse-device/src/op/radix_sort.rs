@@ -1,89 +1,123 @@
 //! A stable sort of keys, each with a position, by bytes from the lowest on.
 
-use super::scan::Scan;
-use crate::program::Defines;
+use super::positions::{Positions, are_narrow};
+use crate::program::{Defines, c_name};
 use crate::{Buffer, Device, Driver};
-use sparse_core::{Element, Result};
-use std::mem::swap;
+use sparse_core::{Element, Index, Result};
+use std::mem::replace;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The file of the kernels.
-pub(super) const FILE: &str = "radix_sort";
+const FILE: &str = "radix_sort";
 
 /// Bits of a pass, and keys of a tile for each work-item: `DIGIT` and `ITEMS` of the kernels.
 const DIGIT: u32 = 8;
 const ITEMS: usize = 16;
 
-/// Keys and their positions.
+/// Keys and where they stood.
 #[derive(Debug)]
-pub(super) struct Pairs<D: Driver, K> {
+pub(super) struct Sorted<D: Driver, K, P> {
     pub(super) keys: Buffer<D, K>,
-    pub(super) positions: Buffer<D, i64>,
+    pub(super) positions: Buffer<D, P>,
 }
 
-impl<D: Driver, K: Element> Pairs<D, K> {
-    /// Room for `n` of them.
-    pub(super) fn new(backend: &Device<D>, n: usize) -> Result<Self> {
-        Ok(Self { keys: backend.allocate(n)?, positions: backend.allocate(n)? })
+impl<D: Driver, K> Sorted<D, K, i32> {
+    fn narrow(self) -> (Buffer<D, K>, Positions<D>) {
+        (self.keys, Positions::Narrow(self.positions))
+    }
+}
+
+impl<D: Driver, K> Sorted<D, K, i64> {
+    fn wide(self) -> (Buffer<D, K>, Positions<D>) {
+        (self.keys, Positions::Wide(self.positions))
     }
 }
 
 /// The kernels of a pass and the counts of its digits.
-struct Pass<D: Driver> {
+struct Pass<D: Driver, P> {
     count: Arc<D::Kernel>,
+    starts: Arc<D::Kernel>,
     scatter: Arc<D::Kernel>,
-    counts: Buffer<D, i64>,
-    scan: Scan<D, i64>,
+    counts: Buffer<D, P>,
+    totals: Buffer<D, P>,
     tiles: usize,
 }
 
-impl<D: Driver> Pass<D> {
+impl<D: Driver, P: Index> Pass<D, P> {
     fn new<K>(backend: &Device<D>, n: usize) -> Result<Self> {
         let key = if size_of::<K>() == 4 { "uint" } else { "ulong" };
         let block = backend.inner.block;
-        let kernel =
-            |entry| backend.kernel(FILE, entry, Defines::default().set("KEY", key).set("BLOCK", block));
+        let defines = Defines::default().set("KEY", key).set("POS", c_name::<P>()).set("BLOCK", block);
+        let kernel = |entry| backend.kernel(FILE, entry, defines.clone());
         let tiles = n.div_ceil(ITEMS * block);
-        let counts = tiles << DIGIT;
         Ok(Self {
             count: kernel("radix_sort_count")?,
+            starts: kernel("radix_sort_starts")?,
             scatter: kernel("radix_sort_scatter")?,
-            counts: backend.allocate(counts)?,
-            scan: Scan::series(backend, counts)?,
+            counts: backend.allocate(tiles << DIGIT)?,
+            totals: backend.allocate(1 << DIGIT)?,
             tiles,
         })
     }
 
+    /// Sorts by the digit from bit `shift` on. Keys without positions stand where they stood.
     fn run<K: Element>(
-        &mut self,
+        &self,
         backend: &Device<D>,
         shift: u32,
-        from: &Pairs<D, K>,
-        to: &Pairs<D, K>,
+        (keys, positions): (&Buffer<D, K>, Option<&Buffer<D, P>>),
+        to: &Sorted<D, K, P>,
     ) -> Result<()> {
-        let (n, block) = (from.keys.len, backend.inner.block);
+        let (n, block) = (keys.len, backend.inner.block);
         let groups = self.tiles.min(backend.most_groups());
-        let launch = backend.launch(&self.count).size(n).buffer(&from.keys).value(shift as i32);
+        let launch = backend.launch(&self.count).size(n).buffer(keys).value(shift as i32);
         launch.buffer(&self.counts).groups(groups, block)?;
-        self.scan.starts(backend, &mut self.counts)?;
-        let launch = backend.launch(&self.scatter).size(n).buffer(&from.keys).buffer(&from.positions);
-        let launch = launch.value(shift as i32).buffer(&self.counts).buffer(&to.keys).buffer(&to.positions);
-        launch.groups(groups, block)
+        let launch = backend.launch(&self.starts).size(self.tiles).buffer(&self.counts);
+        launch.buffer(&self.totals).groups(1 << DIGIT, block)?;
+        let launch = backend.launch(&self.scatter).size(n).buffer(keys).buffer_or_null(positions);
+        let launch = launch.value(shift as i32).buffer(&self.counts).buffer(&self.totals);
+        launch.buffer(&to.keys).buffer(&to.positions).groups(groups, block)
     }
 }
 
-/// Sorts by the lowest `bits` bits of the keys, which are not negative.
-pub(super) fn radix_sort<D: Driver, K: Element>(
+/// Sorts by these bits of the keys, above which there are none. Positions stand beside the keys; without them they are
+/// 0, 1, …, and `P` holds their number.
+pub(super) fn radix_sort<D: Driver, K: Element, P: Index>(
     backend: &Device<D>,
-    mut pairs: Pairs<D, K>,
-    bits: u32,
-) -> Result<Pairs<D, K>> {
-    let n = pairs.keys.len;
-    let mut pass = Pass::new::<K>(backend, n)?;
-    let mut sorted = Pairs::new(backend, n)?;
-    for shift in (0..bits).step_by(DIGIT as usize) {
-        pass.run(backend, shift, &pairs, &sorted)?;
-        swap(&mut pairs, &mut sorted);
+    mut keys: Buffer<D, K>,
+    mut positions: Option<Buffer<D, P>>,
+    bits: Range<u32>,
+) -> Result<Sorted<D, K, P>> {
+    let n = keys.len;
+    let pass = Pass::new::<K>(backend, n)?;
+    let mut to = Sorted { keys: backend.allocate(n)?, positions: backend.allocate(n)? };
+    for shift in bits.step_by(DIGIT as usize) {
+        pass.run(backend, shift, (&keys, positions.as_ref()), &to)?;
+        let free = positions.map_or_else(|| backend.allocate(n), Ok)?;
+        keys = replace(&mut to.keys, keys);
+        positions = Some(replace(&mut to.positions, free));
     }
-    Ok(pairs)
+    let positions = positions.map_or_else(|| backend.count_up(n), Ok)?;
+    Ok(Sorted { keys, positions })
+}
+
+/// The same with positions in four bytes where their number fits.
+pub(super) fn sort_keys<D: Driver, K: Element>(
+    backend: &Device<D>,
+    keys: Buffer<D, K>,
+    positions: Option<Positions<D>>,
+    bits: Range<u32>,
+) -> Result<(Buffer<D, K>, Positions<D>)> {
+    let narrow = are_narrow(keys.len);
+    match positions {
+        None if narrow => radix_sort(backend, keys, None, bits).map(Sorted::narrow),
+        None => radix_sort(backend, keys, None, bits).map(Sorted::wide),
+        Some(Positions::Narrow(positions)) => {
+            radix_sort(backend, keys, Some(positions), bits).map(Sorted::narrow)
+        }
+        Some(Positions::Wide(positions)) => {
+            radix_sort(backend, keys, Some(positions), bits).map(Sorted::wide)
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl<D: Driver, T: Scalar, I: Index> SortKernel<Coo<T, Device<D>, I>> for Device
 
     fn plan_sort(&self, a: &Coo<T, Device<D>, I>, options: &PlanOptions) -> Result<Self::Plan> {
         let choice = choose(options)?;
-        let coordinates = Coordinates::of_coo::<Row, T>(self, a)?;
+        let mut coordinates = Coordinates::of_coo::<Row, T>(self, a)?;
         let unique = coordinates.are_unique(self)?;
         let order = IndexOrder { major_sorted: true, sorted: true, unique };
         coordinates.into_coo::<Row, T>(self, choice, order)

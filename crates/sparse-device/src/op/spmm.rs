@@ -48,8 +48,9 @@ impl<D: Driver, I: Index> GroupedPlan<D, I> {
         options: &PlanOptions,
     ) -> Result<Self> {
         let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
-        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmm", op)?;
-        Ok(Self { choice, kernel, groups: a.row_groups(backend, op)? })
+        let groups = a.row_groups(backend, op)?;
+        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmm", &groups.positions, op)?;
+        Ok(Self { choice, kernel, groups })
     }
 
     fn run<M: Numbered<D, Index = I>>(

@@ -28,8 +28,9 @@ struct Grouped<D: Driver, I> {
 
 impl<D: Driver, I: Index> Grouped<D, I> {
     fn new<M: Numbered<D, Index = I>>(backend: &Device<D>, a: &M, op: Op) -> Result<Self> {
-        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmv", op)?;
-        Ok(Self { kernel, groups: a.row_groups(backend, op)?, rows: op.shape(a).0 })
+        let groups = a.row_groups(backend, op)?;
+        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmv", &groups.positions, op)?;
+        Ok(Self { kernel, groups, rows: op.shape(a).0 })
     }
 
     fn run<M: Numbered<D, Index = I>>(

@@ -1,0 +1,20 @@
+// Gathers words without looking into them, bit for bit. A work-item takes every get_global_size(0)-th word.
+// Takes WORD (ushort, uint, ulong or ulong2) and POS (the type of positions: int or long).
+#if !defined(WORD) || !defined(POS)
+#error "WORD or POS is missing: ushort, uint, ulong or ulong2, int or long"
+#endif
+
+// to[k] <- the word at positions[k] of `head`, from position `split` on of `tail`; zero where the position is -1.
+__kernel void gather_words(long n, __global const POS *positions, long split, __global const WORD *head,
+                           __global const WORD *tail, __global WORD *to)
+{
+    for (long k = get_global_id(0); k < n; k += get_global_size(0)) {
+        long position = positions[k];
+        WORD word = (WORD)(0);
+        if (position >= split)
+            word = tail[position - split];
+        else if (position >= 0)
+            word = head[position];
+        to[k] = word;
+    }
+}

@@ -1,0 +1,25 @@
+// Gathers words without looking into them, bit for bit. A thread takes every thread_count()-th word.
+// Takes WORD (ushort, uint, ulong or ulong2) and POS (the type of positions: int or long).
+#include "grid.cuh"
+#include "types.cuh"
+#if !defined(WORD) || !defined(POS)
+#error "WORD or POS is missing: ushort, uint, ulong or ulong2, int or long"
+#endif
+
+typedef TYPE(WORD) Word;
+typedef TYPE(POS) Position;
+
+// to[k] <- the word at positions[k] of `head`, from position `split` on of `tail`; zero where the position is -1.
+KERNEL gather_words(long long n, const Position *__restrict__ positions, long long split, const Word *__restrict__ head,
+                    const Word *__restrict__ tail, Word *__restrict__ to)
+{
+    for (long long k = thread_index(); k < n; k += thread_count()) {
+        long long position = positions[k];
+        Word word = Word();
+        if (position >= split)
+            word = tail[position - split];
+        else if (position >= 0)
+            word = head[position];
+        to[k] = word;
+    }
+}
