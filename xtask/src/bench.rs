@@ -16,10 +16,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether the suite is the CPU's, which is the default.
+    /// Whether it runs on the CPU, which is the default.
     fn is_of_cpu(&self) -> bool {
-        let is_device = |suite: &str| ["cuda", "opencl"].contains(&suite.trim_start_matches("--suite="));
-        !self.arguments.iter().any(|argument| is_device(argument))
+        let mut values = self.arguments.iter().filter_map(|argument| argument.rsplit('=').next());
+        !values.any(|value| ["cuda", "opencl"].contains(&value))
     }
 }
 

@@ -180,8 +180,8 @@ fn scipy(sh: &Shell) -> Result<()> {
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
     let xtask = std::env::current_exe()?;
-    cmd!(sh, "{xtask} bench --suite cpu --smoke").run()?;
-    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "opencl", "--smoke"])
+    cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
+    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])
 }
 
 fn package(sh: &Shell) -> Result<()> {

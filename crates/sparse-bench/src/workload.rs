@@ -1,10 +1,13 @@
 //! What the suites work on.
 
-use crate::Arguments;
+use crate::arguments::Arguments;
 use anyhow::Result;
-use sparse_core::generate::{self, stand_in::StandIn};
-use sparse_core::{Coo, Csr, Matrix};
+use sparse_core::generate;
+use sparse_core::generate::stand_in::{self, StandIn};
+use sparse_core::{Coo, Csr, Matrix, Scalar};
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::path::Path;
 use std::thread;
 
 /// A named matrix, built when it is needed.
@@ -19,9 +22,9 @@ const SPARSE: &[Workload] = &[
     Workload { name: "stencil_27", build: |smoke| side(smoke, 64, |n| generate::stencil_27(n, n, n)) },
     Workload { name: "band_40", build: |smoke| side(smoke, 300_000, |n| generate::band(n, 20, 20, 1)) },
     Workload { name: "uniform_8", build: |smoke| side(smoke, 1_000_000, |n| generate::uniform(n, n, 8, 1)) },
-    Workload { name: "arxiv", build: |smoke| stand_in("arxiv", if smoke { 64 } else { 1 }) },
-    Workload { name: "ddi", build: |smoke| stand_in("ddi", if smoke { 4 } else { 1 }) },
-    Workload { name: "yelp", build: |smoke| stand_in("yelp", if smoke { 64 } else { 1 }) },
+    Workload { name: "arxiv", build: |smoke| whole("arxiv", smoke) },
+    Workload { name: "ddi", build: |smoke| whole("ddi", smoke) },
+    Workload { name: "yelp", build: |smoke| whole("yelp", smoke) },
 ];
 
 fn side(
@@ -32,11 +35,11 @@ fn side(
     build(if smoke { n.min(20) } else { n })
 }
 
-fn stand_in(name: &str, divisor: usize) -> sparse_core::Result<Csr<f32>> {
-    generate::stand_in::find(name)?.generate(divisor)
+fn whole(name: &str, smoke: bool) -> sparse_core::Result<Csr<f32>> {
+    draw(stand_in::find(name)?, if smoke { small(name) } else { 1 })
 }
 
-/// Calls `work` for every sparse matrix that is wanted.
+/// Calls `work` for every matrix of the CPU's suite that is wanted, and for the files that are asked for.
 pub(crate) fn for_each_sparse(
     arguments: &Arguments,
     mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
@@ -44,11 +47,37 @@ pub(crate) fn for_each_sparse(
     for workload in SPARSE.iter().filter(|w| arguments.wants(w.name)) {
         work(workload.name, &(workload.build)(arguments.smoke)?)?;
     }
+    for_each_file(arguments, work)
+}
+
+/// Calls `work` for every stand-in that is wanted, divided by `divisor` of its name, and for the files that are asked for.
+pub(crate) fn for_each_graph(
+    arguments: &Arguments,
+    divisor: fn(&str) -> usize,
+    mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
+) -> Result<()> {
+    for graph in stand_in::ALL.iter().filter(|graph| arguments.wants(graph.name)) {
+        let divisor = if arguments.smoke { small(graph.name) } else { divisor(graph.name) };
+        work(graph.name, &draw(graph, divisor)?)?;
+    }
+    for_each_file(arguments, work)
+}
+
+/// What a stand-in is divided by where speed does not matter. ddi is too dense for more.
+fn small(name: &str) -> usize {
+    if name == "ddi" { 4 } else { 64 }
+}
+
+fn for_each_file(arguments: &Arguments, mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>) -> Result<()> {
+    for path in arguments.files() {
+        let name = Path::new(path).file_name().map_or(path.into(), OsStr::to_string_lossy);
+        work(&name, &sparse_io::read_csr(path)?)?;
+    }
     Ok(())
 }
 
 /// The entries of `a` in random order (Durstenfeld: Algorithm 235, 1964).
-pub(crate) fn shuffled(a: &Csr<f32>) -> sparse_core::Result<Coo<f32>> {
+pub(crate) fn shuffled<T: Scalar>(a: &Csr<T>) -> sparse_core::Result<Coo<T>> {
     let mut entries: Vec<_> = a.triplets().collect();
     let mut next = random(1);
     for end in (1..entries.len()).rev() {
@@ -117,6 +146,11 @@ impl Pattern {
         &self.elements[position % Self::PERIOD..][..len]
     }
 
+    /// `len` elements from the first on.
+    pub(crate) fn filled(&self, len: usize) -> Vec<f32> {
+        self.period().iter().copied().cycle().take(len).collect()
+    }
+
     /// All that repeats.
     pub(crate) fn period(&self) -> &[f32] {
         &self.elements[..Self::PERIOD]
@@ -134,15 +168,10 @@ pub(crate) fn random(seed: u32) -> impl FnMut() -> u32 {
     }
 }
 
-/// A dense row-major matrix of `n²` elements, each non-zero with a probability of `percent` / 100.
-pub(crate) fn dense(n: usize, percent: u32, seed: u32) -> Vec<f32> {
+/// A dense row-major matrix whose elements are non-zero with a probability of `percent` / 100.
+pub(crate) fn dense(rows: usize, cols: usize, percent: u32, seed: u32) -> Vec<f32> {
     let mut next = random(seed);
-    (0..n * n).map(|_| if next() % 100 < percent { 1.0 + (next() % 8) as f32 } else { 0.0 }).collect()
-}
-
-/// Small integers, so that sums are exact in every order and contenders can be compared to the bit.
-pub(crate) fn small_integers(len: usize) -> Vec<f32> {
-    (0..len).map(|k| ((k * 7 + k / 11) % 9) as f32 - 4.0).collect()
+    (0..rows * cols).map(|_| if next() % 100 < percent { 1.0 + (next() % 8) as f32 } else { 0.0 }).collect()
 }
 
 #[cfg(test)]

@@ -136,5 +136,5 @@ pub(super) fn compare<D: Measured>(
     }
     conversions.retain(|conversion| !wrong.contains(&conversion.name));
     let contenders = conversions.iter_mut().map(|conversion| conversion.contender(bench)).collect();
-    report.compare(Case::streams(op, workload, bytes), contenders)
+    report.compare(Case::streams(op, workload, bytes, expected.values.len()), contenders)
 }

@@ -1,11 +1,11 @@
 //! `y = A·x` in f32, A in COO: seed 002's segmented sum beside one work-item for all entries.
 
-use super::check::Expected;
 use super::gather::gathers;
 use super::measured::Measured;
 use super::product::Comparison;
 use super::spmv::product;
 use super::{Bench, Graph};
+use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::Operations;
@@ -24,7 +24,7 @@ pub(super) fn run<D: Measured>(
     if graph.host.nnz() > MOST_ENTRIES {
         return Ok(());
     }
-    let coo: Coo<f32> = Reference.convert(&graph.host, &())?;
+    let coo: Coo<f32> = Reference.convert(graph.host, &())?;
     let coo = coo.to_device(&bench.device)?;
     let x = bench.filled(bench.pattern.period(), coo.cols())?;
     let x = Device::<D>::view(&x);
@@ -35,9 +35,10 @@ pub(super) fn run<D: Measured>(
         op: "coo_spmv f32".into(),
         workload: graph.name,
         bytes: 12 * coo.nnz() + 4 * (coo.rows() + coo.cols()),
-        expected: &Expected::new(&graph.host, &bench.pattern, 1),
+        expected: &Expected::new(graph.host, &bench.pattern, 1),
         elements: coo.rows(),
-        flops: 2 * coo.nnz(),
+        entries: coo.nnz(),
+        columns: 1,
     };
     let gathers = gathers(&bench.device, Device::<D>::view(coo.col_idx()), x, 1);
     comparison.run(bench, report, products, gathers)

@@ -21,12 +21,26 @@ pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Res
     for percent in [1, 10, 50] {
         let name = format!("dense_{percent}%");
         if bench.arguments.wants(&name) {
-            single(bench, report, &name, large, &workload::dense(large, percent, percent))?;
+            single(bench, report, &name, large, &workload::dense(large, large, percent, percent))?;
         }
     }
     if bench.arguments.wants("batch_10%") {
         let (count, n) = if bench.arguments.smoke { (20, 32) } else { (1000, 1024) };
-        batch(bench, report, "batch_10%", count, n)?;
+        batch(bench, report, ("dense_to_csr", "batch_10%"), (count, n), 10)?;
+    }
+    Ok(())
+}
+
+/// Seed 001: batches of small and of large members.
+pub(super) fn run_batches<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+    let sizes = if bench.arguments.smoke { [(20, 32), (10, 64)] } else { [(1000, 128), (1000, 1024)] };
+    for (count, n) in sizes {
+        for percent in [1, 10, 50] {
+            let name = format!("{count}x{n}_{percent}%");
+            if bench.arguments.wants(&name) {
+                batch(bench, report, ("seed-001", &name), (count, n), percent)?;
+            }
+        }
     }
     Ok(())
 }
@@ -74,12 +88,12 @@ fn single<D: Measured>(
 fn batch<D: Measured>(
     bench: &Bench<'_, D>,
     report: &mut Report,
-    name: &str,
-    count: usize,
-    n: usize,
+    (op, name): (&str, &str),
+    (count, n): (usize, usize),
+    percent: u32,
 ) -> Result<()> {
     let device = &bench.device;
-    let members: Vec<_> = (0..DIFFERENT).map(|k| workload::dense(n, 10, k as u32)).collect();
+    let members: Vec<_> = (0..DIFFERENT).map(|k| workload::dense(n, n, percent, k as u32)).collect();
     let (expected, most) = compressed(&members, count, n)?;
     let uploaded = bench.filled(&members.concat(), count * n * n)?;
     let view = DenseBatchView::new(Device::<D>::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
@@ -94,7 +108,7 @@ fn batch<D: Measured>(
         conversions.extend(peer.dense_to_csr(view, most)?);
     }
     let bytes = bytes(count * n * n, expected.indices.len(), count * (n + 1));
-    compare(bench, report, ("dense_to_csr", name, bytes), &expected, conversions)
+    compare(bench, report, (op, name, bytes), &expected, conversions)
 }
 
 /// The arrays of `count` members, which repeat, and the most entries of one.

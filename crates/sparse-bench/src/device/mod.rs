@@ -1,6 +1,5 @@
 //! The suites of devices: ours beside a library that runs on the same device.
 
-mod check;
 pub(crate) mod conversion;
 mod coo_spmv;
 mod coo_to_csr;
@@ -12,12 +11,12 @@ pub(crate) mod product;
 mod spmm;
 mod spmv;
 
+use crate::arguments::{Arguments, PeerName};
 use crate::report::Report;
-use crate::{Arguments, workload};
+use crate::workload;
 use anyhow::Result;
 use measured::Measured;
 use peer::Peer;
-use sparse_core::generate::stand_in;
 use sparse_core::{Backend, Csr, Element, Matrix, Space};
 use sparse_device::{Buffer, Device, Driver};
 use std::cell::RefCell;
@@ -36,7 +35,7 @@ struct Bench<'a, D: Measured> {
 /// A stand-in, in both memories.
 struct Graph<'a, D: Driver> {
     name: &'a str,
-    host: Csr<f32>,
+    host: &'a Csr<f32>,
     device: Csr<f32, Device<D>>,
 }
 
@@ -54,9 +53,17 @@ const BUDGET: f64 = 0.1;
 
 /// Runs the suite of a driver.
 pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
-    let on_graphs: [(&str, OnGraph<D>); 3] =
-        [("spmv", spmv::run), ("coo_spmv", coo_spmv::run), ("spmm", spmm::run)];
-    arguments.check_ops(&["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm"])?;
+    let on_graphs: [(&[&str], OnGraph<D>); 3] =
+        [(&["spmv"], spmv::run), (&["coo_spmv"], coo_spmv::run), (&["spmm", "seed-004"], spmm::run)];
+    arguments.check_ops(&[
+        "dense_to_csr",
+        "coo_to_csr",
+        "spmv",
+        "coo_spmv",
+        "spmm",
+        "seed-001",
+        "seed-004",
+    ])?;
     if let Some(reason) = sparse_device::probe::<D>().reason {
         eprintln!("no {} device: {reason}", D::NAME);
         return Ok(ExitCode::from(NO_DEVICE));
@@ -69,34 +76,30 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.wants_op("coo_to_csr") {
         coo_to_csr::run(&bench, &mut report)?;
     }
-    for graph in stand_in::ALL.iter().filter(|graph| arguments.wants(graph.name)) {
-        let host = workload::draw(graph, divisor(arguments.smoke, graph.name))?;
-        let graph = Graph { name: graph.name, device: host.to_device(&bench.device)?, host };
-        for (_, run) in on_graphs.iter().filter(|(op, _)| arguments.wants_op(op)) {
-            run(&bench, &mut report, &graph)?;
-        }
+    if arguments.wants_op("seed-001") {
+        dense_to_csr::run_batches(&bench, &mut report)?;
     }
-    report.summary();
+    let wanted = on_graphs.iter().filter(|(names, _)| names.iter().any(|op| arguments.wants_op(op)));
+    let wanted: Vec<_> = wanted.map(|(_, run)| run).collect();
+    let mut on_graph = |name: &str, host: &Csr<f32>| {
+        let graph = Graph { name, device: host.to_device(&bench.device)?, host };
+        wanted.iter().try_for_each(|run| run(&bench, &mut report, &graph))
+    };
+    if !wanted.is_empty() {
+        workload::for_each_graph(arguments, |_| 1, &mut on_graph)?;
+    }
+    report.finish()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// What a stand-in is divided by. ddi is too dense for more.
-fn divisor(smoke: bool, name: &str) -> usize {
-    match (smoke, name) {
-        (false, _) => 1,
-        (true, "ddi") => 4,
-        (true, _) => 64,
-    }
 }
 
 impl<'a, D: Measured> Bench<'a, D> {
     fn new(arguments: &'a Arguments) -> Result<Self> {
         let device = Device::<D>::from_env()?;
-        let peer = D::Peer::connect(&device);
-        let peer = peer.inspect_err(|error| eprintln!("left out: {error}")).ok();
+        let peer = arguments.wants_peer(PeerName::Cusparse).then(|| D::Peer::connect(&device));
+        let peer = peer.and_then(|peer| peer.inspect_err(|error| eprintln!("left out: {error}")).ok());
         let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
         let other = RefCell::new([device.zeros(words)?, device.zeros(words)?]);
-        let pattern = workload::Pattern::new(arguments.columns().iter().copied().fold(1, usize::max));
+        let pattern = workload::Pattern::new(arguments.most_columns());
         Ok(Self { arguments, device, peer, pattern, other })
     }
 
@@ -111,7 +114,7 @@ impl<'a, D: Measured> Bench<'a, D> {
             caps.backend,
             limit / 1e9
         );
-        Report::new(&machine, limit, self.arguments.rounds(BUDGET), self.arguments.json.as_deref())
+        Report::new(&machine, limit, self.arguments.rounds(BUDGET), self.arguments)
     }
 
     /// Bytes a second that a copy reads and writes: the best of ten.

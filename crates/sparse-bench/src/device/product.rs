@@ -1,8 +1,8 @@
 //! Products whose result is checked, then timed with a cold and with a warm cache.
 
 use super::Bench;
-use super::check::Expected;
 use super::measured::Measured;
+use crate::check::Expected;
 use crate::measure::Contender;
 use crate::report::{Case, Report};
 use anyhow::{Context, Result};
@@ -59,8 +59,10 @@ pub(super) struct Comparison<'a> {
     pub(super) expected: &'a Expected,
     /// Elements of a result.
     pub(super) elements: usize,
-    /// Multiplications and additions.
-    pub(super) flops: usize,
+    /// Entries of A.
+    pub(super) entries: usize,
+    /// Columns of the result.
+    pub(super) columns: usize,
 }
 
 /// Bytes of which no cache keeps a part worth mentioning: with as many there is no warm cache.
@@ -107,7 +109,8 @@ impl Comparison<'_> {
     }
 
     fn case<'a>(&'a self, op: &'a str, gather: Option<Contender<'a>>) -> Case<'a> {
-        Case { op, workload: self.workload, bytes: self.bytes, flops: self.flops, gather }
+        let flops = 2 * self.entries * self.columns;
+        Case { op, workload: self.workload, bytes: self.bytes, entries: self.entries, flops, gather }
     }
 
     /// An error unless the product writes every element as it should.

@@ -1,11 +1,11 @@
 //! `C = A·B` in f32, A in CSR, B and C row-major.
 
-use super::check::Expected;
 use super::gather::gathers;
 use super::measured::Measured;
 use super::peer::Peer;
 use super::product::{Comparison, Product, available, planned};
 use super::{Bench, Graph};
+use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan};
@@ -43,9 +43,10 @@ fn compare<D: Measured>(
         op: format!("spmm k={columns}"),
         workload: graph.name,
         bytes: 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols()),
-        expected: &Expected::new(&graph.host, &bench.pattern, columns),
+        expected: &Expected::new(graph.host, &bench.pattern, columns),
         elements: a.rows() * columns,
-        flops: 2 * a.nnz() * columns,
+        entries: a.nnz(),
+        columns,
     };
     let gathers = gathers(&bench.device, Device::<D>::view(a.col_idx()), b.data(), columns);
     comparison.run(bench, report, products, gathers)

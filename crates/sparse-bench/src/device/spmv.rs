@@ -1,11 +1,11 @@
 //! `y = A·x` in f32 and f64, A in CSR.
 
-use super::check::Expected;
 use super::gather::gathers;
 use super::measured::Measured;
 use super::peer::Peer;
 use super::product::{Comparison, Product, available, planned};
 use super::{Bench, Graph};
+use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{AccOf, Op, SpmvKernel, SpmvPlan, VectorKernel};
@@ -17,7 +17,7 @@ pub(super) fn run<D: Measured>(
     report: &mut Report,
     graph: &Graph<'_, D>,
 ) -> Result<()> {
-    let expected = Expected::new(&graph.host, &bench.pattern, 1);
+    let expected = Expected::new(graph.host, &bench.pattern, 1);
     compare(bench, report, graph.name, &expected, &graph.device)?;
     let values = bench.device.upload(&cast_slice::<f32, f64>(graph.host.values())?)?;
     compare(bench, report, graph.name, &expected, &graph.device.with_values(values)?)
@@ -43,7 +43,8 @@ fn compare<D: Measured, T: Scalar>(
         bytes: (4 + size) * a.nnz() + 4 * (a.rows() + 1) + size * (a.rows() + a.cols()),
         expected,
         elements: a.rows(),
-        flops: 2 * a.nnz(),
+        entries: a.nnz(),
+        columns: 1,
     };
     let gathers = gathers(&bench.device, Device::<D>::view(a.col_idx()), x, 1);
     comparison.run(bench, report, products, gathers)

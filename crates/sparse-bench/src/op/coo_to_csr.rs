@@ -1,5 +1,6 @@
 //! COO in random order to CSR, duplicates added, in f32.
 
+use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::report::Case;
@@ -25,21 +26,19 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, coo: &Coo<f32
         &PlanOptions::default(),
     )?;
     let mut found = None;
-    let mut contenders = vec![
-        Contender::new("ours", || {
-            found = Some(plan.run(coo)?);
-            Ok(())
-        }),
-        sprs::coo_to_csr(coo),
-        nalgebra::coo_to_csr(coo)?,
-        faer::coo_to_csr(coo),
-    ];
+    let mut contenders = vec![Contender::new("ours", || {
+        found = Some(plan.run(coo)?);
+        Ok(())
+    })];
+    contenders.extend(context.peer(Sprs, || Ok([sprs::coo_to_csr(coo)])));
+    contenders.extend(context.peer(NalgebraSparse, || Ok([nalgebra::coo_to_csr(coo)?])));
+    contenders.extend(context.peer(Faer, || Ok([faer::coo_to_csr(coo)])));
     if let Some(library) = &context.mkl {
         contenders.extend(mkl::coo_to_csr(library, coo, &expected));
     }
-    contenders.extend(scipy::contender("coo_to_csr", coo.into(), 1)?);
+    contenders.extend(context.peer(Scipy, || scipy::contender("coo_to_csr", coo.into(), 1)));
     let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
-    report.compare(Case::streams("coo_to_csr", name, bytes), contenders)?;
+    report.compare(Case::streams("coo_to_csr", name, bytes, coo.nnz()), contenders)?;
     ensure!(black_box(found).as_ref() == Some(&expected), "ours: the CSR differs from the reference");
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Dense to CSR in f32 at 1, 10 and 50 % non-zeros.
 
+use crate::arguments::PeerName::{NalgebraSparse, Scipy, Sprs};
 use crate::measure::Contender;
 use crate::peer::{mkl, nalgebra, scipy, sprs};
 use crate::report::Case;
@@ -14,7 +15,7 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     for percent in [1, 10, 50] {
         let name = format!("dense_{percent}%");
         if context.arguments.wants(&name) {
-            compare(context, report, &name, n, &workload::dense(n, percent, percent))?;
+            compare(context, report, &name, n, &workload::dense(n, n, percent, percent))?;
         }
     }
     Ok(())
@@ -30,20 +31,19 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, n: usize, den
         &PlanOptions::default(),
     )?;
     let mut found = None;
-    let mut contenders = vec![
-        Contender::new("ours", || {
-            found = Some(plan.run(view)?);
-            Ok(())
-        }),
-        sprs::dense_to_csr(dense, n)?,
-        nalgebra::dense_to_csr(dense, n),
-    ];
+    let mut contenders = vec![Contender::new("ours", || {
+        found = Some(plan.run(view)?);
+        Ok(())
+    })];
+    contenders.extend(context.peer(Sprs, || Ok([sprs::dense_to_csr(dense, n)?])));
+    contenders.extend(context.peer(NalgebraSparse, || Ok([nalgebra::dense_to_csr(dense, n)])));
+    let input = scipy::Input::Dense { data: dense, n, count: 1 };
     if let Some(library) = &context.mkl {
         contenders.extend(mkl::dense_to_csr(library, dense, n, &expected));
     }
-    contenders.extend(scipy::contender("dense_to_csr", scipy::Input::Dense { data: dense, n }, 1)?);
+    contenders.extend(context.peer(Scipy, || scipy::contender("dense_to_csr", input, 1)));
     let bytes = 4 * n * n + 8 * expected.nnz() + 4 * n;
-    report.compare(Case::streams("dense_to_csr", name, bytes), contenders)?;
+    report.compare(Case::streams("dense_to_csr", name, bytes, expected.nnz()), contenders)?;
     ensure!(found.as_ref() == Some(&expected), "ours: the CSR differs from the reference");
     Ok(())
 }

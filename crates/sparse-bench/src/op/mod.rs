@@ -1,35 +1,44 @@
 //! One benchmark per operation.
 
+mod cg;
 mod coo_to_csr;
+mod dense_batch;
 mod dense_to_csr;
+mod formats;
+mod io;
 mod spmm;
 mod spmv;
 
+use crate::check::Expected;
 use crate::measure::Contender;
 use crate::{Context, Report};
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result};
 
 /// Times one operation on all of its workloads.
 type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
 
 /// All operations by name.
-pub(crate) const ALL: [(&str, Run); 4] = [
+pub(crate) const ALL: [(&str, Run); 9] = [
     ("dense_to_csr", dense_to_csr::run),
     ("coo_to_csr", coo_to_csr::run),
     ("spmv", spmv::run),
     ("spmm", spmm::run),
+    ("cg", cg::run),
+    ("io", io::run),
+    ("seed-001", dense_batch::run),
+    ("seed-003", formats::run),
+    ("seed-004", spmm::run_on_graphs),
 ];
 
-/// A product as a contender, once it is what it should be. Outputs are sums of small integers (or of multiples of
-/// 1/128), so they agree to the bit.
+/// A product of `elements` as a contender, once it is what it should be.
 pub(crate) fn product<'a>(
     name: impl Into<String>,
-    expected: &[f32],
+    expected: &Expected,
     mut run: impl FnMut(&mut [f32]) -> Result<()> + 'a,
 ) -> Result<Contender<'a>> {
     let name = name.into();
-    let mut output = vec![f32::NAN; expected.len()];
+    let mut output = vec![f32::NAN; expected.elements()];
     run(&mut output)?;
-    ensure!(output == expected, "{name}: the output differs from the reference");
+    expected.check(&output).with_context(|| name.clone())?;
     Ok(Contender::new(name, move || run(&mut output)))
 }

@@ -1,17 +1,28 @@
 //! `C = A·B` in f32, B and C row-major.
 
 use super::product;
+use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
+use crate::check::Expected;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::Result;
-use sparse_core::op::{Op, Operations, SpmmPlan};
-use sparse_core::reference::Reference;
+use sparse_core::op::{Op, SpmmPlan};
 use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, PlanOptions};
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     for &columns in context.arguments.columns() {
         workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a, columns))?;
+    }
+    Ok(())
+}
+
+/// Seed 004's graphs: those that its report ran on a processor whole, the others in a sixteenth of their size.
+pub(crate) fn run_on_graphs(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    let divisor = |name: &str| if ["arxiv", "ddi", "yelp"].contains(&name) { 1 } else { 16 };
+    for &columns in context.arguments.columns() {
+        let on_graph = |name: &str, a: &Csr<f32>| compare(context, report, name, a, columns);
+        workload::for_each_graph(context.arguments, divisor, on_graph)?;
     }
     Ok(())
 }
@@ -23,11 +34,9 @@ fn compare(
     a: &Csr<f32>,
     columns: usize,
 ) -> Result<()> {
-    let b = workload::small_integers(a.cols() * columns);
+    let b = context.pattern.filled(a.cols() * columns);
     let b_view = DenseView::row_major(&b, a.cols(), columns)?;
-    let mut expected = vec![f32::NAN; a.rows() * columns];
-    let reference = DenseViewMut::row_major(&mut expected, a.rows(), columns)?;
-    Reference.spmm(Op::None, 1.0, a, b_view, 0.0, reference)?;
+    let expected = Expected::new(a, &context.pattern, columns);
 
     let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     let mut plan = SpmmPlan::new(&context.backend, a, Op::None, columns, &options)?;
@@ -38,16 +47,16 @@ fn compare(
     if let Some(library) = &context.mkl {
         contenders.extend(mkl::spmm(library, a, &b, columns, &expected));
     }
-    contenders.push(sprs::spmm(a, &b, columns)?);
-    contenders.push(faer::spmm(a, columns));
-    contenders.push(nalgebra::spmm(a, columns)?);
-    contenders.extend(scipy::contender("spmm", a.into(), columns)?);
+    contenders.extend(context.peer(Sprs, || Ok([sprs::spmm(a, &b, columns)?])));
+    contenders.extend(context.peer(Faer, || Ok([faer::spmm(a, &b, columns)])));
+    contenders.extend(context.peer(NalgebraSparse, || Ok([nalgebra::spmm(a, &b, columns)?])));
+    contenders.extend(context.peer(Scipy, || scipy::contender("spmm", a.into(), columns)));
 
-    let bytes = 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols());
     let case = Case {
         op: &format!("spmm k={columns}"),
         workload: name,
-        bytes,
+        bytes: 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols()),
+        entries: a.nnz(),
         flops: 2 * a.nnz() * columns,
         gather: Some(context.machine.gathers(a.col_idx(), &b, columns)),
     };

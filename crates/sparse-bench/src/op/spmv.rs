@@ -1,14 +1,15 @@
 //! `y = A·x` in f32.
 
 use super::product;
+use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
+use crate::check::Expected;
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::Result;
 use backend_cpu::Cpu;
-use sparse_core::op::{ConvertPlan, Op, Operations, SpmvKernel, SpmvPlan};
-use sparse_core::reference::Reference;
+use sparse_core::op::{ConvertPlan, Op, SpmvKernel, SpmvPlan};
 use sparse_core::{Csr, Host, Matrix, PlanOptions, Sell, SellLayout};
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
@@ -16,10 +17,8 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 }
 
 fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
-    let x = workload::small_integers(a.cols());
-    let mut expected = vec![f32::NAN; a.rows()];
-    Operations::spmv(&Reference, Op::None, 1.0, a, &x, 0.0, &mut expected)?;
-
+    let x = context.pattern.filled(a.cols());
+    let expected = Expected::new(a, &context.pattern, 1);
     let mut to_sell = ConvertPlan::new(&context.backend, a, &SellLayout::default(), &PlanOptions::once())?;
     let sell: Sell<f32> = to_sell.run(a)?;
 
@@ -28,18 +27,23 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     let mut contenders = vec![ours("ours".into(), automatic, a, &x, &expected)?];
     contenders.extend(every_algorithm(context, a, &x, &expected)?);
     contenders.extend(every_algorithm(context, &sell, &x, &expected)?);
-
     if let Some(library) = &context.mkl {
         contenders.extend(mkl::spmv(library, a, &x, &expected));
     }
-    contenders.push(sprs::spmv(a, &x)?);
-    contenders.push(faer::spmv(a, &x));
-    contenders.push(nalgebra::spmv(a, &x)?);
-    contenders.extend(scipy::contender("spmv", a.into(), 1)?);
+    contenders.extend(context.peer(Sprs, || Ok([sprs::spmv(a, &x)?])));
+    contenders.extend(context.peer(Faer, || Ok([faer::spmv(a, &x)])));
+    contenders.extend(context.peer(NalgebraSparse, || Ok([nalgebra::spmv(a, &x)?])));
+    contenders.extend(context.peer(Scipy, || scipy::contender("spmv", a.into(), 1)));
 
-    let bytes = 8 * a.nnz() + 4 * (a.rows() + 1) + 4 * (a.rows() + a.cols());
-    let gather = Some(context.machine.gathers(a.col_idx(), &x, 1));
-    report.compare(Case { op: "spmv", workload: name, bytes, flops: 2 * a.nnz(), gather }, contenders)
+    let case = Case {
+        op: "spmv",
+        workload: name,
+        bytes: 8 * a.nnz() + 4 * (a.rows() + 1) + 4 * (a.rows() + a.cols()),
+        entries: a.nnz(),
+        flops: 2 * a.nnz(),
+        gather: Some(context.machine.gathers(a.col_idx(), &x, 1)),
+    };
+    report.compare(case, contenders)
 }
 
 /// One contender for each algorithm that takes this pattern.
@@ -47,7 +51,7 @@ fn every_algorithm<'a, M>(
     context: &Context<'_>,
     a: &'a M,
     x: &'a [f32],
-    expected: &[f32],
+    expected: &Expected,
 ) -> Result<Vec<Contender<'a>>>
 where
     M: Matrix<Scalar = f32, Space = Host>,
@@ -64,13 +68,13 @@ where
     Ok(contenders)
 }
 
-/// A plan as a contender, once its product is what it should be.
+/// A plan as a contender.
 fn ours<'a, M>(
     name: String,
     mut plan: SpmvPlan<Cpu, M>,
     a: &'a M,
     x: &'a [f32],
-    expected: &[f32],
+    expected: &Expected,
 ) -> Result<Contender<'a>>
 where
     M: Matrix<Scalar = f32, Space = Host>,

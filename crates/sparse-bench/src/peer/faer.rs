@@ -2,7 +2,6 @@
 
 use super::parts;
 use crate::measure::Contender;
-use crate::workload::small_integers;
 use faer::sparse::linalg::matmul::sparse_dense_matmul;
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -27,9 +26,8 @@ pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Contender<'a> {
     })
 }
 
-pub(crate) fn spmm(a: &Csr<f32>, columns: usize) -> Contender<'static> {
-    let values = small_integers(a.cols() * columns);
-    let b = MatRef::from_row_major_slice(&values, a.cols(), columns).to_owned();
+pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Contender<'static> {
+    let b = MatRef::from_row_major_slice(b, a.cols(), columns).to_owned();
     let mut c = Mat::<f32>::zeros(a.rows(), columns);
     let a = matrix(a);
     Contender::new("faer", move || {

@@ -2,7 +2,6 @@
 
 use super::usize_parts;
 use crate::measure::Contender;
-use crate::workload::small_integers;
 use anyhow::{Result, anyhow};
 use nalgebra::DMatrix;
 use nalgebra_sparse::ops::Op;
@@ -24,8 +23,8 @@ pub(crate) fn spmv(a: &Csr<f32>, x: &[f32]) -> Result<Contender<'static>> {
     product(a, DMatrix::from_column_slice(x.len(), 1, x))
 }
 
-pub(crate) fn spmm(a: &Csr<f32>, columns: usize) -> Result<Contender<'static>> {
-    product(a, DMatrix::from_row_slice(a.cols(), columns, &small_integers(a.cols() * columns)))
+pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Result<Contender<'static>> {
+    product(a, DMatrix::from_row_slice(a.cols(), columns, b))
 }
 
 fn product(a: &Csr<f32>, b: DMatrix<f32>) -> Result<Contender<'static>> {

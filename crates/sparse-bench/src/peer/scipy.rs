@@ -13,7 +13,13 @@ const SCRIPT: &str = include_str!("scipy_peer.py");
 pub(crate) enum Input<'a> {
     Csr(&'a Csr<f32>),
     Coo(&'a Coo<f32>),
-    Dense { data: &'a [f32], n: usize },
+    /// `count` matrices of `n` rows and columns.
+    Dense {
+        data: &'a [f32],
+        n: usize,
+        count: usize,
+    },
+    File(&'a Path),
 }
 
 impl<'a> From<&'a Csr<f32>> for Input<'a> {
@@ -28,12 +34,12 @@ impl<'a> From<&'a Coo<f32>> for Input<'a> {
     }
 }
 
-/// SciPy as a contender; `None` where Python or SciPy is missing.
-pub(crate) fn contender(op: &str, input: Input<'_>, columns: usize) -> Result<Option<Contender<'static>>> {
+/// SciPy as a contender; `number` counts columns, iterations or matrices. `None` where Python or SciPy is missing.
+pub(crate) fn contender(op: &str, input: Input<'_>, number: usize) -> Result<Option<Contender<'static>>> {
     if !available() {
         return Ok(None);
     }
-    let mut peer = Peer::start(op, &input, columns)?;
+    let mut peer = Peer::start(op, &input, number)?;
     Ok(Some(Contender::external("scipy", move || peer.run())))
 }
 
@@ -46,14 +52,14 @@ struct Peer {
 }
 
 impl Peer {
-    fn start(op: &str, input: &Input<'_>, columns: usize) -> Result<Self> {
+    fn start(op: &str, input: &Input<'_>, number: usize) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("nnz-bench-{}-{op}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let (rows, cols) = write(&folder, input)?;
         let mut child = Command::new("python3")
             .args(["-c", SCRIPT, op])
             .arg(&folder)
-            .args([rows.to_string(), cols.to_string(), columns.to_string()])
+            .args([rows.to_string(), cols.to_string(), number.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -109,9 +115,13 @@ fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
             file("data", bytemuck::cast_slice(a.values()))?;
             Ok((a.rows(), a.cols()))
         }
-        Input::Dense { data, n } => {
+        Input::Dense { data, n, count } => {
             file("data", bytemuck::cast_slice(data))?;
-            Ok((*n, *n))
+            Ok((n * count, *n))
+        }
+        Input::File(path) => {
+            file("path", path.as_os_str().as_encoded_bytes())?;
+            Ok((0, 0))
         }
     }
 }

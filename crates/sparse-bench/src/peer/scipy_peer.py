@@ -5,17 +5,22 @@ import time
 from pathlib import Path
 
 import numpy as np
+import scipy.io
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
 
-def operation(name, folder, shape, columns):
+def operation(name, folder, shape, number):
     def load(array, dtype):
         return np.fromfile(Path(folder) / array, dtype)
 
+    if name == "io":
+        path = (Path(folder) / "path").read_text()
+        return lambda: scipy.io.mmread(path, spmatrix=False).tocsr()
     data = load("data", np.float32)
     if name == "dense_to_csr":
-        dense = data.reshape(shape)
-        return lambda: sp.csr_matrix(dense)
+        members = data.reshape(number, -1, shape[1])
+        return lambda: [sp.csr_matrix(member) for member in members]
     if name == "coo_to_csr":
         row, col = load("row", np.int32), load("col", np.int32)
 
@@ -26,13 +31,16 @@ def operation(name, folder, shape, columns):
 
         return convert
     a = sp.csr_matrix((data, load("indices", np.int32), load("indptr", np.int32)), shape=shape)
-    x = np.ones(shape[1], np.float32) if name == "spmv" else np.ones((shape[1], columns), np.float32)
+    if name == "cg":
+        b = np.ones(shape[0], np.float32)
+        return lambda: sp.linalg.cg(a, b, rtol=0.0, atol=0.0, maxiter=number)
+    x = np.ones(shape[1], np.float32) if name == "spmv" else np.ones((shape[1], number), np.float32)
     return lambda: a @ x
 
 
 def main():
-    name, folder, rows, cols, columns = sys.argv[1:]
-    work = operation(name, folder, (int(rows), int(cols)), int(columns))
+    name, folder, rows, cols, number = sys.argv[1:]
+    work = operation(name, folder, (int(rows), int(cols)), int(number))
     for _ in sys.stdin:
         start = time.perf_counter()
         work()

@@ -3,12 +3,12 @@
 mod row;
 mod summary;
 
+use crate::arguments::Arguments;
 use crate::measure::{Contender, Rounds, Times, interleave};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use row::{Row, best_and_default, peers};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 /// What contenders are compared on.
 pub(crate) struct Case<'a> {
@@ -16,6 +16,8 @@ pub(crate) struct Case<'a> {
     pub(crate) workload: &'a str,
     /// Bytes that have to move.
     pub(crate) bytes: usize,
+    /// Entries of the matrix.
+    pub(crate) entries: usize,
     /// Multiplications and additions; 0 where there are none.
     pub(crate) flops: usize,
     /// The gathers alone, where columns may be scattered: a second limit.
@@ -24,8 +26,8 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// A case that is bound by its bytes alone.
-    pub(crate) fn streams(op: &'a str, workload: &'a str, bytes: usize) -> Self {
-        Self { op, workload, bytes, flops: 0, gather: None }
+    pub(crate) fn streams(op: &'a str, workload: &'a str, bytes: usize, entries: usize) -> Self {
+        Self { op, workload, bytes, entries, flops: 0, gather: None }
     }
 }
 
@@ -40,8 +42,10 @@ pub(crate) struct Report {
 
 impl Report {
     /// A report on a machine that moves `limit` bytes a second, which `machine` describes.
-    pub(crate) fn new(machine: &str, limit: f64, rounds: Rounds, json: Option<&Path>) -> Result<Self> {
+    pub(crate) fn new(machine: &str, limit: f64, rounds: Rounds, arguments: &Arguments) -> Result<Self> {
+        let json = &arguments.json;
         let json = json
+            .as_ref()
             .map(|path| File::create(path).with_context(|| format!("cannot write {}", path.display())))
             .transpose()?;
         println!("{machine}; medians of {} interleaved runs, of long ones fewer", rounds.most);
@@ -68,6 +72,7 @@ impl Report {
                 contender: contender.name.clone(),
                 seconds,
                 bytes: case.bytes as u64,
+                entries: case.entries as u64,
                 flops: case.flops as u64,
                 bytes_per_second: case.bytes as f64 / seconds.median,
                 gather_seconds: gather,
@@ -108,8 +113,13 @@ impl Report {
     }
 
     /// Prints the geometric mean and the worst ratio of each contender and operation.
-    pub(crate) fn summary(&self) {
+    ///
+    /// # Errors
+    /// If nothing was compared.
+    pub(crate) fn finish(&self) -> Result<()> {
+        ensure!(!self.rows.is_empty(), "the suite has no workload of the names that are asked for");
         summary::print(self.cases());
+        Ok(())
     }
 }
 

@@ -12,6 +12,9 @@ pub(crate) struct Row {
     pub(crate) seconds: Times,
     /// The bytes that had to move.
     pub(crate) bytes: u64,
+    /// Entries of the matrix.
+    #[serde(default)]
+    pub(crate) entries: u64,
     /// Multiplications and additions; 0 where there are none.
     #[serde(default)]
     pub(crate) flops: u64,

@@ -2,6 +2,7 @@
 
 use super::functions::{FROM_ZERO, GENERAL, Handle, PLAIN, ROW_MAJOR};
 use super::{Mkl, SparseMatrix, available, check};
+use crate::check::Expected;
 use crate::measure::Contender;
 use crate::op::product;
 use anyhow::{Result, ensure};
@@ -21,7 +22,7 @@ pub(crate) fn spmv<'a>(
     library: &'a Mkl,
     a: &'a Csr<f32>,
     x: &'a [f32],
-    expected: &[f32],
+    expected: &Expected,
 ) -> Vec<Contender<'a>> {
     available([
         ("csrmv", csrmv(library, a, x, expected)),
@@ -36,7 +37,7 @@ pub(crate) fn spmm<'a>(
     a: &'a Csr<f32>,
     b: &'a [f32],
     columns: usize,
-    expected: &[f32],
+    expected: &Expected,
 ) -> Vec<Contender<'a>> {
     available([
         ("csrmm", csrmm(library, a, b, columns, expected)),
@@ -44,7 +45,7 @@ pub(crate) fn spmm<'a>(
     ])
 }
 
-fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &[f32]) -> Result<Contender<'a>> {
+fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &Expected) -> Result<Contender<'a>> {
     let csrmv = library.mkl_scsrmv()?;
     let (rows, cols) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?);
     let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
@@ -71,7 +72,12 @@ fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &[f32]) 
     })
 }
 
-fn csrgemv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &[f32]) -> Result<Contender<'a>> {
+fn csrgemv<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    x: &'a [f32],
+    expected: &Expected,
+) -> Result<Contender<'a>> {
     ensure!(a.rows() == a.cols(), "it takes square matrices only");
     let csrgemv = library.mkl_cspblas_scsrgemv()?;
     let rows = i32::try_from(a.rows())?;
@@ -88,7 +94,7 @@ fn csrmm<'a>(
     a: &'a Csr<f32>,
     b: &'a [f32],
     columns: usize,
-    expected: &[f32],
+    expected: &Expected,
 ) -> Result<Contender<'a>> {
     let csrmm = library.mkl_scsrmm()?;
     let (rows, cols, columns) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?, i32::try_from(columns)?);
@@ -160,7 +166,7 @@ fn inspected_spmv<'a>(
     library: &'a Mkl,
     a: &'a Csr<f32>,
     x: &'a [f32],
-    expected: &[f32],
+    expected: &Expected,
 ) -> Result<Contender<'a>> {
     let (hint, multiply) = (library.mkl_sparse_set_mv_hint()?, library.mkl_sparse_s_mv()?);
     let begin = Instant::now();
@@ -182,7 +188,7 @@ fn inspected_spmm<'a>(
     a: &'a Csr<f32>,
     b: &'a [f32],
     columns: usize,
-    expected: &[f32],
+    expected: &Expected,
 ) -> Result<Contender<'a>> {
     let (hint, multiply) = (library.mkl_sparse_set_mm_hint()?, library.mkl_sparse_s_mm()?);
     let columns = i32::try_from(columns)?;

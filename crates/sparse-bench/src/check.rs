@@ -11,6 +11,7 @@ const MOST_PRODUCTS: usize = 1 << 28;
 /// Rows of `A·B`, where the elements of B, by rows, are those of a pattern.
 pub(crate) struct Expected {
     columns: usize,
+    elements: usize,
     /// The rows' numbers and their numbers of entries.
     rows: Vec<(usize, usize)>,
     /// `columns` of each of the rows.
@@ -37,7 +38,12 @@ impl Expected {
             let running: Vec<_> = parts.map(|part| scope.spawn(move || sums(a, b, columns, part))).collect();
             running.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
         });
-        Self { columns, rows, sums }
+        Self { columns, elements: a.rows() * columns, rows, sums }
+    }
+
+    /// The elements of the product.
+    pub(crate) fn elements(&self) -> usize {
+        self.elements
     }
 
     /// An error for the first element that rule A1 does not allow, or if any at all is NaN, as it was before.

@@ -1,0 +1,173 @@
+//! What the command is asked for.
+
+use crate::measure::Rounds;
+use anyhow::{Result, ensure};
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+
+/// A set of operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Suite {
+    /// Dense → CSR.
+    Compress,
+    /// COO → CSR.
+    Convert,
+    /// SpMV, on devices of COO too.
+    Spmv,
+    /// SpMM.
+    Spmm,
+    /// Conjugate gradients on the 5-point Laplacian; CPU only.
+    Cg,
+    /// Matrix Market files to CSR; CPU only.
+    Io,
+    /// Seed 001: batches of dense matrices to CSR.
+    #[value(name = "seed-001")]
+    Seed001,
+    /// Seed 003: CSR, ELL and HYB of a denser matrix, a conversion counted in; CPU only.
+    #[value(name = "seed-003")]
+    Seed003,
+    /// Seed 004: SpMM on the stand-ins of its 13 graphs.
+    #[value(name = "seed-004")]
+    Seed004,
+    /// All but the seeds, on the CPU.
+    Cpu,
+    /// All but the seeds, on a CUDA device.
+    Cuda,
+    /// All but the seeds, on an OpenCL device.
+    Opencl,
+    /// Everything that the backend has.
+    All,
+}
+
+impl Suite {
+    fn includes(self, op: &str) -> bool {
+        match self {
+            Self::Compress => op == "dense_to_csr",
+            Self::Convert => op == "coo_to_csr",
+            Self::Spmv => ["spmv", "coo_spmv"].contains(&op),
+            Self::Spmm => op == "spmm",
+            Self::Cg => op == "cg",
+            Self::Io => op == "io",
+            Self::Seed001 => op == "seed-001",
+            Self::Seed003 => op == "seed-003",
+            Self::Seed004 => op == "seed-004",
+            Self::Cpu | Self::Cuda | Self::Opencl => !op.starts_with("seed"),
+            Self::All => true,
+        }
+    }
+}
+
+/// Where it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// The processor.
+    Cpu,
+    /// The CUDA device that NNZ_CUDA_DEVICE names.
+    Cuda,
+    /// The OpenCL device that NNZ_OPENCL_DEVICE names.
+    Opencl,
+}
+
+/// A library that ours is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PeerName {
+    Mkl,
+    Scipy,
+    Sprs,
+    NalgebraSparse,
+    Faer,
+    Cusparse,
+}
+
+/// Runs a suite beside its peers and prints its table. Exits with 3 where the suite's device is missing.
+#[derive(Debug, Parser)]
+#[command(name = "sparse-bench", max_term_width = 110)]
+pub(crate) struct Arguments {
+    /// The suite.
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub(crate) suite: Suite,
+    /// Where suites run that do not name their backend.
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: Target,
+    /// Only beside this library, where it is; may be repeated.
+    #[arg(long, value_enum, value_name = "LIBRARY")]
+    peer: Vec<PeerName>,
+    /// Only the workload of this name, or the matrix of a file (.mtx, .mtx.gz, .npz, .npy); may be repeated.
+    #[arg(long, value_name = "FILE|NAME")]
+    matrix: Vec<String>,
+    /// Only this operation of the suite; may be repeated.
+    #[arg(long, value_name = "OP")]
+    op: Vec<String>,
+    /// Columns of the dense operand of SpMM; may be repeated.
+    #[arg(long, value_name = "K", default_values_t = [32, 256])]
+    k: Vec<usize>,
+    /// Timed runs of each contender.
+    #[arg(long, default_value_t = 21)]
+    rounds: usize,
+    /// Threads of our CPU backend and of MKL; all by default.
+    #[arg(long)]
+    pub(crate) threads: Option<usize>,
+    /// Small workloads and few runs: shows that everything runs, not how fast.
+    #[arg(long)]
+    pub(crate) smoke: bool,
+    /// Write the figures as JSON Lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Where the suite runs.
+    pub(crate) fn target(&self) -> Target {
+        match self.suite {
+            Suite::Cpu => Target::Cpu,
+            Suite::Cuda => Target::Cuda,
+            Suite::Opencl => Target::Opencl,
+            _ => self.backend,
+        }
+    }
+
+    /// Whether an operation is asked for.
+    pub(crate) fn wants_op(&self, op: &str) -> bool {
+        self.suite.includes(op) && (self.op.is_empty() || self.op.iter().any(|name| name == op))
+    }
+
+    /// Whether a library is asked for.
+    pub(crate) fn wants_peer(&self, peer: PeerName) -> bool {
+        self.peer.is_empty() || self.peer.contains(&peer)
+    }
+
+    /// Whether a workload is asked for.
+    pub(crate) fn wants(&self, workload: &str) -> bool {
+        self.matrix.is_empty() || self.matrix.iter().any(|name| name == workload)
+    }
+
+    /// The files that are asked for: names with an extension.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+        self.matrix.iter().map(String::as_str).filter(|name| sparse_io::FileKind::of(name).is_ok())
+    }
+
+    /// The columns of SpMM.
+    pub(crate) fn columns(&self) -> &[usize] {
+        if self.smoke { &[8] } else { &self.k }
+    }
+
+    /// The most columns of SpMM.
+    pub(crate) fn most_columns(&self) -> usize {
+        self.columns().iter().copied().fold(1, usize::max)
+    }
+
+    /// How often contenders run, with `budget` seconds for each.
+    pub(crate) fn rounds(&self, budget: f64) -> Rounds {
+        Rounds::new(if self.smoke { 3 } else { self.rounds }, budget)
+    }
+
+    /// An error unless an operation is asked for that is among `known`.
+    pub(crate) fn check_ops(&self, known: &[&str]) -> Result<()> {
+        ensure!(
+            known.iter().any(|op| self.wants_op(op)),
+            "nothing of what is asked for runs on this backend, whose operations are {}",
+            known.join(", ")
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+//! A Matrix Market file to CSR in f64, beside SciPy's `mmread` and `tocsr`.
+
+use crate::arguments::PeerName::Scipy;
+use crate::measure::Contender;
+use crate::peer::scipy;
+use crate::report::Case;
+use crate::{Context, Report, workload};
+use anyhow::{Result, ensure};
+use sparse_core::{Csr, Matrix, generate};
+use sparse_io::matrix_market;
+use std::path::Path;
+
+pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    let n = if context.arguments.smoke { 300 } else { 500_000 };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("matrix.mtx");
+    let a: Csr<f64> = generate::uniform(n, n, 8, 1)?;
+    if context.arguments.wants("by_rows") {
+        matrix_market::write_csr(&path, &a)?;
+        compare(context, report, "by_rows", &path, &a)?;
+    }
+    if context.arguments.wants("shuffled") {
+        matrix_market::write_coo(&path, &workload::shuffled(&a)?)?;
+        compare(context, report, "shuffled", &path, &a)?;
+    }
+    Ok(())
+}
+
+fn compare(
+    context: &Context<'_>,
+    report: &mut Report,
+    name: &str,
+    path: &Path,
+    expected: &Csr<f64>,
+) -> Result<()> {
+    let read = || -> sparse_core::Result<Csr<f64>> { matrix_market::read_csr(path) };
+    ensure!(&read()? == expected, "ours: what was read is not what was written");
+    let mut contenders = vec![Contender::new("ours", || Ok(read().map(drop)?))];
+    contenders.extend(context.peer(Scipy, || scipy::contender("io", scipy::Input::File(path), 1)));
+    let bytes = usize::try_from(path.metadata()?.len())?;
+    report.compare(Case::streams("io", name, bytes, expected.nnz()), contenders)
+}
