@@ -23,6 +23,7 @@ macro_rules! tests {
             operations::products_and_conversions_in_single_precision,
             operations::products_and_conversions_of_complex_numbers,
             operations::many_duplicates_in_no_order_are_sorted_stably,
+            operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
             operations::entries_of_huge_matrices_are_sorted,
             operations::operations_that_look_into_entries,
             operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,

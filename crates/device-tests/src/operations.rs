@@ -229,6 +229,30 @@ fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
     }
 }
 
+/// A plan gives room by what it has seen: as many entries again, some fewer, far fewer, none, and far more.
+pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries<D: Driver>() {
+    each_device::<D>(|backend| {
+        let (rows, cols) = (130, 300);
+        for algorithm in algorithms::<D, f32>(backend) {
+            let mut plan = None;
+            for one_in in [10, 10, 11, 400, usize::MAX, 2] {
+                let kept = |k: usize| if k % one_in == 1 { k as f32 } else { 0.0 };
+                let elements: Vec<_> = (0..rows * cols).map(kept).collect();
+                let host = Dense::<f32>::new(elements, rows, cols, Order::RowMajor).unwrap();
+                let data = backend.upload(host.data()).unwrap();
+                let device = Dense::<f32, Device<D>>::new(data, rows, cols, Order::RowMajor).unwrap();
+                let plan = plan.get_or_insert_with(|| {
+                    let options = PlanOptions::forced(algorithm.name).relaxed();
+                    DenseToCompressedPlan::new(backend, device.as_view(), Keep::NonZero, &options).unwrap()
+                });
+                let found: Csr<f32, _> = plan.run(device.as_view()).unwrap();
+                let expected = Operations::dense_to_csr(&Reference, host.as_view(), Keep::NonZero).unwrap();
+                assert_eq!(found.to_host(backend).unwrap(), expected, "{}: one in {one_in}", algorithm.name);
+            }
+        }
+    });
+}
+
 fn algorithms<D: Driver, T: Scalar>(backend: &Device<D>) -> &'static [Algorithm] {
     DenseToCsrKernel::<T, i32, i32>::dense_to_csr_algorithms(backend)
 }

@@ -115,7 +115,7 @@ pub const FILES: &[File] = &[
     file!(
         "dense_to_csr_mask.cl",
         ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
-        [SCALAR, IDX, OFF, WIDE]
+        [SCALAR, IDX, OFF, WIDE, BLOCK]
     ),
     file!(
         "dense_to_csr_sub_group.cl",

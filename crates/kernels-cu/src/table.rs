@@ -89,7 +89,7 @@ pub(crate) const FILES: &[File] = &[
     file!(
         "dense_to_csr_mask.cu",
         ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
-        [SCALAR, IDX, OFF, WIDE]
+        [SCALAR, IDX, OFF, WIDE, BLOCK]
     ),
     file!(
         "ell_spmv.cu",

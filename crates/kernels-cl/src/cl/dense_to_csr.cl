@@ -1,6 +1,6 @@
 // Dense to compressed rows, for a batch: element (i, j) of member m stands at start + m*stride + i*row_step +
 // j*col_step. Count the entries of each row (all members' rows, one after the other), an exclusive scan of the counts,
-// fill. Which elements are entries: keeps() of scalar.clh.
+// fill, where there is room for the entries of all rows: `capacity`. Which elements are entries: keeps() of scalar.clh.
 // Takes SCALAR, IDX and OFF.
 #include "scalar.clh"
 #include "index.clh"
@@ -26,9 +26,10 @@ __kernel void dense_to_csr_count_row_per_thread(long all_rows, long rows, long c
 __kernel void dense_to_csr_fill_row_per_thread(long all_rows, long rows, long cols, __global const T *a, long start,
                                                long stride, long row_step, long col_step, int threshold,
                                                REAL tolerance, __global const long *starts, __global IDX *indices,
-                                               __global T *values)
+                                               __global T *values, long capacity)
 {
-    for (long row = get_global_id(0); row < all_rows; row += get_global_size(0)) {
+    long filled = rows_with_room(all_rows, starts, capacity);
+    for (long row = get_global_id(0); row < filled; row += get_global_size(0)) {
         long at = row_start(row, rows, start, stride, row_step);
         long to = starts[row];
         for (long j = 0; j < cols; j++) {
@@ -88,11 +89,13 @@ void dense_to_csr_count_row_per_warp(long all_rows, long rows, long cols, __glob
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void dense_to_csr_fill_row_per_warp(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
                                     long row_step, long col_step, int threshold, REAL tolerance,
-                                    __global const long *starts, __global IDX *indices, __global T *values)
+                                    __global const long *starts, __global IDX *indices, __global T *values,
+                                    long capacity)
 {
     int lid = (int)get_local_id(0);
     __local uint mask;
-    for (long row = get_group_id(0); row < all_rows; row += get_num_groups(0)) {
+    long filled = rows_with_room(all_rows, starts, capacity);
+    for (long row = get_group_id(0); row < filled; row += get_num_groups(0)) {
         long at = row_start(row, rows, start, stride, row_step);
         long to = starts[row];
         for (long base = 0; base < cols; base += LANES) {

@@ -30,11 +30,12 @@ __kernel void dense_to_csr_count_row_per_sub_group(long all_rows, long rows, lon
 __kernel void dense_to_csr_fill_row_per_sub_group(long all_rows, long rows, long cols, __global const T *a, long start,
                                                   long stride, long row_step, long col_step, int threshold,
                                                   REAL tolerance, __global const long *starts, __global IDX *indices,
-                                                  __global T *values)
+                                                  __global T *values, long capacity)
 {
     int lane = (int)get_sub_group_local_id();
     int lanes = (int)get_sub_group_size();
-    for (long row = sub_group_index(); row < all_rows; row += sub_group_count()) {
+    long filled = rows_with_room(all_rows, starts, capacity);
+    for (long row = sub_group_index(); row < filled; row += sub_group_count()) {
         long at = row_start(row, rows, start, stride, row_step);
         long to = starts[row];
         for (long base = 0; base < cols; base += lanes) {

@@ -4,3 +4,9 @@ static __device__ long long row_start(long long row, long long rows, long long s
 {
     return start + row / rows * stride + row % rows * row_step;
 }
+
+// The rows to fill: all of them if there is room for their entries, otherwise none.
+static __device__ long long rows_with_room(long long all_rows, const long long *starts, long long capacity)
+{
+    return starts[all_rows] <= capacity ? all_rows : 0;
+}

@@ -1,6 +1,6 @@
 // Dense to compressed rows, for a batch: element (i, j) of member m stands at start + m*stride + i*row_step +
 // j*col_step. Count the entries of each row (all members' rows, one after the other), an exclusive scan of the counts,
-// fill. Which elements are entries: keeps() of scalar.cuh.
+// fill, where there is room for the entries of all rows: `capacity`. Which elements are entries: keeps() of scalar.cuh.
 // Takes SCALAR, IDX and OFF.
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -26,9 +26,10 @@ KERNEL dense_to_csr_count_row_per_thread(long long all_rows, long long rows, lon
 KERNEL dense_to_csr_fill_row_per_thread(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                                         long long start, long long stride, long long row_step, long long col_step,
                                         int threshold, REAL tolerance, const long long *__restrict__ starts,
-                                        Idx *__restrict__ indices, T *__restrict__ values)
+                                        Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
-    for (long long row = thread_index(); row < all_rows; row += thread_count()) {
+    long long filled = rows_with_room(all_rows, starts, capacity);
+    for (long long row = thread_index(); row < filled; row += thread_count()) {
         long long at = row_start(row, rows, start, stride, row_step);
         long long to = starts[row];
         for (long long j = 0; j < cols; j++) {
@@ -67,10 +68,11 @@ KERNEL dense_to_csr_count_row_per_warp(long long all_rows, long long rows, long 
 KERNEL dense_to_csr_fill_row_per_warp(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                                       long long start, long long stride, long long row_step, long long col_step,
                                       int threshold, REAL tolerance, const long long *__restrict__ starts,
-                                      Idx *__restrict__ indices, T *__restrict__ values)
+                                      Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
     unsigned int before = (1u << lane_index()) - 1u;
-    for (long long row = warp_index(); row < all_rows; row += warp_count()) {
+    long long filled = rows_with_room(all_rows, starts, capacity);
+    for (long long row = warp_index(); row < filled; row += warp_count()) {
         long long at = row_start(row, rows, start, stride, row_step);
         long long to = starts[row];
 #pragma unroll 4

@@ -1,9 +1,9 @@
 // Dense to compressed rows, as in dense_to_csr.cu, in two passes of which the second reads only where entries stand:
 // the first keeps a bit for each element.
-// A warp takes a row in the steps of dense_steps.cuh; bit l of word m of a step tells of lane l's m-th column. A row
-// has ceil(cols / (32*VECTOR)) * VECTOR words.
+// A block takes BLOCK / 32 rows at a time, a warp of it a row in the steps of dense_steps.cuh; bit l of word m of a step
+// tells of lane l's m-th column. A row has ceil(cols / (32*VECTOR)) * VECTOR words.
 // With WIDE, VECTOR elements are 16 bytes: col_step is 1; start, stride and row_step are multiples of VECTOR.
-// Takes SCALAR, IDX, OFF and WIDE.
+// Takes SCALAR, IDX, OFF, WIDE and BLOCK.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -11,6 +11,7 @@
 #include "pack.cuh"
 #include "warp.cuh"
 #include "dense_steps.cuh"
+#include "block.cuh"
 #define TOGETHER 2
 
 struct __align__(4 * VECTOR) Words
@@ -57,19 +58,20 @@ KERNEL dense_to_csr_mask_count(long long all_rows, long long rows, long long col
 }
 
 // A lane reads its columns where one of them holds an entry. Entries meet in shared memory, so that neighbouring lanes
-// write neighbouring places.
+// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written where
+// there is no room for all entries.
 KERNEL dense_to_csr_mask_fill(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                               long long start, long long stride, long long row_step, long long col_step,
                               const long long *__restrict__ starts, const Words *__restrict__ mask,
-                              Idx *__restrict__ indices, T *__restrict__ values)
+                              Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
-    __shared__ short kept_cols[MOST_THREADS / WARP][STEP];
-    __shared__ T kept_values[MOST_THREADS / WARP][STEP];
+    __shared__ short kept_cols[WARPS][STEP];
+    __shared__ T kept_values[WARPS][STEP];
     short *own_cols = kept_cols[threadIdx.x / WARP];
     T *own_values = kept_values[threadIdx.x / WARP];
     int lane = lane_index();
     long long steps = (cols + STEP - 1) / STEP;
-    for (long long row = warp_index(); row < all_rows; row += warp_count()) {
+    for (long long row = rows_with_room(all_rows, starts, capacity) - 1 - warp_index(); row >= 0; row -= warp_count()) {
         long long at = row_start(row, rows, start, stride, row_step);
         long long to = starts[row];
         long long end = starts[row + 1];

@@ -1,6 +1,6 @@
 // Decoupled look-back: the sum of all tiles before one, while the others are still at work. Tiles are taken in order by
 // a ticket, so that those before are at work already. A tile first says its own sum, then the sum up to it.
-// The ticket and the states, one a tile, are zeros when a kernel starts.
+// `states` begins with the ticket, behind it stands a state a tile; all are zeros when a kernel starts.
 // Merrill, Garland: Single-pass parallel prefix scan with decoupled look-back. NVR-2016-002 (2016).
 // Needs grid.cuh and warp.cuh before.
 #define OWN_SUM 1u
@@ -30,12 +30,12 @@ static __device__ unsigned int hear(const State *state, Count *sum)
 }
 
 // The next tile, for the whole block.
-static __device__ long long next_tile(unsigned int *ticket)
+static __device__ long long next_tile(State *states)
 {
     __shared__ unsigned int tile;
     __syncthreads();
     if (threadIdx.x == 0)
-        tile = atomicAdd(ticket, 1u);
+        tile = atomicAdd((unsigned int *)states, 1u);
     __syncthreads();
     return tile;
 }
@@ -43,8 +43,9 @@ static __device__ long long next_tile(unsigned int *ticket)
 // The sum of the tiles before `tile`, whose own sum is `own`. One warp calls it; every lane gets it.
 static __device__ Count look_back(long long tile, Count own, State *states)
 {
+    State *of_tiles = states + 1;
     if (lane_index() == 0 && tile > 0)
-        say(&states[tile], OWN_SUM, own);
+        say(&of_tiles[tile], OWN_SUM, own);
     Count before = 0;
     bool complete = false;
     for (long long last = tile - 1; last >= 0 && !complete; last -= WARP) {
@@ -52,7 +53,7 @@ static __device__ Count look_back(long long tile, Count own, State *states)
         unsigned int flag = WHOLE_SUM;
         Count sum = 0;
         if (at >= 0)
-            while ((flag = hear(&states[at], &sum)) == 0)
+            while ((flag = hear(&of_tiles[at], &sum)) == 0)
                 ;
         unsigned int whole = __ballot_sync(ALL_LANES, flag == WHOLE_SUM);
         complete = whole != 0;
@@ -61,6 +62,6 @@ static __device__ Count look_back(long long tile, Count own, State *states)
         before += sum_lanes(sum);
     }
     if (lane_index() == 0)
-        say(&states[tile], WHOLE_SUM, before + own);
+        say(&of_tiles[tile], WHOLE_SUM, before + own);
     return before;
 }

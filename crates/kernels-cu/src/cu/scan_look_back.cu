@@ -14,15 +14,15 @@
 typedef TYPE(ELEMENT) Element;
 
 // out <- prefix sums, inclusive or exclusive. A block takes a tile, a warp of it the places w*32*ITEMS .. (w +
-// 1)*32*ITEMS. `in` may be `out`. For ticket and states: look_back.cuh.
+// 1)*32*ITEMS. `in` may be `out`. For states: look_back.cuh.
 KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long in_start, Element *out,
-                      long long out_start, unsigned int *ticket, State *states)
+                      long long out_start, State *states)
 {
     __shared__ Element of_warps[WARPS];
     __shared__ Element before_tile;
     int warp = threadIdx.x / WARP;
     long long tiles = (len + TILE - 1) / TILE;
-    for (long long tile = next_tile(ticket); tile < tiles; tile = next_tile(ticket)) {
+    for (long long tile = next_tile(states); tile < tiles; tile = next_tile(states)) {
         long long first = tile * TILE + warp * (WARP * ITEMS) + lane_index();
         Element held[ITEMS];
         Element sums[ITEMS];

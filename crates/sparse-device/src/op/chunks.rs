@@ -46,13 +46,13 @@ impl<D: Driver> Chunks<D> {
         let wanted = backend.driver().caps().compute_units * CHUNKS_PER_UNIT;
         let most = (nnz / wanted).next_power_of_two().clamp(SMALLEST, LARGEST);
         let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
-        let (mut starts, mut split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
+        let (starts, split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;
         let launch = backend.launch(&count).size(rows).size(most).buffer(offsets);
         launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
         let scan = Scan::series(backend, rows + 1)?;
-        let count = scan.starts_and_sum(backend, &mut starts)?;
-        let splits = scan.starts_and_sum(backend, &mut split_starts)?;
+        let count = scan.starts_and_sum(backend, &starts)?;
+        let splits = scan.starts_and_sum(backend, &split_starts)?;
 
         let chunk_rows: Buffer<D, i64> = backend.allocate(count)?;
         let split_rows = backend.allocate(splits)?;

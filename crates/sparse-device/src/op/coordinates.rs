@@ -186,11 +186,11 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
 
     /// The runs of entries with one coordinate.
     fn runs(&self, backend: &Device<D>) -> Result<Runs<D>> {
-        let mut starts = backend.allocate(self.len() + 1)?;
+        let starts = backend.allocate(self.len() + 1)?;
         let kernel = self.kernel::<I>(backend, "coordinates_heads")?;
         let launch = backend.launch(&kernel).size(self.len()).buffer(&self.major).buffer(&self.minor);
         launch.buffer(&starts).items(self.len() + 1)?;
-        let count = Scan::series(backend, self.len() + 1)?.starts_and_sum(backend, &mut starts)?;
+        let count = Scan::series(backend, self.len() + 1)?.starts_and_sum(backend, &starts)?;
         Ok(Runs { count, starts })
     }
 

@@ -1,7 +1,9 @@
-//! Dense to compressed rows: count, scan, fill, with one read-back of the members' sizes between; or all in one pass.
+//! Dense to compressed rows: count, scan, fill; or all in one pass. The members' sizes are read back once: before the
+//! rows are filled, or, where the plan has seen a matrix like this one, when all is done.
 
+use super::room::{Entries, room_for};
 use super::scan::Scan;
-use super::single_pass::{self, Entries, SinglePass};
+use super::single_pass::{self, SinglePass};
 use crate::launch::{LANES, Launch, in_words, steps, vector};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -37,6 +39,8 @@ const WITH_SUB_GROUPS: &[Algorithm] = &[
     MASK_ALGORITHM,
     Algorithm::new(BY_SUB_GROUP, "never: a sub-group a row, which writes in parallel"),
 ];
+/// Elements for each entry that the first guess of a single pass gives room to.
+const ELEMENTS_PER_ENTRY: usize = 8;
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
 /// The file of the kernels of `row_per_sub_group`.
@@ -50,6 +54,8 @@ pub struct CompressionPlan<D: Driver, T: Scalar> {
     passes: Passes<D>,
     masked: Option<Masked<D>>,
     single_pass: Option<SinglePass<D>>,
+    /// Room for as many entries as are expected, if a guess is worth it.
+    room: Option<usize>,
     members: Arc<D::Kernel>,
     offsets: Arc<D::Kernel>,
     starts: Buffer<D, i64>,
@@ -105,7 +111,7 @@ impl<D: Driver> Passes<D> {
     }
 
     fn masked<T: Scalar>(backend: &Device<D>, wide: bool, defines: &Defines) -> Result<Self> {
-        let defines = defines.clone().set("WIDE", u8::from(wide));
+        let defines = defines.clone().set("WIDE", u8::from(wide)).set("BLOCK", backend.inner.block);
         let kernel = |entry| backend.kernel_of::<T>(MASK_FILE, entry, defines.clone());
         Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
     }
@@ -156,41 +162,51 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
         }
     }
 
-    /// Counts the entries of each row.
+    /// Finds where rows start.
     fn count(&self, backend: &Device<D>, a: DenseBatchView<'_, T, Device<D>>) -> Result<()> {
         let (has_threshold, tolerance) = threshold(self.keep);
         let launch = self.source(backend.launch(&self.passes_for(&a).count), a);
         let launch = launch.value(has_threshold).value(tolerance).buffer(&self.starts);
-        self.over(a.count() * a.rows() + 1, self.with_bits(launch))
+        self.over(backend, a.count() * a.rows() + 1, self.with_bits(launch))?;
+        self.scan.starts(backend, &self.starts)
     }
 
-    /// Fills the rows, which start where `starts` says by now.
+    /// Fills the rows, if there is room for the entries of all; a single pass first finds where they start.
     fn fill<I: Index>(
         &self,
         backend: &Device<D>,
         a: DenseBatchView<'_, T, Device<D>>,
-        indices: &Buffer<D, I>,
-        values: &Buffer<D, T>,
+        entries: &Entries<D, T, I>,
     ) -> Result<()> {
-        let launch = self.source(backend.launch(&self.passes_for(&a).fill), a);
+        let (has_threshold, tolerance) = threshold(self.keep);
+        let kernel = match &self.single_pass {
+            Some(pass) => pass.kernel(is_in_words(&a)),
+            None => &self.passes_for(&a).fill,
+        };
+        let launch = self.source(backend.launch(kernel), a);
         let launch = match self.masked {
             Some(_) => self.with_bits(launch.buffer(&self.starts)),
-            None => {
-                let (has_threshold, tolerance) = threshold(self.keep);
-                launch.value(has_threshold).value(tolerance).buffer(&self.starts)
-            }
+            None => launch.value(has_threshold).value(tolerance).buffer(&self.starts),
         };
-        self.over(a.count() * a.rows(), launch.buffer(indices).buffer(values))
+        let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
+        match &self.single_pass {
+            Some(pass) => pass.run(backend, launch),
+            None => self.over(backend, a.count() * a.rows(), launch),
+        }
     }
 
-    /// Where the members start, and nnz.
-    fn members<O: Index>(
-        &self,
-        backend: &Device<D>,
-        a: DenseBatchView<'_, T, Device<D>>,
-    ) -> Result<Vec<usize>> {
-        let launch = backend.launch(&self.members).size(a.count()).size(a.rows()).buffer(&self.starts);
-        launch.buffer(&self.member_ptr).items(a.count() + 1)?;
+    /// The offsets of all members.
+    fn offsets<O: Index>(&self, backend: &Device<D>, (count, rows): (usize, usize)) -> Result<Buffer<D, O>> {
+        let offsets = backend.allocate(checked_product("count x offsets", count, rows + 1)?)?;
+        let launch = backend.launch(&self.offsets).size(count).size(rows).buffer(&self.starts);
+        launch.buffer(&offsets).items(offsets.len)?;
+        Ok(offsets)
+    }
+
+    /// Where the members start, and nnz; the host waits for it.
+    fn members<O: Index>(&self, backend: &Device<D>, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
+        let launch = backend.launch(&self.members).size(count).size(rows).buffer(&self.starts);
+        launch.buffer(&self.member_ptr).items(count + 1)?;
         let starts = backend.download(&self.member_ptr)?;
         let member_ptr: Vec<_> = starts.into_iter().map(|at| at as usize).collect();
         for ends in member_ptr.windows(2) {
@@ -199,29 +215,33 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
         Ok(member_ptr)
     }
 
-    /// Finds starts and entries in one pass, or in a second one where the guess was too low.
-    fn fill_at_once<I: Index, O: Index>(
-        &self,
+    /// The arrays of all members.
+    fn compress<I: Index, O: Index>(
+        &mut self,
         backend: &Device<D>,
         a: DenseBatchView<'_, T, Device<D>>,
-        pass: &SinglePass<D>,
-    ) -> Result<(Vec<usize>, Entries<D, T, I>)> {
-        let (has_threshold, tolerance) = threshold(self.keep);
-        let run = |entries: &Entries<D, T, I>| {
-            let launch = self.source(backend.launch(pass.kernel(is_in_words(&a))), a);
-            let launch = launch.value(has_threshold).value(tolerance).buffer(&self.starts);
-            pass.run(backend, launch, entries)
-        };
-        let entries = pass.room(backend)?;
-        run(&entries)?;
-        let member_ptr = self.members::<O>(backend, a)?;
-        let nnz = member_ptr[a.count()];
-        if nnz <= entries.values.len {
-            return Ok((member_ptr, entries.cut(backend, nnz)?));
+    ) -> Result<CompressedArrays<Device<D>, T, I, O>> {
+        let members = (a.count(), a.rows());
+        if self.single_pass.is_none() {
+            self.count(backend, a)?;
         }
-        let entries = Entries::new(backend, nnz)?;
-        run(&entries)?;
-        Ok((member_ptr, entries))
+        let guessed = self.room.map(|room| Entries::new(backend, room)).transpose()?;
+        if let Some(entries) = &guessed {
+            self.fill(backend, a, entries)?;
+        }
+        let offsets = self.offsets(backend, members)?;
+        let member_ptr = self.members::<O>(backend, members)?;
+        let nnz = member_ptr[a.count()];
+        let Entries { indices, values } = match guessed {
+            Some(entries) if nnz <= entries.values.len => entries.cut(backend, nnz)?,
+            _ => {
+                let entries = Entries::new(backend, nnz)?;
+                self.fill(backend, a, &entries)?;
+                entries
+            }
+        };
+        self.room = Some(room_for(nnz));
+        Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 
     /// Sets the bits, where the algorithm keeps them.
@@ -233,9 +253,11 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     }
 
     /// Runs over rows.
-    fn over(&self, rows: usize, launch: Launch<'_, D>) -> Result<()> {
+    fn over(&self, backend: &Device<D>, rows: usize, launch: Launch<'_, D>) -> Result<()> {
+        let block = backend.inner.block;
         match self.choice.algorithm {
-            BY_WARP | BY_MASK => launch.warps(rows),
+            BY_WARP => launch.warps(rows),
+            BY_MASK => launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block),
             BY_SUB_GROUP => launch.items(rows * LANES),
             _ => launch.items(rows),
         }
@@ -273,8 +295,9 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
             BY_MASK => Some(Masked::new::<T>(self, rows, a.cols(), &defines)?),
             _ => None,
         };
+        let elements = checked_product("rows x columns", rows, a.cols())?;
         let single_pass = match choice.algorithm {
-            LOOK_BACK => Some(SinglePass::new::<T>(self, (rows, a.cols()), &defines)?),
+            LOOK_BACK if elements > 0 => Some(SinglePass::new::<T>(self, (rows, a.cols()), &defines)?),
             _ => None,
         };
         Ok(CompressionPlan {
@@ -282,6 +305,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
             choice,
             keep,
             masked,
+            room: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
             single_pass,
             members: kernel("dense_to_csr_members")?,
             offsets: kernel("dense_to_csr_offsets")?,
@@ -296,25 +320,6 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         plan: &mut CompressionPlan<D, T>,
         a: DenseBatchView<'_, T, Self>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
-        let has_elements = a.count() * a.rows() * a.cols() > 0;
-        let (member_ptr, entries) = match &plan.single_pass {
-            Some(pass) if has_elements => plan.fill_at_once::<I, O>(self, a, pass)?,
-            _ => {
-                plan.count(self, a)?;
-                plan.scan.starts(self, &mut plan.starts)?;
-                let member_ptr = plan.members::<O>(self, a)?;
-                let entries = Entries::new(self, member_ptr[a.count()])?;
-                plan.fill(self, a, &entries.indices, &entries.values)?;
-                (member_ptr, entries)
-            }
-        };
-        if let Some(pass) = &mut plan.single_pass {
-            pass.remember(member_ptr[a.count()]);
-        }
-        let offsets = self.allocate(checked_product("count x offsets", a.count(), a.rows() + 1)?)?;
-        let launch = self.launch(&plan.offsets).size(a.count()).size(a.rows()).buffer(&plan.starts);
-        launch.buffer(&offsets).items(offsets.len)?;
-        let Entries { indices, values } = entries;
-        Ok(CompressedArrays { member_ptr, offsets, indices, values })
+        plan.compress(self, a)
     }
 }

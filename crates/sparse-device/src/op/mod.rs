@@ -10,6 +10,7 @@ mod numbered;
 mod positions;
 mod prune;
 mod radix_sort;
+mod room;
 mod row_split;
 mod row_statistics;
 mod scan;

@@ -56,7 +56,7 @@ impl<D: Driver> PruningPlan<D> {
         let (has_threshold, tolerance) = threshold(keep);
         let launch = backend.launch(&self.flags).size(values.len).buffer(values).value(has_threshold);
         launch.value(tolerance).buffer(&self.starts).items(values.len + 1)?;
-        self.scan.starts_and_sum(backend, &mut self.starts)
+        self.scan.starts_and_sum(backend, &self.starts)
     }
 
     /// The elements of the entries that stay.

@@ -121,7 +121,7 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
     }
 
     /// Turns `counts` into the sums of what stands before each.
-    pub(super) fn starts(&self, backend: &Device<D>, counts: &mut Buffer<D, T>) -> Result<()> {
+    pub(super) fn starts(&self, backend: &Device<D>, counts: &Buffer<D, T>) -> Result<()> {
         let view = Device::<D>::view(counts);
         self.run(backend, ScanKind::Exclusive, view, view)
     }
@@ -133,7 +133,7 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
 
 impl<D: Driver> Scan<D, i64> {
     /// Turns counts, with a zero behind them, into the sums of what stands before each, and gives the sum of all.
-    pub(super) fn starts_and_sum(&self, backend: &Device<D>, counts: &mut Buffer<D, i64>) -> Result<usize> {
+    pub(super) fn starts_and_sum(&self, backend: &Device<D>, counts: &Buffer<D, i64>) -> Result<usize> {
         self.starts(backend, counts)?;
         let mut sum = [0];
         let last = Device::<D>::slice(Device::<D>::view(counts), counts.len - 1..counts.len);
