@@ -113,6 +113,12 @@ pub(crate) struct Arguments {
     /// Write the figures as JSON Lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Draw them: SVG files in this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Compare with the JSON of an earlier run, and mark what got slower by more than the noise.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
 }
 
 impl Arguments {

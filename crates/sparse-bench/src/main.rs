@@ -31,8 +31,8 @@ use workload::Pattern;
 
 /// What the timed runs of one contender may take on the CPU, in seconds.
 const BUDGET: f64 = 2.5;
-/// Runs of so many seconds leave caches that matter to the next.
-const SHORT: f64 = 0.02;
+/// What a timed run finds in the caches is of this contender, not of the one before, after so many seconds.
+const WARM_UP: f64 = 0.02;
 /// Twice the time after which threads that wait for work go to sleep.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -81,7 +81,7 @@ fn run_cpu(arguments: &Arguments) -> Result<()> {
     let limit = machine.read_bandwidth(arguments.smoke)?;
     let features = sparse_core::Backend::caps(&backend).features.join(" ");
     let name = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
-    let rounds = Rounds { short: SHORT, pause: PAUSE, ..arguments.rounds(BUDGET) };
+    let rounds = Rounds { warm_up: WARM_UP, pause: PAUSE, ..arguments.rounds(BUDGET) };
     let mut report = Report::new(&name, limit, rounds, arguments)?;
     let pattern = Pattern::new(arguments.most_columns());
     let context = Context { arguments, backend, machine, mkl, pattern };

@@ -1,6 +1,7 @@
 //! Interleaved timing: every round runs each contender once, so that a noisy moment meets all of them.
 
 use anyhow::Result;
+use sparse_core::Choice;
 use std::time::{Duration, Instant};
 
 /// One implementation of the operation under test.
@@ -9,6 +10,8 @@ pub(crate) struct Contender<'a> {
     pub(crate) name: String,
     /// What its plan took, where there is one that is made outside the timed runs.
     pub(crate) plan_seconds: Option<f64>,
+    /// What an automatic plan chose, and why.
+    pub(crate) choice: Option<Choice>,
     run: Box<dyn FnMut() -> Result<f64> + 'a>,
 }
 
@@ -24,7 +27,12 @@ impl<'a> Contender<'a> {
 
     /// A contender that tells its own time in seconds.
     pub(crate) fn external(name: impl Into<String>, run: impl FnMut() -> Result<f64> + 'a) -> Self {
-        Self { name: name.into(), plan_seconds: None, run: Box::new(run) }
+        Self { name: name.into(), plan_seconds: None, choice: None, run: Box::new(run) }
+    }
+
+    /// The same with what its plan chose.
+    pub(crate) fn chosen(self, choice: impl Into<Option<Choice>>) -> Self {
+        Self { choice: choice.into(), ..self }
     }
 
     /// The same with the time of its plan.
@@ -56,17 +64,25 @@ pub(crate) struct Rounds {
     pub(crate) most: usize,
     /// What the timed runs of one may take before there are fewer of them, in seconds.
     pub(crate) budget: f64,
-    /// A contender that takes less, in seconds, runs once untimed before each timed run, which so finds the caches as it
-    /// left them itself.
-    pub(crate) short: f64,
+    /// Each timed run follows untimed ones that take about so many seconds, [`MOST_UNTIMED`] at most: it finds the caches
+    /// as it left them itself.
+    pub(crate) warm_up: f64,
     /// What passes after each contender, so that its threads go to sleep and leave the cores to the next.
     pub(crate) pause: Duration,
 }
 
+/// Runs before a timed one, at most.
+const MOST_UNTIMED: usize = 10;
+
 impl Rounds {
     /// Runs that follow each other at once, up to `most`, in up to `budget` seconds.
     pub(crate) fn new(most: usize, budget: f64) -> Self {
-        Self { most, budget, short: 0.0, pause: Duration::ZERO }
+        Self { most, budget, warm_up: 0.0, pause: Duration::ZERO }
+    }
+
+    /// The runs before a timed one of a contender that takes `seconds`.
+    fn untimed(self, seconds: f64) -> usize {
+        MOST_UNTIMED.min((self.warm_up / seconds) as usize)
     }
 
     /// The timed runs of a contender that takes `seconds`: five, or as many as fit.
@@ -76,9 +92,9 @@ impl Rounds {
 }
 
 impl Contender<'_> {
-    /// The seconds of a run, which another one preceded if `twice`.
-    fn seconds(&mut self, twice: bool, pause: Duration) -> Result<f64> {
-        if twice {
+    /// The seconds of a run after so many others.
+    fn seconds(&mut self, untimed: usize, pause: Duration) -> Result<f64> {
+        for _ in 0..untimed {
             (self.run)()?;
         }
         let seconds = (self.run)()?;
@@ -91,13 +107,13 @@ impl Contender<'_> {
 pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: Rounds) -> Result<Vec<Times>> {
     let mut first = vec![];
     for contender in contenders.iter_mut() {
-        first.push(contender.seconds(true, rounds.pause)?);
+        first.push(contender.seconds(1, rounds.pause)?);
     }
     let mut seconds = vec![vec![]; contenders.len()];
     for round in 0..rounds.most {
         for ((contender, &first), seconds) in contenders.iter_mut().zip(&first).zip(&mut seconds) {
             if round < rounds.of(first) {
-                seconds.push(contender.seconds(first < rounds.short, rounds.pause)?);
+                seconds.push(contender.seconds(rounds.untimed(first), rounds.pause)?);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::check::Expected;
 use crate::measure::Contender;
 use crate::report::{Case, Report};
 use anyhow::{Context, Result};
-use sparse_core::{Backend, Scalar, Space};
+use sparse_core::{Backend, Choice, Scalar, Space};
 use sparse_device::{Device, Driver, ViewMut};
 use std::cell::RefCell;
 use std::time::Instant;
@@ -18,6 +18,7 @@ type Run<'a, D, T> = Box<dyn FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()>
 pub(crate) struct Product<'a, D: Driver, T: Scalar> {
     name: String,
     plan_seconds: f64,
+    choice: Option<Choice>,
     run: Run<'a, D, T>,
 }
 
@@ -28,7 +29,12 @@ impl<'a, D: Driver, T: Scalar> Product<'a, D, T> {
         plan_seconds: f64,
         run: impl FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()> + 'a,
     ) -> Self {
-        Self { name: name.into(), plan_seconds, run: Box::new(run) }
+        Self { name: name.into(), plan_seconds, choice: None, run: Box::new(run) }
+    }
+
+    /// The same with what its plan chose.
+    pub(crate) fn chosen(self, choice: Choice) -> Self {
+        Self { choice: Some(choice), ..self }
     }
 }
 
@@ -166,7 +172,9 @@ impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
             };
             Ok(seconds / *launches as f64)
         };
-        Contender::external(&product.name, seconds).planned(product.plan_seconds)
+        Contender::external(&product.name, seconds)
+            .planned(product.plan_seconds)
+            .chosen(product.choice.clone())
     }
 
     /// A launch after the cache was filled with something else.
@@ -181,6 +189,8 @@ impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
             bench.fill_cache()?;
             Ok(D::seconds(&bench.device, &mut || run(Device::<D>::view_mut(&mut output)))?)
         };
-        Contender::external(&self.product.name, seconds).planned(self.product.plan_seconds)
+        Contender::external(&self.product.name, seconds)
+            .planned(self.product.plan_seconds)
+            .chosen(self.product.choice.clone())
     }
 }

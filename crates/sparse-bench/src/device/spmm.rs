@@ -10,7 +10,7 @@ use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan};
 use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, Order, PlanOptions, Space};
-use sparse_device::{Device, Driver};
+use sparse_device::{Device, Driver, ViewMut};
 
 /// An algorithm that takes many times as long as the others with many columns.
 const SLOW: &str = "row_per_thread";
@@ -61,9 +61,11 @@ fn ours<'a, D: Driver>(
     let (rows, columns) = (a.rows(), b.cols());
     let product = |name: String, options: &PlanOptions| -> sparse_core::Result<_> {
         let (mut plan, seconds) = planned(device, || SpmmPlan::new(device, a, Op::None, columns, options))?;
-        Ok(Product::new(name, seconds, move |c| {
+        let choice = plan.choice().clone();
+        let run = move |c: ViewMut<'_, D, f32>| {
             plan.run(1.0, a, b, 0.0, DenseViewMut::new(c, rows, columns, columns, Order::RowMajor)?)
-        }))
+        };
+        Ok(Product::new(name, seconds, run).chosen(choice))
     };
     let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     let mut products = vec![product("ours".into(), &automatic)?];

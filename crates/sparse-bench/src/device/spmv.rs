@@ -84,5 +84,6 @@ where
 {
     let (mut plan, seconds) = planned(device, || SpmvPlan::new(device, a, Op::None, options))?;
     let (one, zero) = (AccOf::<M>::from_c64(c64::ONE), AccOf::<M>::ZERO);
-    Ok(Product::new(name, seconds, move |y| plan.run(one, a, x, zero, y)))
+    let choice = plan.choice().clone();
+    Ok(Product::new(name, seconds, move |y| plan.run(one, a, x, zero, y)).chosen(choice))
 }

@@ -40,10 +40,11 @@ fn compare(
 
     let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     let mut plan = SpmmPlan::new(&context.backend, a, Op::None, columns, &options)?;
+    let choice = plan.choice().clone();
     let ours = product("ours", &expected, move |c| {
         Ok(plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.rows(), columns)?)?)
     })?;
-    let mut contenders = vec![ours];
+    let mut contenders = vec![ours.chosen(choice)];
     if let Some(library) = &context.mkl {
         contenders.extend(mkl::spmm(library, a, &b, columns, &expected));
     }

@@ -80,5 +80,6 @@ where
     M: Matrix<Scalar = f32, Space = Host>,
     Cpu: SpmvKernel<M>,
 {
-    product(name, expected, move |y| Ok(plan.run(1.0, a, x, 0.0, y)?))
+    let choice = plan.choice().clone();
+    Ok(product(name, expected, move |y| Ok(plan.run(1.0, a, x, 0.0, y)?))?.chosen(choice))
 }

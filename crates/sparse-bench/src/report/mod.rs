@@ -1,5 +1,7 @@
 //! Tables for people, JSON Lines for programs.
 
+mod baseline;
+mod plot;
 mod row;
 mod summary;
 
@@ -7,8 +9,10 @@ use crate::arguments::Arguments;
 use crate::measure::{Contender, Rounds, Times, interleave};
 use anyhow::{Context as _, Result, ensure};
 use row::{Row, best_and_default, peers};
+use sparse_core::Choice;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
 /// What contenders are compared on.
 pub(crate) struct Case<'a> {
@@ -38,6 +42,9 @@ pub(crate) struct Report {
     limit: f64,
     rounds: Rounds,
     rows: Vec<Row>,
+    /// The rows of an earlier run to compare with.
+    before: Option<Vec<Row>>,
+    plots: Option<PathBuf>,
 }
 
 impl Report {
@@ -49,7 +56,9 @@ impl Report {
             .map(|path| File::create(path).with_context(|| format!("cannot write {}", path.display())))
             .transpose()?;
         println!("{machine}; medians of {} interleaved runs, of long ones fewer", rounds.most);
-        Ok(Self { json: json.map(BufWriter::new), limit, rounds, rows: vec![] })
+        let before = arguments.baseline.as_deref().map(baseline::read).transpose()?;
+        let (json, plots) = (json.map(BufWriter::new), arguments.plot.clone());
+        Ok(Self { json, limit, rounds, rows: vec![], before, plots })
     }
 
     /// Times the contenders, ours first, and the limit with them, and adds a row for each.
@@ -79,7 +88,11 @@ impl Report {
                 fraction_of_limit: limit / seconds.median,
                 ratio: seconds.median / times[0].median,
                 plan_seconds: contender.plan_seconds,
+                algorithm: contender.choice.as_ref().map(|choice| choice.algorithm.into()),
             })?;
+        }
+        if let Some(Choice { algorithm, reason }) = &contenders[0].choice {
+            println!("  ours is {algorithm}: {reason}");
         }
         say_best(&self.rows[first..]);
         Ok(())
@@ -112,14 +125,21 @@ impl Report {
         self.rows.chunk_by(|a, b| a.case() == b.case())
     }
 
-    /// Prints the geometric mean and the worst ratio of each contender and operation.
+    /// Prints the geometric mean and the worst ratio of each contender and operation, and what the baseline tells, and
+    /// writes the plots.
     ///
     /// # Errors
-    /// If nothing was compared.
+    /// If nothing was compared, or a plot cannot be written.
     pub(crate) fn finish(&self) -> Result<()> {
         ensure!(!self.rows.is_empty(), "the suite has no workload of the names that are asked for");
         summary::print(self.cases());
-        Ok(())
+        if let Some(before) = &self.before {
+            baseline::print(&self.rows, before);
+        }
+        match &self.plots {
+            Some(folder) => plot::write(&self.rows, self.limit, folder),
+            None => Ok(()),
+        }
     }
 }
 

@@ -28,6 +28,9 @@ pub(crate) struct Row {
     pub(crate) ratio: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan_seconds: Option<f64>,
+    /// The algorithm that an automatic plan chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) algorithm: Option<String>,
 }
 
 impl Row {
@@ -50,11 +53,20 @@ impl Row {
 /// The name of the automatic choice of ours.
 pub(crate) const OURS: &str = "ours";
 
+/// The rows of a library; of ours, what the plan chose.
+fn of<'a>(rows: &'a [Row], library: &str) -> impl Iterator<Item = &'a Row> {
+    rows.iter().filter(move |row| row.library() == library && (library != OURS || row.is_ours()))
+}
+
+/// The fastest row of a library.
+pub(crate) fn best<'a>(rows: &'a [Row], library: &str) -> Option<&'a Row> {
+    of(rows, library).min_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median))
+}
+
 /// The fastest row of a library and its first, which is the library's default; `None` if it has one row only.
 pub(crate) fn best_and_default<'a>(rows: &'a [Row], library: &str) -> Option<(&'a Row, &'a Row)> {
-    let of_library: Vec<_> = rows.iter().filter(|row| row.library() == library).collect();
-    let best = of_library.iter().min_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median))?;
-    (of_library.len() > 1).then(|| (*best, of_library[0]))
+    let default = of(rows, library).next()?;
+    (of(rows, library).count() > 1).then(|| Some((best(rows, library)?, default)))?
 }
 
 /// The libraries among the rows but ours, in their order.
@@ -66,4 +78,40 @@ pub(crate) fn peers(rows: &[Row]) -> Vec<&str> {
         }
     }
     names
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A row of a contender that took so many seconds: p10, median and p90.
+    pub(in super::super) fn row(op: &str, workload: &str, contender: &str, seconds: [f64; 3]) -> Row {
+        let [p10, median, p90] = seconds;
+        Row {
+            op: op.into(),
+            workload: workload.into(),
+            contender: contender.into(),
+            seconds: Times { median, p10, p90 },
+            bytes: 1000,
+            entries: 100,
+            flops: 200,
+            bytes_per_second: 1000.0 / median,
+            gather_seconds: None,
+            fraction_of_limit: 0.5,
+            ratio: median,
+            plan_seconds: None,
+            algorithm: None,
+        }
+    }
+
+    #[test]
+    fn the_first_of_a_library_is_its_default_and_the_fastest_its_best() {
+        let names = ["ours", "mkl:csrmv", "mkl:inspector", "scipy"];
+        let rows: Vec<_> = names.into_iter().zip([1.0, 3.0, 2.0, 4.0]).collect();
+        let rows: Vec<_> = rows.into_iter().map(|(name, s)| row("spmv", "arxiv", name, [s; 3])).collect();
+        assert_eq!(peers(&rows), ["mkl", "scipy"]);
+        let (best, default) = best_and_default(&rows, "mkl").unwrap();
+        assert_eq!((&best.contender[..], &default.contender[..]), ("mkl:inspector", "mkl:csrmv"));
+        assert!(best_and_default(&rows, "scipy").is_none());
+    }
 }

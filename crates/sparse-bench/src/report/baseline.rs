@@ -1,0 +1,79 @@
+//! A comparison with an earlier run, from its JSON.
+
+use super::row::{OURS, Row};
+use super::summary::geomean;
+use anyhow::{Context as _, Result};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// The rows of an earlier run.
+pub(super) fn read(path: &Path) -> Result<Vec<Row>> {
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let row = |(number, line): (usize, std::io::Result<String>)| {
+        serde_json::from_str(&line?).with_context(|| format!("{}, line {}", path.display(), number + 1))
+    };
+    BufReader::new(file).lines().enumerate().map(row).collect()
+}
+
+/// Prints which rows of ours took longer than before by more than the noise, and how the peers' times, whose code is the
+/// same, have changed meanwhile.
+pub(super) fn print(now: &[Row], before: &[Row]) {
+    let pairs: Vec<_> = now.iter().filter_map(|row| Some((row, earlier(row, before)?))).collect();
+    let (ours, peers): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(row, _)| row.library() == OURS);
+    let slower: Vec<_> = ours.iter().filter(|(now, before)| is_slower(now, before)).collect();
+    println!("\n{} of {} rows of ours are slower than in the baseline", slower.len(), ours.len());
+    for (now, before) in slower {
+        let (ratio, milliseconds) = (change(now, before), before.seconds.median * 1e3);
+        println!(
+            "  SLOWER {ratio:.2} x: {} {}, {}: {milliseconds:.4} ms before, {:.4} now",
+            now.op,
+            now.workload,
+            now.contender,
+            now.seconds.median * 1e3
+        );
+    }
+    if !peers.is_empty() {
+        let changes: Vec<_> = peers.iter().map(|(now, before)| change(now, before)).collect();
+        println!("  the peers take {:.2} x as long as before (geometric mean)", geomean(&changes));
+    }
+}
+
+/// The same contender on the same workload.
+fn earlier<'a>(row: &Row, before: &'a [Row]) -> Option<&'a Row> {
+    before.iter().find(|other| other.case() == row.case() && other.contender == row.contender)
+}
+
+/// Whether nearly all runs took longer than nearly all of before.
+fn is_slower(now: &Row, before: &Row) -> bool {
+    now.seconds.p10 > before.seconds.p90
+}
+
+fn change(now: &Row, before: &Row) -> f64 {
+    now.seconds.median / before.seconds.median
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::row::tests::row;
+    use super::*;
+
+    #[test]
+    fn what_overlaps_is_noise() {
+        let before = row("spmv", "arxiv", "ours", [1.0, 1.1, 1.3]);
+        assert!(!is_slower(&row("spmv", "arxiv", "ours", [1.2, 1.4, 1.6]), &before));
+        assert!(is_slower(&row("spmv", "arxiv", "ours", [1.31, 1.4, 1.6]), &before));
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written_and_found_by_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("before.jsonl");
+        let rows = [row("spmv", "arxiv", "ours", [1.0; 3]), row("spmv", "arxiv", "scipy", [2.0; 3])];
+        let lines: Vec<_> = rows.iter().map(|row| serde_json::to_string(row).unwrap()).collect();
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let before = read(&path).unwrap();
+        let found = earlier(&row("spmv", "arxiv", "scipy", [3.0; 3]), &before).unwrap();
+        assert_eq!(found.seconds.median, 2.0);
+        assert!(earlier(&row("spmm", "arxiv", "scipy", [3.0; 3]), &before).is_none());
+    }
+}

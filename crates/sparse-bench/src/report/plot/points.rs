@@ -1,0 +1,69 @@
+//! Points by two logarithmic axes, some of them joined to lines.
+
+use super::{Area, Drawn, drawn};
+use anyhow::Result;
+use plotters::prelude::*;
+
+/// The part of the width that the legend takes.
+const LEGEND: f64 = 0.4;
+
+/// Points of one colour.
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) points: Vec<(f64, f64)>,
+    /// Whether a line goes through them.
+    pub(super) joined: bool,
+    /// Whether each has a mark.
+    pub(super) marked: bool,
+}
+
+/// What stands at the axes, and above.
+pub(super) struct Axes<'a> {
+    pub(super) caption: String,
+    pub(super) x: &'a str,
+    pub(super) y: &'a str,
+}
+
+pub(super) fn draw(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Result<()> {
+    drawn(draw_series(area, axes, series))
+}
+
+fn draw_series<'a>(area: &Area<'a>, axes: &Axes<'_>, series: &[Series]) -> Drawn<'a> {
+    area.fill(&WHITE)?;
+    let points = || series.iter().flat_map(|series| &series.points);
+    let mut chart = ChartBuilder::on(area)
+        .caption(&axes.caption, ("sans-serif", 18))
+        .margin(10)
+        .x_label_area_size(40)
+        .y_label_area_size(64)
+        .build_cartesian_2d(
+            range(points().map(|point| point.0), LEGEND).log_scale(),
+            range(points().map(|point| point.1), 0.1).log_scale(),
+        )?;
+    chart.configure_mesh().x_desc(axes.x).y_desc(axes.y).light_line_style(WHITE).draw()?;
+    for (number, Series { name, points, joined, marked }) in series.iter().enumerate() {
+        let color = Palette99::pick(number).to_rgba();
+        if *joined {
+            chart.draw_series([PathElement::new(points.clone(), color.stroke_width(2))])?;
+        }
+        let marks = points.iter().filter(|_| *marked).map(|&point| Circle::new(point, 4, color.filled()));
+        chart
+            .draw_series(marks)?
+            .label(name)
+            .legend(move |(x, y)| Circle::new((x + 10, y), 4, color.filled()));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .border_style(BLACK)
+        .background_style(WHITE.mix(0.8))
+        .draw()?;
+    area.present()
+}
+
+/// What all values lie in, with room on both sides, above as much of the whole as `spare`.
+fn range(values: impl Iterator<Item = f64>, spare: f64) -> std::ops::Range<f64> {
+    let (least, most) =
+        values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
+    least / 1.5..most * 1.5 * (most / least).powf(spare)
+}
