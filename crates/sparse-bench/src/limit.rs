@@ -5,32 +5,56 @@ use anyhow::Result;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::hint::black_box;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Elements of four bytes in a line of the caches.
 const LINE: usize = 16;
 
 /// The processor's threads.
 pub(crate) struct Machine {
-    pool: ThreadPool,
+    pool: Arc<ThreadPool>,
+}
+
+/// The reading of a large array.
+pub(crate) struct Reading {
+    pub(crate) bytes: usize,
+    read: Rc<dyn Fn()>,
+}
+
+impl Reading {
+    /// It as a contender.
+    pub(crate) fn contender(&self) -> Contender<'static> {
+        let read = self.read.clone();
+        Contender::new("limit:stream", move || {
+            read();
+            Ok(())
+        })
+    }
+
+    /// Bytes a second.
+    pub(crate) fn bandwidth(&self) -> Result<f64> {
+        let times = interleave(&mut [self.contender()], Rounds::new(11, 5.0))?;
+        Ok(self.bytes as f64 / times[0].median)
+    }
 }
 
 impl Machine {
     /// A processor that works with so many threads.
     pub(crate) fn new(threads: usize) -> Result<Self> {
-        Ok(Self { pool: ThreadPoolBuilder::new().num_threads(threads).build()? })
+        Ok(Self { pool: Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?) })
     }
 
-    /// Bytes a second of reading a large array.
-    pub(crate) fn read_bandwidth(&self, smoke: bool) -> Result<f64> {
+    /// Reads a large array.
+    pub(crate) fn reading(&self, smoke: bool) -> Reading {
         let words = if smoke { 1 << 20 } else { 1 << 25 };
-        let data: Vec<u64> = (0..words as u64).collect();
-        let mut read = [Contender::new("read", || {
+        let (pool, data) = (self.pool.clone(), (0..words as u64).collect::<Vec<_>>());
+        let bytes = size_of_val(data.as_slice());
+        let read = move || {
             let sum = |part: &[u64]| part.iter().fold(0, |a: u64, b| a.wrapping_add(*b));
-            black_box(self.sums(&data, sum));
-            Ok(())
-        })];
-        let seconds = interleave(&mut read, Rounds::new(11, 5.0))?[0].median;
-        Ok(size_of_val(data.as_slice()) as f64 / seconds)
+            black_box(sums(&pool, &data, sum));
+        };
+        Reading { bytes, read: Rc::new(read) }
     }
 
     /// Reads the row of `table` that each of `indices` names, `width` elements, and keeps nothing: what is left of a
@@ -45,16 +69,16 @@ impl Machine {
                 1 => gather_elements(part, &table).into(),
                 _ => gather_rows(part, &table, width).into(),
             };
-            black_box(self.sums(indices, sum));
+            black_box(sums(&self.pool, indices, sum));
             Ok(())
         })
     }
+}
 
-    /// The sum of what `sum` makes of equal parts, one for each thread.
-    fn sums<T: Sync>(&self, data: &[T], sum: impl Fn(&[T]) -> u64 + Send + Sync) -> u64 {
-        let part = data.len().div_ceil(self.pool.current_num_threads()).max(1);
-        self.pool.install(|| data.par_chunks(part).map(sum).reduce(|| 0, u64::wrapping_add))
-    }
+/// The sum of what `sum` makes of equal parts, one for each thread.
+fn sums<T: Sync>(pool: &ThreadPool, data: &[T], sum: impl Fn(&[T]) -> u64 + Send + Sync) -> u64 {
+    let part = data.len().div_ceil(pool.current_num_threads()).max(1);
+    pool.install(|| data.par_chunks(part).map(sum).reduce(|| 0, u64::wrapping_add))
 }
 
 /// An element of each line that a row touches: the rest of the line comes with it.

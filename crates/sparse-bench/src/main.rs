@@ -78,11 +78,12 @@ fn run_cpu(arguments: &Arguments) -> Result<()> {
     let mkl = mkl.and_then(|mkl| mkl.inspect_err(|error| eprintln!("left out: {error:#}")).ok());
     let peer = mkl.as_ref().map_or(Ok("no MKL".into()), Mkl::name)?;
     let machine = Machine::new(threads)?;
-    let limit = machine.read_bandwidth(arguments.smoke)?;
+    let reading = machine.reading(arguments.smoke);
+    let limit = reading.bandwidth()?;
     let features = sparse_core::Backend::caps(&backend).features.join(" ");
     let name = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
     let rounds = Rounds { warm_up: WARM_UP, pause: PAUSE, ..arguments.rounds(BUDGET) };
-    let mut report = Report::new(&name, limit, rounds, arguments)?;
+    let mut report = Report::new(&name, limit, rounds, arguments)?.reading(reading);
     let pattern = Pattern::new(arguments.most_columns());
     let context = Context { arguments, backend, machine, mkl, pattern };
     for (name, run) in op::ALL {

@@ -6,10 +6,12 @@ mod row;
 mod summary;
 
 use crate::arguments::Arguments;
+use crate::limit::Reading;
 use crate::measure::{Contender, Rounds, Times, interleave};
 use anyhow::{Context as _, Result, ensure};
 use row::{Row, best_and_default, peers};
 use sparse_core::Choice;
+use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -35,11 +37,34 @@ impl<'a> Case<'a> {
     }
 }
 
+/// The seconds that nobody can do without.
+struct Limits {
+    /// Of the bytes.
+    stream: f64,
+    gather: Option<f64>,
+}
+
+impl Limits {
+    /// The larger one.
+    fn seconds(&self) -> f64 {
+        self.stream.max(self.gather.unwrap_or(0.0))
+    }
+}
+
+impl Display for Limits {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, ", which take {:.4} ms", self.stream * 1e3)?;
+        self.gather.map_or(Ok(()), |gather| write!(f, ", its gathers {:.4} ms", gather * 1e3))
+    }
+}
+
 /// Collects rows; the first contender of every comparison is ours.
 pub(crate) struct Report {
     json: Option<BufWriter<File>>,
-    /// Bytes a second.
+    /// Bytes a second, the most that was seen.
     limit: f64,
+    /// Reads in turn with contenders, so that the limit is that of their moment.
+    reading: Option<Reading>,
     rounds: Rounds,
     rows: Vec<Row>,
     /// The rows of an earlier run to compare with.
@@ -58,23 +83,20 @@ impl Report {
         println!("{machine}; medians of {} interleaved runs, of long ones fewer", rounds.most);
         let before = arguments.baseline.as_deref().map(baseline::read).transpose()?;
         let (json, plots) = (json.map(BufWriter::new), arguments.plot.clone());
-        Ok(Self { json, limit, rounds, rows: vec![], before, plots })
+        Ok(Self { json, limit, reading: None, rounds, rows: vec![], before, plots })
+    }
+
+    /// The same with its limit of bytes measured anew in every comparison.
+    pub(crate) fn reading(self, reading: Reading) -> Self {
+        Self { reading: Some(reading), ..self }
     }
 
     /// Times the contenders, ours first, and the limit with them, and adds a row for each.
     pub(crate) fn compare<'a>(&mut self, case: Case<'a>, mut contenders: Vec<Contender<'a>>) -> Result<()> {
-        let compared = contenders.len();
-        contenders.extend(case.gather);
-        let times = interleave(&mut contenders, self.rounds)?;
-        let gather = times.get(compared).map(|times| times.median);
-        println!("\n{} {}: {:.1} MB", case.op, case.workload, case.bytes as f64 / 1e6);
-        if let Some(gather) = gather {
-            let stream = case.bytes as f64 / self.limit;
-            println!("  limits: its bytes take {:.4} ms, its gathers {:.4} ms", stream * 1e3, gather * 1e3);
-        }
+        let (times, limits) = self.measure(case.bytes, case.gather, &mut contenders)?;
+        println!("\n{} {}: {:.1} MB{limits}", case.op, case.workload, case.bytes as f64 / 1e6);
         let first = self.rows.len();
-        for (contender, &seconds) in contenders[..compared].iter().zip(&times) {
-            let limit = (case.bytes as f64 / self.limit).max(gather.unwrap_or(0.0));
+        for (contender, &seconds) in contenders.iter().zip(&times) {
             self.add(Row {
                 op: case.op.into(),
                 workload: case.workload.into(),
@@ -84,8 +106,9 @@ impl Report {
                 entries: case.entries as u64,
                 flops: case.flops as u64,
                 bytes_per_second: case.bytes as f64 / seconds.median,
-                gather_seconds: gather,
-                fraction_of_limit: limit / seconds.median,
+                stream_seconds: Some(limits.stream),
+                gather_seconds: limits.gather,
+                fraction_of_limit: limits.seconds() / seconds.median,
                 ratio: seconds.median / times[0].median,
                 plan_seconds: contender.plan_seconds,
                 algorithm: contender.choice.as_ref().map(|choice| choice.algorithm.into()),
@@ -96,6 +119,28 @@ impl Report {
         }
         say_best(&self.rows[first..]);
         Ok(())
+    }
+
+    /// The times of the contenders, and the limits with them.
+    fn measure<'a>(
+        &mut self,
+        bytes: usize,
+        gather: Option<Contender<'a>>,
+        contenders: &mut Vec<Contender<'a>>,
+    ) -> Result<(Vec<Times>, Limits)> {
+        let (compared, gathers) = (contenders.len(), gather.is_some());
+        contenders.extend(gather);
+        contenders.extend(self.reading.as_ref().map(Reading::contender));
+        let mut times = interleave(contenders, self.rounds)?;
+        contenders.truncate(compared);
+        let mut limits = times.split_off(compared).into_iter().map(|times| times.median);
+        let gather = limits.by_ref().take(usize::from(gathers)).next();
+        let bandwidth = match (&self.reading, limits.next()) {
+            (Some(reading), Some(seconds)) => reading.bytes as f64 / seconds,
+            _ => self.limit,
+        };
+        self.limit = self.limit.max(bandwidth);
+        Ok((times, Limits { stream: bytes as f64 / bandwidth, gather }))
     }
 
     fn add(&mut self, row: Row) -> Result<()> {

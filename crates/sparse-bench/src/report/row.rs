@@ -19,6 +19,9 @@ pub(crate) struct Row {
     #[serde(default)]
     pub(crate) flops: u64,
     pub(crate) bytes_per_second: f64,
+    /// What the bytes take at the speed that was measured in the same run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stream_seconds: Option<f64>,
     /// What the gathers alone took, in the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gather_seconds: Option<f64>,
@@ -96,6 +99,7 @@ pub(super) mod tests {
             entries: 100,
             flops: 200,
             bytes_per_second: 1000.0 / median,
+            stream_seconds: None,
             gather_seconds: None,
             fraction_of_limit: 0.5,
             ratio: median,
