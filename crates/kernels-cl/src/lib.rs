@@ -129,8 +129,9 @@ pub const FILES: &[File] = &[
         [SCALAR, IDX, OFF]
     ),
     file!("gather.cl", ["gather_words"], [WORD, POS]),
-    file!("grouped.cl", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, POS, CONJ]),
+    file!("grouped.cl", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
     file!("move.cl", ["move_compact", "move_zeros"], [WORD]),
+    file!("padded.cl", ["padded_ell", "padded_overflow", "padded_sell"], [IDX, OFF, POS]),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!(
         "radix_sort.cl",
@@ -141,6 +142,7 @@ pub const FILES: &[File] = &[
     file!("scan.cl", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
     file!("sell_deltas.cl", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),
     file!("sell_spmv.cl", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+    file!("to_dense.cl", ["to_dense_sum"], [SCALAR, IDX, POS]),
     file!("validate.cl", ["validate_offsets", "validate_indices"], [IDX, OFF]),
     file!(
         "vector.cl",

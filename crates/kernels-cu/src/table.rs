@@ -97,8 +97,9 @@ pub(crate) const FILES: &[File] = &[
         [SCALAR, IDX, OFF]
     ),
     file!("gather.cu", ["gather_words"], [WORD, POS]),
-    file!("grouped.cu", ["grouped_spmv", "grouped_spmm", "grouped_sum"], [SCALAR, IDX, POS, CONJ]),
+    file!("grouped.cu", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
     file!("move.cu", ["move_compact", "move_zeros"], [WORD]),
+    file!("padded.cu", ["padded_ell", "padded_overflow", "padded_sell"], [IDX, OFF, POS]),
     file!("prune.cu", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!(
         "radix_sort.cu",
@@ -110,6 +111,7 @@ pub(crate) const FILES: &[File] = &[
     file!("scan_look_back.cu", ["scan_look_back"], [ELEMENT, BLOCK]),
     file!("sell_deltas.cu", ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF]),
     file!("sell_spmv.cu", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+    file!("to_dense.cu", ["to_dense_sum"], [SCALAR, IDX, POS]),
     file!("validate.cu", ["validate_offsets", "validate_indices"], [IDX, OFF]),
     file!(
         "vector.cu",

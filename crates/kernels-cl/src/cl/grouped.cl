@@ -45,17 +45,3 @@ __kernel void grouped_spmm(long rows, long cols, __global const long *offsets, _
         update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
     }
 }
-
-// The sum of each group, in the order of its entries, from the first on (so that a lone -0 stays what it is), to
-// element (target_rows[g], target_cols[g]) of a dense array. A work-item takes a group. No group is empty.
-__kernel void grouped_sum(long groups, __global const long *offsets, __global const POS *positions, long split,
-                          __global const T *head, __global const T *tail, __global const long *target_rows,
-                          __global const long *target_cols, __global T *to, long start, long row_step, long col_step)
-{
-    for (long g = get_global_id(0); g < groups; g += get_global_size(0)) {
-        ACC sum = entry(split, head, tail, positions[offsets[g]]);
-        for (long k = offsets[g] + 1; k < offsets[g + 1]; k++)
-            sum += entry(split, head, tail, positions[k]);
-        store(to, start + target_rows[g] * row_step + target_cols[g] * col_step, sum);
-    }
-}

@@ -48,18 +48,3 @@ KERNEL grouped_spmm(long long rows, long long cols, const long long *__restrict_
         update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
     }
 }
-
-// The sum of each group, in the order of its entries, from the first on (so that a lone -0 stays what it is), to
-// element (target_rows[g], target_cols[g]) of a dense array. A thread takes a group. No group is empty.
-KERNEL grouped_sum(long long groups, const long long *__restrict__ offsets, const Position *__restrict__ positions,
-                   long long split, const T *__restrict__ head, const T *__restrict__ tail,
-                   const long long *__restrict__ target_rows, const long long *__restrict__ target_cols,
-                   T *__restrict__ to, long long start, long long row_step, long long col_step)
-{
-    for (long long g = thread_index(); g < groups; g += thread_count()) {
-        ACC sum = entry(split, head, tail, positions[offsets[g]]);
-        for (long long k = offsets[g] + 1; k < offsets[g + 1]; k++)
-            sum += entry(split, head, tail, positions[k]);
-        store(to, start + target_rows[g] * row_step + target_cols[g] * col_step, sum);
-    }
-}

@@ -1,10 +1,12 @@
 //! From one format to another: a plan finds the pattern and where each value goes, the device moves values there, or
 //! adds those that go to one place.
 //!
-//! Between coordinates, CSR and CSC the device finds them itself, by a sort; for the other formats the host does.
+//! Between coordinates, CSR and CSC the device finds them itself, by a sort, and for rows in order those of ELL, HYB and
+//! SELL too; for the rest the host does.
 
 use super::coordinates::{Coordinates, Merge, RADIX_SORT};
 use super::numbered::{Numbered, Target, Values, position};
+use super::padded;
 use super::positions::Positions;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -19,14 +21,14 @@ use sparse_core::{
 use std::fmt::Debug;
 use std::sync::Arc;
 
-const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
-    "the pattern of the result and the place of every value, by the serial reference on the host",
+pub(super) const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
+    "the pattern of the result and the place of every value: from CSR in order on the device, of which the host reads the lengths of the rows; otherwise by the serial reference on the host",
 )];
 const EXPAND: &[Algorithm] =
     &[Algorithm::new("expand", "always").preprocessing("both indices of each entry, written by the device")];
 
 /// A layout that means the same for every value type.
-trait Layout: Clone + Debug {
+pub(super) trait Layout: Clone + Debug {
     /// The layout with its width chosen for rows of these lengths and types of these sizes.
     fn resolved(&self, _: &dyn Fn() -> Vec<usize>, _: usize, _: Sizes) -> Result<Self> {
         Ok(self.clone())
@@ -83,8 +85,8 @@ pub struct Rearrangement<D: Driver, To> {
 
 impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
     /// A plan that gives `target` other values.
-    pub(super) fn new(choice: Choice, target: To, values: Source<D>) -> Self {
-        Self { choice, target, arrays: vec![values] }
+    pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source<D>>) -> Self {
+        Self { choice, target, arrays }
     }
 
     /// A plan that moves values to where their numbers stand in `numbered`.
@@ -139,7 +141,7 @@ impl<D: Driver> Device<D> {
     }
 
     /// A plan by what the reference makes of the numbered entries.
-    fn plan_gather<From, To>(
+    pub(super) fn plan_gather<From, To>(
         &self,
         from: &From,
         layout: &From::Layout,
@@ -203,9 +205,9 @@ pub(super) type ToCoo<D, T, I> = Rearrangement<D, Coo<T, Device<D>, I>>;
 type CsrOn<D, T, I, O> = Csr<T, Device<D>, I, O>;
 type CscOn<D, T, I, O> = Csc<T, Device<D>, I, O>;
 
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Ell<T, Device<D>, I>, GATHER, Device::plan_gather);
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Hyb<T, Device<D>, I>, GATHER, Device::plan_gather);
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Sell<T, Device<D>, I, O>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Ell<T, Device<D>, I>, GATHER, padded::to_ell);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Hyb<T, Device<D>, I>, GATHER, padded::to_hyb);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Sell<T, Device<D>, I, O>, GATHER, padded::to_sell);
 conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device<D>, I> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
 conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device<D>, I> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
 conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device<D>, I, O> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);

@@ -6,6 +6,7 @@ use super::numbered::Values;
 use super::positions::Positions;
 use super::radix_sort::sort_keys;
 use super::scan::Scan;
+use super::to_dense::Places;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::format::IndexOrder;
@@ -221,7 +222,7 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         // SAFETY: the kernels wrote offsets that ascend from 0 to the number of runs, and indices of a checked matrix,
         // in order. The values are replaced before they are read.
         let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
-        Ok(Rearrangement::new(choice, target, source))
+        Ok(Rearrangement::new(choice, target, vec![source]))
     }
 
     /// The minor index of each run.
@@ -246,13 +247,19 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         // SAFETY: the indices are those of a checked matrix of this shape, one of each for each position. The values
         // are replaced before they are read.
         let target = unsafe { Coo::new_unchecked(rows, cols, row_idx, col_idx, values, order) };
-        Ok(Rearrangement::new(choice, target, Source::gather::<T>(backend, self.positions)?))
+        Ok(Rearrangement::new(choice, target, vec![Source::gather::<T>(backend, self.positions)?]))
     }
 
     /// The entries by their major index.
     pub(super) fn into_row_groups(self, backend: &Device<D>) -> Result<RowGroups<D, I>> {
         let offsets = self.offsets(backend, None)?;
         Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
+    }
+
+    /// The entries by coordinates.
+    pub(super) fn into_places<A: Axis>(self) -> Places<D, I> {
+        let (rows, cols) = if A::IS_ROW { (self.major, self.minor) } else { (self.minor, self.major) };
+        Places { rows, cols, positions: self.positions }
     }
 
     /// The number of runs before each major index, or of entries.

@@ -1,4 +1,4 @@
-//! Entries that a plan groups on the host, by rows of op(A) or by coordinates; the device adds them group by group.
+//! Entries that a plan groups by rows of op(A); the device adds them group by group.
 
 use super::numbered::{Values, position};
 use super::positions::Positions;
@@ -6,8 +6,8 @@ use crate::launch::Launch;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::op::Op;
-use sparse_core::reference::{Entries, Entry};
-use sparse_core::{Algorithm, Backend, DenseViewMut, Element, Index, Result, Scalar};
+use sparse_core::reference::Entries;
+use sparse_core::{Algorithm, Backend, Element, Index, Result, Scalar};
 use std::sync::Arc;
 
 pub(super) const GROUPED_ROWS: Algorithm =
@@ -75,50 +75,5 @@ impl<'a, D: Driver> Launch<'a, D> {
         values: Values<'a, D, T>,
     ) -> Self {
         self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
-    }
-}
-
-/// Entries by the element of a dense array that their sum goes to.
-#[derive(Debug)]
-pub(super) struct Sums<D: Driver> {
-    count: usize,
-    offsets: Buffer<D, i64>,
-    positions: Positions<D>,
-    rows: Buffer<D, i64>,
-    cols: Buffer<D, i64>,
-    kernel: Arc<D::Kernel>,
-}
-
-impl<D: Driver> Sums<D> {
-    /// Groups entries, which are sorted by coordinate, into runs of one coordinate each.
-    pub(super) fn new<T: Scalar>(backend: &Device<D>, entries: &[Entry<f64>]) -> Result<Self> {
-        let (mut offsets, mut rows, mut cols) = (vec![0], vec![], vec![]);
-        for run in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            offsets.push(offsets[rows.len()] + run.len() as i64);
-            rows.push(run[0].0 as i64);
-            cols.push(run[0].1 as i64);
-        }
-        let positions: Vec<_> = entries.iter().map(|entry| position(entry.2)).collect();
-        let positions = Positions::upload(backend, &positions)?;
-        Ok(Self {
-            count: rows.len(),
-            offsets: backend.upload(&offsets)?,
-            kernel: backend.grouped_kernel::<T, i32>("grouped_sum", &positions, Op::None)?,
-            positions,
-            rows: backend.upload(&rows)?,
-            cols: backend.upload(&cols)?,
-        })
-    }
-
-    /// Writes the sums.
-    pub(super) fn run<T: Scalar>(
-        &self,
-        backend: &Device<D>,
-        values: Values<'_, D, T>,
-        to: DenseViewMut<'_, T, Device<D>>,
-    ) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(self.count);
-        let launch = launch.buffer(&self.offsets).positions(&self.positions).values(values);
-        launch.buffer(&self.rows).buffer(&self.cols).dense_mut(to).items(self.count)
     }
 }

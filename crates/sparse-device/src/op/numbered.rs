@@ -6,6 +6,7 @@
 use super::coordinates::Coordinates;
 use super::grouped::RowGroups;
 use super::spmv::along;
+use super::to_dense::Places;
 use crate::{Buffer, Device, Driver};
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::Op;
@@ -58,6 +59,11 @@ pub trait Numbered<D: Driver>: Matrix<Space = Device<D>> {
     fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, Self::Index>> {
         RowGroups::numbered(backend, &self.numbered(backend)?, op)
     }
+
+    /// The entries by coordinates; the host sorts them where the device cannot.
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, Self::Index>> {
+        Places::numbered(backend, &self.numbered(backend)?)
+    }
 }
 
 /// A format that can be made from a numbered one.
@@ -105,6 +111,11 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compress
         let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
         sorted(backend, self)?.into_row_groups(backend)
     }
+
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+        let found = if self.order().unique { Coordinates::stored } else { Coordinates::along };
+        Ok(found(backend, self)?.into_places::<A>())
+    }
 }
 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Target<D> for Compressed<A, T, Device<D>, I, O> {
@@ -141,6 +152,10 @@ impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
             false => Coordinates::of_coo_by_major::<Row, T>,
         };
         sorted(backend, self)?.into_row_groups(backend)
+    }
+
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+        Ok(Coordinates::of_coo::<Row, T>(backend, self)?.into_places::<Row>())
     }
 }
 

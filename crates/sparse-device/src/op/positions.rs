@@ -28,6 +28,14 @@ impl<D: Driver> Positions<D> {
         }
     }
 
+    /// Room for `len` positions of entries of which there are `n`.
+    pub(super) fn room(backend: &Device<D>, len: usize, n: usize) -> Result<Self> {
+        match are_narrow(n) {
+            true => Ok(Self::Narrow(backend.allocate(len)?)),
+            false => Ok(Self::Wide(backend.allocate(len)?)),
+        }
+    }
+
     /// Positions that the host has found.
     pub(super) fn upload(backend: &Device<D>, positions: &[i64]) -> Result<Self> {
         let narrow: std::result::Result<Vec<i32>, _> = positions.iter().map(|&p| i32::try_from(p)).collect();

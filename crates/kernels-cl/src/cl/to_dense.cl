@@ -1,0 +1,28 @@
+// Entries to a dense array. Entries of one coordinate stand side by side, in the order in which they are added; entry k
+// is the one at positions[k] of a matrix of any format. Its values stand in `head`, those from position `split` on in
+// `tail` (HYB has two arrays).
+// Takes SCALAR, IDX (the type of coordinates) and POS (of positions), int or long.
+#include "scalar.clh"
+#if !defined(IDX) || !defined(POS)
+#error "IDX or POS is missing: int or long"
+#endif
+
+static ACC entry(long split, __global const T *head, __global const T *tail, long position)
+{
+    return position < split ? load(head, position) : load(tail, position - split);
+}
+
+// The sum of each run of one coordinate (i, j), from its first entry on (so that a lone -0 stays what it is), to
+// element start + i*i_step + j*j_step. A work-item takes an entry; the first of a run adds.
+__kernel void to_dense_sum(long n, __global const IDX *i, __global const IDX *j, __global const POS *positions,
+                           long split, __global const T *head, __global const T *tail, __global T *to, long start,
+                           long i_step, long j_step)
+{
+    for (long k = get_global_id(0); k < n; k += get_global_size(0))
+        if (k == 0 || i[k] != i[k - 1] || j[k] != j[k - 1]) {
+            ACC sum = entry(split, head, tail, positions[k]);
+            for (long next = k + 1; next < n && i[next] == i[k] && j[next] == j[k]; next++)
+                sum += entry(split, head, tail, positions[next]);
+            store(to, start + i[k] * i_step + j[k] * j_step, sum);
+        }
+}
