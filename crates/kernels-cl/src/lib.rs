@@ -94,6 +94,17 @@ pub const FILES: &[File] = &[
         [SCALAR, IDX, OFF, CONJ, BLOCK]
     ),
     file!(
+        "csr_spmv_segmented.cl",
+        [
+            "csr_spmv_segmented_count",
+            "csr_spmv_segmented_mark",
+            "csr_spmv_segmented_begun",
+            "csr_spmv_segmented",
+            "csr_spmv_segmented_carries"
+        ],
+        [SCALAR, IDX, OFF, CONJ]
+    ),
+    file!(
         "csr_spmv_sub_group.cl",
         ["csr_spmv_row_per_sub_group"],
         [SCALAR, IDX, OFF, CONJ],

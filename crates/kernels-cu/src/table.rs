@@ -72,6 +72,17 @@ pub(crate) const FILES: &[File] = &[
         ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
         [SCALAR, IDX, OFF, CONJ, BLOCK]
     ),
+    file!(
+        "csr_spmv_segmented.cu",
+        [
+            "csr_spmv_segmented_count",
+            "csr_spmv_segmented_mark",
+            "csr_spmv_segmented_begun",
+            "csr_spmv_segmented",
+            "csr_spmv_segmented_carries"
+        ],
+        [SCALAR, IDX, OFF, CONJ]
+    ),
     file!("csr_spmv_vector.cu", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, LANES]),
     file!(
         "dense_to_csr.cu",

@@ -27,6 +27,19 @@ const SPARSE: &[Workload] = &[
     Workload { name: "yelp", build: |smoke| whole("yelp", smoke) },
 ];
 
+/// Regular matrices of 20 M entries, for devices.
+pub(crate) const REGULAR: &[Workload] = &[
+    Workload { name: "stencil_5", build: |smoke| side(smoke, 2048, |n| generate::stencil_5(n, n)) },
+    Workload { name: "band_40", build: |smoke| side(smoke, 500_000, |n| generate::band(n, 20, 20, 1)) },
+];
+
+impl Workload {
+    /// The matrix, or a small one of its kind.
+    pub(crate) fn matrix(&self, smoke: bool) -> sparse_core::Result<Csr<f32>> {
+        (self.build)(smoke)
+    }
+}
+
 fn side(
     smoke: bool,
     n: usize,
@@ -45,7 +58,7 @@ pub(crate) fn for_each_sparse(
     mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
 ) -> Result<()> {
     for workload in SPARSE.iter().filter(|w| arguments.wants(w.name)) {
-        work(workload.name, &(workload.build)(arguments.smoke)?)?;
+        work(workload.name, &workload.matrix(arguments.smoke)?)?;
     }
     for_each_file(arguments, work)
 }

@@ -13,8 +13,10 @@ pub(crate) const LANES: usize = 32;
 /// Work-groups for each compute unit; kernels stride over the grid, so that no launch limit bounds a matrix.
 const GROUPS_PER_UNIT: usize = 32;
 
-/// Warps that take the place of a work-group where the device is filled with warps.
-const WARPS_PER_GROUP: usize = 8;
+/// Warps for each compute unit. A GPU gives the next group to the unit that is done first, which shares unequal work out
+/// better than strides do; a CPU's runtime spends time on each.
+const WARPS_PER_UNIT: usize = 8192;
+const WARPS_PER_CPU_UNIT: usize = 256;
 
 /// Bytes of the words that memory is made of, and the most that a lane takes at once.
 const WORD_BYTES: usize = 16;
@@ -153,7 +155,9 @@ impl<'a, D: Driver> Launch<'a, D> {
 
     /// Runs with a warp of [`LANES`] for each of `rows`, or as many as are worth it.
     pub(crate) fn warps(self, rows: usize) -> Result<()> {
-        let most = self.device.most_groups() * WARPS_PER_GROUP;
+        let driver = self.device.driver();
+        let most_per_unit = if driver.is_cpu() { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT };
+        let most = driver.caps().compute_units * most_per_unit;
         let groups = rows.min(most).div_ceil(D::WARPS_PER_GROUP);
         self.groups(groups, D::WARPS_PER_GROUP * LANES)
     }

@@ -3,8 +3,9 @@
 // partial sums, element (slot, col) at slot*cols + col, which a second kernel adds in order.
 // B and C are dense, element (i, j) at start + i*row_step + j*col_step. With WIDE, a lane takes VECTOR neighbouring
 // columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// LANES lanes take a chunk and LANES*VECTOR columns, a slice; 32 / LANES neighbouring chunks go side by side. All chunks
-// have the columns of a slice before the next slice begins, so that a slice of B can stay in the cache.
+// LANES lanes take a chunk and a slice of COLUMNS columns; 32 / LANES neighbouring chunks go side by side. All chunks
+// have the columns of a slice before the next slice begins, so that a slice of B can stay in the cache. A whole warp
+// takes two times 16 bytes a lane, for rows so short that there is little else to wait for.
 // Takes SCALAR, IDX, OFF, CONJ, WIDE and LANES: 4, 8, 16 or 32.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
@@ -16,7 +17,9 @@
 #error "LANES is missing: 4, 8, 16 or 32"
 #endif
 #define WARP 32
-#define COLUMNS (LANES * VECTOR)
+#define PACKS (WIDE && LANES == WARP ? 2 : 1)
+#define PACK_STEP (LANES * VECTOR)
+#define COLUMNS (PACK_STEP * PACKS)
 #define TOGETHER (WARP / LANES)
 
 // A work-group of 32 lanes takes TOGETHER chunks.
@@ -33,23 +36,36 @@ void csr_spmm_row_split(long chunks, __global const long *begins, __global const
     for (long tile = get_group_id(0); tile < steps * slices; tile += get_num_groups(0)) {
         long chunk = tile % steps * TOGETHER + lid / LANES;
         long col = tile / steps * COLUMNS + lid % LANES * VECTOR;
-        if (chunk < chunks && col < cols) {
-            ACC sums[VECTOR];
-            for (int m = 0; m < VECTOR; m++)
-                sums[m] = (ACC)(0);
-            long end = begins[chunk] + lengths[chunk];
-            for (long k = begins[chunk]; k < end; k++) {
+        int packs = 0;
+        for (int p = 0; p < PACKS; p++)
+            packs += chunk < chunks && col + p * PACK_STEP < cols;
+        if (packs > 0) {
+            long begin = begins[chunk];
+            long end = begin + lengths[chunk];
+            long slot = slots[chunk];
+            long row = rows[chunk];
+            ACC sums[PACKS][VECTOR];
+            for (int p = 0; p < PACKS; p++)
+                for (int m = 0; m < VECTOR; m++)
+                    sums[p][m] = (ACC)(0);
+            for (long k = begin; k < end; k++) {
                 ACC value = entry(values, k);
-                Pack pack = load_pack(b, b_start + indices[k] * b_row + col * b_col, VECTOR);
-                for (int m = 0; m < VECTOR; m++)
-                    sums[m] += mul(value, to_acc(pack.part[m]));
+                long b_at = b_start + indices[k] * b_row + col * b_col;
+                for (int p = 0; p < PACKS; p++) {
+                    if (p < packs) {
+                        Pack pack = load_pack(b, b_at + p * PACK_STEP, VECTOR);
+                        for (int m = 0; m < VECTOR; m++)
+                            sums[p][m] += mul(value, to_acc(pack.part[m]));
+                    }
+                }
             }
-            if (slots[chunk] >= 0) {
-                for (int m = 0; m < VECTOR; m++)
-                    partial[slots[chunk] * cols + col + m] = sums[m];
-            } else {
-                for (int m = 0; m < VECTOR; m++)
-                    update(c, c_start + rows[chunk] * c_row + (col + m) * c_col, mul(alpha, sums[m]), beta);
+            for (int p = 0; p < packs; p++, col += PACK_STEP) {
+                for (int m = 0; m < VECTOR; m++) {
+                    if (slot >= 0)
+                        partial[slot * cols + col + m] = sums[p][m];
+                    else
+                        update(c, c_start + row * c_row + (col + m) * c_col, mul(alpha, sums[p][m]), beta);
+                }
             }
         }
     }

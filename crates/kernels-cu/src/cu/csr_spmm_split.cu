@@ -3,8 +3,9 @@
 // partial sums, element (slot, col) at slot*cols + col, which a second kernel adds in order.
 // B and C are dense, element (i, j) at start + i*row_step + j*col_step. With WIDE, a lane takes VECTOR neighbouring
 // columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// LANES lanes take a chunk and LANES*VECTOR columns, a slice; 32 / LANES neighbouring chunks go side by side. All chunks
-// have the columns of a slice before the next slice begins, so that a slice of B can stay in the cache.
+// LANES lanes take a chunk and a slice of COLUMNS columns; 32 / LANES neighbouring chunks go side by side. All chunks
+// have the columns of a slice before the next slice begins, so that a slice of B can stay in the cache. A whole warp
+// takes two times 16 bytes a lane, for rows so short that there is little else to wait for.
 // Takes SCALAR, IDX, OFF, CONJ, WIDE and LANES: 4, 8, 16 or 32.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
@@ -17,38 +18,45 @@
 #ifndef LANES
 #error "LANES is missing: 4, 8, 16 or 32"
 #endif
-#define COLUMNS (LANES * VECTOR)
+#define PACKS (WIDE && LANES == WARP ? 2 : 1)
+#define PACK_STEP (LANES * VECTOR)
+#define COLUMNS (PACK_STEP * PACKS)
 #define TOGETHER (WARP / LANES)
-#define IN_FLIGHT (LANES == 8 ? 8 : 4)
+#define IN_FLIGHT (4 / PACKS)
 
-// Adds `length` entries from position `begin` on times VECTOR columns of B, which begin at `b_at` in row 0, to sums.
+// Adds `length` entries from position `begin` on times `packs` packs of B, which begin at `b_at` in row 0, to sums.
 // LANES lanes share the entries; none of the warp has more than `longest`. Lanes without columns pass entries on.
-static __device__ void sum_entries(ACC *sums, long long begin, int length, int longest, const Idx *indices,
-                                   const T *values, const T *b, long long b_at, long long b_row, bool has_columns)
+static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, int longest, const Idx *indices,
+                                   const T *values, const T *b, long long b_at, long long b_row, int packs)
 {
     int own = lane_index() % LANES;
     for (int base = 0; base < longest; base += LANES) {
         Idx own_index = 0;
         ACC own_entry = ACC(0);
         if (base + own < length) {
-            own_index = indices[begin + base + own];
-            own_entry = entry(values, begin + base + own);
+            own_index = load_once(indices + begin + base + own);
+            own_entry = entry_once(values, begin + base + own);
         }
         for (int first = 0; first < LANES && base + first < longest; first += IN_FLIGHT) {
-            Pack packs[IN_FLIGHT];
+            Pack loaded[IN_FLIGHT][PACKS];
 #pragma unroll
             for (int k = 0; k < IN_FLIGHT; k++) {
                 long long b_index = shuffle_within(own_index, first + k, LANES);
-                bool held = has_columns && base + first + k < length;
-                packs[k] = load_pack(b, held ? b_at + b_index * b_row : 0, held ? VECTOR : 0);
+                int held = base + first + k < length ? packs : 0;
+#pragma unroll
+                for (int p = 0; p < PACKS; p++)
+                    loaded[k][p] = load_pack(b, p < held ? b_at + b_index * b_row + p * PACK_STEP : 0,
+                                             p < held ? VECTOR : 0);
             }
 #pragma unroll
             for (int k = 0; k < IN_FLIGHT; k++) {
                 ACC value = shuffle_within(own_entry, first + k, LANES);
                 if (base + first + k < length)
 #pragma unroll
-                    for (int m = 0; m < VECTOR; m++)
-                        sums[m] += mul(value, to_acc(packs[k].part[m]));
+                    for (int p = 0; p < PACKS; p++)
+#pragma unroll
+                        for (int m = 0; m < VECTOR; m++)
+                            sums[p][m] += mul(value, to_acc(loaded[k][p].part[m]));
             }
         }
     }
@@ -62,7 +70,7 @@ static __device__ void update_pack(T *c, long long at, ACC alpha, const ACC *sum
 #pragma unroll
     for (int m = 0; m < VECTOR; m++)
         update(pack.part, m, mul(alpha, sums[m]), beta);
-    *(Pack *)(c + at) = pack;
+    store_once((Pack *)(c + at), pack);
 #else
     update(c, at, mul(alpha, sums[0]), beta);
 #endif
@@ -83,22 +91,29 @@ KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ begins
         long long chunk = tile % steps * TOGETHER + lane / LANES;
         long long col = tile / steps * COLUMNS + lane % LANES * VECTOR;
         bool has_chunk = chunk < chunks;
-        bool has_columns = has_chunk && col < cols;
         int length = has_chunk ? lengths[chunk] : 0;
         long long begin = has_chunk ? begins[chunk] : 0;
-        ACC sums[VECTOR];
+        long long slot = has_chunk ? slots[chunk] : -1;
+        long long row = has_chunk ? rows[chunk] : 0;
+        int packs = 0;
+        for (int p = 0; p < PACKS; p++)
+            packs += has_chunk && col + p * PACK_STEP < cols;
+        ACC sums[PACKS][VECTOR];
 #pragma unroll
-        for (int m = 0; m < VECTOR; m++)
-            sums[m] = ACC(0);
-        sum_entries(sums, begin, length, shuffle(length, 0), indices, values, b, b_start + col * b_col, b_row,
-                    has_columns);
-        if (has_columns) {
-            long long slot = slots[chunk];
+        for (int p = 0; p < PACKS; p++)
+#pragma unroll
+            for (int m = 0; m < VECTOR; m++)
+                sums[p][m] = ACC(0);
+        sum_entries(sums, begin, length, shuffle(length, 0), indices, values, b, b_start + col * b_col, b_row, packs);
+#pragma unroll
+        for (int p = 0; p < PACKS; p++, col += PACK_STEP) {
+            if (p >= packs)
+                break;
             if (slot >= 0) {
                 for (int m = 0; m < VECTOR; m++)
-                    partial[slot * cols + col + m] = sums[m];
+                    partial[slot * cols + col + m] = sums[p][m];
             } else {
-                update_pack(c, c_start + rows[chunk] * c_row + col * c_col, alpha, sums, beta);
+                update_pack(c, c_start + row * c_row + col * c_col, alpha, sums[p], beta);
             }
         }
     }

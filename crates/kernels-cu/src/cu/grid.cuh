@@ -4,12 +4,9 @@
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 #define MOST_THREADS 256
-// A file says by LEAST_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow fewer.
-#ifdef LEAST_BLOCKS
-#define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS, LEAST_BLOCKS)
-#else
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
-#endif
+// The same with so few registers that a multiprocessor holds `blocks` blocks of MOST_THREADS.
+#define KERNEL_OF(blocks) extern "C" __global__ void __launch_bounds__(MOST_THREADS, blocks)
 
 // What is read once, so that it need not push out of the caches what is read again.
 template <typename V> static __device__ V load_once(const V *from)
@@ -25,6 +22,13 @@ template <typename V> static __device__ V load_once(const V *from)
     else
         *(ulonglong2 *)&value = __ldcs((const ulonglong2 *)from);
     return value;
+}
+
+// What is not read again soon, 16 bytes of it.
+template <typename V> static __device__ void store_once(V *to, V value)
+{
+    static_assert(sizeof(V) == 16, "four words");
+    __stcs((ulonglong2 *)to, *(ulonglong2 *)&value);
 }
 
 static __device__ long long thread_index()

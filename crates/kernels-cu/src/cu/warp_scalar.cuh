@@ -34,3 +34,18 @@ template <typename K> static __device__ ACC sum_run(K key, ACC value)
     }
     return value;
 }
+
+// The sum of the lanes from the last one that begins a segment up to this one; bit l of `beginners` says that lane l
+// begins one.
+static __device__ ACC sum_segment(ACC value, unsigned int beginners)
+{
+    int lane = lane_index();
+    unsigned int up_to_lane = beginners & (ALL_LANES >> (WARP - 1 - lane));
+    int reach = up_to_lane == 0 ? lane : lane - (WARP - 1 - __clz(up_to_lane));
+    for (int d = 1; d < WARP; d *= 2) {
+        ACC left = shuffle_up(value, d);
+        if (d <= reach)
+            value += left;
+    }
+    return value;
+}

@@ -32,32 +32,44 @@ struct Way<D: Driver> {
     together: usize,
 }
 
-/// Entries for each row of B from which on it pays to keep a slice of B in the cache.
-const REUSES: usize = 16;
+/// The bytes of a row of B that a slice has: as many as two steps of a warp, where rows are so short that there is
+/// little else to wait for; otherwise fewer, so that more of the rows of B stay in the cache; and the fewest that are
+/// still whole lines where B is large and much used.
+const SLICES: [usize; 3] = [1024, 256, 128];
 
-/// The bytes of a row of B that a slice has at least.
-const SLICE_BYTES: usize = 128;
+/// Entries a row, in the mean, up to which rows count as short.
+const SHORT: usize = 8;
 
-/// Columns that are taken at a time: all that one warp can have, or fewer if a slice of B then fits half of the cache
-/// and its rows are used several times. Gathers from the cache are several times as fast as from memory.
-fn slice_columns<T: Scalar>(cache_bytes: usize, nnz: usize, b_rows: usize, columns: usize) -> usize {
-    let whole = columns.min(LANES * vector::<T>());
-    let fitting = cache_bytes / 2 / b_rows.max(1) / size_of::<T>();
-    let smallest = SLICE_BYTES / size_of::<T>();
-    let slice = 1 << fitting.max(1).ilog2();
-    match nnz >= REUSES * b_rows && fitting < columns && slice >= smallest {
-        true => whole.min(slice),
-        false => whole,
-    }
+/// How often the rows of B are used, in the mean, from which on the cache is worth more than longer reads.
+const REUSES: usize = 32;
+
+/// Columns that are taken at a time.
+fn slice_columns<T: Scalar>(
+    cache_bytes: usize,
+    nnz: usize,
+    (rows, b_rows): (usize, usize),
+    columns: usize,
+) -> usize {
+    let [long, usual, short] = SLICES.map(|bytes| bytes / size_of::<T>());
+    let slice = if nnz < SHORT * rows && columns >= long {
+        long
+    } else if b_rows * SLICES[1] > cache_bytes && nnz >= REUSES * b_rows {
+        short
+    } else {
+        usual
+    };
+    slice.min(columns)
 }
 
 impl<D: Driver> Way<D> {
-    /// With `vector` columns a lane.
-    fn new<T: Scalar>(backend: &Device<D>, vector: usize, columns: usize, defines: &Defines) -> Result<Self> {
+    /// With 16 bytes of columns a lane if it is `wide`, else with one column.
+    fn new<T: Scalar>(backend: &Device<D>, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
+        let vector = if wide { vector::<T>() } else { 1 };
         let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
-        let defines = defines.clone().set("WIDE", u8::from(vector > 1)).set("LANES", lanes);
+        let packs = if wide && lanes == LANES { 2 } else { 1 };
+        let defines = defines.clone().set("WIDE", u8::from(wide)).set("LANES", lanes);
         let kernel = backend.kernel_of::<T>(FILE, "csr_spmm_row_split", defines)?;
-        Ok(Self { kernel, columns: lanes * vector, together: LANES / lanes })
+        Ok(Self { kernel, columns: lanes * vector * packs, together: LANES / lanes })
     }
 }
 
@@ -71,10 +83,10 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
         let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
         let chunks = Chunks::new::<I, O>(backend, a.offsets(), a.nnz())?;
         let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
-        let slice = slice_columns::<T>(backend.driver().cache_bytes(), a.nnz(), op.shape(a).1, columns);
+        let slice = slice_columns::<T>(backend.driver().cache_bytes(), a.nnz(), op.shape(a), columns);
         Ok(Self {
-            narrow: Way::new::<T>(backend, 1, slice, &defines)?,
-            wide: Way::new::<T>(backend, vector::<T>(), slice, &defines)?,
+            narrow: Way::new::<T>(backend, false, slice, &defines)?,
+            wide: Way::new::<T>(backend, true, slice, &defines)?,
             sums: backend.kernel_of::<T>(FILE, "csr_spmm_row_split_sums", any)?,
             partial: backend.allocate(checked_product("chunks x columns", chunks.splits, columns)?)?,
             chunks,

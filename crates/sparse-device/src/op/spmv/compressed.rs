@@ -17,8 +17,10 @@ const STORED: &[Algorithm] = &[
         "row_per_vector",
         "rows have 8 entries or more in the mean, or are too few to fill the device: 2 to 32 lanes a row",
     ),
-    Algorithm::new("merge_path", "some row is much longer than the mean, and the plan runs more than once")
+    Algorithm::new("merge_path", "never")
         .preprocessing("the first row of each tile, and room for two sums a tile"),
+    Algorithm::new("segmented", "the plan runs more than once, and the entries fill the device")
+        .preprocessing("a bit an entry, the rows in order, and room for two sums for some hundred entries"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
     Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
 ];
@@ -45,7 +47,7 @@ pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = ProductPlan<D, I, Shares<D, T>>;
+    type Plan = ProductPlan<D, I, Shares<D, T, I>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.offered(STORED, SUB_GROUP_FILE) } else { ACROSS }
@@ -100,7 +102,7 @@ impl<D: Driver> Device<D> {
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;
             if longest > LONGEST_ALIKE.max(UNLIKE * mean) {
-                return Ok(("merge_path", format!("{reason}, one has {longest}")));
+                return Ok(("segmented", format!("{reason}, one has {longest}")));
             }
         }
         let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;

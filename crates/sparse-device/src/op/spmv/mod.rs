@@ -6,6 +6,7 @@ mod coo;
 mod ell;
 mod host_overflow;
 mod hyb;
+mod segmented;
 mod sell;
 mod shares;
 

@@ -1,6 +1,7 @@
 //! The ways to share the rows of a compressed matrix out among work-items.
 
 use super::Workspace;
+use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
@@ -19,7 +20,7 @@ const BLOCK_ITEMS: usize = 4;
 
 /// The kernels of a product along what is stored, with what they need to find their rows.
 #[derive(Debug)]
-pub enum Shares<D: Driver, T: Scalar> {
+pub enum Shares<D: Driver, T: Scalar, I> {
     /// A work-item a row.
     Thread(Arc<D::Kernel>),
     /// So many lanes a row, of the 32 of a warp.
@@ -30,6 +31,8 @@ pub enum Shares<D: Driver, T: Scalar> {
     Blocks(RowBlocks<D>),
     /// A work-group for each tile of the merge of rows and entries.
     Merge(MergePath<D, T>),
+    /// A warp for each share of neighbouring entries.
+    Segmented(Segmented<D, T, I>),
 }
 
 /// The first row of each row block.
@@ -51,12 +54,13 @@ pub struct MergePath<D: Driver, T: Scalar> {
     tail: Buffer<D, T::Acc>,
 }
 
-impl<D: Driver, T: Scalar> Workspace for Shares<D, T> {
+impl<D: Driver, T: Scalar, I: Index> Workspace for Shares<D, T, I> {
     fn bytes(&self) -> usize {
         match self {
             Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
             Self::Blocks(way) => way.starts.bytes(),
             Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
+            Self::Segmented(way) => way.bytes(),
         }
     }
 }
@@ -66,9 +70,9 @@ fn lanes_for(mean: usize) -> usize {
     mean.next_power_of_two().clamp(2, LANES)
 }
 
-impl<D: Driver, T: Scalar> Shares<D, T> {
+impl<D: Driver, T: Scalar, I: Index> Shares<D, T, I> {
     /// What the algorithm of this name needs.
-    pub(super) fn new<A: Axis, I: Index, O: Index>(
+    pub(super) fn new<A: Axis, O: Index>(
         backend: &Device<D>,
         a: &Compressed<A, T, Device<D>, I, O>,
         op: Op,
@@ -114,12 +118,13 @@ impl<D: Driver, T: Scalar> Shares<D, T> {
                     tail: backend.allocate(tiles)?,
                 })
             }
+            "segmented" => Self::Segmented(Segmented::new(backend, a, &defines)?),
             _ => Self::Thread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?),
         })
     }
 
     /// Computes the product.
-    pub(super) fn run<A: Axis, I: Index, O: Index>(
+    pub(super) fn run<A: Axis, O: Index>(
         &self,
         backend: &Device<D>,
         (alpha, beta): (T::Acc, T::Acc),
@@ -151,16 +156,17 @@ impl<D: Driver, T: Scalar> Shares<D, T> {
                 let launch = launch.buffer(a.offsets()).value(alpha).value(beta).view_mut(y);
                 launch.buffer(&way.head).buffer(&way.tail).warps(way.tiles)
             }
+            Self::Segmented(way) => way.run(backend, &product, y),
         }
     }
 }
 
 /// The operands that all kernels take, but for y.
-struct Product<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> {
-    alpha: T::Acc,
-    a: &'a Compressed<A, T, Device<D>, I, O>,
-    x: View<'a, D, T>,
-    beta: T::Acc,
+pub(super) struct Product<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> {
+    pub(super) alpha: T::Acc,
+    pub(super) a: &'a Compressed<A, T, Device<D>, I, O>,
+    pub(super) x: View<'a, D, T>,
+    pub(super) beta: T::Acc,
 }
 
 impl<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Product<'a, D, A, T, I, O> {

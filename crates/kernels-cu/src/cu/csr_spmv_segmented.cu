@@ -1,0 +1,192 @@
+// y <- alpha A x + beta y for compressed rows, by equal shares of entries, whatever the lengths of the rows: a warp
+// takes STEP neighbouring entries after STEP others, four a lane, and sums the segments between the bits that say where
+// rows begin. What a share has of a row that began before goes to head[share], what it has of the row that is open at
+// its end to tail[share]; a second kernel adds these in order.
+// The plan keeps a bit an entry, the rows that have entries, in order, with the others behind them, and for every share
+// how many rows with entries have begun before.
+// Takes SCALAR, IDX, OFF and CONJ.
+// Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
+// Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "entry.cuh"
+#include "warp_scalar.cuh"
+#define EACH 4
+#define STEP (WARP * EACH)
+#define BITS 32
+
+// counts[row] <- 1 if the row has entries, otherwise 0; one zero more at the end. A thread takes a row.
+KERNEL csr_spmv_segmented_count(long long rows, const Off *__restrict__ offsets, long long *__restrict__ counts)
+{
+    for (long long row = thread_index(); row <= rows; row += thread_count())
+        counts[row] = row < rows && offsets[row] < offsets[row + 1];
+}
+
+// Sets the bit of each row's first entry, and gives each row its place among those with entries or behind them.
+// starts are the counts, scanned. A thread takes a row.
+KERNEL csr_spmv_segmented_mark(long long rows, const Off *__restrict__ offsets, const long long *__restrict__ starts,
+                               unsigned int *__restrict__ bits, Idx *__restrict__ order)
+{
+    long long filled = starts[rows];
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        long long begin = offsets[row];
+        bool has_entries = begin < offsets[row + 1];
+        if (has_entries)
+            atomicOr(bits + begin / BITS, 1u << begin % BITS);
+        order[has_entries ? starts[row] : filled + row - starts[row]] = (Idx)row;
+    }
+}
+
+// begun[share] <- the rows with entries that begin before entry share*size. A thread takes a share.
+KERNEL csr_spmv_segmented_begun(long long shares, long long size, long long rows, const Off *__restrict__ offsets,
+                                const long long *__restrict__ starts, long long *__restrict__ begun)
+{
+    for (long long share = thread_index(); share <= shares; share += thread_count()) {
+        long long low = 0;
+        long long high = rows;
+        while (low < high) {
+            long long mid = (low + high) / 2;
+            if (offsets[mid] < share * size)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        begun[share] = starts[low];
+    }
+}
+
+// What a lane takes in a step: its entries, and a bit for each that a row begins with.
+struct __align__(16) Step
+{
+    Idx cols[EACH];
+    T values[EACH];
+    unsigned int begins;
+};
+
+// EACH neighbours from position `at` on, a multiple of EACH; zeros from position `end` on.
+template <typename V> static __device__ void load_each(V *to, const V *from, int at, int end)
+{
+    struct __align__(EACH * sizeof(V) < 16 ? EACH * sizeof(V) : 16) Word
+    {
+        V part[EACH * sizeof(V) < 16 ? EACH : 16 / sizeof(V)];
+    };
+    const int words = EACH * sizeof(V) / sizeof(Word);
+    if (at + EACH <= end) {
+#pragma unroll
+        for (int word = 0; word < words; word++)
+            ((Word *)to)[word] = load_once((const Word *)(from + at) + word);
+    } else {
+        for (int each = 0; each < EACH; each++)
+            to[each] = at + each < end ? from[at + each] : V(0);
+    }
+}
+
+// The step of a share of `entries` whose first entry for this lane is at position `at`.
+static __device__ Step load_step(int at, int entries, const unsigned int *bits, const Idx *indices, const T *values)
+{
+    Step loaded;
+    load_each(loaded.cols, indices, at, entries);
+    load_each(loaded.values, values, at, entries);
+    loaded.begins = at < entries ? load_once(bits + at / BITS) >> at % BITS & ((1 << EACH) - 1) : 0;
+    return loaded;
+}
+
+// A warp takes a share: `size` entries, a multiple of STEP.
+KERNEL_OF(BLOCKS) csr_spmv_segmented(long long size, long long nnz, const unsigned int *__restrict__ bits,
+                          const long long *__restrict__ begun, const Idx *__restrict__ order,
+                          const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
+                          const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start,
+                          ACC *__restrict__ head, ACC *__restrict__ tail)
+{
+    unsigned int lanes_before = (1u << lane_index()) - 1;
+    x += x_start;
+    y += y_start;
+    for (long long share = warp_index(); share * size < nnz; share += warp_count()) {
+        long long begin = share * size;
+        int entries = (int)min(size, nnz - begin);
+        const unsigned int *own_bits = bits + begin / BITS;
+        const Idx *own_indices = indices + begin;
+        const T *own_values = values + begin;
+        const Idx *rows = order + begun[share] - 1;
+        int rows_begun = 0;
+        ACC carried = ACC(0);
+        int at = lane_index() * EACH;
+        Step step = load_step(at, entries, own_bits, own_indices, own_values);
+        for (int done = 0; done < entries; done += STEP, at += STEP) {
+            Step next;
+            if (done + STEP < entries)
+                next = load_step(at + STEP, entries, own_bits, own_indices, own_values);
+            ACC products[EACH];
+#pragma unroll
+            for (int each = 0; each < EACH; each++)
+                products[each] = mul(entry_of(step.values[each]), load(x, step.cols[each]));
+
+            int begins = __popc(step.begins);
+            int open = rows_begun;
+#pragma unroll
+            for (int bit = 1; bit <= EACH; bit *= 2) {
+                unsigned int lanes = __ballot_sync(ALL_LANES, begins & bit);
+                open += bit * __popc(lanes & lanes_before);
+                rows_begun += bit * __popc(lanes);
+            }
+            ACC sum = products[0];
+            ACC sum_of_open = (step.begins & 1) ? ACC(0) : sum;
+            int seen = step.begins & 1;
+#pragma unroll
+            for (int each = 1; each < EACH; each++) {
+                if (step.begins >> each & 1) {
+                    if (seen > 0)
+                        update(y, rows[open + seen], mul(alpha, sum), beta);
+                    else
+                        sum_of_open = sum;
+                    sum = ACC(0);
+                    seen++;
+                }
+                sum += products[each];
+            }
+            unsigned int beginners = __ballot_sync(ALL_LANES, begins > 0);
+            ACC before = shuffle_up(sum_segment(sum, beginners), 1);
+            if (lane_index() == 0)
+                before = ACC(0);
+            if ((beginners & lanes_before) == 0)
+                before = carried + before;
+            if (begins > 0) {
+                sum_of_open = before + sum_of_open;
+                if (open == 0)
+                    head[share] = sum_of_open;
+                else
+                    update(y, rows[open], mul(alpha, sum_of_open), beta);
+            }
+            carried = shuffle(begins > 0 ? sum : before + sum, WARP - 1);
+            step = next;
+        }
+        if (lane_index() == 0)
+            tail[share] = carried;
+    }
+}
+
+// y of the rows that lie in several shares, or end where a share does, and of the rows without entries. A warp takes the
+// row that is open at the end of a share, if it begins there.
+KERNEL csr_spmv_segmented_carries(long long shares, long long size, long long rows, const Off *__restrict__ offsets,
+                                  const long long *__restrict__ begun, const Idx *__restrict__ order, ACC alpha,
+                                  ACC beta, T *__restrict__ y, long long y_start, const ACC *__restrict__ head,
+                                  const ACC *__restrict__ tail)
+{
+    for (long long share = warp_index(); share < shares; share += warp_count()) {
+        long long open = begun[share + 1] - 1;
+        long long row = order[open];
+        if (offsets[row] / size != share)
+            continue;
+        long long last = (offsets[row + 1] - 1) / size;
+        ACC sum = ACC(0);
+        for (long long t = share + lane_index(); t < last; t += WARP)
+            sum += tail[t];
+        bool ends_inside = begun[last + 1] - 1 > open;
+        sum = sum_lanes(sum) + (ends_inside ? head[last] : tail[last]);
+        if (lane_index() == 0)
+            update(y, y_start + row, mul(alpha, sum), beta);
+    }
+    for (long long i = begun[shares] + thread_index(); i < rows; i += thread_count())
+        update(y, y_start + order[i], ACC(0), beta);
+}

@@ -1,0 +1,113 @@
+//! Compressed rows in equal shares of entries, summed by segments.
+
+use super::Workspace;
+use super::shares::Product;
+use crate::launch::LANES;
+use crate::op::scan::Scan;
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver, ViewMut};
+use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar, Space};
+use std::sync::Arc;
+
+/// The file of the kernels.
+const FILE: &str = "csr_spmv_segmented";
+
+/// Entries that a warp takes at once: `STEP` of the kernels.
+const STEP: usize = 4 * LANES;
+
+/// Bits of a word.
+const BITS: usize = 32;
+
+/// Steps of a share, at most: more shares hide waiting better, fewer leave less to add at the end.
+const MOST_STEPS: usize = 8;
+
+/// Shares for each compute unit from which on they may be larger.
+const SHARES_PER_UNIT: usize = 64;
+
+/// Where rows begin, and room for what shares have of rows that begin before them or end behind them.
+#[derive(Debug)]
+pub struct Segmented<D: Driver, T: Scalar, I> {
+    kernel: Arc<D::Kernel>,
+    carries: Arc<D::Kernel>,
+    /// Entries of a share.
+    size: usize,
+    shares: usize,
+    empty_rows: usize,
+    /// A bit an entry: whether a row begins with it.
+    bits: Buffer<D, i32>,
+    /// For each share, how many rows with entries have begun before.
+    begun: Buffer<D, i64>,
+    /// The rows with entries, then the others.
+    order: Buffer<D, I>,
+    head: Buffer<D, T::Acc>,
+    tail: Buffer<D, T::Acc>,
+}
+
+impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
+    /// Finds where rows begin; `defines` are those of the kernels.
+    pub(super) fn new<A: Axis, O: Index>(
+        backend: &Device<D>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        defines: &Defines,
+    ) -> Result<Self> {
+        let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
+        let (rows, nnz, offsets) = (a.pattern().major(), a.nnz(), a.offsets());
+        let wanted = backend.driver().caps().compute_units * SHARES_PER_UNIT;
+        let size = STEP * (nnz / STEP / wanted).clamp(1, MOST_STEPS);
+        let shares = nnz.div_ceil(size);
+
+        let mut starts = backend.allocate(rows + 1)?;
+        let count = kernel("csr_spmv_segmented_count")?;
+        backend.launch(&count).size(rows).buffer(offsets).buffer(&starts).items(rows + 1)?;
+        let filled = Scan::series(backend, rows + 1)?.starts_and_sum(backend, &mut starts)?;
+
+        let (bits, order) = (backend.allocate(nnz.div_ceil(BITS))?, backend.allocate(rows)?);
+        backend.clear(&bits)?;
+        let mark = kernel("csr_spmv_segmented_mark")?;
+        let launch = backend.launch(&mark).size(rows).buffer(offsets).buffer(&starts);
+        launch.buffer(&bits).buffer(&order).items(rows)?;
+
+        let begun = backend.allocate(shares + 1)?;
+        let search = kernel("csr_spmv_segmented_begun")?;
+        let launch = backend.launch(&search).size(shares).size(size).size(rows);
+        launch.buffer(offsets).buffer(&starts).buffer(&begun).items(shares + 1)?;
+        Ok(Self {
+            kernel: kernel("csr_spmv_segmented")?,
+            carries: kernel("csr_spmv_segmented_carries")?,
+            size,
+            shares,
+            empty_rows: rows - filled,
+            bits,
+            begun,
+            order,
+            head: backend.allocate(shares)?,
+            tail: backend.allocate(shares)?,
+        })
+    }
+
+    /// Computes the product.
+    pub(super) fn run<A: Axis, O: Index>(
+        &self,
+        backend: &Device<D>,
+        product: &Product<'_, D, A, T, I, O>,
+        mut y: ViewMut<'_, D, T>,
+    ) -> Result<()> {
+        let Product { alpha, a, x, beta } = *product;
+        let (rows, nnz) = (a.pattern().major(), a.nnz());
+        let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
+        let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices()).buffer(a.values());
+        let launch = launch.value(alpha).view(x).value(beta).view_mut(Device::<D>::reborrow(&mut y));
+        launch.buffer(&self.head).buffer(&self.tail).warps(self.shares)?;
+        let launch = backend.launch(&self.carries).size(self.shares).size(self.size).size(rows);
+        let launch = launch.buffer(a.offsets()).buffer(&self.begun).buffer(&self.order);
+        let launch = launch.value(alpha).value(beta).view_mut(y).buffer(&self.head).buffer(&self.tail);
+        launch.warps(self.shares.max(self.empty_rows.div_ceil(LANES)))
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index> Workspace for Segmented<D, T, I> {
+    fn bytes(&self) -> usize {
+        let positions = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
+        positions + self.head.bytes() + self.tail.bytes()
+    }
+}
