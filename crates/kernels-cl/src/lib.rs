@@ -79,7 +79,7 @@ pub const FILES: &[File] = &[
     ),
     file!(
         "csr_spmm_split.cl",
-        ["csr_spmm_row_split", "csr_spmm_row_split_sums"],
+        ["csr_spmm_pack", "csr_spmm_row_split", "csr_spmm_row_split_sums"],
         [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
     ),
     file!("csr_spmv.cl", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
@@ -99,6 +99,7 @@ pub const FILES: &[File] = &[
             "csr_spmv_segmented_count",
             "csr_spmv_segmented_mark",
             "csr_spmv_segmented_begun",
+            "csr_spmv_segmented_open",
             "csr_spmv_segmented",
             "csr_spmv_segmented_carries"
         ],

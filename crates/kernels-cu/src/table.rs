@@ -58,7 +58,7 @@ pub(crate) const FILES: &[File] = &[
     ),
     file!(
         "csr_spmm_split.cu",
-        ["csr_spmm_row_split", "csr_spmm_row_split_sums"],
+        ["csr_spmm_pack", "csr_spmm_row_split", "csr_spmm_row_split_sums"],
         [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
     ),
     file!("csr_spmv.cu", ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ]),
@@ -78,6 +78,7 @@ pub(crate) const FILES: &[File] = &[
             "csr_spmv_segmented_count",
             "csr_spmv_segmented_mark",
             "csr_spmv_segmented_begun",
+            "csr_spmv_segmented_open",
             "csr_spmv_segmented",
             "csr_spmv_segmented_carries"
         ],

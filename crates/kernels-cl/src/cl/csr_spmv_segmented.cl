@@ -55,6 +55,21 @@ __kernel void csr_spmv_segmented_begun(long shares, long size, long rows, __glob
     }
 }
 
+// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the last
+// share that it has entries in, or -1 - that share if it goes on to the end of that one. A work-item takes a share.
+__kernel void csr_spmv_segmented_open(long shares, long size, long nnz, __global const OFF *offsets,
+                                      __global const long *begun, __global const IDX *order, __global IDX *rows,
+                                      __global long *ends)
+{
+    for (long share = get_global_id(0); share < shares; share += get_global_size(0)) {
+        IDX row = order[begun[share + 1] - 1];
+        long end = offsets[row + 1];
+        long last = (end - 1) / size;
+        rows[share] = offsets[row] >= share * size ? row : -1;
+        ends[share] = end < nnz && end % size != 0 ? last : -1 - last;
+    }
+}
+
 // What the lanes leave each other in a step: the rows begun up to each lane, and sums.
 typedef struct
 {
@@ -137,22 +152,22 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
     }
 }
 
-// y of the rows that lie in several shares, or end where a share does, and of the rows without entries. A work-group of
-// 32 lanes takes the row that is open at the end of a share, if it begins there.
+// y of the rows that lie in several shares, or end where a share does, and of the rows without entries, which stand in
+// `order` from `filled` on. A work-group of 32 lanes takes the row that is open at the end of a share, if it begins
+// there.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void csr_spmv_segmented_carries(long shares, long size, long rows, __global const OFF *offsets,
-                                __global const long *begun, __global const IDX *order, ACC alpha, ACC beta,
-                                __global T *y, long y_start, __global const ACC *head, __global const ACC *tail)
+void csr_spmv_segmented_carries(long shares, __global const IDX *open_rows, __global const long *ends, long filled,
+                                long rows, __global const IDX *order, ACC alpha, ACC beta, __global T *y, long y_start,
+                                __global const ACC *head, __global const ACC *tail)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[LANES];
     for (long share = get_group_id(0); share < shares; share += get_num_groups(0)) {
-        long open = begun[share + 1] - 1;
-        long row = order[open];
-        int own = offsets[row] / size == share;
-        long last = (offsets[row + 1] - 1) / size;
+        IDX row = open_rows[share];
+        long end = ends[share];
+        long last = end >= 0 ? end : -1 - end;
         ACC sum = (ACC)(0);
-        if (own)
+        if (row >= 0)
             for (long t = share + lid; t < last; t += LANES)
                 sum += tail[t];
         sums[lid] = sum;
@@ -162,12 +177,10 @@ void csr_spmv_segmented_carries(long shares, long size, long rows, __global cons
                 sums[lid] += sums[lid + lanes];
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        if (own && lid == 0) {
-            int ends_inside = begun[last + 1] - 1 > open;
-            update(y, y_start + row, mul(alpha, sums[0] + (ends_inside ? head[last] : tail[last])), beta);
-        }
+        if (row >= 0 && lid == 0)
+            update(y, y_start + row, mul(alpha, sums[0] + (end >= 0 ? head[last] : tail[last])), beta);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    for (long i = begun[shares] + get_global_id(0); i < rows; i += get_global_size(0))
+    for (long i = filled + get_global_id(0); i < rows; i += get_global_size(0))
         update(y, y_start + order[i], (ACC)(0), beta);
 }

@@ -24,6 +24,32 @@
 #define TOGETHER (WARP / LANES)
 #define IN_FLIGHT (4 / PACKS)
 
+// Adds IN_FLIGHT entries of those that the lanes hold, from `first` on and before `length`, to sums.
+static __device__ void add_entries(ACC (*sums)[VECTOR], int first, int length, Idx own_index, ACC own_entry,
+                                   const T *b, long long b_at, long long b_row, int packs)
+{
+    Pack loaded[IN_FLIGHT][PACKS];
+#pragma unroll
+    for (int k = 0; k < IN_FLIGHT; k++) {
+        long long b_index = shuffle_within(own_index, first + k, LANES);
+        int held = first + k < length ? packs : 0;
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+            loaded[k][p] =
+                load_pack(b, p < held ? b_at + b_index * b_row + p * PACK_STEP : 0, p < held ? VECTOR : 0);
+    }
+#pragma unroll
+    for (int k = 0; k < IN_FLIGHT; k++) {
+        ACC value = shuffle_within(own_entry, first + k, LANES);
+        if (first + k < length)
+#pragma unroll
+            for (int p = 0; p < PACKS; p++)
+#pragma unroll
+                for (int m = 0; m < VECTOR; m++)
+                    sums[p][m] += mul(value, to_acc(loaded[k][p].part[m]));
+    }
+}
+
 // Adds `length` entries from position `begin` on times `packs` packs of B, which begin at `b_at` in row 0, to sums.
 // LANES lanes share the entries; none of the warp has more than `longest`. Lanes without columns pass entries on.
 static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, int longest, const Idx *indices,
@@ -37,29 +63,18 @@ static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int len
             own_index = load_once(indices + begin + base + own);
             own_entry = entry_once(values, begin + base + own);
         }
-        for (int first = 0; first < LANES && base + first < longest; first += IN_FLIGHT) {
-            Pack loaded[IN_FLIGHT][PACKS];
-#pragma unroll
-            for (int k = 0; k < IN_FLIGHT; k++) {
-                long long b_index = shuffle_within(own_index, first + k, LANES);
-                int held = base + first + k < length ? packs : 0;
-#pragma unroll
-                for (int p = 0; p < PACKS; p++)
-                    loaded[k][p] = load_pack(b, p < held ? b_at + b_index * b_row + p * PACK_STEP : 0,
-                                             p < held ? VECTOR : 0);
-            }
-#pragma unroll
-            for (int k = 0; k < IN_FLIGHT; k++) {
-                ACC value = shuffle_within(own_entry, first + k, LANES);
-                if (base + first + k < length)
-#pragma unroll
-                    for (int p = 0; p < PACKS; p++)
-#pragma unroll
-                        for (int m = 0; m < VECTOR; m++)
-                            sums[p][m] += mul(value, to_acc(loaded[k][p].part[m]));
-            }
-        }
+        for (int first = 0; first < LANES && base + first < longest; first += IN_FLIGHT)
+            add_entries(sums, first, length - base, own_index, own_entry, b, b_at, b_row, packs);
     }
+}
+
+// packed[row*cols + col] <- B(row, col). A warp takes a row.
+KERNEL csr_spmm_pack(long long rows, long long cols, const T *__restrict__ b, long long b_start, long long b_row,
+                     long long b_col, T *__restrict__ packed)
+{
+    for (long long row = warp_index(); row < rows; row += warp_count())
+        for (long long col = lane_index(); col < cols; col += WARP)
+            packed[row * cols + col] = b[b_start + row * b_row + col * b_col];
 }
 
 // VECTOR neighbouring elements of C.

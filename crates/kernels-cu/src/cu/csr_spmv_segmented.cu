@@ -15,6 +15,7 @@
 #define EACH 4
 #define STEP (WARP * EACH)
 #define BITS 32
+#define BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 8 : sizeof(ACC) <= 8 ? 4 : 2)
 
 // counts[row] <- 1 if the row has entries, otherwise 0; one zero more at the end. A thread takes a row.
 KERNEL csr_spmv_segmented_count(long long rows, const Off *__restrict__ offsets, long long *__restrict__ counts)
@@ -53,6 +54,21 @@ KERNEL csr_spmv_segmented_begun(long long shares, long long size, long long rows
                 high = mid;
         }
         begun[share] = starts[low];
+    }
+}
+
+// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the last
+// share that it has entries in, or -1 - that share if it goes on to the end of that one. A thread takes a share.
+KERNEL csr_spmv_segmented_open(long long shares, long long size, long long nnz, const Off *__restrict__ offsets,
+                               const long long *__restrict__ begun, const Idx *__restrict__ order,
+                               Idx *__restrict__ rows, long long *__restrict__ ends)
+{
+    for (long long share = thread_index(); share < shares; share += thread_count()) {
+        Idx row = order[begun[share + 1] - 1];
+        long long end = offsets[row + 1];
+        long long last = (end - 1) / size;
+        rows[share] = offsets[row] >= share * size ? row : -1;
+        ends[share] = end < nnz && end % size != 0 ? last : -1 - last;
     }
 }
 
@@ -112,11 +128,8 @@ KERNEL_OF(BLOCKS) csr_spmv_segmented(long long size, long long nnz, const unsign
         int rows_begun = 0;
         ACC carried = ACC(0);
         int at = lane_index() * EACH;
-        Step step = load_step(at, entries, own_bits, own_indices, own_values);
         for (int done = 0; done < entries; done += STEP, at += STEP) {
-            Step next;
-            if (done + STEP < entries)
-                next = load_step(at + STEP, entries, own_bits, own_indices, own_values);
+            Step step = load_step(at, entries, own_bits, own_indices, own_values);
             ACC products[EACH];
 #pragma unroll
             for (int each = 0; each < EACH; each++)
@@ -159,34 +172,44 @@ KERNEL_OF(BLOCKS) csr_spmv_segmented(long long size, long long nnz, const unsign
                     update(y, rows[open], mul(alpha, sum_of_open), beta);
             }
             carried = shuffle(begins > 0 ? sum : before + sum, WARP - 1);
-            step = next;
         }
         if (lane_index() == 0)
             tail[share] = carried;
     }
 }
 
-// y of the rows that lie in several shares, or end where a share does, and of the rows without entries. A warp takes the
-// row that is open at the end of a share, if it begins there.
-KERNEL csr_spmv_segmented_carries(long long shares, long long size, long long rows, const Off *__restrict__ offsets,
-                                  const long long *__restrict__ begun, const Idx *__restrict__ order, ACC alpha,
-                                  ACC beta, T *__restrict__ y, long long y_start, const ACC *__restrict__ head,
-                                  const ACC *__restrict__ tail)
+// y of the rows that lie in several shares, or end where a share does, and of the rows without entries, which stand in
+// `order` from `filled` on. A thread takes the row that is open at the end of a share and begins there; a warp adds
+// up the parts of one that has many.
+KERNEL csr_spmv_segmented_carries(long long shares, const Idx *__restrict__ open_rows,
+                                  const long long *__restrict__ ends, long long filled, long long rows,
+                                  const Idx *__restrict__ order, ACC alpha, ACC beta, T *__restrict__ y,
+                                  long long y_start, const ACC *__restrict__ head, const ACC *__restrict__ tail)
 {
-    for (long long share = warp_index(); share < shares; share += warp_count()) {
-        long long open = begun[share + 1] - 1;
-        long long row = order[open];
-        if (offsets[row] / size != share)
-            continue;
-        long long last = (offsets[row + 1] - 1) / size;
+    y += y_start;
+    for (long long first = warp_index() * WARP; first < shares; first += warp_count() * WARP) {
+        long long share = first + lane_index();
+        Idx row = share < shares ? open_rows[share] : -1;
+        long long end = row >= 0 ? ends[share] : -1;
+        long long last = end >= 0 ? end : -1 - end;
+        bool is_long = row >= 0 && last - share > WARP;
         ACC sum = ACC(0);
-        for (long long t = share + lane_index(); t < last; t += WARP)
-            sum += tail[t];
-        bool ends_inside = begun[last + 1] - 1 > open;
-        sum = sum_lanes(sum) + (ends_inside ? head[last] : tail[last]);
-        if (lane_index() == 0)
-            update(y, y_start + row, mul(alpha, sum), beta);
+        if (row >= 0 && !is_long)
+            for (long long t = share; t < last; t++)
+                sum += tail[t];
+        for (unsigned int lanes = __ballot_sync(ALL_LANES, is_long); lanes != 0; lanes &= lanes - 1) {
+            int lane = __ffs(lanes) - 1;
+            long long its_last = shuffle(last, lane);
+            ACC part = ACC(0);
+            for (long long t = first + lane + lane_index(); t < its_last; t += WARP)
+                part += tail[t];
+            part = sum_lanes(part);
+            if (lane_index() == lane)
+                sum = part;
+        }
+        if (row >= 0)
+            update(y, row, mul(alpha, sum + (end >= 0 ? head[last] : tail[last])), beta);
     }
-    for (long long i = begun[shares] + thread_index(); i < rows; i += thread_count())
-        update(y, y_start + order[i], ACC(0), beta);
+    for (long long i = filled + thread_index(); i < rows; i += thread_count())
+        update(y, order[i], ACC(0), beta);
 }

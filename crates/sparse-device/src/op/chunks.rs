@@ -10,11 +10,11 @@ use sparse_core::{Index, Result};
 const FILE: &str = "csr_chunks";
 
 /// Entries of a chunk, at most and where there are few.
-pub(super) const LARGEST: usize = 256;
+pub(super) const LARGEST: usize = 512;
 const SMALLEST: usize = 32;
 
 /// Chunks for each compute unit from which on they need not be smaller.
-const CHUNKS_PER_UNIT: usize = 256;
+const CHUNKS_PER_UNIT: usize = 64;
 
 /// Bits of a key: of a number up to [`LARGEST`].
 const KEY_BITS: u32 = LARGEST.ilog2() + 1;
@@ -36,15 +36,17 @@ pub(super) struct Chunks<D: Driver> {
 }
 
 impl<D: Driver> Chunks<D> {
-    /// The chunks of the rows between these offsets, which hold `nnz` entries.
+    /// The chunks of the rows between these offsets, which hold `nnz` entries. If they are taken several
+    /// `times`, there may be half as many.
     pub(super) fn new<I: Index, O: Index>(
         backend: &Device<D>,
         offsets: &Buffer<D, O>,
         nnz: usize,
+        times: usize,
     ) -> Result<Self> {
         let rows = offsets.len - 1;
-        let wanted = backend.driver().caps().compute_units * CHUNKS_PER_UNIT;
-        let most = (nnz / wanted).next_power_of_two().clamp(SMALLEST, LARGEST);
+        let wanted = backend.driver().caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
+        let most = (1 << (nnz / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
         let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
         let (starts, split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;

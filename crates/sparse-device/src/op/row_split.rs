@@ -7,7 +7,9 @@ use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, Result, Scalar};
+use sparse_core::space::{View as _, ViewMut as _};
+use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, Order, Result, Scalar, Space};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The file of the kernels.
@@ -22,7 +24,19 @@ pub struct RowSplit<D: Driver, T: Scalar> {
     chunks: Chunks<D>,
     columns: usize,
     partial: Buffer<D, T::Acc>,
+    packed: Option<Packed<D, T>>,
 }
+
+/// A slice of B in memory of its own.
+#[derive(Debug)]
+struct Packed<D: Driver, T: Scalar> {
+    kernel: Arc<D::Kernel>,
+    columns: usize,
+    slice: Buffer<D, T>,
+}
+
+/// What C is multiplied with.
+type Factors<T> = (<T as Scalar>::Acc, <T as Scalar>::Acc);
 
 /// A kernel, the columns that a warp takes with it, and the chunks that go side by side.
 #[derive(Debug)]
@@ -42,6 +56,16 @@ const SHORT: usize = 8;
 
 /// How often the rows of B are used, in the mean, from which on the cache is worth more than longer reads.
 const REUSES: usize = 32;
+
+/// Bytes of B from which on its slices are copied before they are used: a device finds its way in so much memory slowly
+/// (the reach of its translation buffers), and a copy costs little beside what rows are used for.
+const FAR: usize = 1 << 30;
+
+/// Whether slices of B, of this shape, are better copied where A has `nnz` entries.
+pub(super) fn is_far<T: Scalar>(nnz: usize, (b_rows, columns): (usize, usize)) -> bool {
+    let bytes = b_rows.saturating_mul(columns).saturating_mul(size_of::<T>());
+    bytes >= FAR && nnz >= REUSES * b_rows && columns > SLICES[1] / size_of::<T>()
+}
 
 /// Columns that are taken at a time.
 fn slice_columns<T: Scalar>(
@@ -79,45 +103,118 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
         a: &Compressed<A, T, Device<D>, I, O>,
         op: Op,
         columns: usize,
+        is_packed: bool,
     ) -> Result<Self> {
         let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
-        let chunks = Chunks::new::<I, O>(backend, a.offsets(), a.nnz())?;
-        let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
-        let slice = slice_columns::<T>(backend.driver().cache_bytes(), a.nnz(), op.shape(a), columns);
+        let (nnz, (_, b_rows)) = (a.nnz(), op.shape(a));
+        let slice = slice_columns::<T>(backend.driver().cache_bytes(), nnz, op.shape(a), columns).max(1);
+        let chunks = Chunks::new::<I, O>(backend, a.offsets(), nnz, columns.div_ceil(slice))?;
+        let kernel = |entry| {
+            let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
+            backend.kernel_of::<T>(FILE, entry, any)
+        };
+        let packed = match is_packed {
+            true => Some(Packed {
+                kernel: kernel("csr_spmm_pack")?,
+                columns: slice,
+                slice: backend.allocate(checked_product("rows of B x columns", b_rows, slice)?)?,
+            }),
+            false => None,
+        };
         Ok(Self {
             narrow: Way::new::<T>(backend, false, slice, &defines)?,
             wide: Way::new::<T>(backend, true, slice, &defines)?,
-            sums: backend.kernel_of::<T>(FILE, "csr_spmm_row_split_sums", any)?,
+            sums: kernel("csr_spmm_row_split_sums")?,
             partial: backend.allocate(checked_product("chunks x columns", chunks.splits, columns)?)?,
             chunks,
             columns,
+            packed,
         })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.chunks.bytes() + self.partial.bytes()
+        let packed = self.packed.as_ref().map_or(0, |packed| packed.slice.bytes());
+        self.chunks.bytes() + self.partial.bytes() + packed
     }
 
     pub(super) fn run<A: Axis, I: Index, O: Index>(
         &self,
         backend: &Device<D>,
-        (alpha, beta): (T::Acc, T::Acc),
+        factors: Factors<T>,
         a: &Compressed<A, T, Device<D>, I, O>,
         b: DenseView<'_, T, Device<D>>,
         mut c: DenseViewMut<'_, T, Device<D>>,
     ) -> Result<()> {
-        let Self { chunks, columns, .. } = self;
+        let Some(packed) = &self.packed else { return self.multiply(backend, factors, a, b, c) };
+        for first in (0..self.columns).step_by(packed.columns) {
+            let columns = first..self.columns.min(first + packed.columns);
+            let slice = packed.fill(backend, columns_of(b, columns.clone())?)?;
+            self.multiply(backend, factors, a, slice, columns_of_mut(c.reborrow(), columns)?)?;
+        }
+        Ok(())
+    }
+
+    /// The product for the columns of `b` and `c`.
+    fn multiply<A: Axis, I: Index, O: Index>(
+        &self,
+        backend: &Device<D>,
+        (alpha, beta): Factors<T>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        b: DenseView<'_, T, Device<D>>,
+        mut c: DenseViewMut<'_, T, Device<D>>,
+    ) -> Result<()> {
+        let (chunks, columns) = (&self.chunks, c.cols());
         let b_words = in_words::<T>(&[b.data().start], steps(b.order(), b.leading_dimension()));
         let c_words = in_words::<T>(&[c.data_mut().start], steps(c.order(), c.leading_dimension()));
         let wide = columns.is_multiple_of(vector::<T>()) && b_words && c_words;
         let way = if wide { &self.wide } else { &self.narrow };
         let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.begins);
         let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.slots);
-        let launch = launch.size(*columns).buffer(a.indices()).buffer(a.values());
+        let launch = launch.size(columns).buffer(a.indices()).buffer(a.values());
         let launch = launch.value(alpha).dense(b).value(beta).dense_mut(c.reborrow()).buffer(&self.partial);
         launch.warps(chunks.count.div_ceil(way.together) * columns.div_ceil(way.columns))?;
         let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
-        let launch = launch.buffer(&chunks.split_starts).size(*columns).value(alpha).value(beta);
+        let launch = launch.buffer(&chunks.split_starts).size(columns).value(alpha).value(beta);
         launch.dense_mut(c).buffer(&self.partial).items(chunks.splits * columns)
     }
+}
+
+impl<D: Driver, T: Scalar> Packed<D, T> {
+    /// Some columns of B, row by row.
+    fn fill(
+        &self,
+        backend: &Device<D>,
+        b: DenseView<'_, T, Device<D>>,
+    ) -> Result<DenseView<'_, T, Device<D>>> {
+        let (rows, columns) = (b.rows(), b.cols());
+        let launch = backend.launch(&self.kernel).size(rows).size(columns).dense(b).buffer(&self.slice);
+        launch.warps(rows)?;
+        DenseView::new(Device::<D>::view(&self.slice), rows, columns, columns, Order::RowMajor)
+    }
+}
+
+/// Where the elements of some columns stand in a dense operand.
+fn place(order: Order, leading_dimension: usize, columns: &Range<usize>, len: usize) -> Range<usize> {
+    match order {
+        Order::RowMajor => columns.start..len,
+        Order::ColMajor => columns.start * leading_dimension..len,
+    }
+}
+
+fn columns_of<D: Driver, T: Scalar>(
+    b: DenseView<'_, T, Device<D>>,
+    columns: Range<usize>,
+) -> Result<DenseView<'_, T, Device<D>>> {
+    let (order, ld, data) = (b.order(), b.leading_dimension(), b.data());
+    let place = place(order, ld, &columns, data.len());
+    DenseView::new(Device::<D>::slice(data, place), b.rows(), columns.len(), ld, order)
+}
+
+fn columns_of_mut<D: Driver, T: Scalar>(
+    c: DenseViewMut<'_, T, Device<D>>,
+    columns: Range<usize>,
+) -> Result<DenseViewMut<'_, T, Device<D>>> {
+    let (rows, order, ld, data) = (c.rows(), c.order(), c.leading_dimension(), c.into_data());
+    let place = place(order, ld, &columns, data.len());
+    DenseViewMut::new(Device::<D>::slice_mut(data, place), rows, columns.len(), ld, order)
 }

@@ -3,7 +3,7 @@
 use super::chunks;
 use super::grouped::{GROUPED_ROWS, RowGroups};
 use super::numbered::Numbered;
-use super::row_split::RowSplit;
+use super::row_split::{RowSplit, is_far};
 use super::spmv::along;
 use crate::launch::LANES;
 use crate::program::Defines;
@@ -24,8 +24,13 @@ const STORED: &[Algorithm] = &[
         "rows are long or unlike, and the plan runs more than once: chunks, the longest first",
     )
     .preprocessing(
-        "rows in chunks of up to 256 entries, sorted by length, and room for a row of C for each chunk",
+        "rows in chunks of up to 512 entries, sorted by length, and room for a row of C for each chunk",
     ),
+    Algorithm::new(
+        "row_split_packed",
+        "the same where B has 1 GiB and its rows are used 32 times: slices of its columns are copied in turn",
+    )
+    .preprocessing("the same, and room for a slice of B"),
 ];
 const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
 
@@ -119,6 +124,18 @@ impl<D: Driver> Device<D> {
         let rows = a.pattern().major();
         Ok(a.nnz() >= rows * LANES || self.longest_row(a.offsets())? > chunks::LARGEST)
     }
+
+    /// A plan by chunks of rows.
+    fn split<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        choice: Choice,
+        a: &Compressed<A, T, Self, I, O>,
+        op: Op,
+        columns: usize,
+        is_packed: bool,
+    ) -> Result<CompressedPlan<D, T, I>> {
+        Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns, is_packed)?))
+    }
 }
 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device<D>, I, O>>
@@ -143,16 +160,17 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         let (automatic, reason) = match columns {
             _ if self.driver().is_cpu() => ("row_per_thread", "the device is a CPU".into()),
             _ if self.is_worth_splitting(a, options)? => {
-                ("row_split", "rows are long or unlike, and the plan runs more than once".into())
+                let packed = is_far::<T>(a.nnz(), (op.shape(a).1, columns));
+                let name = if packed { "row_split_packed" } else { "row_split" };
+                (name, "rows are long or unlike, and the plan runs more than once".into())
             }
             0..=LANES => ("crc", format!("B has {columns} columns")),
             _ => ("cwm", format!("B has {columns} columns")),
         };
         let choice = options.choose("spmm", STORED, automatic, reason)?;
-        if choice.algorithm == "row_split" {
-            return Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns)?));
-        }
         let entry = match choice.algorithm {
+            "row_split" => return self.split(choice, a, op, columns, false),
+            "row_split_packed" => return self.split(choice, a, op, columns, true),
             "crc" => "csr_spmm_crc",
             "cwm" => "csr_spmm_cwm",
             _ => "csr_spmm_row_per_thread",

@@ -19,10 +19,10 @@ const STEP: usize = 4 * LANES;
 const BITS: usize = 32;
 
 /// Steps of a share, at most: more shares hide waiting better, fewer leave less to add at the end.
-const MOST_STEPS: usize = 8;
+const MOST_STEPS: usize = 16;
 
 /// Shares for each compute unit from which on they may be larger.
-const SHARES_PER_UNIT: usize = 64;
+const SHARES_PER_UNIT: usize = 32;
 
 /// Where rows begin, and room for what shares have of rows that begin before them or end behind them.
 #[derive(Debug)]
@@ -32,13 +32,17 @@ pub struct Segmented<D: Driver, T: Scalar, I> {
     /// Entries of a share.
     size: usize,
     shares: usize,
-    empty_rows: usize,
+    filled_rows: usize,
     /// A bit an entry: whether a row begins with it.
     bits: Buffer<D, i32>,
     /// For each share, how many rows with entries have begun before.
     begun: Buffer<D, i64>,
     /// The rows with entries, then the others.
     order: Buffer<D, I>,
+    /// For each share, the row that is open at its end and begins in it, or −1, and the last share that it has entries
+    /// in, negative if it goes on to the end of that one.
+    open_rows: Buffer<D, I>,
+    open_ends: Buffer<D, i64>,
     head: Buffer<D, T::Acc>,
     tail: Buffer<D, T::Acc>,
 }
@@ -71,15 +75,21 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
         let search = kernel("csr_spmv_segmented_begun")?;
         let launch = backend.launch(&search).size(shares).size(size).size(rows);
         launch.buffer(offsets).buffer(&starts).buffer(&begun).items(shares + 1)?;
+        let (open_rows, open_ends) = (backend.allocate(shares)?, backend.allocate(shares)?);
+        let open = kernel("csr_spmv_segmented_open")?;
+        let launch = backend.launch(&open).size(shares).size(size).size(nnz).buffer(offsets).buffer(&begun);
+        launch.buffer(&order).buffer(&open_rows).buffer(&open_ends).items(shares)?;
         Ok(Self {
             kernel: kernel("csr_spmv_segmented")?,
             carries: kernel("csr_spmv_segmented_carries")?,
             size,
             shares,
-            empty_rows: rows - filled,
+            filled_rows: filled,
             bits,
             begun,
             order,
+            open_rows,
+            open_ends,
             head: backend.allocate(shares)?,
             tail: backend.allocate(shares)?,
         })
@@ -98,16 +108,16 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
         let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices()).buffer(a.values());
         let launch = launch.value(alpha).view(x).value(beta).view_mut(Device::<D>::reborrow(&mut y));
         launch.buffer(&self.head).buffer(&self.tail).warps(self.shares)?;
-        let launch = backend.launch(&self.carries).size(self.shares).size(self.size).size(rows);
-        let launch = launch.buffer(a.offsets()).buffer(&self.begun).buffer(&self.order);
+        let launch = backend.launch(&self.carries).size(self.shares).buffer(&self.open_rows);
+        let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
         let launch = launch.value(alpha).value(beta).view_mut(y).buffer(&self.head).buffer(&self.tail);
-        launch.warps(self.shares.max(self.empty_rows.div_ceil(LANES)))
+        launch.warps(self.shares.max((rows - self.filled_rows).div_ceil(LANES)))
     }
 }
 
 impl<D: Driver, T: Scalar, I: Index> Workspace for Segmented<D, T, I> {
     fn bytes(&self) -> usize {
         let positions = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
-        positions + self.head.bytes() + self.tail.bytes()
+        positions + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
     }
 }
