@@ -103,7 +103,8 @@ impl Contender<'_> {
     }
 }
 
-/// A warm-up run of each, one that says how long it takes, then the timed ones.
+/// A warm-up run of each, one that says how long it takes, then the timed ones; every round begins with another
+/// contender, so that none has the place behind the pause alone.
 pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: Rounds) -> Result<Vec<Times>> {
     let mut first = vec![];
     for contender in contenders.iter_mut() {
@@ -111,9 +112,10 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: Rounds) -> Re
     }
     let mut seconds = vec![vec![]; contenders.len()];
     for round in 0..rounds.most {
-        for ((contender, &first), seconds) in contenders.iter_mut().zip(&first).zip(&mut seconds) {
-            if round < rounds.of(first) {
-                seconds.push(contender.seconds(rounds.untimed(first), rounds.pause)?);
+        for turn in 0..contenders.len() {
+            let k = (round + turn) % contenders.len();
+            if round < rounds.of(first[k]) {
+                seconds[k].push(contenders[k].seconds(rounds.untimed(first[k]), rounds.pause)?);
             }
         }
     }

@@ -29,7 +29,7 @@ struct Place
 
 // starts[row] <- the entries before row `row`, and their number at the end. cols > 0. For states: look_back.cuh. A block
 // takes a tile when it is done with the one before; taken earlier, it would keep all later ones waiting.
-KERNEL_OF(sizeof(T) == 2 ? 2 : 4) dense_to_csr_look_back(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
+KERNEL_OF(LEAST_BLOCKS) dense_to_csr_look_back(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                               long long start, long long stride, long long row_step, long long col_step, int threshold,
                               REAL tolerance, long long *__restrict__ starts, Idx *__restrict__ indices,
                               T *__restrict__ values, long long capacity, State *states)

@@ -32,14 +32,14 @@ struct Bench<'a, D: Measured> {
     other: RefCell<[Buffer<D, u64>; 2]>,
 }
 
-/// A stand-in, in both memories.
+/// A matrix, in both memories.
 struct Graph<'a, D: Driver> {
     name: &'a str,
     host: &'a Csr<f32>,
     device: Csr<f32, Device<D>>,
 }
 
-/// Times one operation on a stand-in.
+/// Times one operation on a matrix.
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_, D>) -> Result<()>;
 
 /// The exit code where there is no device.
@@ -78,6 +78,13 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     }
     if arguments.wants_op("seed-001") {
         dense_to_csr::run_batches(&bench, &mut report)?;
+    }
+    if arguments.wants_op("spmv") {
+        for regular in workload::REGULAR.iter().filter(|regular| arguments.wants(regular.name)) {
+            let host = regular.matrix(arguments.smoke)?;
+            let device = host.to_device(&bench.device)?;
+            spmv::run(&bench, &mut report, &Graph { name: regular.name, host: &host, device })?;
+        }
     }
     let wanted = on_graphs.iter().filter(|(names, _)| names.iter().any(|op| arguments.wants_op(op)));
     let wanted: Vec<_> = wanted.map(|(_, run)| run).collect();

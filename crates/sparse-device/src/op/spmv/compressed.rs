@@ -15,12 +15,16 @@ const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_warp", "never"),
     Algorithm::new(
         "row_per_vector",
-        "rows have 8 entries or more in the mean, or are too few to fill the device: 2 to 32 lanes a row",
+        "rows are too few to fill the device, or the plan runs once and they have 8 entries in the mean: 2 to 32 lanes \
+         a row",
     ),
     Algorithm::new("merge_path", "never")
         .preprocessing("the first row of each tile, and room for two sums a tile"),
-    Algorithm::new("segmented", "the plan runs more than once, and the entries fill the device")
-        .preprocessing("a bit an entry, the rows in order, and room for two sums for some hundred entries"),
+    Algorithm::new(
+        "segmented",
+        "the plan runs more than once, and some row is much longer than the mean, or many have 8 entries",
+    )
+    .preprocessing("a bit an entry, the rows in order, and room for two sums for some hundred entries"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
     Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
 ];
@@ -99,13 +103,13 @@ impl<D: Driver> Device<D> {
         if self.driver().is_cpu() {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
+        let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;
-            if longest > LONGEST_ALIKE.max(UNLIKE * mean) {
+            if longest > LONGEST_ALIKE.max(UNLIKE * mean) || mean >= LONG_ROWS && !few {
                 return Ok(("segmented", format!("{reason}, one has {longest}")));
             }
         }
-        let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
         let several_lanes = mean >= LONG_ROWS || few && mean > 1;
         Ok((if several_lanes { "row_per_vector" } else { "row_per_thread" }, reason))
     }

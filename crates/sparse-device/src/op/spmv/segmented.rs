@@ -18,11 +18,12 @@ const STEP: usize = 4 * LANES;
 /// Bits of a word.
 const BITS: usize = 32;
 
-/// Steps of a share, at most: more shares hide waiting better, fewer leave less to add at the end.
-const MOST_STEPS: usize = 16;
+/// How many steps there are for the square of those of one share: more shares hide waiting better, fewer leave less to add
+/// at the end. Where matrices are small, neither may be short. (Found by trial on an H100.)
+const SQUARE: usize = 46 * 46;
 
-/// Shares for each compute unit from which on they may be larger.
-const SHARES_PER_UNIT: usize = 32;
+/// Steps of a share, at most.
+const MOST_STEPS: usize = 16;
 
 /// Where rows begin, and room for what shares have of rows that begin before them or end behind them.
 #[derive(Debug)]
@@ -56,8 +57,7 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
     ) -> Result<Self> {
         let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
         let (rows, nnz, offsets) = (a.pattern().major(), a.nnz(), a.offsets());
-        let wanted = backend.driver().caps().compute_units * SHARES_PER_UNIT;
-        let size = STEP * (nnz / STEP / wanted).clamp(1, MOST_STEPS);
+        let size = STEP * (nnz / STEP / SQUARE).isqrt().clamp(1, MOST_STEPS);
         let shares = nnz.div_ceil(size);
 
         let mut starts = backend.allocate(rows + 1)?;
