@@ -23,6 +23,8 @@ pub struct Filter {
     pub op: Option<String>,
     /// A part of the case's name; `*` stands for anything.
     pub case: Option<String>,
+    /// What the names of types begin with: `f64`, `f32,i32,i32`.
+    pub types: Option<String>,
 }
 
 impl Filter {
@@ -39,7 +41,8 @@ impl Filter {
             Tier::Quick => narrow || one,
             Tier::Ci | Tier::Nightly => true,
         };
-        types && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
+        let is_named = self.types.as_ref().is_none_or(|start| key.types.starts_with(start));
+        types && is_named && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
     }
 }
 

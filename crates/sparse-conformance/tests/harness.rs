@@ -17,7 +17,7 @@ fn run(suite: &Suite, cases: &[Case], filter: &Filter, snapshots: &mut Snapshots
 }
 
 fn only(op: &str, case: &str) -> Filter {
-    Filter { tier: Tier::Quick, op: Some(op.into()), case: Some(case.into()) }
+    Filter { tier: Tier::Quick, op: Some(op.into()), case: Some(case.into()), types: None }
 }
 
 #[test]
@@ -92,10 +92,20 @@ fn names_and_tiers_select() {
 }
 
 #[test]
+fn types_are_chosen_by_what_their_names_begin_with() {
+    let mut suite = suite();
+    suite.spmv::<Reference, Csr<f32>>(&Reference).spmv::<Reference, Csr<f64, Host, i64, i64>>(&Reference);
+    let filter = Filter { op: Some("spmv".into()), types: Some("f32,i32".into()), ..Filter::default() };
+    let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &table(), filter: &filter };
+    let types: Vec<_> = run.names().map(|(_, types)| types).collect();
+    assert!(!types.is_empty() && types.iter().all(|types| *types == "f32,i32,i32"), "{types:?}");
+}
+
+#[test]
 fn the_tiny_tier_takes_one_type_of_values_and_indices() {
     let mut suite = suite();
     suite.spmv::<Reference, Csr<f32>>(&Reference).spmv::<Reference, Csr<f64, Host, i64, i64>>(&Reference);
-    let filter = Filter { tier: Tier::Tiny, op: Some("spmv".into()), case: None };
+    let filter = Filter { tier: Tier::Tiny, op: Some("spmv".into()), ..Filter::default() };
     let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &table(), filter: &filter };
     let types: Vec<_> = run.names().map(|(_, types)| types).collect();
     assert!(!types.is_empty() && types.iter().all(|types| *types == "f64,i32,i32"), "{types:?}");

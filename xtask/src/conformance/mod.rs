@@ -70,6 +70,9 @@ pub(crate) struct Selection {
     /// A part of the names of cases; * stands for anything.
     #[arg(long, value_name = "PATTERN")]
     case: Option<String>,
+    /// What the names of types begin with: f64, or f32,i32,i32.
+    #[arg(long)]
+    types: Option<String>,
     /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
     #[arg(long, default_value = "ci")]
     tier: Tier,
@@ -92,6 +95,7 @@ impl Selection {
         let options = [
             ("--op", self.op.clone()),
             ("--case", self.case.clone()),
+            ("--types", self.types.clone()),
             ("--threads", self.threads.map(|n| n.to_string())),
             ("--snapshots", self.snapshots.as_ref().map(text)),
         ];
@@ -120,7 +124,7 @@ impl Selection {
     }
 
     fn filter(&self) -> Filter {
-        Filter { tier: self.tier, op: self.op.clone(), case: self.case.clone() }
+        Filter { tier: self.tier, op: self.op.clone(), case: self.case.clone(), types: self.types.clone() }
     }
 }
 

@@ -7,6 +7,7 @@
 // Takes SCALAR, IDX, OFF and CONJ.
 // Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
 // Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
+#define LEAST_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 6 : sizeof(ACC) <= 8 ? 4 : 2)
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -15,7 +16,6 @@
 #define EACH 4
 #define STEP (WARP * EACH)
 #define BITS 32
-#define BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 8 : sizeof(ACC) <= 8 ? 4 : 2)
 
 // counts[row] <- 1 if the row has entries, otherwise 0; one zero more at the end. A thread takes a row.
 KERNEL csr_spmv_segmented_count(long long rows, const Off *__restrict__ offsets, long long *__restrict__ counts)
@@ -109,7 +109,7 @@ static __device__ Step load_step(int at, int entries, const unsigned int *bits, 
 }
 
 // A warp takes a share: `size` entries, a multiple of STEP.
-KERNEL_OF(BLOCKS) csr_spmv_segmented(long long size, long long nnz, const unsigned int *__restrict__ bits,
+KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__restrict__ bits,
                           const long long *__restrict__ begun, const Idx *__restrict__ order,
                           const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
                           const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start,

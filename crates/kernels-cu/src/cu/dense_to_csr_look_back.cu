@@ -5,6 +5,7 @@
 // them, a tile. There are ceil(all_rows * ceil(cols / (32*VECTOR)) / (UNITS * BLOCK / 32)) tiles; UNITS = 8.
 // With WIDE, VECTOR elements are 16 bytes: col_step is 1; start, stride and row_step are multiples of VECTOR.
 // Takes SCALAR, IDX, OFF, WIDE and BLOCK.
+#define LEAST_BLOCKS (sizeof(T) == 2 ? 2 : 4)
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -29,7 +30,7 @@ struct Place
 
 // starts[row] <- the entries before row `row`, and their number at the end. cols > 0. For states: look_back.cuh. A block
 // takes a tile when it is done with the one before; taken earlier, it would keep all later ones waiting.
-KERNEL_OF(LEAST_BLOCKS) dense_to_csr_look_back(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
+KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                               long long start, long long stride, long long row_step, long long col_step, int threshold,
                               REAL tolerance, long long *__restrict__ starts, Idx *__restrict__ indices,
                               T *__restrict__ values, long long capacity, State *states)

@@ -4,9 +4,12 @@
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 #define MOST_THREADS 256
+// A file says by LEAST_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow fewer.
+#ifdef LEAST_BLOCKS
+#define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS, LEAST_BLOCKS)
+#else
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
-// The same with so few registers that a multiprocessor holds `blocks` blocks of MOST_THREADS.
-#define KERNEL_OF(blocks) extern "C" __global__ void __launch_bounds__(MOST_THREADS, blocks)
+#endif
 
 // What is read once, so that it need not push out of the caches what is read again.
 template <typename V> static __device__ V load_once(const V *from)
