@@ -60,10 +60,10 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
         let size = STEP * (nnz / STEP / SQUARE).isqrt().clamp(1, MOST_STEPS);
         let shares = nnz.div_ceil(size);
 
-        let mut starts = backend.allocate(rows + 1)?;
+        let starts = backend.allocate(rows + 1)?;
         let count = kernel("csr_spmv_segmented_count")?;
         backend.launch(&count).size(rows).buffer(offsets).buffer(&starts).items(rows + 1)?;
-        let filled = Scan::series(backend, rows + 1)?.starts_and_sum(backend, &mut starts)?;
+        let filled = Scan::series(backend, rows + 1)?.starts_and_sum(backend, &starts)?;
 
         let (bits, order) = (backend.allocate(nnz.div_ceil(BITS))?, backend.allocate(rows)?);
         backend.clear(&bits)?;
