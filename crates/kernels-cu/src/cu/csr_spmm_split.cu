@@ -9,6 +9,8 @@
 // Takes SCALAR, IDX, OFF, CONJ, WIDE and LANES: 4, 8, 16 or 32.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
+// Found by trial on an H100: with the registers that these leave, the loads of B are in flight together.
+#define LEAST_BLOCKS (SCALAR == F32 && LANES == 8 ? 5 : 4)
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
