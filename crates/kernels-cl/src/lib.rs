@@ -143,7 +143,11 @@ pub const FILES: &[File] = &[
     file!("gather.cl", ["gather_words"], [WORD, POS]),
     file!("grouped.cl", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
     file!("move.cl", ["move_compact", "move_zeros"], [WORD]),
-    file!("padded.cl", ["padded_ell", "padded_overflow", "padded_sell"], [IDX, OFF, POS]),
+    file!(
+        "padded.cl",
+        ["padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows"],
+        [IDX, OFF, POS]
+    ),
     file!("prune.cl", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!(
         "radix_sort.cl",

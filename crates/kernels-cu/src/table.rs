@@ -111,7 +111,11 @@ pub(crate) const FILES: &[File] = &[
     file!("gather.cu", ["gather_words"], [WORD, POS]),
     file!("grouped.cu", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
     file!("move.cu", ["move_compact", "move_zeros"], [WORD]),
-    file!("padded.cu", ["padded_ell", "padded_overflow", "padded_sell"], [IDX, OFF, POS]),
+    file!(
+        "padded.cu",
+        ["padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows"],
+        [IDX, OFF, POS]
+    ),
     file!("prune.cu", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
     file!(
         "radix_sort.cu",

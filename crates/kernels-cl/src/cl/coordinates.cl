@@ -14,11 +14,11 @@ __kernel void coordinates_rows(long rows, __global const OFF *offsets, __global 
             major[k] = (IDX)row;
 }
 
-// positions[k] <- k. A work-item takes an entry, here and below.
-__kernel void coordinates_positions(long n, __global OFF *positions)
+// positions[k] <- first + k. A work-item takes an entry, here and below.
+__kernel void coordinates_positions(long n, long first, __global OFF *positions)
 {
     for (long k = get_global_id(0); k < n; k += get_global_size(0))
-        positions[k] = (OFF)k;
+        positions[k] = (OFF)(first + k);
 }
 
 // keys[k] <- both indices, the major one above the `minor_bits` bits of the other.

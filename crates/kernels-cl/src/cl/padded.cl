@@ -1,5 +1,5 @@
 // Rows of CSR in formats with padding: the column of each slot, and the position of the entry that it holds; -1 and -1
-// where it is padding.
+// where it is padding. And back: the row of each slot, and whether it holds an entry.
 // Takes IDX, OFF and POS (the type of positions: int or long).
 #include "index.clh"
 #ifndef POS
@@ -57,4 +57,36 @@ __kernel void padded_sell(long rows, long slices, long height, __global const OF
             entry++;
         }
     }
+}
+
+// ELL: rows_of <- the row of each slot; flags <- 1 where a slot holds an entry, else 0, and one zero more at the end. A
+// work-item takes a slot.
+__kernel void padded_ell_rows(long rows, long slots, __global const IDX *cols, __global IDX *rows_of,
+                              __global long *flags)
+{
+    for (long slot = get_global_id(0); slot <= slots; slot += get_global_size(0)) {
+        long flag = 0;
+        if (slot < slots) {
+            rows_of[slot] = (IDX)(slot % rows);
+            flag = cols[slot] >= 0;
+        }
+        flags[slot] = flag;
+    }
+}
+
+// The same for SELL; slots of places without a row are padding. A work-item takes a place, the first one the end too.
+__kernel void padded_sell_rows(long rows, long slices, long height, __global const OFF *slice_ptr,
+                               __global const IDX *row_order, __global const IDX *cols, __global IDX *rows_of,
+                               __global long *flags)
+{
+    for (long place = get_global_id(0); place < slices * height; place += get_global_size(0)) {
+        long slice = place / height;
+        IDX row = place < rows ? row_order[place] : (IDX)(0);
+        for (long slot = slice_ptr[slice] + place % height; slot < slice_ptr[slice + 1]; slot += height) {
+            rows_of[slot] = row;
+            flags[slot] = cols[slot] >= 0;
+        }
+    }
+    if (get_global_id(0) == 0)
+        flags[slice_ptr[slices]] = 0;
 }

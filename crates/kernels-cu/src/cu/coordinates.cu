@@ -13,11 +13,11 @@ KERNEL coordinates_rows(long long rows, const Off *__restrict__ offsets, Idx *__
             major[k] = (Idx)row;
 }
 
-// positions[k] <- k. A thread takes an entry, here and below.
-KERNEL coordinates_positions(long long n, Off *__restrict__ positions)
+// positions[k] <- first + k. A thread takes an entry, here and below.
+KERNEL coordinates_positions(long long n, long long first, Off *__restrict__ positions)
 {
     for (long long k = thread_index(); k < n; k += thread_count())
-        positions[k] = (Off)k;
+        positions[k] = (Off)(first + k);
 }
 
 // keys[k] <- both indices, the major one above the `minor_bits` bits of the other.

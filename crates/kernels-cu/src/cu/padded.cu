@@ -1,5 +1,5 @@
 // Rows of CSR in formats with padding: the column of each slot, and the position of the entry that it holds; -1 and -1
-// where it is padding.
+// where it is padding. And back: the row of each slot, and whether it holds an entry.
 // Takes IDX, OFF and POS (the type of positions: int or long).
 #include "grid.cuh"
 #include "index.cuh"
@@ -59,4 +59,33 @@ KERNEL padded_sell(long long rows, long long slices, long long height, const Off
             entry++;
         }
     }
+}
+
+// ELL: rows_of <- the row of each slot; flags <- 1 where a slot holds an entry, else 0, and one zero more at the end. A
+// thread takes a slot.
+KERNEL padded_ell_rows(long long rows, long long slots, const Idx *__restrict__ cols, Idx *__restrict__ rows_of,
+                       long long *__restrict__ flags)
+{
+    for (long long slot = thread_index(); slot <= slots; slot += thread_count()) {
+        if (slot < slots)
+            rows_of[slot] = (Idx)(slot % rows);
+        flags[slot] = slot < slots && cols[slot] >= 0;
+    }
+}
+
+// The same for SELL; slots of places without a row are padding. A thread takes a place, the first one the end too.
+KERNEL padded_sell_rows(long long rows, long long slices, long long height, const Off *__restrict__ slice_ptr,
+                        const Idx *__restrict__ row_order, const Idx *__restrict__ cols, Idx *__restrict__ rows_of,
+                        long long *__restrict__ flags)
+{
+    for (long long place = thread_index(); place < slices * height; place += thread_count()) {
+        long long slice = place / height;
+        Idx row = place < rows ? row_order[place] : Idx(0);
+        for (long long slot = slice_ptr[slice] + place % height; slot < slice_ptr[slice + 1]; slot += height) {
+            rows_of[slot] = row;
+            flags[slot] = cols[slot] >= 0;
+        }
+    }
+    if (thread_index() == 0)
+        flags[slice_ptr[slices]] = 0;
 }

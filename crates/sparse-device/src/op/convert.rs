@@ -1,13 +1,14 @@
 //! From one format to another: a plan finds the pattern and where each value goes, the device moves values there, or
 //! adds those that go to one place.
 //!
-//! Between coordinates, CSR and CSC the device finds them itself, by a sort, and for rows in order those of ELL, HYB and
-//! SELL too; for the rest the host does.
+//! The device finds them itself, by a sort or, from rows in order to ELL, HYB and SELL, by the lengths of the rows; from
+//! rows in another order to these three the host does.
 
 use super::coordinates::{Coordinates, Merge, RADIX_SORT};
-use super::numbered::{Numbered, Target, Values, position};
+use super::numbered::{HostTarget, Numbered, Numerable, Target, Values, position};
 use super::padded;
 use super::positions::Positions;
+use super::slots;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::format::IndexOrder;
@@ -16,13 +17,13 @@ use sparse_core::op::{Conversion, ConvertKernel, Duplicates, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Host, Hyb, HybWidth, Index,
-    KernelPlan, PlanOptions, Result, Scalar, Sell, SellLayout,
+    KernelPlan, Matrix, PlanOptions, Result, Row, Scalar, Sell, SellLayout,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
 
 pub(super) const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
-    "the pattern of the result and the place of every value: from CSR in order on the device, of which the host reads the lengths of the rows; otherwise by the serial reference on the host",
+    "the pattern of the result and the place of every value: of rows in order on the device, by their lengths, which the host reads; of others by the serial reference on the host",
 )];
 const EXPAND: &[Algorithm] =
     &[Algorithm::new("expand", "always").preprocessing("both indices of each entry, written by the device")];
@@ -83,12 +84,7 @@ pub struct Rearrangement<D: Driver, To> {
     arrays: Vec<Source<D>>,
 }
 
-impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
-    /// A plan that gives `target` other values.
-    pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source<D>>) -> Self {
-        Self { choice, target, arrays }
-    }
-
+impl<D: Driver, To: HostTarget<D>> Rearrangement<D, To> {
     /// A plan that moves values to where their numbers stand in `numbered`.
     fn gather(backend: &Device<D>, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
@@ -97,6 +93,13 @@ impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
         };
         let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
         Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
+    }
+}
+
+impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
+    /// A plan that gives `target` other values.
+    pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source<D>>) -> Self {
+        Self { choice, target, arrays }
     }
 
     /// The matrix of these values.
@@ -140,21 +143,44 @@ impl<D: Driver> Device<D> {
         Ok(to)
     }
 
+    /// The elements of one buffer at these positions.
+    pub(super) fn gathered<T: Element>(
+        &self,
+        positions: &Positions<D>,
+        from: &Buffer<D, T>,
+    ) -> Result<Buffer<D, T>> {
+        self.gather(&*self.gather_kernel::<T>(positions)?, positions, Values::one(from))
+    }
+
+    /// The elements at which a run begins, as `starts` say, of which there are `kept`.
+    pub(super) fn compact<T: Element>(
+        &self,
+        starts: &Buffer<D, i64>,
+        from: &Buffer<D, T>,
+        kept: usize,
+    ) -> Result<Buffer<D, T>> {
+        let (kernel, to) = (self.move_kernel::<T>("move_compact")?, self.allocate(kept)?);
+        let launch = self.launch(&kernel).size(from.len).buffer(starts);
+        launch.buffer(from).buffer(&to).items(from.len)?;
+        Ok(to)
+    }
+
     /// A plan by what the reference makes of the numbered entries.
     pub(super) fn plan_gather<From, To>(
         &self,
         from: &From,
         layout: &From::Layout,
+        sizes: Sizes,
         options: &PlanOptions,
     ) -> Result<Rearrangement<D, To>>
     where
-        From: Numbered<D> + Conversion<To, Layout: Layout>,
+        From: Numerable<D> + Conversion<To, Layout: Layout>,
         From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
-        To: Target<D>,
+        To: HostTarget<D>,
     {
         let choice = options.choose(From::NAME, GATHER, "gather", "there is no other")?;
         let host = from.numbered(self)?;
-        let layout = layout.resolved(&|| row_lengths(&host), from.cols(), From::SIZES)?;
+        let layout = layout.resolved(&|| row_lengths(&host), from.cols(), sizes)?;
         Rearrangement::gather(self, choice, &Operations::convert(&Reference, &host, &layout)?)
     }
 }
@@ -200,6 +226,7 @@ macro_rules! conversion {
 
 /// The plans of CSR, CSC and coordinates from each other.
 pub(super) type ToCompressed<D, A, T, I, O> = Rearrangement<D, Compressed<A, T, Device<D>, I, O>>;
+pub(super) type RowsOf<D, M, O> = ToCompressed<D, Row, <M as Matrix>::Scalar, <M as Numbered<D>>::Index, O>;
 pub(super) type ToCoo<D, T, I> = Rearrangement<D, Coo<T, Device<D>, I>>;
 
 type CsrOn<D, T, I, O> = Csr<T, Device<D>, I, O>;
@@ -208,9 +235,9 @@ type CscOn<D, T, I, O> = Csc<T, Device<D>, I, O>;
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Ell<T, Device<D>, I>, GATHER, padded::to_ell);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Hyb<T, Device<D>, I>, GATHER, padded::to_hyb);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Sell<T, Device<D>, I, O>, GATHER, padded::to_sell);
-conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device<D>, I> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
-conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device<D>, I> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
-conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device<D>, I, O> => CsrOn<D, T, I, O>, GATHER, Device::plan_gather);
+conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device<D>, I> => CsrOn<D, T, I, O>, RADIX_SORT, slots::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device<D>, I> => CsrOn<D, T, I, O>, RADIX_SORT, slots::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device<D>, I, O> => CsrOn<D, T, I, O>, RADIX_SORT, slots::to_csr);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => CscOn<D, T, I, O>, RADIX_SORT, transpose);
 conversion!([T: Scalar, I: Index, O: Index], CscOn<D, T, I, O> => CsrOn<D, T, I, O>, RADIX_SORT, transpose);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], Coo<T, Device<D>, I> => Compressed<A, T, Device<D>, I, O>, RADIX_SORT, compress);
@@ -237,8 +264,8 @@ fn compress<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
     let mut coordinates = Coordinates::of_coo::<A, T>(backend, from)?;
     if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
-        let host = from.numbered(backend)?;
-        let _: Compressed<A, f64, Host, I, O> = Operations::convert(&Reference, &host, duplicates)?;
+        let _: Compressed<A, T, Host, I, O> =
+            Operations::convert(&Reference, &from.to_host(backend)?, duplicates)?;
     }
     coordinates.compress(backend, choice, *duplicates)
 }

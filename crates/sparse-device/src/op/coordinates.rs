@@ -2,7 +2,6 @@
 
 use super::convert::{Rearrangement, Source, ToCompressed, ToCoo};
 use super::grouped::RowGroups;
-use super::numbered::Values;
 use super::positions::Positions;
 use super::radix_sort::sort_keys;
 use super::scan::Scan;
@@ -12,8 +11,9 @@ use crate::{Buffer, Device, Driver};
 use sparse_core::format::IndexOrder;
 use sparse_core::op::Duplicates;
 use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, Matrix, Result, Scalar, Space,
+    Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, Matrix, Result, Row, Scalar, Space,
 };
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The files of the kernels: of the coordinates, and of the values.
@@ -167,6 +167,20 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         Self::of_coo_by::<A, T>(backend, a, if in_order { SortBy::Nothing } else { SortBy::Major })
     }
 
+    /// Entries of any format, in order, by rows or by columns.
+    pub(super) fn of_entries<A: Axis>(
+        backend: &Device<D>,
+        shape: (usize, usize),
+        entries: &Places<D, I>,
+        by: SortBy,
+    ) -> Result<Self> {
+        let (rows, cols) = (&entries.rows, &entries.cols);
+        let indices = if A::IS_ROW { (rows, cols) } else { (cols, rows) };
+        let sorted = Self::sorted(backend, A::swap(shape.0, shape.1), indices, by)?;
+        let positions = entries.positions.gather(backend, &sorted.positions)?;
+        Ok(Self { positions, ..sorted })
+    }
+
     fn of_coo_by<A: Axis, T: Scalar>(
         backend: &Device<D>,
         a: &Coo<T, Device<D>, I>,
@@ -234,6 +248,22 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         Ok(indices)
     }
 
+    /// The plan of compressed rows with the entries of each as they stand.
+    pub(super) fn into_rows<T: Scalar, O: Index>(
+        self,
+        backend: &Device<D>,
+        choice: Choice,
+    ) -> Result<ToCompressed<D, Row, T, I, O>> {
+        O::try_new("nnz", self.len())?;
+        let ((rows, cols), offsets) = (self.extents, self.offsets(backend, None)?);
+        let order = backend.index_order(cols, &offsets, &self.minor)?;
+        let values = backend.allocate(self.minor.len)?;
+        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of entries, whose indices are those of a
+        // checked matrix, and found this order. The values are replaced before they are read.
+        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, self.minor, values, order) };
+        Ok(Rearrangement::new(choice, target, vec![Source::gather::<T>(backend, self.positions)?]))
+    }
+
     /// The plan of coordinates with these entries; whether they are in `order` is the caller's to know.
     pub(super) fn into_coo<A: Axis, T: Scalar>(
         self,
@@ -298,7 +328,7 @@ fn copies<D: Driver, I: Index>(
     backend: &Device<D>,
     (major, minor): Indices<'_, D, I>,
 ) -> Result<Moved<D, I>> {
-    let positions = Positions::up_to(backend, major.len)?;
+    let positions = Positions::counted(backend, 0..major.len, major.len)?;
     Ok((backend.duplicate(major)?, backend.duplicate(minor)?, positions))
 }
 
@@ -330,17 +360,13 @@ fn sort_apart<D: Driver, I: Index>(
     (major_bits, minor_bits): (u32, u32),
     by: SortBy,
 ) -> Result<Moved<D, I>> {
-    let gather = |from, positions: &Positions<D>| {
-        let kernel = backend.gather_kernel::<I>(positions)?;
-        backend.gather(&kernel, positions, Values::one(from))
-    };
-    let mut positions = Positions::up_to(backend, major.len)?;
+    let mut positions = Positions::counted(backend, 0..major.len, major.len)?;
     if by == SortBy::Both {
         positions = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.1;
     }
-    let keys = gather(major, &positions)?;
+    let keys = backend.gathered(&positions, major)?;
     let (major, positions) = sort_keys(backend, keys, Some(positions), 0..major_bits)?;
-    Ok((major, gather(minor, &positions)?, positions))
+    Ok((major, backend.gathered(&positions, minor)?, positions))
 }
 
 impl<D: Driver> Device<D> {
@@ -351,12 +377,12 @@ impl<D: Driver> Device<D> {
         Ok(copy)
     }
 
-    /// 0, 1, … `n` − 1.
-    pub(super) fn count_up<P: Index>(&self, n: usize) -> Result<Buffer<D, P>> {
-        let positions = self.allocate(n)?;
+    /// The numbers of a range.
+    pub(super) fn count_up<P: Index>(&self, numbers: Range<usize>) -> Result<Buffer<D, P>> {
+        let (n, positions) = (numbers.len(), self.allocate(numbers.len())?);
         let defines = Defines::default().index::<P>().offset::<P>();
         let kernel = self.kernel(FILE, "coordinates_positions", defines)?;
-        self.launch(&kernel).size(n).buffer(&positions).items(n)?;
+        self.launch(&kernel).size(n).size(numbers.start).buffer(&positions).items(n)?;
         Ok(positions)
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(super) const GROUPED_ROWS: Algorithm =
     Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
-        .preprocessing("the entries by rows of op(A), with their columns and positions; those of COO, CSR and CSC are sorted on the device, others on the host");
+        .preprocessing("the entries by rows of op(A), with their columns and positions, sorted on the device; those of a batch on the host");
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]

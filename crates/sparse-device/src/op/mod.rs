@@ -16,6 +16,7 @@ mod row_split;
 mod row_statistics;
 mod scan;
 mod single_pass;
+mod slots;
 mod sort;
 mod spmm;
 mod spmv;

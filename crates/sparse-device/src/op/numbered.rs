@@ -1,14 +1,15 @@
-//! Planning on the host: a matrix whose values are the numbers of their own slots.
+//! Matrices whose values stand at positions, and planning on the host: a matrix whose values are the numbers of their own
+//! slots.
 //!
 //! What the reference makes of such a matrix says where each value goes. So a plan is made once with the serial
 //! reference, and the device only moves or adds values.
 
 use super::coordinates::Coordinates;
 use super::grouped::RowGroups;
+use super::slots::Slots;
 use super::spmv::along;
 use super::to_dense::Places;
 use crate::{Buffer, Device, Driver};
-use sparse_core::format::estimate::Sizes;
 use sparse_core::op::Op;
 use sparse_core::reference::Entries;
 use sparse_core::space::Buffer as _;
@@ -40,47 +41,51 @@ impl<'a, D: Driver, T: Element> Values<'a, D, T> {
     }
 }
 
-/// A format on a device whose entries the host can number.
+/// A format on a device whose values stand at positions.
 pub trait Numbered<D: Driver>: Matrix<Space = Device<D>> {
     /// The type of its indices.
     type Index: Index;
-    /// The same format on the host, with the numbers of the slots, from 1 on, as values. Padding has the number 0.
-    type OnHost: Entries<Scalar = f64>;
-    /// The sizes of the types.
-    const SIZES: Sizes;
-
-    /// Downloads the pattern and numbers its slots.
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost>;
 
     /// The stored values.
     fn values(&self) -> Values<'_, D, Self::Scalar>;
 
-    /// The entries of op(A) by rows; the host sorts them where the device cannot.
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, Self::Index>> {
-        RowGroups::numbered(backend, &self.numbered(backend)?, op)
-    }
+    /// The entries of op(A) by rows.
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, Self::Index>>;
 
-    /// The entries by coordinates; the host sorts them where the device cannot.
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, Self::Index>> {
-        Places::numbered(backend, &self.numbered(backend)?)
-    }
+    /// The entries by coordinates.
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, Self::Index>>;
 }
 
-/// A format that can be made from a numbered one.
+/// A format whose entries the host can number.
+pub(super) trait Numerable<D: Driver>: Numbered<D> {
+    /// The same format on the host, with the numbers of the entries, from 1 on, as values.
+    type OnHost: Entries<Scalar = f64>;
+
+    /// Downloads the pattern and numbers its entries.
+    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost>;
+}
+
+/// A format that can be given other values.
 pub trait Target<D: Driver>: Numbered<D> + Sized {
+    /// The same pattern with other values, one array for each that it has.
+    fn with_arrays(&self, arrays: Vec<Buffer<D, Self::Scalar>>) -> Result<Self>;
+}
+
+/// A format that can be made from one that the host has numbered. Padding has the number 0.
+pub trait HostTarget<D: Driver>: Target<D> {
+    /// The same format on the host.
+    type OnHost: Matrix<Space = Host>;
+
     /// Uploads the pattern; the values are zeros.
     fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self>;
 
     /// The numbers in each of the value arrays.
     fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]>;
-
-    /// The same pattern with other values, one array for each of [`numbers`](Self::numbers).
-    fn with_arrays(&self, arrays: Vec<Buffer<D, Self::Scalar>>) -> Result<Self>;
 }
 
-/// Numbers for `n` slots, the first of which is `start + 1`.
-fn numbers(start: usize, n: usize) -> Vec<f64> {
-    (start + 1..=start + n).map(|number| number as f64).collect()
+/// Numbers for `n` entries.
+fn numbers(n: usize) -> Vec<f64> {
+    (1..=n).map(|number| number as f64).collect()
 }
 
 /// The position of a slot from its number; padding is at −1.
@@ -93,15 +98,17 @@ fn only<D: Driver, T>(arrays: Vec<Buffer<D, T>>) -> Buffer<D, T> {
     arrays.into_iter().next().expect("a value array for each array of numbers")
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compressed<A, T, Device<D>, I, O> {
-    type Index = I;
+impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numerable<D> for Compressed<A, T, Device<D>, I, O> {
     type OnHost = Compressed<A, f64, Host, I, O>;
-    const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() };
 
     fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
         let (offsets, indices) = (backend.download(self.offsets())?, backend.download(self.indices())?);
-        Compressed::new_unsorted(self.rows(), self.cols(), offsets, indices, numbers(0, self.nnz()))
+        Compressed::new_unsorted(self.rows(), self.cols(), offsets, indices, numbers(self.nnz()))
     }
+}
+
+impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compressed<A, T, Device<D>, I, O> {
+    type Index = I;
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
@@ -119,14 +126,6 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compress
 }
 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Target<D> for Compressed<A, T, Device<D>, I, O> {
-    fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
-        numbered.with_values(vec![T::ZERO; numbered.nnz()])?.to_device(backend)
-    }
-
-    fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]> {
-        vec![numbered.values()]
-    }
-
     fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
         self.with_values(only(arrays))
     }
@@ -134,13 +133,6 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Target<D> for Compressed
 
 impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
     type Index = I;
-    type OnHost = Coo<f64, Host, I>;
-    const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<I>() };
-
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
-        let (row_idx, col_idx) = (backend.download(self.row_idx())?, backend.download(self.col_idx())?);
-        Coo::new(self.rows(), self.cols(), row_idx, col_idx, numbers(0, self.nnz()))
-    }
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
@@ -160,45 +152,36 @@ impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
 }
 
 impl<D: Driver, T: Scalar, I: Index> Target<D> for Coo<T, Device<D>, I> {
-    fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
-        numbered.with_values(vec![T::ZERO; numbered.nnz()])?.to_device(backend)
-    }
-
-    fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]> {
-        vec![numbered.values()]
-    }
-
     fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
 
-/// An ELL matrix on the host whose first slot has the number `start + 1`.
-fn numbered_ell<D: Driver, T: Scalar, I: Index>(
-    ell: &Ell<T, Device<D>, I>,
-    start: usize,
-    backend: &Device<D>,
-) -> Result<Ell<f64, Host, I>> {
-    let col_idx = backend.download(ell.col_idx())?;
-    let numbers = numbers(start, col_idx.len());
-    Ell::new(ell.rows(), ell.cols(), ell.width(), col_idx, numbers)
-}
-
 impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Ell<T, Device<D>, I> {
     type Index = I;
-    type OnHost = Ell<f64, Host, I>;
-    const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<I>() };
-
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
-        numbered_ell(self, 0, backend)
-    }
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
     }
+
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+        self.grouped(backend, op)
+    }
+
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+        self.sorted(backend)
+    }
 }
 
 impl<D: Driver, T: Scalar, I: Index> Target<D> for Ell<T, Device<D>, I> {
+    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+        self.with_values(only(arrays))
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index> HostTarget<D> for Ell<T, Device<D>, I> {
+    type OnHost = Ell<f64, Host, I>;
+
     fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
         numbered.with_values(vec![T::ZERO; numbered.values().len()])?.to_device(backend)
     }
@@ -206,31 +189,36 @@ impl<D: Driver, T: Scalar, I: Index> Target<D> for Ell<T, Device<D>, I> {
     fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]> {
         vec![numbered.values()]
     }
-
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
-        self.with_values(only(arrays))
-    }
 }
 
 impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Hyb<T, Device<D>, I> {
     type Index = I;
-    type OnHost = Hyb<f64, Host, I>;
-    const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<I>() };
-
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
-        let coo = self.coo().numbered(backend)?;
-        let start = self.ell().values().len();
-        let coo = coo.with_values(numbers(start, coo.nnz()))?;
-        Hyb::new(numbered_ell(self.ell(), 0, backend)?, coo)
-    }
 
     fn values(&self) -> Values<'_, D, T> {
         let (head, tail) = (self.ell().values(), self.coo().values());
         Values { head, tail, split: head.len() }
     }
+
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+        self.grouped(backend, op)
+    }
+
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+        self.sorted(backend)
+    }
 }
 
 impl<D: Driver, T: Scalar, I: Index> Target<D> for Hyb<T, Device<D>, I> {
+    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+        let mut arrays = arrays.into_iter();
+        let mut next = || arrays.next().expect("a value array for each that the format has");
+        self.with_values(next(), next())
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index> HostTarget<D> for Hyb<T, Device<D>, I> {
+    type OnHost = Hyb<f64, Host, I>;
+
     fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
         let (ell, coo) = (numbered.ell().values().len(), numbered.coo().nnz());
         numbered.with_values(vec![T::ZERO; ell], vec![T::ZERO; coo])?.to_device(backend)
@@ -239,33 +227,33 @@ impl<D: Driver, T: Scalar, I: Index> Target<D> for Hyb<T, Device<D>, I> {
     fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]> {
         vec![numbered.ell().values(), numbered.coo().values()]
     }
-
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
-        let mut arrays = arrays.into_iter();
-        let mut next = || arrays.next().expect("a value array for each array of numbers");
-        self.with_values(next(), next())
-    }
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> Numbered<D> for Sell<T, Device<D>, I, O> {
     type Index = I;
-    type OnHost = Sell<f64, Host, I, O>;
-    const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() };
-
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
-        let (slice_ptr, row_order) =
-            (backend.download(self.slice_ptr())?, backend.download(self.row_order())?);
-        let col_idx = backend.download(self.col_idx())?;
-        let numbers = numbers(0, col_idx.len());
-        Sell::new((self.rows(), self.cols()), self.slice_height(), slice_ptr, row_order, col_idx, numbers)
-    }
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
     }
+
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+        self.grouped(backend, op)
+    }
+
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+        self.sorted(backend)
+    }
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> Target<D> for Sell<T, Device<D>, I, O> {
+    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+        self.with_values(only(arrays))
+    }
+}
+
+impl<D: Driver, T: Scalar, I: Index, O: Index> HostTarget<D> for Sell<T, Device<D>, I, O> {
+    type OnHost = Sell<f64, Host, I, O>;
+
     fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
         numbered.with_values(vec![T::ZERO; numbered.values().len()])?.to_device(backend)
     }
@@ -273,9 +261,17 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Target<D> for Sell<T, Device<D>, 
     fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]> {
         vec![numbered.values()]
     }
+}
 
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
-        self.with_values(only(arrays))
+impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numerable<D>
+    for BatchCompressed<A, T, Device<D>, I, O>
+{
+    type OnHost = BatchCompressed<A, f64, Host, I, O>;
+
+    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
+        let (offsets, indices) = (backend.download(self.offsets())?, backend.download(self.indices())?);
+        let member_ptr = self.member_ptr().to_vec();
+        BatchCompressed::new(self.member_shape(), member_ptr, offsets, indices, numbers(self.nnz()))
     }
 }
 
@@ -283,16 +279,16 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D>
     for BatchCompressed<A, T, Device<D>, I, O>
 {
     type Index = I;
-    type OnHost = BatchCompressed<A, f64, Host, I, O>;
-    const SIZES: Sizes = Sizes { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() };
-
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
-        let (offsets, indices) = (backend.download(self.offsets())?, backend.download(self.indices())?);
-        let member_ptr = self.member_ptr().to_vec();
-        BatchCompressed::new(self.member_shape(), member_ptr, offsets, indices, numbers(0, self.nnz()))
-    }
 
     fn values(&self) -> Values<'_, D, T> {
         Values::one(self.values())
+    }
+
+    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+        RowGroups::numbered(backend, &self.numbered(backend)?, op)
+    }
+
+    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+        Places::numbered(backend, &self.numbered(backend)?)
     }
 }

@@ -1,7 +1,6 @@
 //! CSR to ELL, HYB and SELL: the host reads the lengths of the rows and lays out the target, the device fills it.
 
 use super::convert::{GATHER, Rearrangement, Source};
-use super::numbered::Numbered;
 use super::positions::Positions;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
@@ -15,7 +14,7 @@ use sparse_core::{
 use std::sync::Arc;
 
 /// The file of the kernels.
-const FILE: &str = "padded";
+pub(super) const FILE: &str = "padded";
 
 type CsrOn<D, T, I, O> = Csr<T, Device<D>, I, O>;
 type EllOn<D, T, I> = Ell<T, Device<D>, I>;
@@ -47,7 +46,7 @@ fn rows<'a, D: Driver, T: Scalar, I: Index, O: Index>(
     let choice = options.choose("convert", GATHER, GATHER[0].name, "there is no other")?;
     let offsets = backend.download(a.offsets())?;
     let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize()).collect();
-    Ok(Some(Rows { backend, a, choice, lengths, sizes: <CsrOn<D, T, I, O> as Numbered<D>>::SIZES }))
+    Ok(Some(Rows { backend, a, choice, lengths, sizes: Sizes::of::<T, I, O>() }))
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> Rows<'_, D, T, I, O> {
@@ -135,7 +134,7 @@ pub(super) fn to_ell<D: Driver, T: Scalar, I: Index, O: Index>(
     options: &PlanOptions,
 ) -> Result<Rearrangement<D, EllOn<D, T, I>>> {
     let Some(rows) = rows(backend, from, options)? else {
-        return backend.plan_gather(from, layout, options);
+        return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };
     let (ell, values) = rows.ell(layout.resolve(&rows.lengths, rows.sizes)?)?;
     Ok(Rearrangement::new(rows.choice, ell, vec![values]))
@@ -149,7 +148,7 @@ pub(super) fn to_hyb<D: Driver, T: Scalar, I: Index, O: Index>(
     options: &PlanOptions,
 ) -> Result<Rearrangement<D, HybOn<D, T, I>>> {
     let Some(rows) = rows(backend, from, options)? else {
-        return backend.plan_gather(from, layout, options);
+        return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };
     let width = layout.resolve(&rows.lengths, from.cols(), rows.sizes);
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
@@ -166,7 +165,7 @@ pub(super) fn to_sell<D: Driver, T: Scalar, I: Index, O: Index>(
     options: &PlanOptions,
 ) -> Result<Rearrangement<D, SellOn<D, T, I, O>>> {
     let Some(rows) = rows(backend, from, options)? else {
-        return backend.plan_gather(from, layout, options);
+        return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };
     let bytes = estimate::sell(&rows.lengths, *layout, rows.sizes)?;
     O::try_new("slots of sell", bytes.slots as usize)?;

@@ -3,7 +3,8 @@
 use crate::launch::Launch;
 use crate::program::c_name;
 use crate::{Buffer, Device, Driver};
-use sparse_core::{Backend, Result};
+use sparse_core::{Backend, Error, Result};
+use std::ops::Range;
 
 /// Where entries stand; −1 is padding.
 #[derive(Debug)]
@@ -20,11 +21,36 @@ pub(super) fn are_narrow(n: usize) -> bool {
 }
 
 impl<D: Driver> Positions<D> {
-    /// 0, 1, … `n` − 1.
-    pub(super) fn up_to(backend: &Device<D>, n: usize) -> Result<Self> {
+    /// The numbers of a range, as positions of entries of which there are `n`.
+    pub(super) fn counted(backend: &Device<D>, numbers: Range<usize>, n: usize) -> Result<Self> {
         match are_narrow(n) {
-            true => Ok(Self::Narrow(backend.count_up(n)?)),
-            false => Ok(Self::Wide(backend.count_up(n)?)),
+            true => Ok(Self::Narrow(backend.count_up(numbers)?)),
+            false => Ok(Self::Wide(backend.count_up(numbers)?)),
+        }
+    }
+
+    /// Those that stand at these positions.
+    pub(super) fn gather(&self, backend: &Device<D>, at: &Self) -> Result<Self> {
+        match self {
+            Self::Narrow(from) => Ok(Self::Narrow(backend.gathered(at, from)?)),
+            Self::Wide(from) => Ok(Self::Wide(backend.gathered(at, from)?)),
+        }
+    }
+
+    /// Others behind these, positions of the same entries.
+    pub(super) fn joined(&self, backend: &Device<D>, tail: &Self) -> Result<Self> {
+        match (self, tail) {
+            (Self::Narrow(head), Self::Narrow(tail)) => Ok(Self::Narrow(backend.joined(head, tail)?)),
+            (Self::Wide(head), Self::Wide(tail)) => Ok(Self::Wide(backend.joined(head, tail)?)),
+            _ => Err(Error::unsupported("joining positions", "they are of two types")),
+        }
+    }
+
+    /// Those at which a run begins, as `starts` say, of which there are `kept`.
+    pub(super) fn compact(&self, backend: &Device<D>, starts: &Buffer<D, i64>, kept: usize) -> Result<Self> {
+        match self {
+            Self::Narrow(from) => Ok(Self::Narrow(backend.compact(starts, from, kept)?)),
+            Self::Wide(from) => Ok(Self::Wide(backend.compact(starts, from, kept)?)),
         }
     }
 

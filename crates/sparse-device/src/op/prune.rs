@@ -6,7 +6,7 @@ use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, Element, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
+    Algorithm, Axis, Choice, Compressed, Coo, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
 };
 use std::sync::Arc;
 
@@ -58,20 +58,6 @@ impl<D: Driver> PruningPlan<D> {
         launch.value(tolerance).buffer(&self.starts).items(values.len + 1)?;
         self.scan.starts_and_sum(backend, &self.starts)
     }
-
-    /// The elements of the entries that stay.
-    fn compact<T: Element>(
-        &self,
-        backend: &Device<D>,
-        from: &Buffer<D, T>,
-        kept: usize,
-    ) -> Result<Buffer<D, T>> {
-        let kernel = backend.move_kernel::<T>("move_compact")?;
-        let to = backend.allocate(kept)?;
-        let launch = backend.launch(&kernel).size(from.len).buffer(&self.starts);
-        launch.buffer(from).buffer(&to).items(from.len)?;
-        Ok(to)
-    }
 }
 
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device<D>, I, O>>
@@ -98,8 +84,8 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A
         keep: Keep<T>,
     ) -> Result<Compressed<A, T, Device<D>, I, O>> {
         let kept = plan.find(self, a.values(), keep)?;
-        let indices = plan.compact(self, a.indices(), kept)?;
-        let values = plan.compact(self, a.values(), kept)?;
+        let indices = self.compact(&plan.starts, a.indices(), kept)?;
+        let values = self.compact(&plan.starts, a.values(), kept)?;
         let offsets: Buffer<D, O> = self.allocate(a.offsets().len)?;
         let launch = self.launch(&plan.offsets).size(offsets.len).buffer(a.offsets());
         launch.buffer(&plan.starts).buffer(&offsets).items(offsets.len)?;
@@ -126,9 +112,9 @@ impl<D: Driver, T: Scalar, I: Index> PruneKernel<Coo<T, Device<D>, I>> for Devic
         keep: Keep<T>,
     ) -> Result<Coo<T, Device<D>, I>> {
         let kept = plan.find(self, a.values(), keep)?;
-        let row_idx = plan.compact(self, a.row_idx(), kept)?;
-        let col_idx = plan.compact(self, a.col_idx(), kept)?;
-        let values = plan.compact(self, a.values(), kept)?;
+        let row_idx = self.compact(&plan.starts, a.row_idx(), kept)?;
+        let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?;
+        let values = self.compact(&plan.starts, a.values(), kept)?;
         // SAFETY: the arrays hold the entries of `a` that stay, in their order.
         Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, a.order()) })
     }

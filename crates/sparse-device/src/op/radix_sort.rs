@@ -98,7 +98,7 @@ pub(super) fn radix_sort<D: Driver, K: Element, P: Index>(
         keys = replace(&mut to.keys, keys);
         positions = Some(replace(&mut to.positions, free));
     }
-    let positions = positions.map_or_else(|| backend.count_up(n), Ok)?;
+    let positions = positions.map_or_else(|| backend.count_up(0..n), Ok)?;
     Ok(Sorted { keys, positions })
 }
 

@@ -10,7 +10,7 @@ use sparse_core::{Algorithm, Backend, Choice, DenseViewMut, Index, KernelPlan, P
 use std::sync::Arc;
 
 const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "always").preprocessing(
-    "the coordinates of the entries, with equal ones side by side: of COO, CSR and CSC sorted on the device where they are not known to be unique, of others on the host",
+    "the coordinates of the entries, sorted on the device where they are not known to be unique",
 )];
 
 /// The coordinates of entries, equal ones side by side, and where their values stand.

@@ -13,6 +13,12 @@ const RANGE: i32 = 2;
 const FALLS: i32 = 4;
 const REPEATS: i32 = 8;
 
+/// The order of indices in which these problems were found.
+fn order_of(problems: i32) -> IndexOrder {
+    let sorted = problems & FALLS == 0;
+    IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 }
+}
+
 impl<D: Driver> Device<D> {
     /// A matrix from arrays on this device, whose indices may stand in any order and may repeat; what order they have
     /// is found out and remembered. Nothing but a word is read back, unless something is wrong.
@@ -49,11 +55,20 @@ impl<D: Driver> Device<D> {
         }
         I::try_new("rows", rows)?;
         I::try_new("cols", cols)?;
-        let sorted = problems & FALLS == 0;
-        let order = IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 };
+        let order = order_of(problems);
         // SAFETY: the lengths are right; the kernels found the offsets to rise from 0 to the number of indices, every
         // index to be in range, and this order; the extents fit.
         Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) })
+    }
+
+    /// The order of the indices between sound offsets; all of them are below `minor`.
+    pub(super) fn index_order<I: Index, O: Index>(
+        &self,
+        minor: usize,
+        offsets: &Buffer<D, O>,
+        indices: &Buffer<D, I>,
+    ) -> Result<IndexOrder> {
+        self.problems((offsets.len - 1, minor), offsets, indices).map(order_of)
     }
 
     /// What is wrong with offsets and indices, as bits.
