@@ -16,7 +16,7 @@ pub(crate) enum Suite {
     Spmv,
     /// SpMM.
     Spmm,
-    /// Conjugate gradients on the 5-point Laplacian; CPU only.
+    /// Conjugate gradients on the 5-point Laplacian.
     Cg,
     /// Matrix Market files to CSR; CPU only.
     Io,

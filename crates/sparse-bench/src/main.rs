@@ -82,7 +82,10 @@ fn run_cpu(arguments: &Arguments) -> Result<()> {
     let limit = reading.bandwidth()?;
     let features = sparse_core::Backend::caps(&backend).features.join(" ");
     let name = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
-    let rounds = Rounds { warm_up: WARM_UP, pause: PAUSE, ..arguments.rounds(BUDGET) };
+    let rounds = match arguments.rounds(BUDGET) {
+        few if arguments.smoke => few,
+        rounds => Rounds { warm_up: WARM_UP, pause: PAUSE, ..rounds },
+    };
     let mut report = Report::new(&name, limit, rounds, arguments)?.reading(reading);
     let pattern = Pattern::new(arguments.most_columns());
     let context = Context { arguments, backend, machine, mkl, pattern };

@@ -1,5 +1,6 @@
 //! The suites of devices: ours beside a library that runs on the same device.
 
+mod cg;
 pub(crate) mod conversion;
 mod coo_spmv;
 mod coo_to_csr;
@@ -42,6 +43,10 @@ struct Graph<'a, D: Driver> {
 /// Times one operation on a matrix.
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_, D>) -> Result<()>;
 
+/// What devices are measured in.
+const OPERATIONS: [&str; 8] =
+    ["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm", "cg", "seed-001", "seed-004"];
+
 /// The exit code where there is no device.
 const NO_DEVICE: u8 = 3;
 
@@ -55,15 +60,7 @@ const BUDGET: f64 = 0.1;
 pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     let on_graphs: [(&[&str], OnGraph<D>); 3] =
         [(&["spmv"], spmv::run), (&["coo_spmv"], coo_spmv::run), (&["spmm", "seed-004"], spmm::run)];
-    arguments.check_ops(&[
-        "dense_to_csr",
-        "coo_to_csr",
-        "spmv",
-        "coo_spmv",
-        "spmm",
-        "seed-001",
-        "seed-004",
-    ])?;
+    arguments.check_ops(&OPERATIONS)?;
     if let Some(reason) = sparse_device::probe::<D>().reason {
         eprintln!("no {} device: {reason}", D::NAME);
         return Ok(ExitCode::from(NO_DEVICE));
@@ -85,6 +82,9 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
             let device = host.to_device(&bench.device)?;
             spmv::run(&bench, &mut report, &Graph { name: regular.name, host: &host, device })?;
         }
+    }
+    if arguments.wants_op("cg") {
+        cg::run(&bench, &mut report)?;
     }
     let wanted = on_graphs.iter().filter(|(names, _)| names.iter().any(|op| arguments.wants_op(op)));
     let wanted: Vec<_> = wanted.map(|(_, run)| run).collect();

@@ -1,6 +1,6 @@
 //! One benchmark per operation.
 
-mod cg;
+pub(crate) mod cg;
 mod coo_to_csr;
 mod dense_batch;
 mod dense_to_csr;
@@ -13,6 +13,7 @@ use crate::check::Expected;
 use crate::measure::Contender;
 use crate::{Context, Report};
 use anyhow::{Context as _, Result};
+use std::time::Instant;
 
 /// Times one operation on all of its workloads.
 type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
@@ -30,7 +31,14 @@ pub(crate) const ALL: [(&str, Run); 9] = [
     ("seed-004", spmm::run_on_graphs),
 ];
 
-/// A product of `elements` as a contender, once it is what it should be.
+/// What was planned, and the seconds that it took.
+fn planned<P>(plan: impl FnOnce() -> sparse_core::Result<P>) -> sparse_core::Result<(P, f64)> {
+    let start = Instant::now();
+    let plan = plan()?;
+    Ok((plan, start.elapsed().as_secs_f64()))
+}
+
+/// A product as a contender, once it is what it should be.
 pub(crate) fn product<'a>(
     name: impl Into<String>,
     expected: &Expected,

@@ -1,6 +1,6 @@
 //! `C = A·B` in f32, B and C row-major.
 
-use super::product;
+use super::{planned, product};
 use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
 use crate::check::Expected;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
@@ -39,12 +39,13 @@ fn compare(
     let expected = Expected::new(a, &context.pattern, columns);
 
     let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
-    let mut plan = SpmmPlan::new(&context.backend, a, Op::None, columns, &options)?;
+    let plan = || SpmmPlan::new(&context.backend, a, Op::None, columns, &options);
+    let (mut plan, seconds) = planned(plan)?;
     let choice = plan.choice().clone();
     let ours = product("ours", &expected, move |c| {
         Ok(plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.rows(), columns)?)?)
     })?;
-    let mut contenders = vec![ours.chosen(choice)];
+    let mut contenders = vec![ours.chosen(choice).planned(seconds)];
     if let Some(library) = &context.mkl {
         contenders.extend(mkl::spmm(library, a, &b, columns, &expected));
     }

@@ -1,6 +1,6 @@
 //! `y = A·x` in f32.
 
-use super::product;
+use super::{planned, product};
 use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
 use crate::check::Expected;
 use crate::measure::Contender;
@@ -23,7 +23,7 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     let sell: Sell<f32> = to_sell.run(a)?;
 
     let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
-    let automatic = SpmvPlan::new(&context.backend, a, Op::None, &options)?;
+    let automatic = planned(|| SpmvPlan::new(&context.backend, a, Op::None, &options))?;
     let mut contenders = vec![ours("ours".into(), automatic, a, &x, &expected)?];
     contenders.extend(every_algorithm(context, a, &x, &expected)?);
     contenders.extend(every_algorithm(context, &sell, &x, &expected)?);
@@ -60,7 +60,7 @@ where
     let mut contenders = vec![];
     for algorithm in context.backend.spmv_algorithms(Op::None) {
         let options = PlanOptions::forced(algorithm.name).relaxed();
-        if let Ok(plan) = SpmvPlan::new(&context.backend, a, Op::None, &options) {
+        if let Ok(plan) = planned(|| SpmvPlan::new(&context.backend, a, Op::None, &options)) {
             let name = format!("ours:{}:{}", M::FORMAT, algorithm.name);
             contenders.push(ours(name, plan, a, x, expected)?);
         }
@@ -71,7 +71,7 @@ where
 /// A plan as a contender.
 fn ours<'a, M>(
     name: String,
-    mut plan: SpmvPlan<Cpu, M>,
+    (mut plan, seconds): (SpmvPlan<Cpu, M>, f64),
     a: &'a M,
     x: &'a [f32],
     expected: &Expected,
@@ -81,5 +81,6 @@ where
     Cpu: SpmvKernel<M>,
 {
     let choice = plan.choice().clone();
-    Ok(product(name, expected, move |y| Ok(plan.run(1.0, a, x, 0.0, y)?))?.chosen(choice))
+    let contender = product(name, expected, move |y| Ok(plan.run(1.0, a, x, 0.0, y)?))?;
+    Ok(contender.chosen(choice).planned(seconds))
 }

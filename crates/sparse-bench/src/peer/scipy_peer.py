@@ -5,9 +5,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
-import scipy.sparse.linalg
 
 
 def operation(name, folder, shape, number):
@@ -15,6 +13,8 @@ def operation(name, folder, shape, number):
         return np.fromfile(Path(folder) / array, dtype)
 
     if name == "io":
+        import scipy.io
+
         path = (Path(folder) / "path").read_text()
         return lambda: scipy.io.mmread(path, spmatrix=False).tocsr()
     data = load("data", np.float32)
@@ -32,6 +32,8 @@ def operation(name, folder, shape, number):
         return convert
     a = sp.csr_matrix((data, load("indices", np.int32), load("indptr", np.int32)), shape=shape)
     if name == "cg":
+        import scipy.sparse.linalg
+
         b = np.ones(shape[0], np.float32)
         return lambda: sp.linalg.cg(a, b, rtol=0.0, atol=0.0, maxiter=number)
     x = np.ones(shape[1], np.float32) if name == "spmv" else np.ones((shape[1], number), np.float32)

@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 use crate::limit::Reading;
 use crate::measure::{Contender, Rounds, Times, interleave};
 use anyhow::{Context as _, Result, ensure};
-use row::{Row, best_and_default, peers};
+use row::{Row, best, best_and_default, peers};
 use sparse_core::Choice;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
@@ -166,7 +166,7 @@ impl Report {
     }
 
     /// The rows, one comparison after the other.
-    fn cases(&self) -> impl Iterator<Item = &[Row]> {
+    fn cases(&self) -> impl Iterator<Item = &[Row]> + Clone {
         self.rows.chunk_by(|a, b| a.case() == b.case())
     }
 
@@ -188,14 +188,17 @@ impl Report {
     }
 }
 
-/// Names the best of each library that has several algorithms, beside its default.
+/// Names the best of each library beside its default, where it has several algorithms, and the calls for which plans count.
 fn say_best(rows: &[Row]) {
-    for (library, (best, default)) in
-        peers(rows).into_iter().filter_map(|l| Some((l, best_and_default(rows, l)?)))
-    {
-        println!(
-            "  best of {library}: {} at {:.2} x ours; its default: {} at {:.2} x",
-            best.contender, best.ratio, default.contender, default.ratio
-        );
+    for library in peers(rows) {
+        if let Some((best, default)) = best_and_default(rows, library) {
+            println!(
+                "  best of {library}: {} at {:.2} x ours; its default: {} at {:.2} x",
+                best.contender, best.ratio, default.contender, default.ratio
+            );
+        }
+        if let Some(lead) = best(rows, library).and_then(|best| rows[0].lead(best)) {
+            println!("  beside the best of {library}, plans counted, ours is ahead {lead}");
+        }
     }
 }

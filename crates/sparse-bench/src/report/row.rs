@@ -47,6 +47,19 @@ impl Row {
         self.contender == OURS
     }
 
+    /// For which calls this one is ahead of another one, their plans counted; `None` where the other one has no plan.
+    pub(crate) fn lead(&self, other: &Self) -> Option<String> {
+        let plan = self.plan_seconds.unwrap_or(0.0) - other.plan_seconds?;
+        let gain = other.seconds.median - self.seconds.median;
+        let calls = plan / gain;
+        Some(match (plan > 0.0, gain > 0.0) {
+            (false, true) => "always".into(),
+            (true, true) => format!("after {:.0} calls", calls.ceil()),
+            (false, false) => format!("for {:.0} calls", calls.floor()),
+            (true, false) => "never".into(),
+        })
+    }
+
     /// The comparison that it belongs to.
     pub(crate) fn case(&self) -> (&str, &str) {
         (&self.op, &self.workload)
@@ -106,6 +119,17 @@ pub(super) mod tests {
             plan_seconds: None,
             algorithm: None,
         }
+    }
+
+    #[test]
+    fn who_is_ahead_depends_on_the_calls() {
+        let of = |plan_seconds, median| Row { plan_seconds, ..row("spmv", "arxiv", "ours", [median; 3]) };
+        let lead = |one: Row, other: Row| one.lead(&other).unwrap();
+        assert_eq!(lead(of(Some(11.0), 1.0), of(Some(1.0), 3.0)), "after 5 calls");
+        assert_eq!(lead(of(None, 3.0), of(Some(10.0), 1.0)), "for 5 calls");
+        assert_eq!(lead(of(Some(1.0), 1.0), of(Some(2.0), 2.0)), "always");
+        assert_eq!(lead(of(Some(2.0), 2.0), of(Some(1.0), 1.0)), "never");
+        assert!(of(Some(1.0), 1.0).lead(&of(None, 2.0)).is_none());
     }
 
     #[test]

@@ -25,11 +25,24 @@ pub(super) fn geomean(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }
 
+/// The mean over all workloads of entries a second, of ours, for each product with a dense matrix: seed 004's measure.
+fn entries_a_second<'a>(cases: impl Iterator<Item = &'a [Row]>) -> BTreeMap<String, f64> {
+    let mut speeds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for row in cases.flatten().filter(|row| row.is_ours() && row.op.starts_with("spmm")) {
+        speeds.entry(row.op.clone()).or_default().push(row.entries as f64 / row.seconds.median);
+    }
+    let mean = |speeds: Vec<f64>| speeds.iter().sum::<f64>() / speeds.len() as f64;
+    speeds.into_iter().map(|(op, speeds)| (op, mean(speeds))).collect()
+}
+
 /// Prints the geometric mean and the worst ratio of each contender and operation.
-pub(super) fn print<'a>(cases: impl Iterator<Item = &'a [Row]>) {
+pub(super) fn print<'a>(cases: impl Iterator<Item = &'a [Row]> + Clone) {
     println!("\n{:<18} {:<28} {:>10} {:>10} {:>6}", "operation", "contender", "geomean", "worst", "cases");
-    for ((op, contender), ratios) in ratios(cases) {
+    for ((op, contender), ratios) in ratios(cases.clone()) {
         let worst = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         println!("{op:<18} {contender:<28} {:>9.2}x {worst:>9.2}x {:>6}", geomean(&ratios), ratios.len());
+    }
+    for (op, speed) in entries_a_second(cases) {
+        println!("{op}: ours takes {speed:.3e} entries a second, in the mean over the matrices");
     }
 }
