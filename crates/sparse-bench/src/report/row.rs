@@ -55,8 +55,8 @@ impl Row {
         Some(match (plan > 0.0, gain > 0.0) {
             (false, true) => "always".into(),
             (true, true) => format!("after {:.0} calls", calls.ceil()),
-            (false, false) => format!("for {:.0} calls", calls.floor()),
-            (true, false) => "never".into(),
+            (false, false) if calls >= 1.0 => format!("for {:.0} calls", calls.floor()),
+            (_, false) => "never".into(),
         })
     }
 
@@ -129,6 +129,7 @@ pub(super) mod tests {
         assert_eq!(lead(of(None, 3.0), of(Some(10.0), 1.0)), "for 5 calls");
         assert_eq!(lead(of(Some(1.0), 1.0), of(Some(2.0), 2.0)), "always");
         assert_eq!(lead(of(Some(2.0), 2.0), of(Some(1.0), 1.0)), "never");
+        assert_eq!(lead(of(Some(1.5), 2.0), of(Some(2.0), 1.0)), "never");
         assert!(of(Some(1.0), 1.0).lead(&of(None, 2.0)).is_none());
     }
 
