@@ -143,3 +143,40 @@ fn a_launch_in_a_graph_costs_under_two_microseconds() {
         assert!(best < 2e-6, "{best} s");
     });
 }
+
+/// `A·1` on one device, by a plan that runs 100 times.
+fn row_sums(backend: &Cuda, host: &Csr<f32>) -> Vec<f32> {
+    let a = host.to_device(backend).unwrap();
+    let ones = backend.upload(&vec![1.0_f32; a.cols()]).unwrap();
+    let mut y = backend.zeros::<f32>(a.rows()).unwrap();
+    let options = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
+    let mut plan = SpmvPlan::new(backend, &a, Op::None, &options).unwrap();
+    for _ in 0..100 {
+        plan.run(1.0, &a, Cuda::view(&ones), 0.0, Cuda::view_mut(&mut y)).unwrap();
+    }
+    backend.download(&y).unwrap()
+}
+
+#[test]
+fn devices_of_one_process_work_side_by_side() {
+    let devices: Vec<_> = (0..probe().devices.len()).map(|index| Cuda::new(index).unwrap()).collect();
+    let [first, second, ..] = &devices[..] else {
+        eprintln!("{} CUDA devices: nothing stands side by side", devices.len());
+        return;
+    };
+    let host: Csr<f32> = generate::stencil_5(300, 200).unwrap();
+    let mut expected = vec![0.0; host.rows()];
+    host.triplets().for_each(|(row, _, value)| expected[row] += value);
+    std::thread::scope(|scope| {
+        let host = &host;
+        let run = |backend| scope.spawn(move || row_sums(backend, host));
+        let threads: Vec<_> = devices.iter().map(run).collect();
+        threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), expected));
+    });
+    let a = host.to_device(first).unwrap();
+    let elsewhere = second.zeros::<f32>(a.cols()).unwrap();
+    let mut y = first.zeros::<f32>(a.rows()).unwrap();
+    let mut plan = SpmvPlan::new(first, &a, Op::None, &PlanOptions::default()).unwrap();
+    let error = plan.run(1.0, &a, Cuda::view(&elsewhere), 0.0, Cuda::view_mut(&mut y)).unwrap_err();
+    assert!(matches!(error, Error::WrongContext { .. }), "{error}");
+}

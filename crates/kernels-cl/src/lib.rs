@@ -16,6 +16,7 @@ const ELEMENT: Define = Define { name: "ELEMENT", values: &["uint", "ulong"] };
 const KEY: Define = Define { name: "KEY", values: &["uint", "ulong"] };
 const POS: Define = Define { name: "POS", values: &["int", "long"] };
 const LANES: Define = Define { name: "LANES", values: &["4", "8", "16", "32"] };
+const FEW_LANES: Define = Define { name: "LANES", values: &["2", "4", "8", "16", "32"] };
 const WIDE: Define = Define { name: "WIDE", values: &["0", "1"] };
 const PADDED: Define = Define { name: "PADDED", values: &["0", "1"] };
 
@@ -111,7 +112,7 @@ pub const FILES: &[File] = &[
         [SCALAR, IDX, OFF, CONJ],
         needs "cl_khr_subgroup_shuffle"
     ),
-    file!("csr_spmv_vector.cl", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, LANES]),
+    file!("csr_spmv_vector.cl", ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, FEW_LANES]),
     file!(
         "dense_to_csr.cl",
         [

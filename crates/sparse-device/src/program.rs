@@ -1,6 +1,7 @@
 //! Kernels, compiled once for each set of defines.
 
 use crate::Driver;
+use kernels_core::{Define, File};
 use sparse_core::op::Op;
 use sparse_core::{DType, Error, Index, Result, Scalar};
 use std::collections::HashMap;
@@ -107,10 +108,21 @@ impl<D: Driver> Programs<D> {
         let file = D::FILES.iter().find(|file| file.stem() == key.0).ok_or_else(|| {
             Error::unsupported(format!("{} on {}", key.0, D::NAME), "it has no file of kernels of this name")
         })?;
+        debug_assert!(is_listed(file, &key.1), "{} has no variant with {}", file.name, key.1);
         let program = Arc::new(driver.build(file, &key.1)?);
         programs.insert(key.clone(), program.clone());
         Ok(program)
     }
+}
+
+/// Whether the table of kernels has these values of macros, which images made beforehand are made for. The size of
+/// work-groups is the device's.
+fn is_listed(file: &File, defines: &Defines) -> bool {
+    let listed = |(name, value): (&str, &str)| {
+        let is_value = |define: &Define| define.name == name && define.values.contains(&value);
+        name == "BLOCK" || file.defines.iter().any(is_value)
+    };
+    defines.iter().all(listed)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
