@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Only compile, but under every set of defines, the files whose names contain this.
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     every_variant: Option<String>,
+    /// The same for the device that NNZ_CUDA_DEVICE names, or the first, into its cache (NNZ_CUDA_CACHE).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "every_variant"])]
+    on_device: Option<String>,
 }
 
 type Variant = Vec<(&'static str, &'static str)>;
@@ -52,6 +55,9 @@ impl fmt::Display for Resources {
 type Table = BTreeMap<String, Vec<Resources>>;
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    if let Some(part) = &args.on_device {
+        return super::device::compile(&backend_cuda::Cuda::from_env()?, part);
+    }
     let nvrtc = Nvrtc::load()?;
     if let Some(part) = &args.every_variant {
         return every_variant(&nvrtc, part);

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cuda")]
 mod cuda;
+mod device;
 #[cfg(feature = "cuda")]
 mod nvrtc;
 #[cfg(feature = "opencl")]
