@@ -29,7 +29,7 @@ const WITH_LOOK_BACK: &[Algorithm] = &[
     THREAD_ALGORITHM,
     WARP_ALGORITHM,
     MASK_ALGORITHM,
-    Algorithm::new(LOOK_BACK, "never: a single pass")
+    Algorithm::new(LOOK_BACK, "neighbours stand in one row, and the plan runs more than once: a single pass")
         .preprocessing("room for the states of tiles; a guess of nnz, at first an eighth of the elements"),
 ];
 /// The table of OpenCL devices with sub-groups.
@@ -281,8 +281,12 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         options: &PlanOptions,
     ) -> Result<CompressionPlan<D, T>> {
         let (_, col_step) = steps(a.order(), a.leading_dimension());
+        let repeats = options.expected_calls > 1 && self.has(single_pass::FILE);
         let (automatic, reason) = match (self.driver().is_cpu(), col_step) {
             (true, _) => ("row_per_thread", "the device is a CPU"),
+            (false, 1) if repeats => {
+                (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")
+            }
             (false, 1) => (BY_MASK, "neighbours in memory stand in one row"),
             (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
         };
