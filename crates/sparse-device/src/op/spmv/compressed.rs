@@ -2,6 +2,7 @@
 
 use super::shares::{SUB_GROUP_FILE, Shares};
 use super::{Grouped, ProductPlan, Way};
+use crate::launch::LANES;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::{Device, Driver, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
@@ -36,6 +37,10 @@ const LONG_ROWS: usize = 8;
 /// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
 /// wait side by side for what one would wait for in turn.
 const MANY_ROWS_PER_UNIT: usize = 256;
+
+/// Entries a row, in the mean, from which on a warp for each is better than segments, where the lanes of a warp are a
+/// work-group that meets at barriers.
+const LONG_FOR_BARRIERS: usize = 4 * LANES;
 
 /// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
 const UNLIKE: usize = 16;
@@ -106,7 +111,9 @@ impl<D: Driver> Device<D> {
         let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;
-            if longest > LONGEST_ALIKE.max(UNLIKE * mean) || mean >= LONG_ROWS && !few {
+            let by_barriers = D::WARPS_PER_GROUP == 1 && mean >= LONG_FOR_BARRIERS;
+            let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
+            if is_unlike || mean >= LONG_ROWS && !few && !by_barriers {
                 return Ok(("segmented", format!("{reason}, one has {longest}")));
             }
         }
