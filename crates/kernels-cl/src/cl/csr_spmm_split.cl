@@ -26,8 +26,9 @@
 __kernel __attribute__((reqd_work_group_size(WARP, 1, 1)))
 void csr_spmm_pack(long rows, long cols, __global const T *b, long b_start, long b_row, long b_col, __global T *packed)
 {
+    int lid = (int)get_local_id(0);
     for (long row = get_group_id(0); row < rows; row += get_num_groups(0))
-        for (long col = get_local_id(0); col < cols; col += WARP)
+        for (long col = lid; col < cols; col += WARP)
             packed[row * cols + col] = b[b_start + row * b_row + col * b_col];
 }
 

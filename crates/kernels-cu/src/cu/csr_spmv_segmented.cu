@@ -80,7 +80,7 @@ struct __align__(16) Step
     unsigned int begins;
 };
 
-// EACH neighbours from position `at` on, a multiple of EACH; zeros from position `end` on.
+// EACH neighbours from position `at` on, a multiple of EACH; what is not before `end` is not read.
 template <typename V> static __device__ void load_each(V *to, const V *from, int at, int end)
 {
     struct __align__(EACH * sizeof(V) < 16 ? EACH * sizeof(V) : 16) Word
@@ -133,7 +133,8 @@ KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__r
             ACC products[EACH];
 #pragma unroll
             for (int each = 0; each < EACH; each++)
-                products[each] = mul(entry_of(step.values[each]), load(x, step.cols[each]));
+                products[each] =
+                    at + each < entries ? mul(entry_of(step.values[each]), load(x, step.cols[each])) : ACC(0);
 
             int begins = __popc(step.begins);
             int open = rows_begun;
