@@ -6,8 +6,12 @@
 //! the same device. The operations are those of [`sparse_device`].
 
 mod cl;
+mod error;
+mod found;
+mod program;
 
 pub use cl::ClDriver;
+pub use program::Program;
 use sparse_core::op::AllTypes;
 use sparse_core::{Probe, Result};
 pub use sparse_device::Device;

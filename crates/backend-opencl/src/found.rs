@@ -1,0 +1,174 @@
+//! Devices that were found, and how much of their memory is given out.
+
+use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_FP_DENORM, Device};
+use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
+use opencl3::platform::get_platforms;
+use sparse_core::{Caps, Error, Result};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A device that was found, and what was asked of it.
+#[derive(Debug)]
+pub(crate) struct Found {
+    id: usize,
+    pub(crate) caps: Caps,
+    memory_bytes: u64,
+    largest_buffer: u64,
+    pub(crate) largest_group: usize,
+    pub(crate) is_cpu: bool,
+    pub(crate) cache_bytes: usize,
+    /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number: what it says
+    /// is true only where no buffer is released.
+    pub(crate) keeps_buffers: bool,
+}
+
+impl Found {
+    pub(crate) fn device(&self) -> Device {
+        Device::new(self.id as opencl3::types::cl_device_id)
+    }
+
+    pub(crate) fn new(backend: &'static str, platform: &str, device: Device) -> Result<Self, ClError> {
+        let features: Vec<_> = device.extensions()?.split_whitespace().map(String::from).collect();
+        let memory_bytes = device.global_mem_size()?;
+        Ok(Self {
+            id: device.id() as usize,
+            caps: Caps {
+                backend,
+                device: format!("{} ({platform})", device.name()?.trim()),
+                compute_units: device.max_compute_units()? as usize,
+                memory_bytes: Some(memory_bytes),
+                f64: features.iter().any(|name| name == "cl_khr_fp64"),
+                flushes_subnormals: device.single_fp_config()? & CL_FP_DENORM == 0,
+                features,
+            },
+            memory_bytes,
+            largest_buffer: device.max_mem_alloc_size()?,
+            largest_group: device.max_work_group_size()?,
+            cache_bytes: device.global_mem_cache_size()? as usize,
+            is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
+            keeps_buffers: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
+        })
+    }
+}
+
+/// All devices of all platforms, or why there are none. They are looked for once: the loader reads its list once a
+/// process, and PoCL 3.1 crashes where two threads ask for the first time.
+pub(crate) fn devices() -> Result<&'static [Found], String> {
+    static DEVICES: OnceLock<Result<Vec<Found>, String>> = OnceLock::new();
+    DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
+}
+
+fn find_devices() -> Result<Vec<Found>, String> {
+    if let Some(vendors) = std::env::var_os("OCL_ICD_VENDORS") {
+        check_vendors(Path::new(&vendors))?;
+    }
+    let platforms = get_platforms().map_err(|code| match code.0 {
+        DLOPEN_RUNTIME_LOAD_FAILED => "no OpenCL loader (libOpenCL) was found".into(),
+        _ => format!("the OpenCL loader found no runtime: {code}"),
+    })?;
+    let mut found = vec![];
+    for platform in &platforms {
+        let name = platform.name().unwrap_or_default();
+        for id in platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default() {
+            found.push(
+                Found::new("opencl", name.trim(), Device::new(id))
+                    .map_err(|code| format!("{name}: {code}"))?,
+            );
+        }
+    }
+    if found.is_empty() {
+        return Err(format!("the OpenCL loader found {} platforms without a device", platforms.len()));
+    }
+    Ok(found)
+}
+
+/// An error if the place where the loader is told to look for runtimes is a missing path or an empty folder.
+fn check_vendors(vendors: &Path) -> Result<(), String> {
+    let reason = |what: &str| Err(format!("OCL_ICD_VENDORS names {}, {what}", vendors.display()));
+    if vendors.is_dir() {
+        let files = vendors.read_dir().into_iter().flatten().flatten();
+        let any = files.into_iter().any(|file| file.path().extension().is_some_and(|end| end == "icd"));
+        return if any { Ok(()) } else { reason("a folder without .icd files") };
+    }
+    let is_path = vendors.components().count() > 1;
+    if is_path && !vendors.exists() { reason("which does not exist") } else { Ok(()) }
+}
+
+/// Bytes of the words that memory is made of.
+const WORD_BYTES: usize = 16;
+
+/// What a context has taken of its device's memory.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    found: &'static Found,
+    used_bytes: Arc<AtomicU64>,
+}
+
+impl Account {
+    pub(crate) fn new(found: &'static Found) -> Self {
+        Self { found, used_bytes: Arc::default() }
+    }
+
+    /// Takes at least so many bytes, in whole words and never none: OpenCL knows no buffers of 0 bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has no more.
+    pub(crate) fn take(&self, bytes: usize) -> Result<Share> {
+        let bytes = bytes.max(1).checked_next_multiple_of(WORD_BYTES).unwrap_or(usize::MAX) as u64;
+        let used = self.used_bytes.load(Ordering::Relaxed);
+        let available = self.found.largest_buffer.min(self.found.memory_bytes.saturating_sub(used));
+        if bytes > available {
+            return Err(Error::OutOfMemory { needed: bytes, available });
+        }
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Share { bytes, available, used_bytes: self.used_bytes.clone() })
+    }
+}
+
+/// A part of a device's memory, which is given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    bytes: u64,
+    available: u64,
+    used_bytes: Arc<AtomicU64>,
+}
+
+impl Share {
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
+    /// The error of a runtime that has less than it said.
+    pub(crate) fn refused(&self) -> Error {
+        Error::OutOfMemory { needed: self.bytes, available: self.available }
+    }
+
+    /// A bug of the caller if the range passes the end.
+    pub(crate) fn check(&self, offset: usize, bytes: usize) {
+        assert!(offset as u64 + bytes as u64 <= self.bytes, "bytes {offset}..+{bytes} of {}", self.bytes);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.used_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_or_empty_folder_of_vendors_is_no_runtime() {
+        let missing = Path::new("/nowhere/at/all");
+        assert!(check_vendors(missing).unwrap_err().contains("does not exist"));
+        let folder = std::env::temp_dir().join(format!("nnz-vendors-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(check_vendors(&folder).unwrap_err().contains("without .icd files"));
+        std::fs::write(folder.join("a.icd"), "libnothing.so").unwrap();
+        assert_eq!(check_vendors(&folder), Ok(()));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
