@@ -1,4 +1,5 @@
-//! The OpenCL backend of [nnz](https://docs.rs/nnz): any device with OpenCL 1.2, found at run time.
+//! The OpenCL backend of [nnz](https://docs.rs/nnz): any device with OpenCL 1.2, found at run time, through OpenCL's own
+//! queue or, with the feature `sycl`, through a SYCL 2020 queue.
 //!
 //! [`probe`] lists the devices of all platforms; [`OpenCl::new`](Device::new) opens one by its index,
 //! [`OpenCl::named`](Device::named) by a part of its name. Without a loader, a runtime or a device nothing panics: there
@@ -9,6 +10,8 @@ mod cl;
 mod error;
 mod found;
 mod program;
+#[cfg(feature = "sycl")]
+pub mod sycl;
 
 pub use cl::ClDriver;
 pub use program::Program;

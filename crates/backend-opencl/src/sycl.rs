@@ -1,0 +1,319 @@
+//! The driver over a SYCL queue, which launches the same kernels of OpenCL C.
+//!
+//! The runtime compiles no source of OpenCL's, so programs are built for the native context of the queue, and their
+//! kernels are handed to SYCL.
+
+mod shim;
+
+use crate::found::{self, Account, Found, Share};
+use crate::program::{Program, check_arguments};
+use kernels_core::File;
+use opencl3::context::Context;
+use opencl3::device::Device;
+
+use opencl3::platform::Platform;
+use opencl3::types::cl_device_id;
+use shim::{Argument, Functions, MEMORY_ALLOCATION, RawKernel, RawMemory, RawQueue, functions, guarded};
+use sparse_core::op::AllTypes;
+use sparse_core::{Caps, Error, Probe, Result};
+use sparse_device::{Arg, Defines, Driver};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A device of SYCL's: an in-order queue. Cloning shares it.
+pub type Sycl = sparse_device::Device<SyclDriver>;
+
+const _: () = {
+    const fn has_all_operations<B: AllTypes>() {}
+    has_all_operations::<Sycl>();
+};
+
+/// The devices that SYCL reaches through OpenCL, in its order, or why there are none (rule P1).
+pub fn probe() -> Probe {
+    sparse_device::probe::<SyclDriver>()
+}
+
+/// The index of the device that `NNZ_SYCL_DEVICE` names, by its index or by a part of its name; 0 without it.
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) if no device has such a name.
+pub fn preferred_index() -> Result<usize> {
+    sparse_device::preferred_index::<SyclDriver>()
+}
+
+/// All devices that SYCL reaches through OpenCL, or why there are none. OpenCL's are looked for first: without one there
+/// is none here, and PoCL must not be asked by two threads at once for the first time.
+fn devices() -> Result<&'static [Found], String> {
+    static DEVICES: OnceLock<Result<Vec<Found>, String>> = OnceLock::new();
+    DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
+}
+
+fn find_devices() -> Result<Vec<Found>, String> {
+    let functions = functions()?;
+    found::devices()?;
+    let mut ids: Vec<cl_device_id> = vec![];
+    // SAFETY: `push` is given the vector that it expects, which outlives the call.
+    guarded(|reason| unsafe { (functions.devices)(push, (&raw mut ids).cast(), reason) })
+        .map_err(|refusal| format!("SYCL lists no devices: {}", refusal.into_reason()))?;
+    if ids.is_empty() {
+        return Err("SYCL finds no device that OpenCL serves".into());
+    }
+    let ids = ids.into_iter().map(Device::new);
+    ids.map(|device| describe(device).map_err(|code| code.to_string())).collect()
+}
+
+/// Appends to the vector that `to` points to.
+///
+/// # Safety
+/// `to` is a `*mut Vec<cl_device_id>` that nobody else uses.
+unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id) {
+    // SAFETY: as the caller says.
+    unsafe { (*to.cast::<Vec<cl_device_id>>()).push(device) }
+}
+
+fn describe(device: Device) -> Result<Found, opencl3::error_codes::ClError> {
+    let platform = Platform::new(device.platform()?).name()?;
+    Found::new(SyclDriver::NAME, platform.trim(), device)
+}
+
+/// An in-order SYCL queue of one device, and its context as OpenCL's.
+#[derive(Debug)]
+pub struct SyclDriver {
+    // Fields are dropped in this order: the queue before its context.
+    queue: Queue,
+    context: Context,
+    found: &'static Found,
+    account: Account,
+}
+
+/// A queue of the shim's.
+#[derive(Debug)]
+struct Queue {
+    raw: *mut RawQueue,
+    functions: &'static Functions,
+}
+
+// SAFETY: SYCL's queues may be used by any thread, and by several at once.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: the queue is open, and nobody uses it again.
+        unsafe { (self.functions.close)(self.raw) }
+    }
+}
+
+impl Queue {
+    fn open(device: &Device) -> Result<Self> {
+        let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the device was found, and there is room for the queue.
+        guarded(|reason| unsafe { (functions.open)(device.id(), &raw mut raw, reason) })
+            .map_err(|refusal| refusal.of("sycl::queue"))?;
+        Ok(Self { raw, functions })
+    }
+
+    fn context(&self, device: &Device) -> Result<Context> {
+        let mut context = ptr::null_mut();
+        // SAFETY: the queue is open, and there is room for the context.
+        guarded(|reason| unsafe { (self.functions.context)(self.raw, &raw mut context, reason) })
+            .map_err(|refusal| refusal.of("sycl::get_native"))?;
+        Ok(Context::wrap_cl_context(context, device))
+    }
+}
+
+/// Memory of a device: unified shared memory where it has that, a buffer where not.
+#[derive(Debug)]
+pub struct Memory {
+    raw: *mut RawMemory,
+    share: Share,
+    functions: &'static Functions,
+}
+
+// SAFETY: the shim's memory is a queue with a pointer or a buffer, which any thread may use, and several at once.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // What fails here has failed before, and the queue reports it when it is waited for.
+        // SAFETY: the memory is alive, and nobody uses it again.
+        let _ = guarded(|reason| unsafe { (self.functions.free)(self.raw, reason) });
+    }
+}
+
+/// A kernel object.
+#[derive(Debug)]
+pub struct Kernel {
+    name: String,
+    arguments: usize,
+    raw: Mutex<*mut RawKernel>,
+    functions: &'static Functions,
+}
+
+// SAFETY: a kernel may be used by any thread, by one at a time: it stands behind a lock.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the kernel is alive, and nobody uses it again.
+        unsafe { (self.functions.release_kernel)(raw) }
+    }
+}
+
+impl Driver for SyclDriver {
+    const NAME: &'static str = "sycl";
+    const DEVICE_VARIABLE: &'static str = "NNZ_SYCL_DEVICE";
+    const FILES: &'static [File] = kernels_cl::FILES;
+    const WARPS_PER_GROUP: usize = 1;
+    type Memory = Memory;
+    type Program = Program;
+    type Kernel = Kernel;
+
+    fn devices() -> Result<Vec<Caps>, String> {
+        Ok(devices()?.iter().map(|found| found.caps.clone()).collect())
+    }
+
+    fn open(index: usize) -> Result<Self> {
+        let unsupported = |reason| Error::unsupported(format!("sycl device {index}"), reason);
+        let found = devices().map_err(unsupported)?;
+        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
+        let device = found.device();
+        let queue = Queue::open(&device)?;
+        let context = queue.context(&device)?;
+        Ok(Self { queue, context, found, account: Account::new(found) })
+    }
+
+    fn caps(&self) -> &Caps {
+        &self.found.caps
+    }
+
+    fn cache_bytes(&self) -> usize {
+        self.found.cache_bytes
+    }
+
+    fn is_cpu(&self) -> bool {
+        self.found.is_cpu
+    }
+
+    fn largest_group(&self) -> usize {
+        self.found.largest_group
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        let share = self.account.take(bytes)?;
+        let functions = self.queue.functions;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the queue is open, and there is room for the memory.
+        guarded(|reason| unsafe {
+            (functions.allocate)(self.queue.raw, share.bytes(), &raw mut raw, reason)
+        })
+        .map_err(|refusal| match refusal.code {
+            MEMORY_ALLOCATION => share.refused(),
+            _ => refusal.of("sycl::malloc_device"),
+        })?;
+        Ok(Memory { raw, share, functions })
+    }
+
+    fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        memory.share.check(offset, host.len());
+        let Queue { raw, functions } = self.queue;
+        // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been read.
+        guarded(|reason| unsafe {
+            (functions.write)(raw, memory.raw, offset, host.as_ptr(), host.len(), reason)
+        })
+        .map_err(|refusal| refusal.of("writing memory"))
+    }
+
+    fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        memory.share.check(offset, host.len());
+        let Queue { raw, functions } = self.queue;
+        // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been written.
+        guarded(|reason| unsafe {
+            (functions.read)(raw, memory.raw, offset, host.as_mut_ptr(), host.len(), reason)
+        })
+        .map_err(|refusal| refusal.of("reading memory"))
+    }
+
+    fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        from.0.share.check(from.1, bytes);
+        to.0.share.check(to.1, bytes);
+        let Queue { raw, functions } = self.queue;
+        // SAFETY: both ranges lie inside their memory, as checked; views that are written overlap no others.
+        guarded(|reason| unsafe { (functions.copy)(raw, from.0.raw, from.1, to.0.raw, to.1, bytes, reason) })
+            .map_err(|refusal| refusal.of("copying memory"))
+    }
+
+    fn flush(&self) -> Result<()> {
+        // SAFETY: the queue is open.
+        guarded(|reason| unsafe { (self.queue.functions.flush)(self.queue.raw, reason) })
+            .map_err(|refusal| refusal.of("flushing the queue"))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        // SAFETY: the queue is open.
+        guarded(|reason| unsafe { (self.queue.functions.wait)(self.queue.raw, reason) })
+            .map_err(|refusal| refusal.of("waiting for the queue"))
+    }
+
+    fn build(&self, file: &File, defines: &Defines) -> Result<Program> {
+        Program::build(Self::NAME, &self.context, file, defines)
+    }
+
+    fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
+        let (native, arguments) = program.kernel(Self::NAME, entry)?;
+        let functions = self.queue.functions;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the kernel is alive and of the queue's context.
+        guarded(|reason| unsafe {
+            (functions.kernel_of)(self.queue.raw, native.get(), &raw mut raw, reason)
+        })
+        .map_err(|refusal| refusal.of(format!("kernel {entry}")))?;
+        Ok(Kernel { name: entry.into(), arguments, raw: Mutex::new(raw), functions })
+    }
+
+    /// The kernel is enqueued under a lock: a kernel object is not made for two threads.
+    fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
+        if groups == 0 {
+            return Ok(());
+        }
+        check_arguments(&kernel.name, args.len(), kernel.arguments)?;
+        let arguments: Vec<_> = args.iter().map(argument).collect();
+        let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let Queue { raw, functions } = self.queue;
+        let count = arguments.len() as c_int;
+        // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is freed
+        // waits for the queue. The kernels stay inside the lengths and starts that callers take from their views.
+        guarded(|reason| unsafe {
+            (functions.launch)(raw, *locked, groups, local, arguments.as_ptr(), count, reason)
+        })
+        .map_err(|refusal| refusal.of(&kernel.name))
+    }
+}
+
+/// An argument as the shim takes it.
+fn argument(arg: &Arg<'_, Memory>) -> Argument {
+    match arg {
+        Arg::Memory(memory) => Argument { memory: memory.raw, value: ptr::null(), length: 0 },
+        Arg::Value(value) => {
+            let bytes = value.bytes();
+            Argument { memory: ptr::null_mut(), value: bytes.as_ptr().cast(), length: bytes.len() }
+        }
+    }
+}

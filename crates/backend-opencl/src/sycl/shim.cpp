@@ -1,0 +1,232 @@
+// A SYCL 2020 queue behind a C ABI: devices, memory and launches. Programs and kernels are OpenCL's: they come as its
+// handles, made for the queue's context.
+//
+// A function that can fail returns 0, or a `sycl::errc` (or -1 for an error of another kind) with the reason as text in
+// `reason`, which has room for `reason_bytes`. No exception leaves this file.
+
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sycl/sycl.hpp>
+#include <utility>
+
+namespace {
+
+constexpr int abi_version = 1;
+constexpr std::size_t reason_bytes = 1024;
+constexpr auto opencl = sycl::backend::opencl;
+
+template <typename Work>
+int guarded(char *reason, Work work) noexcept {
+  const auto because = [reason](int code, const char *what) {
+    std::snprintf(reason, reason_bytes, "%s", what);
+    return code == 0 ? -1 : code;
+  };
+  try {
+    work();
+    return 0;
+  } catch (const sycl::exception &error) {
+    return because(error.code().value(), error.what());
+  } catch (const std::exception &error) {
+    return because(-1, error.what());
+  } catch (...) {
+    return because(-1, "an exception of an unknown type");
+  }
+}
+
+// The first error of a queue that nobody has heard of.
+class Errors {
+public:
+  void add(const sycl::exception_list &list) {
+    const std::lock_guard lock{mutex};
+    if (!first && list.size() > 0) first = *list.begin();
+  }
+
+  void rethrow() {
+    std::exception_ptr error;
+    {
+      const std::lock_guard lock{mutex};
+      std::swap(error, first);
+    }
+    if (error) std::rethrow_exception(error);
+  }
+
+private:
+  std::mutex mutex;
+  std::exception_ptr first;
+};
+
+} // namespace
+
+struct nnz_sycl_queue {
+  std::shared_ptr<Errors> errors = std::make_shared<Errors>();
+  sycl::queue queue;
+
+  explicit nnz_sycl_queue(const sycl::device &device)
+      : queue{sycl::context{device}, device, [errors = errors](const sycl::exception_list &list) { errors->add(list); },
+              sycl::property::queue::in_order{}} {}
+
+  void wait() {
+    queue.wait_and_throw();
+    errors->rethrow();
+  }
+
+  // An error of earlier work may come before that of `event`'s own.
+  void wait_for(sycl::event event) {
+    event.wait_and_throw();
+    errors->rethrow();
+  }
+};
+
+// Unified shared memory where the device has it, a buffer where not.
+struct nnz_sycl_memory {
+  sycl::queue queue;
+  void *pointer = nullptr;
+  std::optional<sycl::buffer<std::byte>> buffer;
+
+  nnz_sycl_memory(const sycl::queue &queue, std::size_t bytes) : queue{queue} {
+    if (!queue.get_device().has(sycl::aspect::usm_device_allocations)) {
+      buffer.emplace(sycl::range{bytes});
+    } else if (pointer = sycl::malloc_device(bytes, queue); pointer == nullptr) {
+      throw sycl::exception{sycl::make_error_code(sycl::errc::memory_allocation), "the device has no more memory"};
+    }
+  }
+
+  void *at(std::size_t offset) const { return static_cast<std::byte *>(pointer) + offset; }
+
+  template <sycl::access_mode mode>
+  auto part(sycl::handler &group, std::size_t offset, std::size_t bytes) {
+    return buffer->get_access<mode>(group, sycl::range{bytes}, sycl::id{offset});
+  }
+
+  void give_to(sycl::handler &group, int position) {
+    if (buffer) {
+      group.set_arg(position, buffer->get_access<sycl::access_mode::read_write>(group));
+    } else {
+      group.set_arg(position, pointer);
+    }
+  }
+};
+
+struct nnz_sycl_kernel {
+  sycl::kernel kernel;
+};
+
+// Memory, or the bytes of a value.
+struct nnz_sycl_argument {
+  nnz_sycl_memory *memory;
+  const void *value;
+  std::size_t length;
+};
+
+extern "C" {
+
+int nnz_sycl_abi_version() { return abi_version; }
+
+// Calls `found` with each device that OpenCL serves, in SYCL's order.
+int nnz_sycl_devices(void (*found)(void *to, cl_device_id device), void *to, char *reason) {
+  return guarded(reason, [&] {
+    for (const auto &platform : sycl::platform::get_platforms()) {
+      if (platform.get_backend() != opencl) continue;
+      for (const auto &device : platform.get_devices()) found(to, sycl::get_native<opencl>(device));
+    }
+  });
+}
+
+int nnz_sycl_open(cl_device_id device, nnz_sycl_queue **queue, char *reason) {
+  return guarded(reason, [&] { *queue = new nnz_sycl_queue{sycl::make_device<opencl>(device)}; });
+}
+
+void nnz_sycl_close(nnz_sycl_queue *queue) { delete queue; }
+
+// The caller owns the context that it gets.
+int nnz_sycl_context(const nnz_sycl_queue *queue, cl_context *context, char *reason) {
+  return guarded(reason, [&] { *context = sycl::get_native<opencl>(queue->queue.get_context()); });
+}
+
+int nnz_sycl_allocate(const nnz_sycl_queue *queue, std::size_t bytes, nnz_sycl_memory **memory, char *reason) {
+  return guarded(reason, [&] { *memory = new nnz_sycl_memory{queue->queue, bytes}; });
+}
+
+// Work that uses the memory may be enqueued still: SYCL keeps a buffer for it, but no unified shared memory.
+int nnz_sycl_free(nnz_sycl_memory *memory, char *reason) {
+  const std::unique_ptr<nnz_sycl_memory> owned{memory};
+  return guarded(reason, [&] {
+    if (memory->buffer) return;
+    memory->queue.wait();
+    sycl::free(memory->pointer, memory->queue);
+  });
+}
+
+// Waits until the host's bytes have been read.
+int nnz_sycl_write(nnz_sycl_queue *queue, nnz_sycl_memory *memory, std::size_t offset, const std::byte *host,
+                   std::size_t bytes, char *reason) {
+  return guarded(reason, [&] {
+    if (!memory->buffer) return queue->wait_for(queue->queue.memcpy(memory->at(offset), host, bytes));
+    queue->wait_for(queue->queue.submit(
+        [&](sycl::handler &group) { group.copy(host, memory->part<sycl::access_mode::write>(group, offset, bytes)); }));
+  });
+}
+
+// Waits until the host's bytes have been written.
+int nnz_sycl_read(nnz_sycl_queue *queue, nnz_sycl_memory *memory, std::size_t offset, std::byte *host,
+                  std::size_t bytes, char *reason) {
+  return guarded(reason, [&] {
+    if (!memory->buffer) return queue->wait_for(queue->queue.memcpy(host, memory->at(offset), bytes));
+    queue->wait_for(queue->queue.submit(
+        [&](sycl::handler &group) { group.copy(memory->part<sycl::access_mode::read>(group, offset, bytes), host); }));
+  });
+}
+
+int nnz_sycl_copy(nnz_sycl_queue *queue, nnz_sycl_memory *from, std::size_t from_offset, nnz_sycl_memory *to,
+                  std::size_t to_offset, std::size_t bytes, char *reason) {
+  return guarded(reason, [&] {
+    if (!from->buffer) {
+      queue->queue.memcpy(to->at(to_offset), from->at(from_offset), bytes);
+      return;
+    }
+    queue->queue.submit([&](sycl::handler &group) {
+      group.copy(from->part<sycl::access_mode::read>(group, from_offset, bytes),
+                 to->part<sycl::access_mode::write>(group, to_offset, bytes));
+    });
+  });
+}
+
+int nnz_sycl_flush(nnz_sycl_queue *queue, char *reason) {
+  return guarded(reason, [&] { queue->queue.ext_oneapi_prod(); });
+}
+
+int nnz_sycl_wait(nnz_sycl_queue *queue, char *reason) {
+  return guarded(reason, [&] { queue->wait(); });
+}
+
+// SYCL takes a reference of its own to `native`.
+int nnz_sycl_kernel_of(const nnz_sycl_queue *queue, cl_kernel native, nnz_sycl_kernel **kernel, char *reason) {
+  return guarded(reason, [&] {
+    *kernel = new nnz_sycl_kernel{sycl::make_kernel<opencl>(native, queue->queue.get_context())};
+  });
+}
+
+void nnz_sycl_release_kernel(nnz_sycl_kernel *kernel) { delete kernel; }
+
+int nnz_sycl_launch(nnz_sycl_queue *queue, const nnz_sycl_kernel *kernel, std::size_t groups, std::size_t local,
+                    const nnz_sycl_argument *arguments, int count, char *reason) {
+  return guarded(reason, [&] {
+    queue->queue.submit([&](sycl::handler &group) {
+      for (int position = 0; position < count; ++position) {
+        const auto [memory, value, length] = arguments[position];
+        if (memory != nullptr) {
+          memory->give_to(group, position);
+        } else {
+          group.set_arg(position, sycl::ext::oneapi::experimental::raw_kernel_arg{value, length});
+        }
+      }
+      group.parallel_for(sycl::nd_range<1>{groups * local, local}, kernel->kernel);
+    });
+  });
+}
+
+} // extern "C"
