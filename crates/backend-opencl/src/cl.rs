@@ -5,20 +5,21 @@ use crate::found::{Account, Found, Share, devices};
 use crate::program::{Program, check_arguments};
 use kernels_core::File;
 use opencl3::command_queue::{
-    CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel, enqueue_read_buffer, enqueue_write_buffer,
+    CL_QUEUE_PROFILING_ENABLE, CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel,
+    enqueue_read_buffer, enqueue_write_buffer,
 };
 use opencl3::context::Context;
 use opencl3::error_codes::{CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, ClError};
 use opencl3::event::Event;
 use opencl3::kernel::{Kernel as ClKernel, set_kernel_arg};
 use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
-use opencl3::types::{CL_BLOCKING, cl_event};
+use opencl3::types::{CL_BLOCKING, cl_command_queue_properties, cl_event};
 use sparse_core::{Caps, Error, Result};
 use sparse_device::{Arg, Defines, Driver};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-fn failed(call: impl Into<String>, code: impl Into<ClError>) -> Error {
+pub(crate) fn failed(call: impl Into<String>, code: impl Into<ClError>) -> Error {
     error::failed(ClDriver::NAME, call, code)
 }
 
@@ -40,6 +41,31 @@ pub struct Memory {
     share: Share,
 }
 
+impl ClDriver {
+    /// A device whose queue notes when each command ran.
+    pub(crate) fn open_with_clock(index: usize) -> Result<Self> {
+        Self::open_queue(index, CL_QUEUE_PROFILING_ENABLE)
+    }
+
+    fn open_queue(index: usize, properties: cl_command_queue_properties) -> Result<Self> {
+        let unsupported = |reason| Error::unsupported(format!("opencl device {index}"), reason);
+        let found = devices().map_err(unsupported)?;
+        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
+        let context =
+            Context::from_device(&found.device()).map_err(|code| failed("clCreateContext", code))?;
+        let queue = CommandQueue::create_default(&context, properties);
+        let queue = queue.map_err(|code| failed("clCreateCommandQueue", code))?;
+        Ok(Self { queue, context, found, account: Account::new(found) })
+    }
+
+    /// A command that is done when all before it are.
+    pub(crate) fn mark(&self) -> Result<Event> {
+        // SAFETY: the queue is alive, and the list of events to wait for is empty.
+        let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
+        event.map_err(|code| failed("clEnqueueMarkerWithWaitList", code))
+    }
+}
+
 impl Driver for ClDriver {
     const NAME: &'static str = "opencl";
     const DEVICE_VARIABLE: &'static str = "NNZ_OPENCL_DEVICE";
@@ -54,14 +80,7 @@ impl Driver for ClDriver {
     }
 
     fn open(index: usize) -> Result<Self> {
-        let unsupported = |reason| Error::unsupported(format!("opencl device {index}"), reason);
-        let found = devices().map_err(unsupported)?;
-        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
-        let device = found.device();
-        let context = Context::from_device(&device).map_err(|code| failed("clCreateContext", code))?;
-        let queue =
-            CommandQueue::create_default(&context, 0).map_err(|code| failed("clCreateCommandQueue", code))?;
-        Ok(Self { queue, context, found, account: Account::new(found) })
+        Self::open_queue(index, 0)
     }
 
     fn caps(&self) -> &Caps {
@@ -90,7 +109,7 @@ impl Driver for ClDriver {
             CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => share.refused(),
             _ => failed("clCreateBuffer", code),
         })?;
-        if self.found.keeps_buffers {
+        if self.found.checks_reads {
             // SAFETY: the buffer is alive; one more owner only keeps it.
             unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
         }
@@ -102,6 +121,12 @@ impl Driver for ClDriver {
             return Ok(());
         }
         memory.share.check(offset, host.len());
+        if self.found.checks_reads && offset > 0 {
+            let mut whole = vec![0; memory.share.bytes()];
+            self.read(memory, 0, &mut whole)?;
+            whole[offset..][..host.len()].copy_from_slice(host);
+            return self.write(memory, 0, &whole);
+        }
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been read.
         let event = unsafe {
             enqueue_write_buffer(
@@ -145,6 +170,11 @@ impl Driver for ClDriver {
         }
         from.0.share.check(from.1, bytes);
         to.0.share.check(to.1, bytes);
+        if self.found.checks_reads {
+            let mut host = vec![0; bytes];
+            self.read(from.0, from.1, &mut host)?;
+            return self.write(to.0, to.1, &host);
+        }
         // SAFETY: both ranges lie inside their buffers, as checked; the runtime refuses ranges that overlap.
         let event = unsafe {
             enqueue_copy_buffer(

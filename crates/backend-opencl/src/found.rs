@@ -18,9 +18,10 @@ pub(crate) struct Found {
     pub(crate) largest_group: usize,
     pub(crate) is_cpu: bool,
     pub(crate) cache_bytes: usize,
-    /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number: what it says
-    /// is true only where no buffer is released.
-    pub(crate) keeps_buffers: bool,
+    /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number, and forgets what
+    /// it knew of a buffer when the host writes or copies to its middle: what it says is true only where no buffer is
+    /// released and the host writes them from their beginning.
+    pub(crate) checks_reads: bool,
 }
 
 impl Found {
@@ -47,7 +48,7 @@ impl Found {
             largest_group: device.max_work_group_size()?,
             cache_bytes: device.global_mem_cache_size()? as usize,
             is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
-            keeps_buffers: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
+            checks_reads: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
 }

@@ -8,12 +8,14 @@
 
 mod cl;
 mod error;
+mod event;
 mod found;
 mod program;
 #[cfg(feature = "sycl")]
 pub mod sycl;
 
 pub use cl::ClDriver;
+pub use event::Event;
 pub use program::Program;
 use sparse_core::op::AllTypes;
 use sparse_core::{Probe, Result};
@@ -38,4 +40,13 @@ pub fn probe() -> Probe {
 /// [`Unsupported`](sparse_core::Error::Unsupported) if no device has such a name.
 pub fn preferred_index() -> Result<usize> {
     sparse_device::preferred_index::<ClDriver>()
+}
+
+/// Device number `index` of [`probe`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
+/// to enqueue work then.
+///
+/// # Errors
+/// As [`OpenCl::new`](Device::new).
+pub fn with_clock(index: usize) -> Result<OpenCl> {
+    Device::from_driver(ClDriver::open_with_clock(index)?)
 }

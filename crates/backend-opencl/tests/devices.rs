@@ -1,6 +1,6 @@
 //! Finding devices, memory and errors.
 
-use backend_opencl::{ClDriver, OpenCl, probe};
+use backend_opencl::{ClDriver, Event, OpenCl, probe, with_clock};
 use device_tests::each_device;
 use sparse_core::op::{DenseToCsrKernel, Op, SpmvKernel};
 use sparse_core::{Algorithm, Backend, Csr, Error, Space};
@@ -69,4 +69,24 @@ fn algorithms_by_sub_groups_are_offered_where_the_device_has_them() {
         let compressions = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(backend);
         assert_eq!(offered(compressions), has("cl_khr_subgroup_ballot"));
     });
+}
+
+#[test]
+fn events_say_what_work_took_where_the_queue_has_a_clock() {
+    for index in 0..probe().devices.len() {
+        let backend = with_clock(index).unwrap();
+        let from = backend.zeros::<u64>(1 << 20).unwrap();
+        let mut to = backend.zeros::<u64>(1 << 20).unwrap();
+        let start = Event::record(&backend).unwrap();
+        backend.copy(OpenCl::view(&from), OpenCl::view_mut(&mut to)).unwrap();
+        let middle = Event::record(&backend).unwrap();
+        backend.copy(OpenCl::view(&from), OpenCl::view_mut(&mut to)).unwrap();
+        let end = Event::record(&backend).unwrap();
+        let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
+        assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
+
+        let without = OpenCl::new(index).unwrap();
+        let start = Event::record(&without).unwrap();
+        assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
+    }
 }

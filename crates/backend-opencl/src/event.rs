@@ -1,0 +1,34 @@
+//! Points in the work of a queue, and the time between them as the device saw it.
+
+use crate::OpenCl;
+use crate::cl::failed;
+use opencl3::event::Event as ClEvent;
+use sparse_core::Result;
+
+/// A point in the work of a device that was opened with its [clock](crate::with_clock).
+#[derive(Debug)]
+pub struct Event(ClEvent);
+
+impl Event {
+    /// The point behind all work that was enqueued on `backend` so far.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub fn record(backend: &OpenCl) -> Result<Self> {
+        backend.driver().mark().map(Self)
+    }
+
+    /// The seconds that the device took from `earlier` to here, after waiting for both.
+    ///
+    /// # Errors
+    /// What the library reports: `CL_PROFILING_INFO_NOT_AVAILABLE` without [`with_clock`](crate::with_clock).
+    pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
+        Ok(self.nanoseconds()?.saturating_sub(earlier.nanoseconds()?) as f64 / 1e9)
+    }
+
+    /// When it was reached, by the device's clock.
+    fn nanoseconds(&self) -> Result<u64> {
+        self.0.wait().map_err(|code| failed("clWaitForEvents", code))?;
+        self.0.profiling_command_end().map_err(|code| failed("clGetEventProfilingInfo", code))
+    }
+}
