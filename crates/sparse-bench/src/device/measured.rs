@@ -3,24 +3,26 @@
 use super::gather;
 use super::peer::{Nobody, Peer};
 use crate::peer::cusparse::Cusparse;
-use backend_cuda::{CuDriver, Event, Graph};
+use backend_cuda::{CuDriver, Graph};
 use backend_opencl::ClDriver;
 use kernels_core::File;
-use sparse_core::{Backend, Result};
+use sparse_core::Result;
 use sparse_device::{Device, Driver};
-use std::time::Instant;
 
 /// Something that enqueues work.
 pub(crate) type Work<'a> = dyn FnMut() -> Result<()> + 'a;
 
-/// A driver whose work can be timed.
+/// A driver whose work can be timed, by the device's own clock.
 pub(crate) trait Measured: Driver {
     /// The library that ours is compared with.
     type Peer: Peer<Self>;
-    /// Whether times are the device's own, so that a single launch can be measured.
-    const HAS_EVENTS: bool;
+    /// Whether work can be recorded and replayed.
+    const HAS_GRAPHS: bool;
     /// The kernel of the gather limit.
     const GATHER: File;
+
+    /// The device that the environment names.
+    fn device() -> Result<Device<Self>>;
 
     /// The seconds from the begin of the first work to the end of the last.
     fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64>;
@@ -38,13 +40,17 @@ pub(crate) trait Measured: Driver {
 
 impl Measured for CuDriver {
     type Peer = Cusparse;
-    const HAS_EVENTS: bool = true;
+    const HAS_GRAPHS: bool = true;
     const GATHER: File = gather::file("gather.cu");
 
+    fn device() -> Result<Device<Self>> {
+        Device::from_env()
+    }
+
     fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
-        let start = Event::record(device)?;
+        let start = backend_cuda::Event::record(device)?;
         work()?;
-        Event::record(device)?.seconds_since(&start)
+        backend_cuda::Event::record(device)?.seconds_since(&start)
     }
 
     fn replays(device: &Device<Self>, work: &mut Work<'_>) -> bool {
@@ -59,17 +65,18 @@ impl Measured for CuDriver {
     }
 }
 
-/// Between two moments at which the queue is empty: what a single launch takes drowns in the waiting.
 impl Measured for ClDriver {
     type Peer = Nobody;
-    const HAS_EVENTS: bool = false;
+    const HAS_GRAPHS: bool = false;
     const GATHER: File = gather::file("gather.cl");
 
+    fn device() -> Result<Device<Self>> {
+        backend_opencl::with_clock(backend_opencl::preferred_index()?)
+    }
+
     fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
-        device.synchronize()?;
-        let start = Instant::now();
+        let start = backend_opencl::Event::record(device)?;
         work()?;
-        device.synchronize()?;
-        Ok(start.elapsed().as_secs_f64())
+        backend_opencl::Event::record(device)?.seconds_since(&start)
     }
 }

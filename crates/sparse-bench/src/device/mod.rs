@@ -101,7 +101,7 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
 
 impl<'a, D: Measured> Bench<'a, D> {
     fn new(arguments: &'a Arguments) -> Result<Self> {
-        let device = Device::<D>::from_env()?;
+        let device = D::device()?;
         let peer = arguments.wants_peer(PeerName::Cusparse).then(|| D::Peer::connect(&device));
         let peer = peer.and_then(|peer| peer.inspect_err(|error| eprintln!("left out: {error}")).ok());
         let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };

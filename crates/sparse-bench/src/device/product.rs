@@ -106,7 +106,7 @@ impl Comparison<'_> {
         let warm = checked.iter_mut().map(|product| product.warm(bench, &output)).collect();
         let gather = gathers.as_mut().map(|gathers| gathers.warm(bench, &output));
         report.compare(self.case(&format!("{} warm", self.op), gather), warm)?;
-        if D::HAS_EVENTS && self.bytes < ALWAYS_COLD {
+        if self.bytes < ALWAYS_COLD {
             let cold = checked.iter_mut().map(|product| product.cold(bench, &output)).collect();
             let gather = gathers.as_mut().map(|gathers| gathers.cold(bench, &output));
             report.compare(self.case(&format!("{} cold", self.op), gather), cold)?;
@@ -149,7 +149,7 @@ impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
         let once = D::seconds(&bench.device, &mut work)?;
         let launches = ((ROUND / once) as usize).clamp(1, MOST_LAUNCHES);
         let replays = launches > 1 && D::replays(&bench.device, &mut work);
-        if D::HAS_EVENTS && launches > 1 && !replays {
+        if D::HAS_GRAPHS && launches > 1 && !replays {
             eprintln!("launched one by one, since it cannot be recorded: {}", product.name);
         }
         Ok(Self { product, launches, replays })
