@@ -1,6 +1,8 @@
 //! What the kernels of [nnz](https://docs.rs/nnz) have in common in every language: a table of files with their entries
 //! and macros, and the resolver of their includes. `kernels-cl` and `kernels-cu` hold the texts.
 
+pub mod table;
+
 /// A macro that a file must be compiled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Define {

@@ -23,7 +23,7 @@ mod table;
 
 pub use kernels_core::{Define, File, Header};
 
-/// Every file of kernels, in alphabetical order.
+/// Every file of kernels: those that every language has in alphabetical order, and CUDA's own.
 pub const FILES: &[File] = table::FILES;
 
 /// Bytes where the driver may read words.
@@ -61,7 +61,6 @@ mod tests {
                 assert!(file.text.contains(&format!("\nKERNEL {entry}(")), "{entry} in {}", file.name);
             }
         }
-        assert!(FILES.is_sorted_by_key(|file| file.name));
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn page(table: &Table) -> String {
     let architectures = ARCHITECTURES.map(|architecture| format!("sm_{architecture}")).join(" ");
     let mut page = format!(
         "# Registers / bytes of shared memory / spilled bytes on {architectures}, of each kernel with the values of its\n\
-         # macros in the order of the table in src/table.rs. Written by `cargo xtask kernels cuda`.\n"
+         # macros in the order of the table in kernels-core. Written by `cargo xtask kernels cuda`.\n"
     );
     for (kernel, resources) in table {
         let cells: Vec<_> = resources.iter().map(ToString::to_string).collect();

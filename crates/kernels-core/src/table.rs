@@ -1,0 +1,234 @@
+//! The table of the files that every language has, and the macros that make entries of it.
+
+use crate::Define;
+
+/// A macro by its name, and the values that it can have.
+macro_rules! defines {
+    ($($(#[$about:meta])* $constant:ident: $name:literal = $($value:literal)|+;)+) => {
+        $($(#[$about])* pub const $constant: Define = Define { name: $name, values: &[$($value),+] };)+
+    };
+}
+
+defines! {
+    /// The type of values.
+    SCALAR: "SCALAR" = "F16" | "BF16" | "F32" | "F64" | "C32" | "C64";
+    /// The type of indices.
+    IDX: "IDX" = "int" | "long";
+    /// The type of offsets.
+    OFF: "OFF" = "int" | "long";
+    /// Whether values are conjugated.
+    CONJ: "CONJ" = "0" | "1";
+    /// The work-items of a work-group.
+    BLOCK: "BLOCK" = "64" | "256";
+    /// A type of the width of what is moved.
+    WORD: "WORD" = "ushort" | "uint" | "ulong" | "ulong2";
+    /// The type of what is scanned.
+    ELEMENT: "ELEMENT" = "uint" | "ulong";
+    /// The type of the keys of a sort.
+    KEY: "KEY" = "uint" | "ulong";
+    /// The type of positions of entries.
+    POS: "POS" = "int" | "long";
+    /// The work-items that share a row.
+    LANES: "LANES" = "4" | "8" | "16" | "32";
+    /// The same where two are enough.
+    FEW_LANES: "LANES" = "2" | "4" | "8" | "16" | "32";
+    /// Whether memory is read in words of 16 bytes.
+    WIDE: "WIDE" = "0" | "1";
+    /// Whether local memory is padded.
+    PADDED: "PADDED" = "0" | "1";
+}
+
+/// Headers in a folder that is called as their language.
+#[macro_export]
+macro_rules! headers {
+    ($language:literal, [$($name:literal),+ $(,)?]) => {
+        &[$(($name, include_str!(concat!($language, "/", $name)))),+]
+    };
+}
+
+/// The [`File`](crate::File) of a stem, in a folder that is called as its language, which is its extension too.
+#[macro_export]
+macro_rules! file {
+    ($language:literal, $headers:expr, $stem:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+] $(, needs $need:literal)*) => {
+        $crate::File {
+            name: concat!($stem, ".", $language),
+            entries: &[$($entry),+],
+            defines: &[$($crate::table::$define),+],
+            needs: &[$($need),*],
+            text: include_str!(concat!($language, "/", $stem, ".", $language)),
+            headers: $headers,
+        }
+    };
+}
+
+/// Every file of a language: those that all have, and its own.
+#[macro_export]
+macro_rules! files {
+    ($language:literal, $headers:expr, [$($own:expr),+ $(,)?]) => {
+        &[
+            $crate::file!($language, $headers, "coo_merge", ["coo_merge_sum", "coo_merge_last"], [SCALAR, POS]),
+            $crate::file!(
+                $language,
+                $headers,
+                "coo_spmv",
+                ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
+                [SCALAR, IDX, OFF, CONJ, BLOCK]
+            ),
+            $crate::file!($language, $headers, "coo_spmv_atomic", ["coo_spmv_atomic"], [SCALAR, IDX, OFF, CONJ]),
+            $crate::file!(
+                $language,
+                $headers,
+                "coordinates",
+                [
+                    "coordinates_rows",
+                    "coordinates_positions",
+                    "coordinates_pack",
+                    "coordinates_split",
+                    "coordinates_repeats",
+                    "coordinates_heads",
+                    "coordinates_minor",
+                    "coordinates_offsets",
+                ],
+                [IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_chunks",
+                ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"],
+                [IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmm",
+                ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
+                [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmm_split",
+                ["csr_spmm_pack", "csr_spmm_row_split", "csr_spmm_row_split_sums"],
+                [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmv",
+                ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"],
+                [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmv_merge",
+                ["csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries"],
+                [SCALAR, IDX, OFF, CONJ, BLOCK]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmv_row_blocks",
+                ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
+                [SCALAR, IDX, OFF, CONJ, BLOCK]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmv_segmented",
+                [
+                    "csr_spmv_segmented_count",
+                    "csr_spmv_segmented_mark",
+                    "csr_spmv_segmented_begun",
+                    "csr_spmv_segmented_open",
+                    "csr_spmv_segmented",
+                    "csr_spmv_segmented_carries",
+                ],
+                [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmv_vector",
+                ["csr_spmv_row_per_vector"],
+                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "dense_to_csr",
+                [
+                    "dense_to_csr_count_row_per_thread",
+                    "dense_to_csr_count_row_per_warp",
+                    "dense_to_csr_fill_row_per_thread",
+                    "dense_to_csr_fill_row_per_warp",
+                    "dense_to_csr_members",
+                    "dense_to_csr_offsets",
+                ],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "dense_to_csr_mask",
+                ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
+                [SCALAR, IDX, OFF, WIDE, BLOCK]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "ell_spmv",
+                ["ell_spmv_row_per_thread", "ell_spmv_sums", "ell_spmv_add", "ell_spmv_with_sums"],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!($language, $headers, "gather", ["gather_words"], [WORD, POS]),
+            $crate::file!($language, $headers, "grouped", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
+            $crate::file!($language, $headers, "move", ["move_compact", "move_zeros"], [WORD]),
+            $crate::file!(
+                $language,
+                $headers,
+                "padded",
+                ["padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows"],
+                [IDX, OFF, POS]
+            ),
+            $crate::file!($language, $headers, "prune", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
+            $crate::file!(
+                $language,
+                $headers,
+                "radix_sort",
+                ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"],
+                [KEY, POS, BLOCK]
+            ),
+            $crate::file!($language, $headers, "row_lengths", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
+            $crate::file!($language, $headers, "scan", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
+            $crate::file!(
+                $language,
+                $headers,
+                "sell_deltas",
+                ["sell_deltas_make", "sell_deltas_spmv"],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!($language, $headers, "sell_spmv", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+            $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),
+            $crate::file!($language, $headers, "validate", ["validate_offsets", "validate_indices"], [IDX, OFF]),
+            $crate::file!(
+                $language,
+                $headers,
+                "vector",
+                [
+                    "vector_axpby",
+                    "vector_update",
+                    "vector_scale",
+                    "vector_dot",
+                    "vector_sum",
+                    "vector_largest",
+                    "vector_squares",
+                    "vector_norm",
+                ],
+                [SCALAR, BLOCK]
+            ),
+            $($own),+
+        ]
+    };
+}
