@@ -45,11 +45,32 @@ pub(crate) fn spmm<'a>(
     ])
 }
 
+/// A matrix as MKL takes it: borrowed, for nothing here asks MKL to write it.
+struct Arrays {
+    rows: i32,
+    cols: i32,
+    begin: *const i32,
+    end: *const i32,
+    indices: *const i32,
+    values: *const f32,
+}
+
+impl Arrays {
+    fn of(a: &Csr<f32>) -> Result<Self> {
+        Ok(Self {
+            rows: i32::try_from(a.rows())?,
+            cols: i32::try_from(a.cols())?,
+            begin: a.row_ptr().as_ptr(),
+            end: a.row_ptr()[1..].as_ptr(),
+            indices: a.col_idx().as_ptr(),
+            values: a.values().as_ptr(),
+        })
+    }
+}
+
 fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &Expected) -> Result<Contender<'a>> {
     let csrmv = library.mkl_scsrmv()?;
-    let (rows, cols) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?);
-    let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
-    let (values, indices) = (a.values().as_ptr(), a.col_idx().as_ptr());
+    let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
     product("mkl:csrmv", expected, move |y| {
         // SAFETY: the arrays are those of a valid matrix, x and y have as many elements as it has columns and rows.
         unsafe {
@@ -80,9 +101,8 @@ fn csrgemv<'a>(
 ) -> Result<Contender<'a>> {
     ensure!(a.rows() == a.cols(), "it takes square matrices only");
     let csrgemv = library.mkl_cspblas_scsrgemv()?;
-    let rows = i32::try_from(a.rows())?;
+    let Arrays { rows, begin: offsets, indices, values, .. } = Arrays::of(a)?;
     product("mkl:csrgemv", expected, move |y| {
-        let (values, offsets, indices) = (a.values().as_ptr(), a.row_ptr().as_ptr(), a.col_idx().as_ptr());
         // SAFETY: the arrays are those of a valid square matrix, x and y have as many elements as it has rows.
         unsafe { csrgemv(NO, &rows, values, offsets, indices, x.as_ptr(), y.as_mut_ptr()) };
         Ok(())
@@ -97,9 +117,8 @@ fn csrmm<'a>(
     expected: &Expected,
 ) -> Result<Contender<'a>> {
     let csrmm = library.mkl_scsrmm()?;
-    let (rows, cols, columns) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?, i32::try_from(columns)?);
-    let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
-    let (values, indices) = (a.values().as_ptr(), a.col_idx().as_ptr());
+    let columns = i32::try_from(columns)?;
+    let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
     product("mkl:csrmm", expected, move |c| {
         // SAFETY: the arrays are those of a valid matrix; B has a row for each of its columns, C for each of its rows.
         unsafe {
@@ -129,9 +148,7 @@ impl<'a> SparseMatrix<'a> {
     /// The arrays of a matrix as they are.
     fn of(library: &'a Mkl, a: &'a Csr<f32>) -> Result<Self> {
         let create = library.mkl_sparse_s_create_csr()?;
-        let (rows, cols) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?);
-        let (begin, end) = (a.row_ptr().as_ptr(), a.row_ptr()[1..].as_ptr());
-        let (indices, values) = (a.col_idx().as_ptr(), a.values().as_ptr());
+        let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
         Self::made(library, "mkl_sparse_s_create_csr", |handle| {
             // SAFETY: the arrays are those of a valid matrix, which is borrowed; nothing here asks MKL to write them.
             unsafe {
