@@ -9,98 +9,58 @@ use crate::plan::PlanOptions;
 use crate::scalar::{Scalar, c32, c64};
 use half::{bf16, f16};
 
-/// Every operation for one triple of value, index and offset type.
-pub trait FullBackend<T: Scalar, I: Index, O: Index>:
-    Backend
-    + VectorKernel<T>
-    + SpmvKernel<Csr<T, SpaceOf<Self>, I, O>>
-    + SpmvKernel<Csc<T, SpaceOf<Self>, I, O>>
-    + SpmvKernel<Coo<T, SpaceOf<Self>, I>>
-    + SpmvKernel<Ell<T, SpaceOf<Self>, I>>
-    + SpmvKernel<Hyb<T, SpaceOf<Self>, I>>
-    + SpmvKernel<Sell<T, SpaceOf<Self>, I, O>>
-    + SpmvKernel<BatchCsr<T, SpaceOf<Self>, I, O>>
-    + SpmvKernel<BatchCsc<T, SpaceOf<Self>, I, O>>
-    + SpmmKernel<Csr<T, SpaceOf<Self>, I, O>>
-    + SpmmKernel<Csc<T, SpaceOf<Self>, I, O>>
-    + SpmmKernel<Coo<T, SpaceOf<Self>, I>>
-    + SpmmKernel<Ell<T, SpaceOf<Self>, I>>
-    + SpmmKernel<Hyb<T, SpaceOf<Self>, I>>
-    + SpmmKernel<Sell<T, SpaceOf<Self>, I, O>>
-    + DenseToCsrKernel<T, I, O>
-    + ToDenseKernel<Csr<T, SpaceOf<Self>, I, O>>
-    + ToDenseKernel<Csc<T, SpaceOf<Self>, I, O>>
-    + ToDenseKernel<Coo<T, SpaceOf<Self>, I>>
-    + ToDenseKernel<Ell<T, SpaceOf<Self>, I>>
-    + ToDenseKernel<Hyb<T, SpaceOf<Self>, I>>
-    + ToDenseKernel<Sell<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csc<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>
-    + ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>
-    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Csc<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Ell<T, SpaceOf<Self>, I>>
-    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Hyb<T, SpaceOf<Self>, I>>
-    + ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Sell<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Ell<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Hyb<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>
-    + ConvertKernel<Sell<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>
-    + SortKernel<Csr<T, SpaceOf<Self>, I, O>>
-    + SortKernel<Csc<T, SpaceOf<Self>, I, O>>
-    + SortKernel<Coo<T, SpaceOf<Self>, I>>
-    + PruneKernel<Csr<T, SpaceOf<Self>, I, O>>
-    + PruneKernel<Csc<T, SpaceOf<Self>, I, O>>
-    + PruneKernel<Coo<T, SpaceOf<Self>, I>>
-    + RowStatisticsKernel<Csr<T, SpaceOf<Self>, I, O>>
-{
+macro_rules! full_backend {
+    ($($kernel:path),+ $(,)?) => {
+        /// Every operation for one triple of value, index and offset type.
+        pub trait FullBackend<T: Scalar, I: Index, O: Index>: Backend $(+ $kernel)+ {}
+
+        impl<B, T: Scalar, I: Index, O: Index> FullBackend<T, I, O> for B where B: Backend $(+ $kernel)+ {}
+    };
 }
 
-impl<B, T: Scalar, I: Index, O: Index> FullBackend<T, I, O> for B where
-    B: Backend
-        + VectorKernel<T>
-        + SpmvKernel<Csr<T, SpaceOf<B>, I, O>>
-        + SpmvKernel<Csc<T, SpaceOf<B>, I, O>>
-        + SpmvKernel<Coo<T, SpaceOf<B>, I>>
-        + SpmvKernel<Ell<T, SpaceOf<B>, I>>
-        + SpmvKernel<Hyb<T, SpaceOf<B>, I>>
-        + SpmvKernel<Sell<T, SpaceOf<B>, I, O>>
-        + SpmvKernel<BatchCsr<T, SpaceOf<B>, I, O>>
-        + SpmvKernel<BatchCsc<T, SpaceOf<B>, I, O>>
-        + SpmmKernel<Csr<T, SpaceOf<B>, I, O>>
-        + SpmmKernel<Csc<T, SpaceOf<B>, I, O>>
-        + SpmmKernel<Coo<T, SpaceOf<B>, I>>
-        + SpmmKernel<Ell<T, SpaceOf<B>, I>>
-        + SpmmKernel<Hyb<T, SpaceOf<B>, I>>
-        + SpmmKernel<Sell<T, SpaceOf<B>, I, O>>
-        + DenseToCsrKernel<T, I, O>
-        + ToDenseKernel<Csr<T, SpaceOf<B>, I, O>>
-        + ToDenseKernel<Csc<T, SpaceOf<B>, I, O>>
-        + ToDenseKernel<Coo<T, SpaceOf<B>, I>>
-        + ToDenseKernel<Ell<T, SpaceOf<B>, I>>
-        + ToDenseKernel<Hyb<T, SpaceOf<B>, I>>
-        + ToDenseKernel<Sell<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Coo<T, SpaceOf<B>, I>, Csr<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Coo<T, SpaceOf<B>, I>, Csc<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>
-        + ConvertKernel<Csc<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>
-        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Csc<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Csc<T, SpaceOf<B>, I, O>, Csr<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Ell<T, SpaceOf<B>, I>>
-        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Hyb<T, SpaceOf<B>, I>>
-        + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Sell<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Ell<T, SpaceOf<B>, I>, Csr<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Hyb<T, SpaceOf<B>, I>, Csr<T, SpaceOf<B>, I, O>>
-        + ConvertKernel<Sell<T, SpaceOf<B>, I, O>, Csr<T, SpaceOf<B>, I, O>>
-        + SortKernel<Csr<T, SpaceOf<B>, I, O>>
-        + SortKernel<Csc<T, SpaceOf<B>, I, O>>
-        + SortKernel<Coo<T, SpaceOf<B>, I>>
-        + PruneKernel<Csr<T, SpaceOf<B>, I, O>>
-        + PruneKernel<Csc<T, SpaceOf<B>, I, O>>
-        + PruneKernel<Coo<T, SpaceOf<B>, I>>
-        + RowStatisticsKernel<Csr<T, SpaceOf<B>, I, O>>
-{
-}
+full_backend!(
+    VectorKernel<T>,
+    SpmvKernel<Csr<T, SpaceOf<Self>, I, O>>,
+    SpmvKernel<Csc<T, SpaceOf<Self>, I, O>>,
+    SpmvKernel<Coo<T, SpaceOf<Self>, I>>,
+    SpmvKernel<Ell<T, SpaceOf<Self>, I>>,
+    SpmvKernel<Hyb<T, SpaceOf<Self>, I>>,
+    SpmvKernel<Sell<T, SpaceOf<Self>, I, O>>,
+    SpmvKernel<BatchCsr<T, SpaceOf<Self>, I, O>>,
+    SpmvKernel<BatchCsc<T, SpaceOf<Self>, I, O>>,
+    SpmmKernel<Csr<T, SpaceOf<Self>, I, O>>,
+    SpmmKernel<Csc<T, SpaceOf<Self>, I, O>>,
+    SpmmKernel<Coo<T, SpaceOf<Self>, I>>,
+    SpmmKernel<Ell<T, SpaceOf<Self>, I>>,
+    SpmmKernel<Hyb<T, SpaceOf<Self>, I>>,
+    SpmmKernel<Sell<T, SpaceOf<Self>, I, O>>,
+    DenseToCsrKernel<T, I, O>,
+    ToDenseKernel<Csr<T, SpaceOf<Self>, I, O>>,
+    ToDenseKernel<Csc<T, SpaceOf<Self>, I, O>>,
+    ToDenseKernel<Coo<T, SpaceOf<Self>, I>>,
+    ToDenseKernel<Ell<T, SpaceOf<Self>, I>>,
+    ToDenseKernel<Hyb<T, SpaceOf<Self>, I>>,
+    ToDenseKernel<Sell<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csc<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>,
+    ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>,
+    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Csc<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Ell<T, SpaceOf<Self>, I>>,
+    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Hyb<T, SpaceOf<Self>, I>>,
+    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Sell<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Ell<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Hyb<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>,
+    ConvertKernel<Sell<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>,
+    SortKernel<Csr<T, SpaceOf<Self>, I, O>>,
+    SortKernel<Csc<T, SpaceOf<Self>, I, O>>,
+    SortKernel<Coo<T, SpaceOf<Self>, I>>,
+    PruneKernel<Csr<T, SpaceOf<Self>, I, O>>,
+    PruneKernel<Csc<T, SpaceOf<Self>, I, O>>,
+    PruneKernel<Coo<T, SpaceOf<Self>, I>>,
+    RowStatisticsKernel<Csr<T, SpaceOf<Self>, I, O>>,
+);
 
 macro_rules! all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
