@@ -13,10 +13,11 @@ mod spmm;
 mod spmv;
 
 use crate::arguments::{Arguments, PeerName};
+use crate::op::formats;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
-use measured::Measured;
+use measured::{Measured, Work};
 use peer::Peer;
 use sparse_core::{Backend, Csr, Element, Matrix, Space};
 use sparse_device::{Buffer, Device, Driver};
@@ -44,8 +45,8 @@ struct Graph<'a, D: Driver> {
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_, D>) -> Result<()>;
 
 /// What devices are measured in.
-const OPERATIONS: [&str; 8] =
-    ["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm", "cg", "seed-001", "seed-004"];
+const OPERATIONS: [&str; 9] =
+    ["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm", "cg", "seed-001", "seed-003", "seed-004"];
 
 /// The exit code where there is no device.
 const NO_DEVICE: u8 = 3;
@@ -75,6 +76,10 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     }
     if arguments.wants_op("seed-001") {
         dense_to_csr::run_batches(&bench, &mut report)?;
+    }
+    if arguments.wants_op("seed-003") {
+        let clock = |work: &mut Work<'_>| D::seconds(&bench.device, work);
+        formats::compare(&bench.device, &clock, arguments, &bench.pattern, &mut report)?;
     }
     if arguments.wants_op("spmv") {
         for regular in workload::REGULAR.iter().filter(|regular| arguments.wants(regular.name)) {

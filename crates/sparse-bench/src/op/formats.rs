@@ -1,103 +1,136 @@
 //! Seed 003: a product with CSR, ELL and HYB, the mean of many with one conversion from dense counted in, in f32.
 
+use crate::arguments::Arguments;
 use crate::check::Expected;
 use crate::measure::Contender;
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::report::{Case, Report};
+use crate::{Context, workload};
 use anyhow::{Context as _, Result};
-use backend_cpu::Cpu;
+use sparse_core::backend::{Buf, SpaceOf, ViewOf};
 use sparse_core::op::{
-    Conversion, ConvertKernel, ConvertPlan, DenseToCompressedPlan, Keep, Op, SpmvKernel, SpmvPlan,
+    Conversion, ConvertKernel, ConvertPlan, DenseToCompressedPlan, FullBackend, Keep, Op, Operations,
+    SpmvKernel, SpmvPlan,
 };
-use sparse_core::{Csr, DenseView, Ell, EllLayout, Host, Hyb, HybWidth, Matrix, PlanOptions, Row};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Backend, Csr, DenseView, Ell, EllLayout, Hyb, HybWidth, Matrix, Order, PlanOptions, Row, Space,
+};
 use std::time::Instant;
 
 /// Products with one converted matrix.
 const PRODUCTS: usize = 100;
 
+/// CSR as the seed has it: a work-item for all rows, or for each.
+const SEEDS_OWN: [&str; 2] = ["sequential", "row_per_thread"];
+
+/// Says how many seconds the work took that it is given.
+type Clock<'a> = dyn Fn(&mut dyn FnMut() -> sparse_core::Result<()>) -> sparse_core::Result<f64> + 'a;
+
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
-    let n = if context.arguments.smoke { 64 } else { 8192 };
+    let clock = |work: &mut dyn FnMut() -> sparse_core::Result<()>| {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    compare(&context.backend, &clock, context.arguments, &context.pattern, report)
+}
+
+/// The formats on a backend whose work a clock times.
+pub(crate) fn compare<B: FullBackend<f32, i32, i32>>(
+    backend: &B,
+    clock: &Clock<'_>,
+    arguments: &Arguments,
+    pattern: &workload::Pattern,
+    report: &mut Report,
+) -> Result<()> {
+    let n = if arguments.smoke { 64 } else { 8192 };
     for percent in [20, 10] {
         let name = format!("dense_{percent}%");
-        if context.arguments.wants(&name) {
-            compare(context, report, &name, n, &workload::dense(n, n, percent, percent))?;
+        if !arguments.wants(&name) {
+            continue;
         }
+        let dense = workload::dense(n, n, percent, percent);
+        let a: Csr<f32> =
+            Operations::dense_to_csr(&Reference, DenseView::row_major(&dense, n, n)?, Keep::NonZero)?;
+        let (elements, x) = (backend.upload(&dense)?, backend.upload(&pattern.filled(n))?);
+        let products = Products {
+            backend,
+            clock,
+            dense: DenseView::new(SpaceOf::<B>::view(&elements), n, n, n, Order::RowMajor)?,
+            x: SpaceOf::<B>::view(&x),
+            expected: &Expected::new(&a, pattern, 1),
+        };
+        let bytes = 8 * a.nnz() + 4 * (n + 1) + 8 * n + (4 * n * n + 8 * a.nnz()) / PRODUCTS;
+        let case = Case { flops: 2 * a.nnz(), ..Case::streams("seed-003", &name, bytes, a.nnz()) };
+        report.compare(case, products.contenders()?)?;
     }
     Ok(())
 }
 
-fn compare(context: &Context<'_>, report: &mut Report, name: &str, n: usize, dense: &[f32]) -> Result<()> {
-    let dense = DenseView::row_major(dense, n, n)?;
-    let backend = &context.backend;
-    let to_csr = || -> sparse_core::Result<Csr<f32>> {
-        let options = PlanOptions::once();
-        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(backend, dense, Keep::NonZero, &options)?
-            .run(dense)
-    };
-    let a = to_csr()?;
-    let x = context.pattern.filled(n);
-    let expected = Expected::new(&a, &context.pattern, 1);
-    let sequential = PlanOptions::forced("sequential");
-    let contenders = vec![
-        contender(backend, "ours", to_csr, PlanOptions::default(), &x, &expected)?,
-        contender(backend, "ours:csr:sequential", to_csr, sequential, &x, &expected)?,
-        contender(
-            backend,
-            "ours:ell",
-            || converted::<Ell<f32>>(backend, &to_csr()?, &EllLayout::default()),
-            PlanOptions::default(),
-            &x,
-            &expected,
-        )?,
-        contender(
-            backend,
-            "ours:hyb",
-            || converted::<Hyb<f32>>(backend, &to_csr()?, &HybWidth::Fraction(0.125)),
-            PlanOptions::default(),
-            &x,
-            &expected,
-        )?,
-    ];
-    let bytes = 8 * a.nnz() + 4 * (n + 1) + 8 * n + (4 * n * n + 8 * a.nnz()) / PRODUCTS;
-    let case = Case { flops: 2 * a.nnz(), ..Case::streams("seed-003", name, bytes, a.nnz()) };
-    report.compare(case, contenders)
+/// What every product is made of.
+struct Products<'a, B: Backend> {
+    backend: &'a B,
+    clock: &'a Clock<'a>,
+    dense: DenseView<'a, f32, SpaceOf<B>>,
+    x: ViewOf<'a, B, f32>,
+    expected: &'a Expected,
 }
 
-fn converted<M>(
-    backend: &Cpu,
-    a: &Csr<f32>,
-    layout: &<Csr<f32> as Conversion<M>>::Layout,
-) -> sparse_core::Result<M>
+impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
+    fn contenders(&self) -> Result<Vec<Contender<'a>>> {
+        let (backend, dense) = (self.backend, self.dense);
+        let to_csr = move || -> sparse_core::Result<Csr<f32, SpaceOf<B>>> {
+            let options = PlanOptions::once();
+            DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(backend, dense, Keep::NonZero, &options)?
+                .run(dense)
+        };
+        let to_ell = move || converted::<B, _, Ell<_, _>>(backend, &to_csr()?, &EllLayout::default());
+        let to_hyb = move || converted::<B, _, Hyb<_, _>>(backend, &to_csr()?, &HybWidth::Fraction(0.125));
+        let mut contenders = vec![
+            self.contender("ours".into(), to_csr, PlanOptions::default())?,
+            self.contender("ours:ell".into(), to_ell, PlanOptions::default())?,
+            self.contender("ours:hyb".into(), to_hyb, PlanOptions::default())?,
+        ];
+        let algorithms = SpmvKernel::<Csr<f32, SpaceOf<B>>>::spmv_algorithms(backend, Op::None).iter();
+        for seeds in algorithms.filter(|algorithm| SEEDS_OWN.contains(&algorithm.name)) {
+            let name = format!("ours:csr:{}", seeds.name);
+            contenders.push(self.contender(name, to_csr, PlanOptions::forced(seeds.name))?);
+        }
+        Ok(contenders)
+    }
+
+    /// The mean time of products with what `make` makes, which counts once.
+    fn contender<M>(
+        &self,
+        name: String,
+        make: impl Fn() -> sparse_core::Result<M> + 'a,
+        options: PlanOptions,
+    ) -> Result<Contender<'a>>
+    where
+        M: Matrix<Scalar = f32, Space = SpaceOf<B>>,
+        B: SpmvKernel<M>,
+    {
+        let &Self { backend, clock, x, .. } = self;
+        let mut y = backend.upload(&vec![f32::NAN; self.expected.elements()])?;
+        let products = move |times: usize, y: &mut Buf<B, f32>| {
+            let mut work = || {
+                let a = make()?;
+                let mut plan = SpmvPlan::new(backend, &a, Op::None, &options)?;
+                (0..times).try_for_each(|_| plan.run(1.0, &a, x, 0.0, SpaceOf::<B>::view_mut(y)))
+            };
+            Ok(clock(&mut work)? / times as f64)
+        };
+        products(1, &mut y)?;
+        self.expected.check(&backend.download(&y)?).with_context(|| name.clone())?;
+        Ok(Contender::external(name, move || products(PRODUCTS, &mut y)))
+    }
+}
+
+fn converted<B, A, M>(backend: &B, a: &A, layout: &<A as Conversion<M>>::Layout) -> sparse_core::Result<M>
 where
-    M: Matrix<Space = Host>,
-    Csr<f32>: Conversion<M>,
-    Cpu: ConvertKernel<Csr<f32>, M>,
+    B: ConvertKernel<A, M>,
+    A: Conversion<M> + Matrix<Space = SpaceOf<B>>,
+    M: Matrix<Space = SpaceOf<B>>,
 {
     ConvertPlan::new(backend, a, layout, &PlanOptions::once())?.run(a)
-}
-
-/// The mean time of products with what `make` makes, which counts once.
-fn contender<'a, M>(
-    backend: &'a Cpu,
-    name: &str,
-    make: impl Fn() -> sparse_core::Result<M> + 'a,
-    options: PlanOptions,
-    x: &'a [f32],
-    expected: &Expected,
-) -> Result<Contender<'a>>
-where
-    M: Matrix<Scalar = f32, Space = Host>,
-    Cpu: SpmvKernel<M>,
-{
-    let mut y = vec![f32::NAN; expected.elements()];
-    let products = move |times: usize, y: &mut [f32]| -> Result<f64> {
-        let start = Instant::now();
-        let a = make()?;
-        let mut plan = SpmvPlan::new(backend, &a, Op::None, &options)?;
-        (0..times).try_for_each(|_| plan.run(1.0, &a, x, 0.0, y))?;
-        Ok(start.elapsed().as_secs_f64() / times as f64)
-    };
-    products(1, &mut y)?;
-    expected.check(&y).with_context(|| name.to_string())?;
-    Ok(Contender::external(name, move || products(PRODUCTS, &mut y)))
 }

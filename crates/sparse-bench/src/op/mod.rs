@@ -4,7 +4,7 @@ pub(crate) mod cg;
 mod coo_to_csr;
 mod dense_batch;
 mod dense_to_csr;
-mod formats;
+pub(crate) mod formats;
 mod io;
 mod spmm;
 mod spmv;
