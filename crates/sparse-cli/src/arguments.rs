@@ -5,7 +5,7 @@ use crate::context::{Context, GlobalOptions};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-/// Sparse matrices on CPUs, OpenCL devices and CUDA GPUs.
+/// Sparse matrices on CPUs, OpenCL devices, SYCL queues and CUDA GPUs.
 ///
 /// Matrices are read from Matrix Market (.mtx, .mtx.gz), SciPy (.npz) and NumPy (.npy) files. Data goes to stdout,
 /// messages to stderr. Exit status: 0 done, 1 bad data or a failed check, 2 usage, 3 the backend is not available.

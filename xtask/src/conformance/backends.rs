@@ -1,23 +1,28 @@
 //! The backends that the harness knows; another one is one line.
 
+#[cfg(feature = "opencl")]
+use crate::provision::{self, Runtime};
 use anyhow::Result;
 use sparse_conformance::Suite;
+use xshell::Shell;
 
 /// A backend by name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     /// Its name on the command line.
     pub(super) name: &'static str,
-    /// Whether only `--backend` runs it: the reference is what the others are compared with.
+    /// Whether it runs only where it is named: the reference is what the others are compared with, and SYCL runs the
+    /// kernels of OpenCL.
     pub(super) on_request: bool,
     /// Its suite on so many threads, or why there is none.
     pub(super) open: fn(threads: Option<usize>) -> Result<Suite>,
 }
 
-pub(super) const KNOWN: [Known; 4] = [
+pub(super) const KNOWN: [Known; 5] = [
     Known { name: "reference", on_request: true, open: |_| Ok(Suite::reference()) },
     Known { name: "cpu", on_request: false, open: cpu },
     Known { name: "opencl", on_request: false, open: opencl },
+    Known { name: "sycl", on_request: true, open: sycl },
     Known { name: "cuda", on_request: false, open: cuda },
 ];
 
@@ -50,6 +55,16 @@ fn opencl(_: Option<usize>) -> Result<Suite> {
     not_built("opencl")
 }
 
+#[cfg(feature = "sycl")]
+fn sycl(_: Option<usize>) -> Result<Suite> {
+    Ok(suite_of(&backend_opencl::sycl::Sycl::from_env()?))
+}
+
+#[cfg(not(feature = "sycl"))]
+fn sycl(_: Option<usize>) -> Result<Suite> {
+    not_built("sycl")
+}
+
 #[cfg(feature = "cuda")]
 fn cuda(_: Option<usize>) -> Result<Suite> {
     Ok(suite_of(&backend_cuda::Cuda::from_env()?))
@@ -68,18 +83,31 @@ fn suite_of<B: sparse_core::op::AllTypes>(device: &B) -> Suite {
     Suite::full(device)
 }
 
-#[cfg(not(all(feature = "cpu", feature = "opencl", feature = "cuda")))]
+#[cfg(not(all(feature = "cpu", feature = "sycl", feature = "cuda")))]
 fn not_built(name: &str) -> Result<Suite> {
     Err(anyhow::anyhow!("built without the {name} backend"))
 }
 
-/// Whether a backend has no device at all, but would have one with a runtime that can be fetched.
+/// The variables of an environment.
+pub(super) type Variables = Vec<(&'static str, String)>;
+
+/// How a backend that has no device at all gets one by what can be fetched.
 #[cfg(feature = "opencl")]
-pub(super) fn lacks_runtime(name: &str) -> bool {
-    name == "opencl" && backend_opencl::probe().devices.is_empty()
+pub(super) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
+    let no_opencl = || backend_opencl::probe().devices.is_empty();
+    match name {
+        "opencl" if no_opencl() => Some(|shell| Runtime::Pocl.variables(shell)),
+        #[cfg(feature = "sycl")]
+        "sycl" if !backend_opencl::sycl::probe().devices.is_empty() => None,
+        #[cfg(feature = "sycl")]
+        "sycl" if no_opencl() => Some(|shell| provision::sycl(shell, Some(Runtime::Pocl))),
+        #[cfg(feature = "sycl")]
+        "sycl" => Some(|shell| provision::sycl(shell, None)),
+        _ => None,
+    }
 }
 
 #[cfg(not(feature = "opencl"))]
-pub(super) fn lacks_runtime(_: &str) -> bool {
-    false
+pub(super) fn provision(_: &str) -> Option<fn(&Shell) -> Result<Variables>> {
+    None
 }

@@ -9,7 +9,6 @@ mod support;
 
 pub(crate) use child::{ChildArgs, run as run_child};
 
-use crate::provision::Runtime;
 use anyhow::{Context, Error, Result, anyhow};
 use backends::Known;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -31,10 +30,10 @@ use xshell::Shell;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Run this backend, which must be there; `all` is every backend. Without it: those that are there.
-    #[arg(long, value_parser = ["cpu", "reference", "opencl", "cuda", "all"])]
+    #[arg(long, value_parser = ["cpu", "reference", "opencl", "sycl", "cuda", "all"])]
     backend: Option<String>,
     /// Backends that must be there, separated by commas.
-    #[arg(long, value_delimiter = ',', value_parser = ["cpu", "reference", "opencl", "cuda"])]
+    #[arg(long, value_delimiter = ',', value_parser = ["cpu", "reference", "opencl", "sycl", "cuda"])]
     require: Vec<String>,
     #[command(flatten)]
     selection: Selection,
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     /// How long one algorithm may take on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     limit: u64,
-    /// Fetch no OpenCL runtime where there is none; otherwise one comes from PyPI into target/.
+    /// Fetch no OpenCL runtime and no SYCL where there is none; otherwise they come from PyPI into target/.
     #[arg(long)]
     no_provision: bool,
     /// List what would run.
@@ -176,11 +175,11 @@ impl Args {
 fn run_or_provision(known: Known, args: &Args, report: &mut Report) -> Result<Ending> {
     let ending = run_backend(known, args, &[], report)?;
     let Ending::Missing(reason) = &ending else { return Ok(ending) };
-    if args.no_provision || !backends::lacks_runtime(known.name) {
+    let Some(provision) = backends::provision(known.name).filter(|_| !args.no_provision) else {
         return Ok(ending);
-    }
-    eprintln!("{}: {reason}; taking PoCL instead", known.name);
-    match Shell::new().map_err(Error::from).and_then(|shell| Runtime::Pocl.variables(&shell)) {
+    };
+    eprintln!("{}: {reason}; taking what PyPI has", known.name);
+    match Shell::new().map_err(Error::from).and_then(|shell| provision(&shell)) {
         Ok(variables) => run_backend(known, args, &variables, report),
         Err(error) => Ok(Ending::Missing(format!("{reason}; none could be fetched: {error:#}"))),
     }
