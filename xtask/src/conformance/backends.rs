@@ -1,7 +1,7 @@
 //! The backends that the harness knows; another one is one line.
 
 #[cfg(feature = "opencl")]
-use crate::provision::{self, Runtime};
+use crate::provision::Runtime;
 use anyhow::Result;
 use sparse_conformance::Suite;
 use xshell::Shell;
@@ -100,9 +100,9 @@ pub(super) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
         #[cfg(feature = "sycl")]
         "sycl" if !backend_opencl::sycl::probe().devices.is_empty() => None,
         #[cfg(feature = "sycl")]
-        "sycl" if no_opencl() => Some(|shell| provision::sycl(shell, Some(Runtime::Pocl))),
+        "sycl" if no_opencl() => Some(|shell| crate::provision::sycl(shell, Some(Runtime::Pocl))),
         #[cfg(feature = "sycl")]
-        "sycl" => Some(|shell| provision::sycl(shell, None)),
+        "sycl" => Some(|shell| crate::provision::sycl(shell, None)),
         _ => None,
     }
 }
