@@ -48,4 +48,15 @@ impl<T> Disjoint<T> {
         // SAFETY: inside the memory by the assertion; exclusive by the caller's promise.
         unsafe { &mut *self.start.add(position) }
     }
+
+    /// The `len` elements from `start` on.
+    ///
+    /// # Safety
+    /// The memory outlives the reference, and nothing else reaches these positions meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn slice<'a>(self, start: usize, len: usize) -> &'a mut [T] {
+        assert!(start <= self.len && len <= self.len - start);
+        // SAFETY: inside the memory by the assertion; exclusive by the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
+    }
 }

@@ -1,6 +1,7 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
 use super::source::Rows;
+use crate::op::update::Update;
 use crate::simd::Isa;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
@@ -11,64 +12,87 @@ pub(super) const WIDE: usize = 32;
 /// Columns that are summed at a time where fewer are left.
 const NARROW: usize = 8;
 
+/// The accumulator of the values of rows.
+pub(super) type AccOf<R> = <<R as Rows>::Scalar as Scalar>::Acc;
+
 /// A dense matrix with contiguous rows: element (i, j) stands at `i·stride + j`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowMajor<'a, T> {
     pub(super) data: &'a [T],
     pub(super) stride: usize,
     pub(super) columns: usize,
+    /// How many entries ahead of the one in use rows are fetched into the cache; none if 0.
+    pub(super) ahead: usize,
 }
 
-/// Gives `Σ value·B[column]` over these entries to `write(first column, sums)`, block by block.
+/// Rows, or shares of rows, that are summed one after the other: their numbers and entries.
+pub(super) trait NumberedRows: Iterator<Item = (usize, Range<usize>)> + Clone {}
+
+impl<T: Iterator<Item = (usize, Range<usize>)> + Clone> NumberedRows for T {}
+
+/// Where sums go.
+pub(super) trait Sink<T: Scalar> {
+    /// Takes the sums of a line in the columns from `first` on.
+    fn write(&mut self, line: usize, first: usize, sums: &[T::Acc]);
+
+    /// What [`Self::write`] would update with `len` sums, if these elements stand side by side, and how.
+    fn place(&mut self, _line: usize, _first: usize, _len: usize) -> Option<(&mut [T], Update<T::Acc>)> {
+        None
+    }
+}
+
+/// Gives `Σ value·B[column]` over the entries of each line to `sink`, for one block of columns after the other.
+///
+/// # Safety
+/// Every column of `rows` is below the number of rows of `b`.
 #[inline(always)]
-pub(super) fn row_sums<S: Isa, T: Scalar, I: Index, O: Index>(
-    rows: &Rows<'_, T, I, O>,
-    entries: Range<usize>,
-    b: RowMajor<'_, T>,
+pub(super) unsafe fn sums<S: Isa, R: Rows>(
+    rows: &R,
+    lines: impl NumberedRows,
+    b: RowMajor<'_, R::Scalar>,
     op: Op,
-    mut write: impl FnMut(usize, &[T::Acc]),
+    mut sink: impl Sink<R::Scalar>,
 ) {
     let mut first = 0;
     while first < b.columns {
-        let columns = first..b.columns.min(first + WIDE);
+        let lines = lines.clone();
         #[cfg(target_arch = "x86_64")]
         {
-            let entries = entries.clone();
-            // SAFETY: `S` is only run where the processor has it.
-            let sums = unsafe { super::registers::block::<S, T, I, O>(rows, entries, b, columns.clone()) };
-            if let Some(sums) = sums {
-                write(first, &sums[..columns.len()]);
-                first = columns.end;
+            // SAFETY: the caller's promise; `S` is only run where the processor has it.
+            let done = unsafe { super::registers::sums::<S, R>(rows, lines.clone(), b, first, &mut sink) };
+            if done > 0 {
+                first += done;
                 continue;
             }
         }
-        if columns.len() == WIDE {
-            write(first, &block::<WIDE, T, I, O>(rows, entries.clone(), b, first..first + WIDE, op));
-            first += WIDE;
-        } else {
-            let columns = first..columns.end.min(first + NARROW);
-            let sums = block::<NARROW, T, I, O>(rows, entries.clone(), b, columns.clone(), op);
-            write(first, &sums[..columns.len()]);
-            first = columns.end;
+        let width = if b.columns - first >= WIDE { WIDE } else { NARROW.min(b.columns - first) };
+        for (line, entries) in lines {
+            let columns = first..first + width;
+            if width == WIDE {
+                sink.write(line, first, &block::<WIDE, R>(rows, entries, b, columns, op));
+            } else {
+                sink.write(line, first, &block::<NARROW, R>(rows, entries, b, columns, op)[..width]);
+            }
         }
+        first += width;
     }
 }
 
 #[inline(always)]
-fn block<const WIDTH: usize, T: Scalar, I: Index, O: Index>(
-    rows: &Rows<'_, T, I, O>,
+fn block<const WIDTH: usize, R: Rows>(
+    rows: &R,
     entries: Range<usize>,
-    b: RowMajor<'_, T>,
+    b: RowMajor<'_, R::Scalar>,
     columns: Range<usize>,
     op: Op,
-) -> [T::Acc; WIDTH] {
-    let mut sums = [T::Acc::ZERO; WIDTH];
-    rows.for_each(entries, |column, value| {
+) -> [AccOf<R>; WIDTH] {
+    let mut sums = [AccOf::<R>::ZERO; WIDTH];
+    for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
         let value = op.apply(value).to_acc();
-        let row = &b.data[column * b.stride + columns.start..][..columns.len()];
+        let row = &b.data[column.as_usize() * b.stride + columns.start..][..columns.len()];
         for (sum, &b) in sums.iter_mut().zip(row) {
             *sum += value * b.to_acc();
         }
-    });
+    }
     sums
 }

@@ -14,7 +14,7 @@ use super::entries::RowPattern;
 use super::update::Update;
 use crate::Cpu;
 use block::WIDE;
-use source::{Rows, SpmmFormat};
+use source::{Rows, Slotted, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, DenseView, DenseViewMut, KernelPlan, PlanOptions, Result};
@@ -80,6 +80,28 @@ where
     }
 }
 
+/// The algorithm for these rows and a matrix B of this shape, and its shares of the work.
+fn share<R: Rows>(
+    rows: &R,
+    table: &'static [Algorithm],
+    options: &PlanOptions,
+    b: (usize, usize),
+) -> Result<(Choice, Work<R::Scalar>)> {
+    let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
+    let (automatic, reason) = if table == TRANSPOSED {
+        ("transposed_pattern", "the entries of a row of op(A) do not stand together".to_string())
+    } else {
+        let name = if longest > SEGMENT { "row_split" } else { "row_per_thread" };
+        (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
+    };
+    let mut choice = options.choose("spmm", table, automatic, reason)?;
+    let work = Work::new(rows, choice.algorithm != "row_per_thread", b);
+    if work.is_sliced() {
+        choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
+    }
+    Ok((choice, work))
+}
+
 impl<M: SpmmFormat> SpmmKernel<M> for Cpu
 where
     Reference: SpmmKernel<M>,
@@ -98,21 +120,15 @@ where
             let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
             return Ok(SpmmPlan { choice, op, kernel });
         }
-        let pattern = if a.stored_rows(op).is_some() { RowPattern::empty() } else { RowPattern::new(a, op) };
-        let rows = Rows::of(a, op, &pattern);
-        let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
-        let (automatic, reason) = if table == TRANSPOSED {
-            ("transposed_pattern", "the entries of a row of op(A) do not stand together".to_string())
-        } else {
-            let name = if longest > SEGMENT { "row_split" } else { "row_per_thread" };
-            (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
+        let b = (op.shape(a).1, columns);
+        let (pattern, (choice, work)) = match a.stored_rows(op) {
+            Some(lines) => (RowPattern::empty(), share(&lines, table, options, b)?),
+            None => {
+                let pattern = RowPattern::new(a, op);
+                let shared = share(&Slotted { pattern: &pattern, slots: a.slots() }, table, options, b)?;
+                (pattern, shared)
+            }
         };
-        let mut choice = options.choose("spmm", table, automatic, reason)?;
-        let split = choice.algorithm != "row_per_thread";
-        let work = Work::new(&rows, split, (op.shape(a).1, columns));
-        if work.is_sliced() {
-            choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
-        }
         Ok(SpmmPlan { choice, op, kernel: Kernel::Rows(pattern, work) })
     }
 
@@ -131,7 +147,11 @@ where
             // SAFETY: the caller promises the same for this plan, which holds the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmm(plan, alpha, a, b, beta, c) },
             Kernel::Rows(pattern, work) => {
-                work.run(self, Rows::of(a, plan.op, pattern), Operands { b, c, update, op });
+                let operands = Operands { b, c, update, op };
+                match a.stored_rows(op) {
+                    Some(lines) => work.run(self, lines, operands),
+                    None => work.run(self, Slotted { pattern, slots: a.slots() }, operands),
+                }
             }
         }
         Ok(())

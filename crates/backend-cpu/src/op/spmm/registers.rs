@@ -1,112 +1,203 @@
 //! Blocks of columns of `f32` and `f64` in the registers of AVX-512 and AVX2.
 
-use super::block::{RowMajor, WIDE};
+use super::block::{NumberedRows, RowMajor, Sink, WIDE};
 use super::source::Rows;
 use crate::simd::{Isa, Simd};
-use bytemuck::{cast, cast_slice};
+use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// `Σ value·B[column]` over these entries for up to [`WIDE`] columns of B, if `S` has registers for them.
+/// The most vectors that are summed at a time; registers are left for a value and a row of B.
+const MOST: usize = 16;
+
+/// Bytes of a line of the caches.
+const LINE: usize = 64;
+
+/// Gives `Σ value·B[column]` over the entries of each line to `sink`, for as many columns from `first` on as the registers
+/// of `S` take: their number, or 0 if there are no registers for these.
 ///
 /// # Safety
-/// The processor has `S`.
+/// The processor has `S`; every column of `rows` is below the number of rows of `b`.
 #[inline(always)]
-pub(super) unsafe fn block<S: Isa, T: Scalar, I: Index, O: Index>(
-    rows: &Rows<'_, T, I, O>,
-    entries: Range<usize>,
-    b: RowMajor<'_, T>,
-    columns: Range<usize>,
-) -> Option<[T::Acc; WIDE]> {
-    // SAFETY: the caller's promise.
+pub(super) unsafe fn sums<S: Isa, R: Rows>(
+    rows: &R,
+    lines: impl NumberedRows,
+    b: RowMajor<'_, R::Scalar>,
+    first: usize,
+    sink: &mut impl Sink<R::Scalar>,
+) -> usize {
+    let left = b.columns - first;
+    // SAFETY: the caller's promises.
     unsafe {
-        match (S::SIMD, T::DTYPE, columns.len()) {
-            (Simd::Avx512, DType::F64, 1..=8) => Some(cast(f64s::<1, T, I, O>(rows, entries, b, columns))),
-            (Simd::Avx512, DType::F64, 9..=16) => Some(cast(f64s::<2, T, I, O>(rows, entries, b, columns))),
-            (Simd::Avx512, DType::F64, 17..=24) => Some(cast(f64s::<3, T, I, O>(rows, entries, b, columns))),
-            (Simd::Avx512, DType::F64, _) => Some(cast(f64s::<4, T, I, O>(rows, entries, b, columns))),
-            (Simd::Avx512, DType::F32, 1..=16) => Some(cast(f32s::<1, T, I, O>(rows, entries, b, columns))),
-            (Simd::Avx512, DType::F32, _) => Some(cast(f32s::<2, T, I, O>(rows, entries, b, columns))),
-            (Simd::Avx2, DType::F64, WIDE) => Some(cast(whole_f64s(rows, entries, b, columns.start))),
-            (Simd::Avx2, DType::F32, WIDE) => Some(cast(whole_f32s(rows, entries, b, columns.start))),
-            _ => None,
+        match (S::SIMD, R::Scalar::DTYPE) {
+            (Simd::Avx512, DType::F64) => match left / 8 {
+                MOST.. => f64s::<MOST, 1, R>(rows, lines, b, first, sink),
+                8.. => f64s::<8, 1, R>(rows, lines, b, first, sink),
+                4.. => f64s::<4, 1, R>(rows, lines, b, first, sink),
+                2.. => f64s::<2, 2, R>(rows, lines, b, first, sink),
+                _ => f64s::<1, 4, R>(rows, lines, b, first, sink),
+            },
+            (Simd::Avx512, DType::F32) => match left / 16 {
+                MOST.. => f32s::<MOST, 1, R>(rows, lines, b, first, sink),
+                8.. => f32s::<8, 1, R>(rows, lines, b, first, sink),
+                4.. => f32s::<4, 1, R>(rows, lines, b, first, sink),
+                2.. => f32s::<2, 2, R>(rows, lines, b, first, sink),
+                _ => f32s::<1, 4, R>(rows, lines, b, first, sink),
+            },
+            (Simd::Avx2, DType::F64) if left >= WIDE => whole_f64s(rows, lines, b, first, sink),
+            (Simd::Avx2, DType::F32) if left >= WIDE => whole_f32s(rows, lines, b, first, sink),
+            _ => 0,
         }
     }
 }
 
+/// The position in B, from the column `first` on, of a row.
+#[inline(always)]
+fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
+    row.as_usize() * b.stride + first
+}
+
+/// The columns of these entries, and of as many entries that stand `ahead` of them, if there are such.
+#[inline(always)]
+fn with_ahead<'a, I>(columns: &'a [I], entries: &Range<usize>, ahead: usize) -> (&'a [I], &'a [I]) {
+    let own = &columns[entries.clone()];
+    (own, columns.get(entries.start + ahead..entries.end + ahead).unwrap_or(own))
+}
+
+/// Fetches what stands `start` elements behind the first of `data` into the cache: so many bytes.
+#[inline(always)]
+fn fetch<T>(data: &[T], start: usize, bytes: usize) {
+    let address = data.as_ptr().wrapping_add(start).cast::<i8>();
+    for byte in (0..bytes).step_by(LINE) {
+        // SAFETY: no address is wrong for it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(byte)) };
+    }
+    // SAFETY: as above. It is in another line unless the first byte begins one.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(bytes - 1)) };
+}
+
 macro_rules! block {
-    ($name:ident, $t:ty, lanes $lanes:literal, mask $mask:ty, [$zero:ident, $set:ident, $load:ident, $fma:ident, $store:ident]) => {
-        /// The sums in `V` vectors, the last one under a mask.
+    ($name:ident, $t:ty, lanes $lanes:literal, mask $mask:ty,
+     [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident]) => {
+        /// The sums in `V` vectors, or if `V` is 1 in the lanes that there are columns for. Entries are added to `C` chains
+        /// of sums in turn, so that one addition need not wait for the last, and the chains in order.
         ///
         /// # Safety
-        /// As [`block`]; there are more than `(V − 1)·lanes` columns and no more than `V·lanes`.
+        /// As [`sums`]; there are at least `V·lanes` columns, or `V` is 1.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $name<const V: usize, T: Scalar, I: Index, O: Index>(
-            rows: &Rows<'_, T, I, O>,
-            entries: Range<usize>,
-            b: RowMajor<'_, T>,
-            columns: Range<usize>,
-        ) -> [$t; WIDE] {
+        unsafe fn $name<const V: usize, const C: usize, R: Rows>(
+            rows: &R,
+            lines: impl NumberedRows,
+            b: RowMajor<'_, R::Scalar>,
+            first: usize,
+            sink: &mut impl Sink<R::Scalar>,
+        ) -> usize {
             let data: &[$t] = cast_slice(b.data);
-            let last = <$mask>::MAX >> (V * $lanes - columns.len());
-            let mut sums = [$zero(); V];
-            rows.for_each(entries, |column, value| {
-                let value = $set(cast::<T, $t>(value));
-                let row = &data[column * b.stride + columns.start..][..columns.len()];
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    let live = if v + 1 == V { last } else { <$mask>::MAX };
-                    // SAFETY: live lanes lie inside `row`; others are not read.
-                    let row = unsafe { $load(live, row.as_ptr().add(v * $lanes)) };
-                    *sum = $fma(value, row, *sum);
+            let len = (b.columns - first).min(V * $lanes);
+            let live = <$mask>::MAX >> ($lanes - len.min($lanes));
+            for (line, entries) in lines {
+                let mut chains = [[$zero(); V]; C];
+                let (columns, ahead) = with_ahead(rows.columns(), &entries, b.ahead);
+                let mut entries = columns.iter().zip(ahead).zip(rows.values(entries));
+                'line: loop {
+                    for sums in &mut chains {
+                        let Some(((&column, &next), value)) = entries.next() else { break 'line };
+                        if b.ahead > 0 {
+                            fetch(data, start(next, b, first), V * LINE);
+                        }
+                        let value = $set(cast::<R::Scalar, $t>(value));
+                        let row = start(column, b, first);
+                        for (v, sum) in sums.iter_mut().enumerate() {
+                            // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
+                            let row = unsafe {
+                                let row = data.as_ptr().add(row + v * $lanes);
+                                if V == 1 { $load_live(live, row) } else { $load(row) }
+                            };
+                            *sum = $fma(value, row, *sum);
+                        }
+                    }
                 }
-            });
-            let mut block = [0.0; WIDE];
-            for (part, sum) in block.chunks_exact_mut($lanes).zip(sums) {
-                // SAFETY: `part` has as many elements as a vector.
-                unsafe { $store(part.as_mut_ptr(), sum) };
+                let mut sums = chains[0];
+                for chain in &chains[1..] {
+                    for (sum, &part) in sums.iter_mut().zip(chain) {
+                        *sum = $add(*sum, part);
+                    }
+                }
+                let Some((c, update)) = sink.place(line, first, len) else {
+                    let mut block = [[0.0; $lanes]; V];
+                    for (part, sum) in block.iter_mut().zip(sums) {
+                        // SAFETY: `part` has as many elements as a vector.
+                        unsafe { $store(part.as_mut_ptr(), sum) };
+                    }
+                    sink.write(line, first, cast_slice(&block.as_flattened()[..len]));
+                    continue;
+                };
+                let c: &mut [$t] = &mut cast_slice_mut(c)[..len];
+                let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
+                for (v, sum) in sums.into_iter().enumerate() {
+                    // SAFETY: live lanes lie in `c`; others are neither read nor written.
+                    unsafe {
+                        let c = c.as_mut_ptr().add(v * $lanes);
+                        let mut value = $mul($set(alpha), sum);
+                        if beta != 0.0 {
+                            value = $add(value, $mul($set(beta), $load_live(live, c)));
+                        }
+                        $store_live(c, live, value);
+                    }
+                }
             }
-            block
+            len
         }
     };
 }
 
 block!(f64s, f64, lanes 8, mask u8,
-    [_mm512_setzero_pd, _mm512_set1_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_storeu_pd]);
+    [_mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_add_pd,
+     _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd]);
 block!(f32s, f32, lanes 16, mask u16,
-    [_mm512_setzero_ps, _mm512_set1_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_storeu_ps]);
+    [_mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_add_ps,
+     _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps]);
 
 macro_rules! whole_block {
     ($name:ident, $t:ty, lanes $lanes:literal, [$zero:ident, $set:ident, $load:ident, $fma:ident, $store:ident]) => {
         /// The sums of [`WIDE`] columns.
         ///
         /// # Safety
-        /// As [`block`].
+        /// As [`sums`]; there are as many columns.
         #[inline]
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn $name<T: Scalar, I: Index, O: Index>(
-            rows: &Rows<'_, T, I, O>,
-            entries: Range<usize>,
-            b: RowMajor<'_, T>,
+        unsafe fn $name<R: Rows>(
+            rows: &R,
+            lines: impl NumberedRows,
+            b: RowMajor<'_, R::Scalar>,
             first: usize,
-        ) -> [$t; WIDE] {
+            sink: &mut impl Sink<R::Scalar>,
+        ) -> usize {
             let data: &[$t] = cast_slice(b.data);
-            let mut sums = [$zero(); WIDE / $lanes];
-            rows.for_each(entries, |column, value| {
-                let value = $set(cast::<T, $t>(value));
-                let row = &data[column * b.stride + first..][..WIDE];
-                for (sum, row) in sums.iter_mut().zip(row.chunks_exact($lanes)) {
-                    // SAFETY: `row` has as many elements as a vector.
-                    *sum = $fma(value, unsafe { $load(row.as_ptr()) }, *sum);
+            for (line, entries) in lines {
+                let mut sums = [$zero(); WIDE / $lanes];
+                let (columns, ahead) = with_ahead(rows.columns(), &entries, b.ahead);
+                for ((&column, &next), value) in columns.iter().zip(ahead).zip(rows.values(entries)) {
+                    if b.ahead > 0 {
+                        fetch(data, start(next, b, first), size_of::<[$t; WIDE]>());
+                    }
+                    let value = $set(cast::<R::Scalar, $t>(value));
+                    let row = &data[start(column, b, first)..][..WIDE];
+                    for (sum, row) in sums.iter_mut().zip(row.chunks_exact($lanes)) {
+                        // SAFETY: `row` has as many elements as a vector.
+                        *sum = $fma(value, unsafe { $load(row.as_ptr()) }, *sum);
+                    }
                 }
-            });
-            let mut block = [0.0; WIDE];
-            for (part, sum) in block.chunks_exact_mut($lanes).zip(sums) {
-                // SAFETY: `part` has as many elements as a vector.
-                unsafe { $store(part.as_mut_ptr(), sum) };
+                let mut block = [0.0; WIDE];
+                for (part, sum) in block.chunks_exact_mut($lanes).zip(sums) {
+                    // SAFETY: `part` has as many elements as a vector.
+                    unsafe { $store(part.as_mut_ptr(), sum) };
+                }
+                sink.write(line, first, cast_slice(&block));
             }
-            block
+            WIDE
         }
     };
 }

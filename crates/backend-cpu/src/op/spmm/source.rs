@@ -45,88 +45,95 @@ impl<T: Scalar, I: Index, O: Index> SpmmFormat for Sell<T, Host, I, O> {
     type Offset = i64;
 }
 
-/// The rows of op(A).
-#[derive(Clone, Copy)]
-pub(super) enum Rows<'a, T, I, O> {
-    /// As stored.
-    Stored(Lines<'a, T, I, O>),
-    /// By the pattern that the plan holds.
-    Slotted(&'a RowPattern<I>, Slots<'a, T>),
-}
-
-impl<'a, T: Scalar, I: Index, O: Index> Rows<'a, T, I, O> {
-    /// The rows of op(A), by `pattern` if they are not stored so.
-    pub(super) fn of<M>(a: &'a M, op: Op, pattern: &'a RowPattern<I>) -> Self
-    where
-        M: SpmmFormat<Scalar = T, Index = I, Offset = O>,
-    {
-        a.stored_rows(op).map_or_else(|| Self::Slotted(pattern, a.slots()), Self::Stored)
-    }
+/// The rows of op(A), whose entries stand one after another.
+pub(super) trait Rows: Copy + Send + Sync {
+    /// The type of the values.
+    type Scalar: Scalar;
+    /// The type of the columns.
+    type Index: Index;
 
     /// The number of rows.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Stored(lines) => lines.offsets.len() - 1,
-            Self::Slotted(pattern, _) => pattern.offsets.len() - 1,
-        }
-    }
-
-    /// The number of entries.
-    pub(super) fn nnz(&self) -> usize {
-        match self {
-            Self::Stored(lines) => lines.indices.len(),
-            Self::Slotted(pattern, _) => pattern.columns.len(),
-        }
-    }
-
-    /// Ranges of rows with about so many entries each.
-    pub(super) fn parts(&self, entries: usize) -> Vec<Range<usize>> {
-        match self {
-            Self::Stored(lines) => rows_by_entries(lines.offsets, entries),
-            Self::Slotted(pattern, _) => rows_by_entries(&pattern.offsets, entries),
-        }
-    }
-
-    /// The entries before `row`.
-    #[inline(always)]
-    fn offset(&self, row: usize) -> usize {
-        match self {
-            Self::Stored(lines) => lines.offsets[row].as_usize(),
-            Self::Slotted(pattern, _) => pattern.offsets[row].as_usize(),
-        }
-    }
+    fn len(&self) -> usize;
 
     /// The entries of `row`.
-    #[inline(always)]
-    pub(super) fn entries(&self, row: usize) -> Range<usize> {
-        self.offset(row)..self.offset(row + 1)
-    }
+    fn entries(&self, row: usize) -> Range<usize>;
+
+    /// The columns of all entries.
+    fn columns(&self) -> &[Self::Index];
+
+    /// The values of these entries.
+    fn values(&self, entries: Range<usize>) -> impl Iterator<Item = Self::Scalar>;
+
+    /// Ranges of rows with about so many entries each.
+    fn parts(&self, entries: usize) -> Vec<Range<usize>>;
 
     /// From the first to the last column of some rows.
-    pub(super) fn columns_of(&self, rows: Range<usize>) -> Range<usize> {
-        let entries = self.offset(rows.start)..self.offset(rows.end);
-        let columns = match self {
-            Self::Stored(lines) => &lines.indices[entries],
-            Self::Slotted(pattern, _) => &pattern.columns[entries],
-        };
-        hull(columns.iter().map(|column| column.as_usize()))
+    fn columns_of(&self, rows: Range<usize>) -> Range<usize> {
+        let entries = self.entries(rows.start).start..self.entries(rows.end - 1).end;
+        hull(self.columns()[entries].iter().map(|column| column.as_usize()))
+    }
+}
+
+/// As stored.
+impl<T: Scalar, I: Index, O: Index> Rows for Lines<'_, T, I, O> {
+    type Scalar = T;
+    type Index = I;
+
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
     }
 
-    /// Calls `visit(column, value)` for these entries.
     #[inline(always)]
-    pub(super) fn for_each(&self, entries: Range<usize>, mut visit: impl FnMut(usize, T)) {
-        match self {
-            Self::Stored(lines) => {
-                for (column, &value) in lines.indices[entries.clone()].iter().zip(&lines.values[entries]) {
-                    visit(column.as_usize(), value);
-                }
-            }
-            Self::Slotted(pattern, slots) => {
-                let columns = pattern.columns[entries.clone()].iter();
-                for (column, &slot) in columns.zip(&pattern.slots[entries]) {
-                    visit(column.as_usize(), slots.at(slot));
-                }
-            }
-        }
+    fn entries(&self, row: usize) -> Range<usize> {
+        self.offsets[row].as_usize()..self.offsets[row + 1].as_usize()
+    }
+
+    #[inline(always)]
+    fn columns(&self) -> &[I] {
+        self.indices
+    }
+
+    #[inline(always)]
+    fn values(&self, entries: Range<usize>) -> impl Iterator<Item = T> {
+        self.values[entries].iter().copied()
+    }
+
+    fn parts(&self, entries: usize) -> Vec<Range<usize>> {
+        rows_by_entries(self.offsets, entries)
+    }
+}
+
+/// By the pattern that the plan holds.
+#[derive(Clone, Copy)]
+pub(super) struct Slotted<'a, T, I> {
+    pub(super) pattern: &'a RowPattern<I>,
+    pub(super) slots: Slots<'a, T>,
+}
+
+impl<T: Scalar, I: Index> Rows for Slotted<'_, T, I> {
+    type Scalar = T;
+    type Index = I;
+
+    fn len(&self) -> usize {
+        self.pattern.offsets.len() - 1
+    }
+
+    #[inline(always)]
+    fn entries(&self, row: usize) -> Range<usize> {
+        self.pattern.offsets[row].as_usize()..self.pattern.offsets[row + 1].as_usize()
+    }
+
+    #[inline(always)]
+    fn columns(&self) -> &[I] {
+        &self.pattern.columns
+    }
+
+    #[inline(always)]
+    fn values(&self, entries: Range<usize>) -> impl Iterator<Item = T> {
+        self.pattern.slots[entries].iter().map(|&slot| self.slots.at(slot))
+    }
+
+    fn parts(&self, entries: usize) -> Vec<Range<usize>> {
+        rows_by_entries(&self.pattern.offsets, entries)
     }
 }

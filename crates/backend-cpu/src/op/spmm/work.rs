@@ -1,13 +1,13 @@
 //! How SpMM is shared out: parts of whole rows, and segments of long ones.
 
-use super::block::{RowMajor, WIDE, row_sums};
+use super::block::{AccOf, RowMajor, Sink, WIDE, sums};
 use super::source::Rows;
 use crate::Cpu;
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, chunks};
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
-use sparse_core::{DenseView, DenseViewMut, Index, Order, Scalar};
+use sparse_core::{DenseView, DenseViewMut, Order, Scalar};
 use std::ops::Range;
 
 /// Entries of a segment; a longer row is split where the algorithm splits rows.
@@ -24,6 +24,18 @@ const BEYOND_CACHE: usize = 4 << 20;
 
 /// How often a row of B is to be used where slices are copied.
 const USES: usize = 64;
+
+/// Bytes of B that stay in the first cache of a core.
+const FIRST_CACHE: usize = 32 << 10;
+
+/// Bytes of B that are on their way into the cache.
+const AHEAD: usize = 8 << 10;
+
+/// The most rows that are on their way.
+const MOST_AHEAD: usize = 32;
+
+/// Parts that are looked at to see how far apart neighbouring rows reach.
+const SOME_PARTS: usize = 64;
 
 /// The operands of one product.
 pub(super) struct Operands<'b, 'c, T: Scalar> {
@@ -48,6 +60,8 @@ pub(super) struct Work<T: Scalar> {
 }
 
 struct Shares<Acc> {
+    /// [`RowMajor::ahead`] of B.
+    ahead: usize,
     /// Whether a row-major B is multiplied some columns at a time, too.
     sliced: bool,
     parts: Vec<Range<usize>>,
@@ -61,7 +75,7 @@ struct Shares<Acc> {
 
 impl<T: Scalar> Work<T> {
     /// The work of a product with a matrix B of this shape.
-    pub(super) fn new<I: Index, O: Index>(rows: &Rows<'_, T, I, O>, split: bool, b: (usize, usize)) -> Self {
+    pub(super) fn new<R: Rows<Scalar = T>>(rows: &R, split: bool, b: (usize, usize)) -> Self {
         let columns = b.1;
         let long = (0..rows.len()).filter(|&row| split && rows.entries(row).len() > SEGMENT);
         let segments: Vec<_> = long
@@ -72,14 +86,16 @@ impl<T: Scalar> Work<T> {
             })
             .collect();
         let sliced = pays_to_slice(rows, b);
+        let at_once = if sliced { WIDE } else { columns };
         let shares = Shares {
+            ahead: entries_ahead(rows, at_once),
             sliced,
-            parts: rows.parts(entries_of_part(if sliced { WIDE } else { columns })),
+            parts: rows.parts(entries_of_part(at_once)),
             split,
             sums: vec![T::Acc::ZERO; segments.len() * columns],
             segments,
             columns,
-            products: rows.nnz().saturating_mul(columns),
+            products: rows.columns().len().saturating_mul(columns),
         };
         Self { shares, panel: vec![] }
     }
@@ -97,24 +113,19 @@ impl<T: Scalar> Work<T> {
             + size_of_val(self.panel.as_slice())
     }
 
-    pub(super) fn run<I: Index, O: Index>(
-        &mut self,
-        cpu: &Cpu,
-        rows: Rows<'_, T, I, O>,
-        operands: Operands<'_, '_, T>,
-    ) {
+    pub(super) fn run<R: Rows<Scalar = T>>(&mut self, cpu: &Cpu, rows: R, operands: Operands<'_, '_, T>) {
         let Operands { b, mut c, update, op } = operands;
         let strides = strides(c.order(), c.leading_dimension());
         let output = Output { c: Disjoint::new(c.data_mut()), strides, update };
         let (stride, columns) = (b.leading_dimension(), b.cols());
         if b.order() == Order::RowMajor && !self.shares.sliced {
-            let b = RowMajor { data: b.data(), stride, columns };
+            let b = RowMajor { data: b.data(), stride, columns, ahead: self.shares.ahead };
             return self.shares.run(cpu, Product { rows, b, op, output, first: 0 });
         }
         self.panel.resize(b.rows() * columns.min(WIDE), T::ZERO);
         for columns in chunks(columns, WIDE) {
             let first = columns.start;
-            let b = pack(cpu, &mut self.panel, b, columns);
+            let b = pack(cpu, &mut self.panel, b, columns, self.shares.ahead);
             self.shares.run(cpu, Product { rows, b, op, output, first });
         }
     }
@@ -127,17 +138,33 @@ fn entries_of_part(columns: usize) -> usize {
 /// Whether [`WIDE`] columns of a wider B, copied so that they stand side by side, are better than all at once:
 /// neighbouring rows of op(A) share so much of B that this much of it stays in the cache and all of it would not, and
 /// every row of B is used so often that the copy does not count.
-fn pays_to_slice<T: Scalar, I: Index, O: Index>(
-    rows: &Rows<'_, T, I, O>,
-    (b_rows, columns): (usize, usize),
-) -> bool {
+fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
     if columns <= WIDE {
         return false;
     }
+    let bytes = reach(rows) * size_of::<R::Scalar>();
+    bytes * WIDE <= CACHE
+        && bytes.saturating_mul(columns) > BEYOND_CACHE
+        && rows.columns().len() >= USES * b_rows
+}
+
+/// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay in
+/// the first cache.
+fn entries_ahead<R: Rows>(rows: &R, columns: usize) -> usize {
+    let bytes = columns * size_of::<R::Scalar>();
+    if reach(rows).saturating_mul(bytes) <= FIRST_CACHE {
+        0
+    } else {
+        (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD)
+    }
+}
+
+/// The rows of B from the first to the last that a part uses, in the mean over some parts.
+fn reach<R: Rows>(rows: &R) -> usize {
     let parts = rows.parts(entries_of_part(WIDE));
-    let reach: usize = parts.iter().map(|part| rows.columns_of(part.clone()).len()).sum();
-    let bytes = reach / parts.len().max(1) * size_of::<T>();
-    bytes * WIDE <= CACHE && bytes.saturating_mul(columns) > BEYOND_CACHE && rows.nnz() >= USES * b_rows
+    let some = parts.iter().step_by(parts.len().div_ceil(SOME_PARTS).max(1));
+    let reach: usize = some.clone().map(|part| rows.columns_of(part.clone()).len()).sum();
+    reach / some.len().max(1)
 }
 
 /// The distances between neighbours of a column and of a row.
@@ -154,6 +181,7 @@ fn pack<'a, T: Scalar>(
     panel: &'a mut [T],
     b: DenseView<'_, T>,
     columns: Range<usize>,
+    ahead: usize,
 ) -> RowMajor<'a, T> {
     let width = columns.len();
     let panel = &mut panel[..b.rows() * width];
@@ -166,16 +194,16 @@ fn pack<'a, T: Scalar>(
             }
         }
     });
-    RowMajor { data: panel, stride: width, columns: width }
+    RowMajor { data: panel, stride: width, columns: width, ahead }
 }
 
 /// `C ← alpha·op(A)·B + beta·C` for the columns of C from `first` on.
 #[derive(Clone, Copy)]
-struct Product<'a, T: Scalar, I, O> {
-    rows: Rows<'a, T, I, O>,
-    b: RowMajor<'a, T>,
+struct Product<'a, R: Rows> {
+    rows: R,
+    b: RowMajor<'a, R::Scalar>,
     op: Op,
-    output: Output<T>,
+    output: Output<R::Scalar>,
     first: usize,
 }
 
@@ -187,16 +215,16 @@ struct Output<T: Scalar> {
     update: Update<T::Acc>,
 }
 
-impl<T: Scalar, I: Index, O: Index> Product<'_, T, I, O> {
+impl<R: Rows> Product<'_, R> {
     /// Writes the elements of C in `row` from `column` on.
     ///
     /// # Safety
     /// C outlives the call; nothing else reaches these elements meanwhile.
     #[inline(always)]
-    unsafe fn write(&self, row: usize, column: usize, sums: impl Iterator<Item = T::Acc>) {
+    unsafe fn write(&self, row: usize, column: usize, sums: &[AccOf<R>]) {
         let Output { c, strides: (row_stride, column_stride), update } = self.output;
         let start = row * row_stride + (self.first + column) * column_stride;
-        for (k, sum) in sums.enumerate() {
+        for (k, &sum) in sums.iter().enumerate() {
             // SAFETY: the caller's promise.
             update.write(unsafe { c.at(start + k * column_stride) }, sum);
         }
@@ -204,7 +232,7 @@ impl<T: Scalar, I: Index, O: Index> Product<'_, T, I, O> {
 }
 
 impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> Shares<Acc> {
-    fn run<T: Scalar<Acc = Acc>, I: Index, O: Index>(&mut self, cpu: &Cpu, product: Product<'_, T, I, O>) {
+    fn run<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, cpu: &Cpu, product: Product<'_, R>) {
         let longest = if self.split { SEGMENT } else { usize::MAX };
         cpu.for_each(self.products, self.parts.iter().collect(), |part| {
             cpu.simd().run(PartSums { product, part: part.clone(), longest });
@@ -220,58 +248,82 @@ impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> Shares<Acc> {
     }
 
     /// Adds the segments of each long row in order and writes it.
-    fn join<T: Scalar<Acc = Acc>, I: Index, O: Index>(&mut self, product: Product<'_, T, I, O>) {
+    fn join<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, product: Product<'_, R>) {
         let (columns, mut first) = (self.columns, 0);
         for row in self.segments.chunk_by(|a, b| a.row == b.row) {
             let sums = &self.sums[first * columns..][..row.len() * columns];
             let total = |k| (0..row.len()).fold(Acc::ZERO, |total, s| total + sums[s * columns + k]);
+            let totals: Vec<_> = (0..product.b.columns).map(total).collect();
             // SAFETY: the parallel work is done; this is the only access to C.
-            unsafe { product.write(row[0].row, 0, (0..product.b.columns).map(total)) };
+            unsafe { product.write(row[0].row, 0, &totals) };
             first += row.len();
         }
     }
 }
 
 /// The rows of one part, those longer than `longest` excepted.
-struct PartSums<'a, T: Scalar, I, O> {
-    product: Product<'a, T, I, O>,
+struct PartSums<'a, R: Rows> {
+    product: Product<'a, R>,
     part: Range<usize>,
     longest: usize,
 }
 
-impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
+impl<R: Rows> Vectorize for PartSums<'_, R> {
     type Out = ();
 
     #[inline(always)]
     fn run<S: Isa>(self) {
-        let Product { rows, b, op, .. } = self.product;
-        for row in self.part {
-            let entries = rows.entries(row);
-            if entries.len() <= self.longest {
-                row_sums::<S, T, I, O>(&rows, entries, b, op, |column, sums| {
-                    // SAFETY: each row belongs to one part.
-                    unsafe { self.product.write(row, column, sums.iter().copied()) };
-                });
-            }
-        }
+        let Self { product, part, longest } = self;
+        let Product { rows, b, op, .. } = product;
+        let lines = part.map(|row| (row, rows.entries(row))).filter(|(_, entries)| entries.len() <= longest);
+        // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
+        unsafe { sums::<S, R>(&rows, lines, b, op, &product) };
+    }
+}
+
+/// Rows of C, each of which belongs to one part.
+impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
+    #[inline(always)]
+    fn write(&mut self, row: usize, first: usize, sums: &[AccOf<R>]) {
+        // SAFETY: each row belongs to one part, and is written by one task.
+        unsafe { Product::write(self, row, first, sums) };
+    }
+
+    #[inline(always)]
+    fn place(
+        &mut self,
+        row: usize,
+        first: usize,
+        len: usize,
+    ) -> Option<(&mut [R::Scalar], Update<AccOf<R>>)> {
+        let Output { c, strides: (row_stride, column_stride), update } = self.output;
+        let start = row * row_stride + self.first + first;
+        // SAFETY: as above.
+        (column_stride == 1).then(|| (unsafe { c.slice(start, len) }, update))
     }
 }
 
 /// The sums of one segment.
-struct SegmentSums<'a, T: Scalar, I, O> {
-    product: Product<'a, T, I, O>,
+struct SegmentSums<'a, R: Rows> {
+    product: Product<'a, R>,
     segment: &'a Segment,
-    sums: &'a mut [T::Acc],
+    sums: &'a mut [AccOf<R>],
 }
 
-impl<T: Scalar, I: Index, O: Index> Vectorize for SegmentSums<'_, T, I, O> {
+impl<R: Rows> Vectorize for SegmentSums<'_, R> {
     type Out = ();
 
     #[inline(always)]
     fn run<S: Isa>(self) {
         let Product { rows, b, op, .. } = self.product;
-        row_sums::<S, T, I, O>(&rows, self.segment.entries.clone(), b, op, |column, sums| {
-            self.sums[column..][..sums.len()].copy_from_slice(sums);
-        });
+        // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
+        unsafe { sums::<S, R>(&rows, std::iter::once((0, self.segment.entries.clone())), b, op, self.sums) };
+    }
+}
+
+impl<T: Scalar> Sink<T> for &mut [T::Acc] {
+    #[inline(always)]
+    fn write(&mut self, _: usize, first: usize, sums: &[T::Acc]) {
+        self[first..][..sums.len()].copy_from_slice(sums);
     }
 }
