@@ -23,7 +23,7 @@ pub(crate) enum Suite {
     /// Seed 001: batches of dense matrices to CSR.
     #[value(name = "seed-001")]
     Seed001,
-    /// Seed 003: CSR, ELL and HYB of a denser matrix, a conversion counted in; CPU only.
+    /// Seed 003: CSR, ELL and HYB of a denser matrix, a conversion counted in.
     #[value(name = "seed-003")]
     Seed003,
     /// Seed 004: SpMM on the stand-ins of its 13 graphs.
