@@ -25,6 +25,12 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether this is OpenCL's device `id`.
+    #[cfg(feature = "sycl")]
+    pub(crate) fn is(&self, id: opencl3::types::cl_device_id) -> bool {
+        self.id == id as usize
+    }
+
     pub(crate) fn device(&self) -> Device {
         Device::new(self.id as opencl3::types::cl_device_id)
     }
@@ -97,7 +103,7 @@ fn check_vendors(vendors: &Path) -> Result<(), String> {
 }
 
 /// Bytes of the words that memory is made of.
-const WORD_BYTES: usize = 16;
+pub(crate) const WORD_BYTES: usize = 16;
 
 /// What a context has taken of its device's memory.
 #[derive(Debug, Clone)]
@@ -136,6 +142,13 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// Memory that no account of ours has given.
+    #[cfg(feature = "sycl")]
+    pub(crate) fn borrowed(bytes: usize) -> Self {
+        let bytes = bytes as u64;
+        Self { bytes, available: 0, used_bytes: Arc::new(AtomicU64::new(bytes)) }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes as usize
     }

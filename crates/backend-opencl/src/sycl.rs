@@ -5,7 +5,7 @@
 
 mod shim;
 
-use crate::found::{self, Account, Found, Share};
+use crate::found::{self, Account, Found, Share, WORD_BYTES};
 use crate::program::{Program, check_arguments};
 use kernels_core::File;
 use opencl3::context::Context;
@@ -15,8 +15,8 @@ use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawKernel, RawMemory, RawQueue, functions, guarded};
 use sparse_core::op::AllTypes;
-use sparse_core::{Caps, Error, Probe, Result};
-use sparse_device::{Arg, Defines, Driver};
+use sparse_core::{Caps, Element, Error, Probe, Result};
+use sparse_device::{Arg, Buffer, Defines, Driver, View};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -40,6 +40,68 @@ pub fn probe() -> Probe {
 /// [`Unsupported`](Error::Unsupported) if no device has such a name.
 pub fn preferred_index() -> Result<usize> {
     sparse_device::preferred_index::<SyclDriver>()
+}
+
+/// The device of a `sycl::queue` of the caller's.
+///
+/// Work of this backend is in order with the caller's own work in that queue, whose handler hears of errors.
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) for a queue that is not in order, whose device OpenCL does not serve, or that has
+/// no unified shared memory.
+///
+/// # Safety
+/// `queue` points to a `sycl::queue` of the SYCL runtime that the shim was built for.
+pub unsafe fn on_queue(queue: *const c_void) -> Result<Sycl> {
+    let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
+    let (mut raw, mut id) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the caller vouches for the queue, and there is room for what is found.
+    guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
+        .map_err(|refusal| refusal.unsupported("the caller's queue"))?;
+    let queue = Queue { raw, functions };
+    let found = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
+    let found = found.iter().find(|found| found.is(id));
+    let found =
+        found.ok_or_else(|| Error::unsupported("the caller's queue", "its device is not a root device"))?;
+    Sycl::from_driver(SyclDriver::over(queue, found)?)
+}
+
+/// A buffer of `len` elements over unified shared memory of the caller's, which stays the caller's.
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) if `pointer` is not unified shared memory of the context of `backend`'s queue, or
+/// is not aligned to 16 bytes.
+///
+/// # Safety
+/// From `pointer` on there are `len` initialised elements, and up to the next multiple of 16 bytes the memory can be
+/// read. It outlives the buffer and all work with it, and nobody else writes it in the meantime.
+pub unsafe fn borrow<T: Element>(
+    backend: &Sycl,
+    pointer: *mut T,
+    len: usize,
+) -> Result<Buffer<SyclDriver, T>> {
+    let what = "the caller's memory";
+    if !pointer.addr().is_multiple_of(WORD_BYTES) {
+        return Err(Error::unsupported(what, format!("{pointer:p} is not aligned to {WORD_BYTES} bytes")));
+    }
+    let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(WORD_BYTES));
+    let bytes = bytes.ok_or_else(|| Error::unsupported(what, format!("{len} elements fit no memory")))?;
+    let Queue { raw: queue, functions } = backend.driver().queue;
+    let mut raw = ptr::null_mut();
+    // SAFETY: the queue is open, and there is room for the memory.
+    guarded(|reason| unsafe { (functions.borrow)(queue, pointer.cast(), &raw mut raw, reason) })
+        .map_err(|refusal| refusal.unsupported(what))?;
+    let memory = Memory { raw, share: Share::borrowed(bytes), functions };
+    // SAFETY: the caller vouches for the elements.
+    Ok(unsafe { backend.adopt(memory, len) })
+}
+
+/// The address of a view's first element on the device; null where the device has no unified shared memory.
+pub fn address<T: Element>(view: &View<'_, SyclDriver, T>) -> *const T {
+    let (memory, byte) = view.place();
+    // SAFETY: the memory is alive.
+    let address = unsafe { (memory.functions.address)(memory.raw) };
+    if address.is_null() { ptr::null() } else { address.cast::<u8>().wrapping_add(byte).cast() }
 }
 
 /// All devices that SYCL reaches through OpenCL, or why there are none. OpenCL's are looked for first: without one there
@@ -85,6 +147,13 @@ pub struct SyclDriver {
     context: Context,
     found: &'static Found,
     account: Account,
+}
+
+impl SyclDriver {
+    fn over(queue: Queue, found: &'static Found) -> Result<Self> {
+        let context = queue.context(&found.device())?;
+        Ok(Self { queue, context, found, account: Account::new(found) })
+    }
 }
 
 /// A queue of the shim's.
@@ -185,10 +254,7 @@ impl Driver for SyclDriver {
         let unsupported = |reason| Error::unsupported(format!("sycl device {index}"), reason);
         let found = devices().map_err(unsupported)?;
         let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
-        let device = found.device();
-        let queue = Queue::open(&device)?;
-        let context = queue.context(&device)?;
-        Ok(Self { queue, context, found, account: Account::new(found) })
+        Self::over(Queue::open(&found.device())?, found)
     }
 
     fn caps(&self) -> &Caps {

@@ -1,9 +1,9 @@
 //! The tests that every driver has to pass, on every SYCL device that is here, and what is SYCL's own.
 #![cfg(feature = "sycl")]
 
-use backend_opencl::sycl::{Sycl, SyclDriver, probe};
+use backend_opencl::sycl::{Sycl, SyclDriver, address, borrow, probe};
 use device_tests::each_device;
-use sparse_core::{Backend, Error};
+use sparse_core::{Backend, Error, Space};
 
 device_tests::tests!(backend_opencl::sycl::SyclDriver);
 
@@ -27,4 +27,35 @@ fn too_much_memory_is_refused_and_the_backend_stays_usable() {
 fn a_device_that_is_not_there_is_an_error_that_says_what_is() {
     let error = Sycl::new(usize::MAX).unwrap_err().to_string();
     assert!(error.starts_with("sycl device 18446744073709551615 is not supported: "), "{error}");
+}
+
+/// Whether memory of the caller's is refused, as what.
+fn refusal(backend: &Sycl, pointer: *const i32) -> String {
+    // SAFETY: only pointers that are refused come here.
+    let borrowed = unsafe { borrow(backend, pointer.cast_mut(), 4) };
+    let Err(error @ Error::Unsupported { .. }) = borrowed else { panic!("{borrowed:?}") };
+    error.to_string()
+}
+
+#[test]
+fn unified_shared_memory_is_borrowed_and_other_memory_is_refused() {
+    each_device::<SyclDriver>(|backend| {
+        let owned = backend.upload(&[1_i32, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        let pointer = address(&Sycl::view(&owned));
+        if pointer.is_null() {
+            return;
+        }
+        assert_eq!(address(&Sycl::slice(Sycl::view(&owned), 4..8)), pointer.wrapping_add(4));
+        // SAFETY: the elements are there, and nobody writes them.
+        let borrowed = unsafe { borrow(backend, pointer.wrapping_add(4).cast_mut(), 4) }.unwrap();
+        assert_eq!(backend.download(&borrowed).unwrap(), [5, 6, 7, 8]);
+        drop(borrowed);
+        assert_eq!(backend.download(&owned).unwrap()[7], 8);
+
+        assert!(refusal(backend, pointer.wrapping_add(1)).contains("is not aligned"));
+        let host = [0_u128; 2];
+        assert!(refusal(backend, host.as_ptr().cast()).contains("not unified shared memory"));
+        let elsewhere = Sycl::from_env().unwrap().upload(&[0_i32; 4]).unwrap();
+        assert!(refusal(backend, address(&Sycl::view(&elsewhere))).contains("of the queue's context"));
+    });
 }

@@ -146,6 +146,15 @@ impl<D: Driver> Device<D> {
         if self.has(file) { table } else { &table[..table.len() - 1] }
     }
 
+    /// A buffer of `len` elements over memory that a driver has of someone else.
+    ///
+    /// # Safety
+    /// The memory is of this device's context and holds `len` initialised elements; from there on it can be read up to
+    /// the next multiple of 16 bytes.
+    pub unsafe fn adopt<T: Element>(&self, memory: D::Memory, len: usize) -> Buffer<D, T> {
+        Buffer { memory, len, context: self.inner.context, element: PhantomData }
+    }
+
     /// A buffer that holds anything: whoever asks for it writes all of it before it is read.
     pub(crate) fn allocate<T: Element>(&self, len: usize) -> Result<Buffer<D, T>> {
         let bytes = checked_product("length x size of an element", len, size_of::<T>())?;

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr int abi_version = 1;
+constexpr int abi_version = 2;
 constexpr std::size_t reason_bytes = 1024;
 constexpr auto opencl = sycl::backend::opencl;
 
@@ -59,6 +59,10 @@ private:
   std::exception_ptr first;
 };
 
+[[noreturn]] void refuse(sycl::errc code, const char *why) {
+  throw sycl::exception{sycl::make_error_code(code), why};
+}
+
 } // namespace
 
 struct nnz_sycl_queue {
@@ -68,6 +72,15 @@ struct nnz_sycl_queue {
   explicit nnz_sycl_queue(const sycl::device &device)
       : queue{sycl::context{device}, device, [errors = errors](const sycl::exception_list &list) { errors->add(list); },
               sycl::property::queue::in_order{}} {}
+
+  // A queue of the caller's, whose handler keeps hearing of its errors.
+  explicit nnz_sycl_queue(const sycl::queue &callers) : queue{callers} {
+    if (queue.get_backend() != opencl) refuse(sycl::errc::backend_mismatch, "the queue's device is not served by OpenCL");
+    if (!queue.is_in_order()) refuse(sycl::errc::invalid, "the queue is not in order");
+    if (!queue.get_device().has(sycl::aspect::usm_device_allocations)) {
+      refuse(sycl::errc::feature_not_supported, "the queue's device has no unified shared memory");
+    }
+  }
 
   void wait() {
     queue.wait_and_throw();
@@ -85,13 +98,21 @@ struct nnz_sycl_queue {
 struct nnz_sycl_memory {
   sycl::queue queue;
   void *pointer = nullptr;
+  bool owned = true;
   std::optional<sycl::buffer<std::byte>> buffer;
 
   nnz_sycl_memory(const sycl::queue &queue, std::size_t bytes) : queue{queue} {
     if (!queue.get_device().has(sycl::aspect::usm_device_allocations)) {
       buffer.emplace(sycl::range{bytes});
     } else if (pointer = sycl::malloc_device(bytes, queue); pointer == nullptr) {
-      throw sycl::exception{sycl::make_error_code(sycl::errc::memory_allocation), "the device has no more memory"};
+      refuse(sycl::errc::memory_allocation, "the device has no more memory");
+    }
+  }
+
+  // Memory of the caller's.
+  nnz_sycl_memory(const sycl::queue &queue, void *pointer) : queue{queue}, pointer{pointer}, owned{false} {
+    if (sycl::get_pointer_type(pointer, queue.get_context()) == sycl::usm::alloc::unknown) {
+      refuse(sycl::errc::invalid, "it is not unified shared memory of the queue's context");
     }
   }
 
@@ -140,6 +161,15 @@ int nnz_sycl_open(cl_device_id device, nnz_sycl_queue **queue, char *reason) {
   return guarded(reason, [&] { *queue = new nnz_sycl_queue{sycl::make_device<opencl>(device)}; });
 }
 
+// `callers` is a `sycl::queue *`, and `device` becomes its device.
+int nnz_sycl_adopt(const void *callers, nnz_sycl_queue **queue, cl_device_id *device, char *reason) {
+  return guarded(reason, [&] {
+    auto adopted = std::make_unique<nnz_sycl_queue>(*static_cast<const sycl::queue *>(callers));
+    *device = sycl::get_native<opencl>(adopted->queue.get_device());
+    *queue = adopted.release();
+  });
+}
+
 void nnz_sycl_close(nnz_sycl_queue *queue) { delete queue; }
 
 // The caller owns the context that it gets.
@@ -151,11 +181,18 @@ int nnz_sycl_allocate(const nnz_sycl_queue *queue, std::size_t bytes, nnz_sycl_m
   return guarded(reason, [&] { *memory = new nnz_sycl_memory{queue->queue, bytes}; });
 }
 
+int nnz_sycl_borrow(const nnz_sycl_queue *queue, void *pointer, nnz_sycl_memory **memory, char *reason) {
+  return guarded(reason, [&] { *memory = new nnz_sycl_memory{queue->queue, pointer}; });
+}
+
+// Its address; null for a buffer.
+void *nnz_sycl_address(const nnz_sycl_memory *memory) { return memory->pointer; }
+
 // Work that uses the memory may be enqueued still: SYCL keeps a buffer for it, but no unified shared memory.
 int nnz_sycl_free(nnz_sycl_memory *memory, char *reason) {
   const std::unique_ptr<nnz_sycl_memory> owned{memory};
   return guarded(reason, [&] {
-    if (memory->buffer) return;
+    if (memory->buffer || !memory->owned) return;
     memory->queue.wait();
     sycl::free(memory->pointer, memory->queue);
   });

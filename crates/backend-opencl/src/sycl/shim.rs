@@ -16,7 +16,7 @@ const VARIABLE: &str = "NNZ_SYCL_SHIM";
 const LIBRARY: &str = "libnnz_sycl.so";
 
 /// What this module knows of the shim; another number is another interface.
-const ABI_VERSION: c_int = 1;
+const ABI_VERSION: c_int = 2;
 
 /// Bytes of the text of an error, its end included.
 const REASON_BYTES: usize = 1024;
@@ -67,9 +67,12 @@ macro_rules! functions {
 functions! {
     devices = c"nnz_sycl_devices": fn(FoundDevice, *mut c_void, *mut c_char) -> c_int;
     open = c"nnz_sycl_open": fn(cl_device_id, *mut *mut RawQueue, *mut c_char) -> c_int;
+    adopt = c"nnz_sycl_adopt": fn(*const c_void, *mut *mut RawQueue, *mut cl_device_id, *mut c_char) -> c_int;
     close = c"nnz_sycl_close": fn(*mut RawQueue);
     context = c"nnz_sycl_context": fn(*const RawQueue, *mut cl_context, *mut c_char) -> c_int;
     allocate = c"nnz_sycl_allocate": fn(*const RawQueue, usize, *mut *mut RawMemory, *mut c_char) -> c_int;
+    borrow = c"nnz_sycl_borrow": fn(*const RawQueue, *mut c_void, *mut *mut RawMemory, *mut c_char) -> c_int;
+    address = c"nnz_sycl_address": fn(*const RawMemory) -> *mut c_void;
     free = c"nnz_sycl_free": fn(*mut RawMemory, *mut c_char) -> c_int;
     write = c"nnz_sycl_write": fn(*mut RawQueue, *mut RawMemory, usize, *const u8, usize, *mut c_char) -> c_int;
     read = c"nnz_sycl_read": fn(*mut RawQueue, *mut RawMemory, usize, *mut u8, usize, *mut c_char) -> c_int;
@@ -175,6 +178,11 @@ impl Refusal {
             backend: super::SyclDriver::NAME,
             source: Box::new(CallFailed { call: call.into(), reason, code }),
         }
+    }
+
+    /// As a thing that cannot be had.
+    pub(super) fn unsupported(self, what: &str) -> Error {
+        Error::unsupported(what, self.reason)
     }
 
     pub(super) fn into_reason(self) -> String {
