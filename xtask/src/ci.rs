@@ -44,7 +44,11 @@ const STEPS: &[Step] = &[
         run: conformance,
     },
     Step { name: "opencl", about: "the conformance table on PoCL and on Intel's runtime", run: opencl },
-    Step { name: "sycl", about: "the conformance table on SYCL queues of the same runtimes", run: sycl },
+    Step {
+        name: "sycl",
+        about: "the conformance table on SYCL queues of the same runtimes; a C++ program with a queue of its own",
+        run: sycl,
+    },
     Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
     Step { name: "scipy", about: "the command against SciPy", run: scipy },
     Step { name: "bench", about: "every benchmark of the CPU runs, and those of OpenCL on PoCL", run: bench },
@@ -166,7 +170,22 @@ fn sycl(sh: &Shell) -> Result<()> {
             ["conformance", "--backend", "sycl", "--require", "sycl", "--tier", "quick", "--types", "f64"];
         xtask_with(sh, variables, &table)?;
     }
-    Ok(())
+    host_program(sh)
+}
+
+/// A C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it takes.
+fn host_program(sh: &Shell) -> Result<()> {
+    cmd!(sh, "cargo build --quiet -p sparse-capi").run()?;
+    let (crate_folder, libraries) = (root().join("crates/sparse-capi"), root().join("target/debug"));
+    let flags = [
+        format!("-I{}", crate_folder.join("include").display()),
+        format!("-L{}", libraries.display()),
+        format!("-Wl,-rpath,{}", libraries.display()),
+        "-lnnz_capi".into(),
+    ];
+    let program = provision::compile_sycl(sh, "crates/sparse-capi/examples/host.cpp", &flags, "host")?;
+    let variables = provision::sycl(sh, Some(Runtime::Intel))?;
+    Ok(cmd!(sh, "{program}").envs(variables).run()?)
 }
 
 /// A few small cases under Oclgrind, once for each of its checks; whatever it reports is a failure.

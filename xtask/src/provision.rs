@@ -172,25 +172,28 @@ pub(crate) fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Vec<(&'static
         Some((_, path)) => *path = format!("{libraries}:{path}"),
         None => variables.push(("LD_LIBRARY_PATH", libraries)),
     }
-    variables.push(("NNZ_SYCL_SHIM", sycl_shim(sh, &wheels)?.display().to_string()));
+    let flags = ["-shared", "-fPIC"].map(String::from);
+    let shim = compile_sycl(sh, "crates/backend-opencl/src/sycl/shim.cpp", &flags, "libnnz_sycl.so")?;
+    variables.push(("NNZ_SYCL_SHIM", shim.display().to_string()));
     Ok(variables)
 }
 
-/// Builds the shim of the SYCL driver by the C++ compiler that is there.
-fn sycl_shim(sh: &Shell, wheels: &Path) -> Result<PathBuf> {
-    let header = find(wheels, "sycl.hpp").with_context(|| format!("no sycl.hpp in {}", wheels.display()))?;
+/// Compiles a C++ file against SYCL into target/sycl/`name`, by the compiler that is there.
+pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &str) -> Result<PathBuf> {
+    let wheels = wheels(sh, "sycl/runtime", &SYCL)?;
+    let header = find(&wheels, "sycl.hpp").with_context(|| format!("no sycl.hpp in {}", wheels.display()))?;
     let data = header.ancestors().nth(3).with_context(|| header.display().to_string())?;
     let (include, libraries) = (data.join("include"), data.join("lib"));
-    let source = root().join("crates/backend-opencl/src/sycl/shim.cpp");
-    let shim = root().join("target/sycl/libnnz_sycl.so");
-    let part = shim.with_extension("part");
+    let source = root().join(source);
+    let compiled = root().join("target/sycl").join(name);
+    let part = compiled.with_extension("part");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    cmd!(sh, "{compiler} -std=c++17 -O2 -shared -fPIC -Wall -Wextra -Werror -DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING -isystem {include} {source} -o {part} -L {libraries} -lsycl")
+    cmd!(sh, "{compiler} -std=c++17 -O2 -Wall -Wextra -Werror -DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING -isystem {include} {source} -o {part} -L {libraries} -lsycl -Wl,--allow-shlib-undefined {flags...}")
         .quiet()
         .run()
-        .context("the SYCL shim needs a compiler of C++17; CXX names one")?;
-    std::fs::rename(&part, &shim).with_context(|| shim.display().to_string())?;
-    Ok(shim)
+        .context("SYCL needs a compiler of C++17; CXX names one")?;
+    std::fs::rename(&part, &compiled).with_context(|| compiled.display().to_string())?;
+    Ok(compiled)
 }
 
 /// The `LD_LIBRARY_PATH` under which a process finds oneMKL, the latest with plain routines beside the inspector-executor.
