@@ -3,7 +3,10 @@
 //! The runtime compiles no source of OpenCL's, so programs are built for the native context of the queue, and their
 //! kernels are handed to SYCL.
 
+mod event;
 mod shim;
+
+pub use event::Event;
 
 use crate::found::{self, Account, Found, Share, WORD_BYTES};
 use crate::program::{Program, check_arguments};
@@ -40,6 +43,15 @@ pub fn probe() -> Probe {
 /// [`Unsupported`](Error::Unsupported) if no device has such a name.
 pub fn preferred_index() -> Result<usize> {
     sparse_device::preferred_index::<SyclDriver>()
+}
+
+/// Device number `index` of [`probe`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
+/// to enqueue work then.
+///
+/// # Errors
+/// As [`Sycl::new`](sparse_device::Device::new).
+pub fn with_clock(index: usize) -> Result<Sycl> {
+    Sycl::from_driver(SyclDriver::open_queue(index, true)?)
 }
 
 /// The device of a `sycl::queue` of the caller's.
@@ -150,6 +162,13 @@ pub struct SyclDriver {
 }
 
 impl SyclDriver {
+    fn open_queue(index: usize, clock: bool) -> Result<Self> {
+        let unsupported = |reason| Error::unsupported(format!("sycl device {index}"), reason);
+        let found = devices().map_err(unsupported)?;
+        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
+        Self::over(Queue::open(&found.device(), clock)?, found)
+    }
+
     fn over(queue: Queue, found: &'static Found) -> Result<Self> {
         let context = queue.context(&found.device())?;
         Ok(Self { queue, context, found, account: Account::new(found) })
@@ -176,11 +195,11 @@ impl Drop for Queue {
 }
 
 impl Queue {
-    fn open(device: &Device) -> Result<Self> {
+    fn open(device: &Device, clock: bool) -> Result<Self> {
         let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
         let mut raw = ptr::null_mut();
         // SAFETY: the device was found, and there is room for the queue.
-        guarded(|reason| unsafe { (functions.open)(device.id(), &raw mut raw, reason) })
+        guarded(|reason| unsafe { (functions.open)(device.id(), clock, &raw mut raw, reason) })
             .map_err(|refusal| refusal.of("sycl::queue"))?;
         Ok(Self { raw, functions })
     }
@@ -251,10 +270,7 @@ impl Driver for SyclDriver {
     }
 
     fn open(index: usize) -> Result<Self> {
-        let unsupported = |reason| Error::unsupported(format!("sycl device {index}"), reason);
-        let found = devices().map_err(unsupported)?;
-        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
-        Self::over(Queue::open(&found.device())?, found)
+        Self::open_queue(index, false)
     }
 
     fn caps(&self) -> &Caps {

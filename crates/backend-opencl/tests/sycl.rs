@@ -1,7 +1,7 @@
 //! The tests that every driver has to pass, on every SYCL device that is here, and what is SYCL's own.
 #![cfg(feature = "sycl")]
 
-use backend_opencl::sycl::{Sycl, SyclDriver, address, borrow, probe};
+use backend_opencl::sycl::{Event, Sycl, SyclDriver, address, borrow, probe, with_clock};
 use device_tests::each_device;
 use sparse_core::{Backend, Error, Space};
 
@@ -58,4 +58,24 @@ fn unified_shared_memory_is_borrowed_and_other_memory_is_refused() {
         let elsewhere = Sycl::from_env().unwrap().upload(&[0_i32; 4]).unwrap();
         assert!(refusal(backend, address(&Sycl::view(&elsewhere))).contains("of the queue's context"));
     });
+}
+
+#[test]
+fn events_say_what_work_took_where_the_queue_has_a_clock() {
+    for index in 0..probe().devices.len() {
+        let backend = with_clock(index).unwrap();
+        let from = backend.zeros::<u64>(1 << 20).unwrap();
+        let mut to = backend.zeros::<u64>(1 << 20).unwrap();
+        let start = Event::record(&backend).unwrap();
+        backend.copy(Sycl::view(&from), Sycl::view_mut(&mut to)).unwrap();
+        let middle = Event::record(&backend).unwrap();
+        backend.copy(Sycl::view(&from), Sycl::view_mut(&mut to)).unwrap();
+        let end = Event::record(&backend).unwrap();
+        let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
+        assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
+
+        let without = Sycl::new(index).unwrap();
+        let start = Event::record(&without).unwrap();
+        assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
+    }
 }

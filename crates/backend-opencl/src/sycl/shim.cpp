@@ -5,6 +5,7 @@
 // `reason`, which has room for `reason_bytes`. No exception leaves this file.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace {
 
-constexpr int abi_version = 2;
+constexpr int abi_version = 3;
 constexpr std::size_t reason_bytes = 1024;
 constexpr auto opencl = sycl::backend::opencl;
 
@@ -59,6 +60,12 @@ private:
   std::exception_ptr first;
 };
 
+sycl::property_list properties(bool clock) {
+  const sycl::property::queue::in_order in_order;
+  if (clock) return {in_order, sycl::property::queue::enable_profiling{}};
+  return {in_order};
+}
+
 [[noreturn]] void refuse(sycl::errc code, const char *why) {
   throw sycl::exception{sycl::make_error_code(code), why};
 }
@@ -69,9 +76,9 @@ struct nnz_sycl_queue {
   std::shared_ptr<Errors> errors = std::make_shared<Errors>();
   sycl::queue queue;
 
-  explicit nnz_sycl_queue(const sycl::device &device)
+  nnz_sycl_queue(const sycl::device &device, bool clock)
       : queue{sycl::context{device}, device, [errors = errors](const sycl::exception_list &list) { errors->add(list); },
-              sycl::property::queue::in_order{}} {}
+              properties(clock)} {}
 
   // A queue of the caller's, whose handler keeps hearing of its errors.
   explicit nnz_sycl_queue(const sycl::queue &callers) : queue{callers} {
@@ -136,6 +143,10 @@ struct nnz_sycl_kernel {
   sycl::kernel kernel;
 };
 
+struct nnz_sycl_event {
+  sycl::event event;
+};
+
 // Memory, or the bytes of a value.
 struct nnz_sycl_argument {
   nnz_sycl_memory *memory;
@@ -157,8 +168,9 @@ int nnz_sycl_devices(void (*found)(void *to, cl_device_id device), void *to, cha
   });
 }
 
-int nnz_sycl_open(cl_device_id device, nnz_sycl_queue **queue, char *reason) {
-  return guarded(reason, [&] { *queue = new nnz_sycl_queue{sycl::make_device<opencl>(device)}; });
+// With a clock, the queue notes when its work ran.
+int nnz_sycl_open(cl_device_id device, bool clock, nnz_sycl_queue **queue, char *reason) {
+  return guarded(reason, [&] { *queue = new nnz_sycl_queue{sycl::make_device<opencl>(device), clock}; });
 }
 
 // `callers` is a `sycl::queue *`, and `device` becomes its device.
@@ -265,5 +277,20 @@ int nnz_sycl_launch(nnz_sycl_queue *queue, const nnz_sycl_kernel *kernel, std::s
     });
   });
 }
+
+// The point behind all work that is enqueued.
+int nnz_sycl_mark(nnz_sycl_queue *queue, nnz_sycl_event **event, char *reason) {
+  return guarded(reason, [&] { *event = new nnz_sycl_event{queue->queue.ext_oneapi_submit_barrier()}; });
+}
+
+// Waits for the event; when it was reached, by the device's clock.
+int nnz_sycl_reached(nnz_sycl_event *event, std::uint64_t *nanoseconds, char *reason) {
+  return guarded(reason, [&] {
+    event->event.wait_and_throw();
+    *nanoseconds = event->event.get_profiling_info<sycl::info::event_profiling::command_end>();
+  });
+}
+
+void nnz_sycl_release_event(nnz_sycl_event *event) { delete event; }
 
 } // extern "C"

@@ -16,7 +16,7 @@ const VARIABLE: &str = "NNZ_SYCL_SHIM";
 const LIBRARY: &str = "libnnz_sycl.so";
 
 /// What this module knows of the shim; another number is another interface.
-const ABI_VERSION: c_int = 2;
+const ABI_VERSION: c_int = 3;
 
 /// Bytes of the text of an error, its end included.
 const REASON_BYTES: usize = 1024;
@@ -32,6 +32,10 @@ pub(super) struct RawMemory(c_void);
 /// A kernel of the shim's.
 #[repr(C)]
 pub(super) struct RawKernel(c_void);
+
+/// An event of the shim's.
+#[repr(C)]
+pub(super) struct RawEvent(c_void);
 
 /// An argument of a kernel: memory, or the bytes of a value.
 #[repr(C)]
@@ -66,7 +70,7 @@ macro_rules! functions {
 
 functions! {
     devices = c"nnz_sycl_devices": fn(FoundDevice, *mut c_void, *mut c_char) -> c_int;
-    open = c"nnz_sycl_open": fn(cl_device_id, *mut *mut RawQueue, *mut c_char) -> c_int;
+    open = c"nnz_sycl_open": fn(cl_device_id, bool, *mut *mut RawQueue, *mut c_char) -> c_int;
     adopt = c"nnz_sycl_adopt": fn(*const c_void, *mut *mut RawQueue, *mut cl_device_id, *mut c_char) -> c_int;
     close = c"nnz_sycl_close": fn(*mut RawQueue);
     context = c"nnz_sycl_context": fn(*const RawQueue, *mut cl_context, *mut c_char) -> c_int;
@@ -82,6 +86,9 @@ functions! {
     wait = c"nnz_sycl_wait": fn(*mut RawQueue, *mut c_char) -> c_int;
     kernel_of = c"nnz_sycl_kernel_of": fn(*const RawQueue, cl_kernel, *mut *mut RawKernel, *mut c_char) -> c_int;
     release_kernel = c"nnz_sycl_release_kernel": fn(*mut RawKernel);
+    mark = c"nnz_sycl_mark": fn(*mut RawQueue, *mut *mut RawEvent, *mut c_char) -> c_int;
+    reached = c"nnz_sycl_reached": fn(*mut RawEvent, *mut u64, *mut c_char) -> c_int;
+    release_event = c"nnz_sycl_release_event": fn(*mut RawEvent);
     launch = c"nnz_sycl_launch":
         fn(*mut RawQueue, *const RawKernel, usize, usize, *const Argument, c_int, *mut c_char) -> c_int;
 }

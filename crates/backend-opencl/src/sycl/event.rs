@@ -1,0 +1,52 @@
+//! Points in the work of a SYCL queue, and the time between them as the device saw it.
+
+use super::Sycl;
+use super::shim::{Functions, RawEvent, guarded};
+use sparse_core::Result;
+use std::ptr;
+
+/// A point in the work of a device that was opened with its [clock](super::with_clock).
+#[derive(Debug)]
+pub struct Event {
+    raw: *mut RawEvent,
+    functions: &'static Functions,
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the event is alive, and nobody uses it again.
+        unsafe { (self.functions.release_event)(self.raw) }
+    }
+}
+
+impl Event {
+    /// The point behind all work that was enqueued on `backend` so far.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub fn record(backend: &Sycl) -> Result<Self> {
+        let queue = &backend.driver().queue;
+        let (functions, mut raw) = (queue.functions, ptr::null_mut());
+        // SAFETY: the queue is open, and there is room for the event.
+        guarded(|reason| unsafe { (functions.mark)(queue.raw, &raw mut raw, reason) })
+            .map_err(|refusal| refusal.of("enqueueing an event"))?;
+        Ok(Self { raw, functions })
+    }
+
+    /// The seconds that the device took from `earlier` to here, after waiting for both.
+    ///
+    /// # Errors
+    /// What the library reports: `sycl::errc::invalid` without [`with_clock`](super::with_clock).
+    pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
+        Ok(self.nanoseconds()?.saturating_sub(earlier.nanoseconds()?) as f64 / 1e9)
+    }
+
+    /// When it was reached, by the device's clock.
+    fn nanoseconds(&self) -> Result<u64> {
+        let mut nanoseconds = 0;
+        // SAFETY: the event is alive, and there is room for the number.
+        guarded(|reason| unsafe { (self.functions.reached)(self.raw, &raw mut nanoseconds, reason) })
+            .map_err(|refusal| refusal.of("the time of an event"))?;
+        Ok(nanoseconds)
+    }
+}
