@@ -3,6 +3,7 @@
 
 use backend_opencl::sycl::{Event, Sycl, SyclDriver, address, borrow, probe, with_clock};
 use device_tests::each_device;
+use kernels_core::File;
 use sparse_core::{Backend, Error, Space};
 
 device_tests::tests!(backend_opencl::sycl::SyclDriver);
@@ -78,4 +79,18 @@ fn events_say_what_work_took_where_the_queue_has_a_clock() {
         let start = Event::record(&without).unwrap();
         assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
     }
+}
+
+#[test]
+fn what_does_not_compile_is_an_error_with_the_whole_log() {
+    let text = "__kernel void broken(__global int *x) { x[0] = not_declared; }";
+    let file = File { name: "broken.cl", entries: &["broken"], defines: &[], needs: &[], text, headers: &[] };
+    each_device::<SyclDriver>(|backend| {
+        let error = backend.compile(&file, &[("MORE", "1")]).unwrap_err();
+        let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
+        let message = source.to_string();
+        for part in ["broken.cl", "-D MORE=1", "not_declared"] {
+            assert!(message.contains(part), "{part} is not in {message}");
+        }
+    });
 }
