@@ -1,7 +1,7 @@
 //! The driver over OpenCL's own queue.
 
 use crate::error;
-use crate::found::{Account, Found, Share, devices};
+use crate::found::{self, Account, Found, Share, devices};
 use crate::program::{Program, check_arguments};
 use kernels_core::File;
 use opencl3::command_queue::{
@@ -48,9 +48,7 @@ impl ClDriver {
     }
 
     fn open_queue(index: usize, properties: cl_command_queue_properties) -> Result<Self> {
-        let unsupported = |reason| Error::unsupported(format!("opencl device {index}"), reason);
-        let found = devices().map_err(unsupported)?;
-        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
+        let found = found::number(Self::NAME, devices(), index)?;
         let context =
             Context::from_device(&found.device()).map_err(|code| failed("clCreateContext", code))?;
         let queue = CommandQueue::create_default(&context, properties);

@@ -90,6 +90,17 @@ fn find_devices() -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
+/// Device number `index` of those that a backend found.
+pub(crate) fn number(
+    backend: &'static str,
+    found: Result<&'static [Found], String>,
+    index: usize,
+) -> Result<&'static Found> {
+    let unsupported = |reason| Error::unsupported(format!("{backend} device {index}"), reason);
+    let found = found.map_err(unsupported)?;
+    found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))
+}
+
 /// An error if the place where the loader is told to look for runtimes is a missing path or an empty folder.
 fn check_vendors(vendors: &Path) -> Result<(), String> {
     let reason = |what: &str| Err(format!("OCL_ICD_VENDORS names {}, {what}", vendors.display()));

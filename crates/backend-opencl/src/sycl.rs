@@ -13,7 +13,6 @@ use crate::program::{Program, check_arguments};
 use kernels_core::File;
 use opencl3::context::Context;
 use opencl3::device::Device;
-
 use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawKernel, RawMemory, RawQueue, functions, guarded};
@@ -163,9 +162,7 @@ pub struct SyclDriver {
 
 impl SyclDriver {
     fn open_queue(index: usize, clock: bool) -> Result<Self> {
-        let unsupported = |reason| Error::unsupported(format!("sycl device {index}"), reason);
-        let found = devices().map_err(unsupported)?;
-        let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
+        let found = found::number(Self::NAME, devices(), index)?;
         Self::over(Queue::open(&found.device(), clock)?, found)
     }
 
