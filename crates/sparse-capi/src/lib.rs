@@ -184,3 +184,39 @@ pub unsafe extern "C" fn nnz_release(matrix: *mut Matrix) {
         drop(unsafe { Box::from_raw(matrix) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+    use std::ptr::{null, null_mut};
+
+    fn message() -> String {
+        // SAFETY: the text ends with a zero, and no other call of this thread has failed meanwhile.
+        unsafe { CStr::from_ptr(nnz_message()) }.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn a_null_pointer_is_named() {
+        let mut device = null_mut();
+        // SAFETY: null pointers are allowed.
+        let calls = unsafe {
+            [
+                (nnz_open(null(), null_mut()), message(), "device is null"),
+                (nnz_open(null(), &raw mut device), message(), "queue is null"),
+                (nnz_borrow_csr(null(), null(), null_mut()), message(), "matrix is null"),
+                (nnz_arrays(null(), null_mut()), message(), "csr is null"),
+                (nnz_spmv(null_mut(), 1.0, null(), 0.0, null_mut()), message(), "matrix is null"),
+            ]
+        };
+        for (status, found, expected) in calls {
+            assert_eq!((status, found.as_str()), (Status::Null, expected));
+        }
+        assert!(device.is_null());
+        // SAFETY: as above.
+        unsafe {
+            nnz_close(null_mut());
+            nnz_release(null_mut());
+        }
+    }
+}
