@@ -116,3 +116,29 @@ fn run_avx2<W: Vectorize>(work: W) -> W::Out {
 fn run_avx512<W: Vectorize>(work: W) -> W::Out {
     work.run::<Avx512>()
 }
+
+/// Bytes of a line of the caches.
+const LINE: usize = 64;
+
+/// Fetches the line of the element at `position` into the cache, which need not be inside `data`; does nothing where no
+/// instruction for it is known.
+#[inline(always)]
+pub(crate) fn fetch_line<T>(data: &[T], position: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: no address is wrong for it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().wrapping_add(position).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (data, position);
+}
+
+/// Fetches the lines of `len` elements from `start` on, as [`fetch_line`].
+#[inline(always)]
+pub(crate) fn fetch<T>(data: &[T], start: usize, len: usize) {
+    for at in (0..len).step_by(LINE / size_of::<T>()) {
+        fetch_line(data, start + at);
+    }
+    fetch_line(data, start + len.saturating_sub(1));
+}

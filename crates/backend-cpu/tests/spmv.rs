@@ -4,7 +4,7 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::{band, uniform};
+use sparse_core::generate::{band, stencil_5, stencil_27, uniform};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, Host, Matrix, PlanOptions, Scalar, bf16, c32, c64, f16};
@@ -102,6 +102,33 @@ fn wide_indices_agree_with_the_reference() {
         check(&name, &with_indices::<f64, i32, i64>(&a));
         check(&name, &with_indices::<f64, i64, i64>(&a));
     }
+}
+
+/// Stencils have groups of few columns, the band has runs longer than a vector.
+#[test]
+fn repeated_rows_agree_with_the_reference() {
+    for a in
+        [stencil_5(40, 70).unwrap(), stencil_27(9, 11, 13).unwrap(), band::<f64>(700, 15, 25, 1).unwrap()]
+    {
+        check("repeated", &a);
+        check("repeated", &batch(&a));
+        check("repeated", &csc(&a));
+    }
+    for a in [stencil_5::<f32>(40, 70).unwrap(), band(700, 15, 25, 1).unwrap()] {
+        check("repeated", &a);
+    }
+}
+
+#[test]
+fn rows_are_looked_at_for_repetition_where_that_pays() {
+    let chosen = |a: &Csr<f64>, options: &PlanOptions| {
+        SpmvPlan::new(&Cpu::new().unwrap(), a, Op::None, options).unwrap().choice().algorithm
+    };
+    let (often, once) = (PlanOptions::default(), PlanOptions::once());
+    let repeated = if Simd::detect() == Simd::Avx512 { "repeated_rows" } else { "row_per_thread" };
+    assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated);
+    assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread");
+    assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), "row_per_thread");
 }
 
 #[test]

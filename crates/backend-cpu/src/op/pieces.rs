@@ -68,21 +68,24 @@ impl Piece {
         sum: impl Fn(Range<usize>) -> Acc,
         mut write: impl FnMut(usize, Acc),
     ) -> Carry<Acc> {
+        let Range { start, end: last } = self.rows;
         let mut entry = self.entries.start;
-        let mut rows = self.rows.clone();
+        let open = start < last && !ends.begins(start, entry);
         let mut head = None;
-        if let Some(row) = rows.clone().next().filter(|&row| !ends.begins(row, entry)) {
-            let end = ends.end(row, entry);
-            head = Some(sum(entry..end));
-            entry = end;
-            rows.start += 1;
+        let mut row = start;
+        loop {
+            // One place calls `sum`, so that it is compiled in line.
+            let end = if row == last { self.entries.end } else { ends.end(row, entry) };
+            let sum = sum(entry..end);
+            if row == last {
+                return Carry { head, tail: sum };
+            } else if open && row == start {
+                head = Some(sum);
+            } else {
+                write(row - start, sum);
+            }
+            (row, entry) = (row + 1, end);
         }
-        for row in rows {
-            let end = ends.end(row, entry);
-            write(row - self.rows.start, sum(entry..end));
-            entry = end;
-        }
-        Carry { head, tail: sum(entry..self.entries.end) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::block::{NumberedRows, RowMajor, Sink, WIDE};
 use super::source::Rows;
-use crate::simd::{Isa, Simd};
+use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
@@ -10,9 +10,6 @@ use std::ops::Range;
 
 /// The most vectors that are summed at a time; registers are left for a value and a row of B.
 const MOST: usize = 16;
-
-/// Bytes of a line of the caches.
-const LINE: usize = 64;
 
 /// Gives `Σ value·B[column]` over the entries of each line to `sink`, for as many columns from `first` on as the registers
 /// of `S` take: their number, or 0 if there are no registers for these.
@@ -65,18 +62,6 @@ fn with_ahead<'a, I>(columns: &'a [I], entries: &Range<usize>, ahead: usize) -> 
     (own, columns.get(entries.start + ahead..entries.end + ahead).unwrap_or(own))
 }
 
-/// Fetches what stands `start` elements behind the first of `data` into the cache: so many bytes.
-#[inline(always)]
-fn fetch<T>(data: &[T], start: usize, bytes: usize) {
-    let address = data.as_ptr().wrapping_add(start).cast::<i8>();
-    for byte in (0..bytes).step_by(LINE) {
-        // SAFETY: no address is wrong for it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(byte)) };
-    }
-    // SAFETY: as above. It is in another line unless the first byte begins one.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(bytes - 1)) };
-}
-
 macro_rules! block {
     ($name:ident, $t:ty, lanes $lanes:literal, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident]) => {
@@ -105,7 +90,7 @@ macro_rules! block {
                     for sums in &mut chains {
                         let Some(((&column, &next), value)) = entries.next() else { break 'line };
                         if b.ahead > 0 {
-                            fetch(data, start(next, b, first), V * LINE);
+                            fetch(data, start(next, b, first), V * $lanes);
                         }
                         let value = $set(cast::<R::Scalar, $t>(value));
                         let row = start(column, b, first);
@@ -181,7 +166,7 @@ macro_rules! whole_block {
                 let (columns, ahead) = with_ahead(rows.columns(), &entries, b.ahead);
                 for ((&column, &next), value) in columns.iter().zip(ahead).zip(rows.values(entries)) {
                     if b.ahead > 0 {
-                        fetch(data, start(next, b, first), size_of::<[$t; WIDE]>());
+                        fetch(data, start(next, b, first), WIDE);
                     }
                     let value = $set(cast::<R::Scalar, $t>(value));
                     let row = &data[start(column, b, first)..][..WIDE];

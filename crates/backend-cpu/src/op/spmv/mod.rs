@@ -10,6 +10,9 @@ mod gathered;
 mod hyb;
 pub(super) mod lanes;
 mod piece_sums;
+mod repeated;
+#[cfg(target_arch = "x86_64")]
+mod repeated_avx512;
 mod scatter;
 mod sell;
 
@@ -17,6 +20,7 @@ use super::SEQUENTIAL;
 use super::entries::Entries;
 use super::update::Update;
 use crate::Cpu;
+use crate::simd::Simd;
 use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
@@ -27,6 +31,8 @@ const TRANSPOSED_PATTERN: Algorithm =
         .preprocessing("op(A)'s pattern by rows, with the slots of the values");
 /// The algorithms that run on a pattern by rows.
 const GATHERED: [&str; 2] = ["transposed_pattern", "sorted_rows"];
+/// Calls from which on a plan may take as long as several products.
+const OFTEN: usize = 32;
 const TRANSPOSED: &[Algorithm] = &[TRANSPOSED_PATTERN, SEQUENTIAL];
 
 /// What a format brings to SpMV besides its entries.
@@ -39,6 +45,11 @@ pub trait SpmvFormat: Entries {
 
     /// The best algorithm for this pattern, and why.
     fn automatic(&self, op: Op) -> (&'static str, String);
+
+    /// The best algorithm for a plan that is used often, if it is another.
+    fn automatic_if_often(&self, _: Simd, _: Op) -> Option<(&'static str, String)> {
+        None
+    }
 
     /// Prepares a native algorithm of the table.
     fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native>;
@@ -112,7 +123,12 @@ where
 }
 
 /// The best algorithm for this pattern and so many calls, and why.
-fn automatic<M: SpmvFormat>(a: &M, op: Op, options: &PlanOptions) -> (&'static str, String) {
+fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> (&'static str, String) {
+    if options.expected_calls >= OFTEN
+        && let Some(choice) = a.automatic_if_often(cpu.simd(), op)
+    {
+        return choice;
+    }
     let (name, reason) = a.automatic(op);
     if options.expected_calls <= 1 && GATHERED.contains(&name) {
         return (SEQUENTIAL.name, "a pattern by rows does not pay off in one call".into());
@@ -133,7 +149,7 @@ where
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let (automatic, reason) = match &options.algorithm {
             Some(_) => (SEQUENTIAL.name, String::new()),
-            None => automatic(a, op, options),
+            None => automatic(self, a, op, options),
         };
         let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
         let kernel = match choice.algorithm {

@@ -2,10 +2,16 @@
 
 use crate::op::dot::dot;
 use crate::op::pieces::{Carry, Piece, RowEnds};
-use crate::simd::{Isa, Vectorize};
+use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::ops::Range;
+
+/// Rows of up to so many entries have columns and values fetched, a line each.
+const SHORT: usize = 16;
+
+/// How many entries ahead of those in use these are.
+const AHEAD: usize = 512;
 
 /// The sums of one piece, whose entries stand side by side in `columns` and `values`.
 pub(super) struct PieceSums<'a, T, I, Ends, Write> {
@@ -30,6 +36,10 @@ where
     fn run<S: Isa>(self) -> Carry<T::Acc> {
         let Self { piece, ends, columns, values, x, op, write } = self;
         let sum = |entries: Range<usize>| {
+            if entries.len() <= SHORT {
+                fetch_line(columns, entries.start + AHEAD);
+                fetch_line(values, entries.start + AHEAD);
+            }
             // SAFETY: the columns of a matrix are below the length of `x`, as the plan checked.
             unsafe { dot::<S, T, I>(&columns[entries.clone()], &values[entries], x, op) }
         };

@@ -1,0 +1,149 @@
+//! Runs of columns of `f32` and `f64` in AVX-512's registers.
+
+use super::repeated::Run;
+use crate::op::update::Update;
+use crate::simd::{Isa, Simd, fetch};
+use bytemuck::{cast, cast_slice};
+use sparse_core::{DType, Scalar};
+use std::arch::x86_64::*;
+
+/// Rows that are summed side by side.
+const ROWS: usize = 4;
+
+/// How many bytes ahead of those in use values are fetched into the cache.
+const AHEAD: usize = 2048;
+
+/// Lanes of the short vectors, for rows without longer runs.
+const SHORT: usize = 4;
+
+/// Writes the sums of as many rows from `first` on as `y` has elements, if `S` has registers for the type.
+///
+/// # Safety
+/// The processor has `S`; `values` holds as many entries of each row as the runs; the columns of the runs are below the
+/// length of `x` in each of the rows.
+#[inline(always)]
+pub(super) unsafe fn sums<S: Isa, T: Scalar>(
+    runs: &[Run],
+    first: usize,
+    values: &[T],
+    x: &[T],
+    y: &mut [T],
+    update: Update<T::Acc>,
+) -> bool {
+    let short = runs.iter().all(|run| run.len <= SHORT);
+    // SAFETY: the caller's promises.
+    unsafe {
+        match (S::SIMD, T::DTYPE) {
+            (Simd::Avx512, DType::F32) if short => {
+                short_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx512, DType::F32) => {
+                long_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx512, DType::F64) if short => {
+                short_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx512, DType::F64) => {
+                long_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+macro_rules! kernel {
+    ($module:ident, $t:ty, mask $mask:ty, [$zero:ident, $load:ident, $fma:ident, $reduce:ident]) => {
+        mod $module {
+            use super::*;
+
+            /// # Safety
+            /// As [`super::sums`]; no run is longer than a vector.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            pub(super) unsafe fn sums<T: Scalar>(
+                runs: &[Run],
+                first: usize,
+                values: &[$t],
+                x: &[$t],
+                y: &mut [T],
+                update: Update<T::Acc>,
+            ) {
+                let entries: usize = runs.iter().map(|run| run.len).sum();
+                let (blocks, rest) = y.as_chunks_mut::<ROWS>();
+                let (mut row, mut values) = (first, values);
+                for y in blocks {
+                    // SAFETY: the caller's promises.
+                    unsafe { block(runs, entries, row, values, x, y, update) };
+                    (row, values) = (row + ROWS, &values[ROWS * entries..]);
+                }
+                for y in rest {
+                    // SAFETY: the caller's promises.
+                    unsafe { block(runs, entries, row, values, x, std::array::from_mut(y), update) };
+                    (row, values) = (row + 1, &values[entries..]);
+                }
+            }
+
+            /// The rows from `first` on, whose values `values` begins with.
+            ///
+            /// # Safety
+            /// As [`sums`].
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            unsafe fn block<const N: usize, T: Scalar>(
+                runs: &[Run],
+                entries: usize,
+                first: usize,
+                values: &[$t],
+                x: &[$t],
+                y: &mut [T; N],
+                update: Update<T::Acc>,
+            ) {
+                fetch(values, AHEAD / size_of::<$t>(), N * entries);
+                let mut values = values[..N * entries].as_ptr();
+                let x = x.as_ptr().wrapping_add(first);
+                let mut sums = [$zero(); N];
+                for run in runs {
+                    let live = <$mask>::MAX >> (<$mask>::BITS as usize - run.len);
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        // SAFETY: live lanes lie in the run of this row, and its columns in `x`; others are not read.
+                        *sum = unsafe {
+                            let x = $load(live, x.wrapping_offset(run.distance).add(k));
+                            $fma($load(live, values.add(k * entries)), x, *sum)
+                        };
+                    }
+                    // SAFETY: the entries of the run lie in the row.
+                    values = unsafe { values.add(run.len) };
+                }
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    update.write(y, cast($reduce(sum)));
+                }
+            }
+        }
+    };
+}
+
+kernel!(long_f32, f32, mask u16,
+    [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_reduce_add_ps]);
+kernel!(long_f64, f64, mask u8,
+    [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_reduce_add_pd]);
+kernel!(short_f32, f32, mask u8,
+    [_mm_setzero_ps, _mm_maskz_loadu_ps, _mm_fmadd_ps, add_f32s]);
+kernel!(short_f64, f64, mask u8,
+    [_mm256_setzero_pd, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, add_f64s]);
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn add_f32s(lanes: __m128) -> f32 {
+    let pairs = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
+    _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)))
+}
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn add_f64s(lanes: __m256d) -> f64 {
+    let pairs = _mm_add_pd(_mm256_castpd256_pd128(lanes), _mm256_extractf128_pd::<1>(lanes));
+    _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)))
+}
