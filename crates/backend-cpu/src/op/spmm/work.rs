@@ -216,6 +216,17 @@ struct Output<T: Scalar> {
 }
 
 impl<R: Rows> Product<'_, R> {
+    /// `len` elements of C in `row` from `column` on, if they stand side by side.
+    ///
+    /// # Safety
+    /// C outlives the reference; nothing else reaches these elements meanwhile.
+    #[inline(always)]
+    unsafe fn place<'a>(&self, row: usize, column: usize, len: usize) -> Option<&'a mut [R::Scalar]> {
+        let Output { c, strides: (row_stride, column_stride), .. } = self.output;
+        // SAFETY: the caller's promise.
+        (column_stride == 1).then(|| unsafe { c.slice(row * row_stride + self.first + column, len) })
+    }
+
     /// Writes the elements of C in `row` from `column` on.
     ///
     /// # Safety
@@ -223,6 +234,10 @@ impl<R: Rows> Product<'_, R> {
     #[inline(always)]
     unsafe fn write(&self, row: usize, column: usize, sums: &[AccOf<R>]) {
         let Output { c, strides: (row_stride, column_stride), update } = self.output;
+        // SAFETY: the caller's promise.
+        if let Some(c) = unsafe { self.place(row, column, sums.len()) } {
+            return c.iter_mut().zip(sums).for_each(|(c, &sum)| update.write(c, sum));
+        }
         let start = row * row_stride + (self.first + column) * column_stride;
         for (k, &sum) in sums.iter().enumerate() {
             // SAFETY: the caller's promise.
@@ -296,10 +311,9 @@ impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
         first: usize,
         len: usize,
     ) -> Option<(&mut [R::Scalar], Update<AccOf<R>>)> {
-        let Output { c, strides: (row_stride, column_stride), update } = self.output;
-        let start = row * row_stride + self.first + first;
         // SAFETY: as above.
-        (column_stride == 1).then(|| (unsafe { c.slice(start, len) }, update))
+        let c = unsafe { Product::place(self, row, first, len) };
+        c.map(|c| (c, self.output.update))
     }
 }
 
