@@ -32,6 +32,8 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
     for cl in kernels_cl::FILES.iter().filter(|file| file.needs.is_empty()) {
         let name = cl.name.replace(".cl", ".cu");
         let cu = kernels_cu::file(&name).unwrap_or_else(|| panic!("{name} is missing"));
+        assert_eq!(cl.entries, cu.entries, "{name}");
+        assert_eq!(cl.defines, cu.defines, "{name}");
         for entry in cl.entries {
             assert_eq!(parameters(cl, entry), parameters(cu, entry), "{entry}");
         }
