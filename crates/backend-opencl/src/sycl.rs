@@ -1,27 +1,29 @@
-//! The driver over a SYCL queue, which launches the same kernels of OpenCL C.
+//! The driver over a SYCL queue, which launches the same kernels of OpenCL C, and kernels of SYCL's own.
 //!
 //! The runtime compiles no source of OpenCL's, so programs are built for the native context of the queue, and their
 //! kernels are handed to SYCL.
 
 mod event;
+mod program;
 mod shim;
 
 pub use event::Event;
+pub use program::{Kernel, Program};
 
 use crate::found::{self, Account, Found, Share, WORD_BYTES};
-use crate::program::{Program, check_arguments};
+use crate::program::check_arguments;
 use kernels_core::File;
 use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
-use shim::{Argument, Functions, MEMORY_ALLOCATION, RawKernel, RawMemory, RawQueue, functions, guarded};
+use shim::{Argument, Functions, MEMORY_ALLOCATION, RawMemory, RawQueue, functions, guarded};
 use sparse_core::op::AllTypes;
 use sparse_core::{Caps, Element, Error, Probe, Result};
 use sparse_device::{Arg, Buffer, Defines, Driver, View};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 
 /// A device of SYCL's: an in-order queue. Cloning shares it.
 pub type Sycl = sparse_device::Device<SyclDriver>;
@@ -125,29 +127,35 @@ fn devices() -> Result<&'static [Found], String> {
 fn find_devices() -> Result<Vec<Found>, String> {
     let functions = functions()?;
     found::devices()?;
-    let mut ids: Vec<cl_device_id> = vec![];
+    let mut listed: Vec<Listed> = vec![];
     // SAFETY: `push` is given the vector that it expects, which outlives the call.
-    guarded(|reason| unsafe { (functions.devices)(push, (&raw mut ids).cast(), reason) })
+    guarded(|reason| unsafe { (functions.devices)(push, (&raw mut listed).cast(), reason) })
         .map_err(|refusal| format!("SYCL lists no devices: {}", refusal.into_reason()))?;
-    if ids.is_empty() {
+    if listed.is_empty() {
         return Err("SYCL finds no device that OpenCL serves".into());
     }
-    let ids = ids.into_iter().map(Device::new);
-    ids.map(|device| describe(device).map_err(|code| code.to_string())).collect()
+    listed.into_iter().map(|listed| describe(listed).map_err(|code| code.to_string())).collect()
 }
+
+/// A device, and what SYCL can do there, in words.
+type Listed = (cl_device_id, String);
 
 /// Appends to the vector that `to` points to.
 ///
 /// # Safety
-/// `to` is a `*mut Vec<cl_device_id>` that nobody else uses.
-unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id) {
+/// `to` is a `*mut Vec<Listed>` that nobody else uses, and `features` a text.
+unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id, features: *const c_char) {
     // SAFETY: as the caller says.
-    unsafe { (*to.cast::<Vec<cl_device_id>>()).push(device) }
+    let (listed, features) = unsafe { (&mut *to.cast::<Vec<Listed>>(), CStr::from_ptr(features)) };
+    listed.push((device, features.to_string_lossy().into_owned()));
 }
 
-fn describe(device: Device) -> Result<Found, opencl3::error_codes::ClError> {
+fn describe((device, features): Listed) -> Result<Found, opencl3::error_codes::ClError> {
+    let device = Device::new(device);
     let platform = Platform::new(device.platform()?).name()?;
-    Found::new(SyclDriver::NAME, platform.trim(), device)
+    let mut found = Found::new(SyclDriver::NAME, platform.trim(), device)?;
+    found.caps.features.extend(features.split_whitespace().map(String::from));
+    Ok(found)
 }
 
 /// An in-order SYCL queue of one device, and its context as OpenCL's.
@@ -231,32 +239,10 @@ impl Drop for Memory {
     }
 }
 
-/// A kernel object.
-#[derive(Debug)]
-pub struct Kernel {
-    name: String,
-    arguments: usize,
-    raw: Mutex<*mut RawKernel>,
-    functions: &'static Functions,
-}
-
-// SAFETY: a kernel may be used by any thread, by one at a time: it stands behind a lock.
-unsafe impl Send for Kernel {}
-// SAFETY: as above.
-unsafe impl Sync for Kernel {}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the kernel is alive, and nobody uses it again.
-        unsafe { (self.functions.release_kernel)(raw) }
-    }
-}
-
 impl Driver for SyclDriver {
     const NAME: &'static str = "sycl";
     const DEVICE_VARIABLE: &'static str = "NNZ_SYCL_DEVICE";
-    const FILES: &'static [File] = kernels_cl::FILES;
+    const FILES: &'static [File] = kernels_cl::SYCL_FILES;
     const WARPS_PER_GROUP: usize = 1;
     type Memory = Memory;
     type Program = Program;
@@ -352,19 +338,11 @@ impl Driver for SyclDriver {
     }
 
     fn build(&self, file: &File, defines: &Defines) -> Result<Program> {
-        Program::build(Self::NAME, &self.context, file, defines)
+        Program::build(&self.queue, &self.context, file, defines)
     }
 
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
-        let (native, arguments) = program.kernel(Self::NAME, entry)?;
-        let functions = self.queue.functions;
-        let mut raw = ptr::null_mut();
-        // SAFETY: the kernel is alive and of the queue's context.
-        guarded(|reason| unsafe {
-            (functions.kernel_of)(self.queue.raw, native.get(), &raw mut raw, reason)
-        })
-        .map_err(|refusal| refusal.of(format!("kernel {entry}")))?;
-        Ok(Kernel { name: entry.into(), arguments, raw: Mutex::new(raw), functions })
+        program.kernel(&self.queue, entry)
     }
 
     /// The kernel is enqueued under a lock: a kernel object is not made for two threads.

@@ -1,10 +1,12 @@
 //! The tests that every driver has to pass, on every SYCL device that is here, and what is SYCL's own.
 #![cfg(feature = "sycl")]
 
+use backend_opencl::ClDriver;
 use backend_opencl::sycl::{Event, Sycl, SyclDriver, address, borrow, probe, with_clock};
 use device_tests::each_device;
 use kernels_core::File;
-use sparse_core::{Backend, Error, Space};
+use sparse_core::op::{Op, SpmvPlan};
+use sparse_core::{Backend, Coo, Error, Matrix, PlanOptions, Space};
 
 device_tests::tests!(backend_opencl::sycl::SyclDriver);
 
@@ -82,6 +84,30 @@ fn events_say_what_work_took_where_the_queue_has_a_clock() {
 }
 
 #[test]
+fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_refused_with_the_reason() {
+    let forced = PlanOptions::forced;
+    let reason = |refused: Error| {
+        assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
+        refused.to_string()
+    };
+    each_device::<SyclDriver>(|backend| {
+        let needs = ["ext_oneapi_can_compile", "usm_device_allocations", "sub_group_size_32"];
+        let has = |need: &&str| backend.caps().features.iter().any(|feature| feature == need);
+        let coo = Coo::<f32>::from_triplets(1, 1, [(0, 0, 1.0)]).unwrap().to_device(backend).unwrap();
+        let plan = SpmvPlan::new(backend, &coo, Op::None, &forced("segmented_sycl"));
+        match needs.iter().find(|need| !has(need)) {
+            None => assert_eq!(plan.unwrap().choice().algorithm, "segmented_sycl"),
+            Some(need) => assert!(reason(plan.unwrap_err()).contains(need)),
+        }
+    });
+    each_device::<ClDriver>(|backend| {
+        let coo = Coo::<f32>::from_triplets(1, 1, [(0, 0, 1.0)]).unwrap().to_device(backend).unwrap();
+        let refused = SpmvPlan::new(backend, &coo, Op::None, &forced("segmented_sycl")).unwrap_err();
+        assert!(reason(refused).contains("opencl has no kernels of coo_spmv_warp"));
+    });
+}
+
+#[test]
 fn what_does_not_compile_is_an_error_with_the_whole_log() {
     let text = "__kernel void broken(__global int *x) { x[0] = not_declared; }";
     let file = File { name: "broken.cl", entries: &["broken"], defines: &[], needs: &[], text, headers: &[] };
@@ -90,6 +116,21 @@ fn what_does_not_compile_is_an_error_with_the_whole_log() {
         let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
         let message = source.to_string();
         for part in ["broken.cl", "-D MORE=1", "not_declared"] {
+            assert!(message.contains(part), "{part} is not in {message}");
+        }
+    });
+}
+
+#[test]
+fn sycl_that_does_not_compile_is_an_error_with_the_whole_log() {
+    let text = "int broken() { return not_declared; }";
+    let file = File { name: "broken.sycl", entries: &[], defines: &[], needs: &[], text, headers: &[] };
+    each_device::<SyclDriver>(|backend| {
+        let error = backend.compile(&file, &[("MORE", "1")]).unwrap_err();
+        let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
+        let message = source.to_string();
+        let compiles = backend.caps().features.iter().any(|feature| feature == "ext_oneapi_can_compile");
+        for part in ["broken.sycl", "-D MORE=1"].into_iter().chain(compiles.then_some("not_declared")) {
             assert!(message.contains(part), "{part} is not in {message}");
         }
     });

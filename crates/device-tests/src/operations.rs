@@ -42,7 +42,7 @@ where
             let Ok(mut plan) =
                 SpmvPlan::new(backend, &device, op, &PlanOptions::forced(algorithm.name).relaxed())
             else {
-                assert!(matches!(algorithm.name, "segmented" | "delta16"), "{what}");
+                assert!(matches!(algorithm.name, "segmented" | "segmented_sycl" | "delta16"), "{what}");
                 continue;
             };
             let (dx, mut dy) = (backend.upload(&x).unwrap(), backend.upload(&y).unwrap());

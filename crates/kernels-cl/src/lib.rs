@@ -1,8 +1,9 @@
-//! The OpenCL C kernels of [nnz](https://docs.rs/nnz): text alone, compiled at run time by `backend-opencl`.
+//! The OpenCL C kernels of [nnz](https://docs.rs/nnz), and some in SYCL C++: text alone, compiled at run time by
+//! `backend-opencl`.
 //!
 //! The kernels are plain OpenCL C 1.2. Beside those that every device runs, some say in [`File::needs`] that they use
 //! sub-groups; float atomics are made of integer ones. [`FILES`] lists every file with its kernels and the macros that
-//! it takes.
+//! it takes, [`SYCL_FILES`] beside them those in SYCL C++.
 
 use kernels_core::file;
 pub use kernels_core::{Define, File, Header};
@@ -12,16 +13,60 @@ const HEADERS: &[Header] = kernels_core::headers!(
     ["dense_rows.clh", "entry.clh", "index.clh", "pack.clh", "scalar.clh", "search.clh", "sub_group.clh"]
 );
 
-/// Every file of kernels: those that every language has in alphabetical order, and OpenCL's own.
-pub const FILES: &[File] = kernels_core::files!(
-    "cl",
-    HEADERS,
-    [
-        file!("cl", HEADERS, "csr_spmv_sub_group", ["csr_spmv_row_per_sub_group"], [SCALAR, IDX, OFF, CONJ], 
-        needs "cl_khr_subgroup_shuffle"),
-        file!("cl", HEADERS, "dense_to_csr_sub_group", ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"], [SCALAR, IDX, OFF], 
-        needs "cl_khr_subgroup_ballot"),
-    ]
+const SYCL_HEADERS: &[Header] = kernels_core::headers!("sycl", ["scalar.syclh", "warp.syclh"]);
+
+/// The files in OpenCL C, with those of another language behind them.
+macro_rules! files {
+    ($($more:expr),*) => {
+        kernels_core::files!(
+            "cl",
+            HEADERS,
+            [
+                file!(
+                    "cl",
+                    HEADERS,
+                    "csr_spmv_sub_group",
+                    ["csr_spmv_row_per_sub_group"],
+                    [SCALAR, IDX, OFF, CONJ],
+                    needs "cl_khr_subgroup_shuffle"
+                ),
+                file!(
+                    "cl",
+                    HEADERS,
+                    "dense_to_csr_sub_group",
+                    ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
+                    [SCALAR, IDX, OFF],
+                    needs "cl_khr_subgroup_ballot"
+                ),
+                $($more),*
+            ]
+        )
+    };
+}
+
+/// A file in SYCL C++, which takes a compiler at run time, pointers as arguments and sub-groups of 32.
+macro_rules! sycl_file {
+    ($stem:literal, $entries:tt, $defines:tt) => {
+        file!(
+            "sycl",
+            SYCL_HEADERS,
+            $stem,
+            $entries,
+            $defines,
+            needs "ext_oneapi_can_compile",
+            needs "usm_device_allocations",
+            needs "sub_group_size_32"
+        )
+    };
+}
+
+/// Every file of OpenCL's kernels: those that every language has in alphabetical order, and OpenCL's own.
+pub const FILES: &[File] = files!();
+
+/// The same files and SYCL's own, for SYCL queues.
+pub const SYCL_FILES: &[File] = files!(
+    sycl_file!("coo_spmv_warp", ["coo_spmv_segmented_warp"], [SCALAR, IDX]),
+    sycl_file!("dense_to_csr_warp", ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"], [SCALAR, IDX])
 );
 
 #[cfg(test)]
@@ -30,23 +75,24 @@ mod tests {
 
     #[test]
     fn the_table_names_every_kernel() {
-        for file in FILES {
-            let kernels = file.text.matches("__kernel").count();
+        for file in SYCL_FILES {
+            let begin = if file.language() == "sycl" { "\nKERNEL " } else { "__kernel" };
+            let kernels = file.text.matches(begin).count();
             assert_eq!(kernels, file.entries.len(), "{}", file.name);
             for entry in file.entries {
-                assert!(file.text.contains(&format!("void {entry}(")), "{entry} in {}", file.name);
+                assert!(file.text.contains(&format!(" {entry}(")), "{entry} in {}", file.name);
             }
         }
     }
 
     #[test]
     fn every_include_is_resolved() {
-        assert!(FILES.iter().all(|file| !file.source().contains("#include")));
+        assert!(SYCL_FILES.iter().all(|file| !file.source().contains("#include \"")));
     }
 
     #[test]
     fn a_missing_define_is_an_error_of_the_compiler() {
-        for file in FILES {
+        for file in SYCL_FILES {
             let source = file.source();
             for define in file.defines {
                 assert!(source.contains(&format!("{} ", define.name)), "{} of {}", define.name, file.name);
@@ -58,7 +104,7 @@ mod tests {
     /// An early return before a barrier corrupts memory on PoCL: kernels, which return nothing, never return early.
     #[test]
     fn no_kernel_returns_early() {
-        for file in FILES {
+        for file in SYCL_FILES {
             assert!(!file.text.contains("return;"), "{}", file.name);
         }
     }

@@ -24,7 +24,8 @@ pub struct File {
     pub entries: &'static [&'static str],
     /// The macros that it takes.
     pub defines: &'static [Define],
-    /// What the device must have for it, of [`Caps::features`](https://docs.rs/sparse-core): extensions of the language.
+    /// What the device must have for it, of [`Caps::features`](https://docs.rs/sparse-core): extensions of the language,
+    /// or abilities of its compiler.
     pub needs: &'static [&'static str],
     /// Its text, with includes that name some of `headers`.
     pub text: &'static str,
@@ -38,9 +39,15 @@ impl File {
         self.name.split('.').next().unwrap_or(self.name)
     }
 
-    /// Whether a device with these features can run it.
-    pub fn runs_with(&self, features: &[String]) -> bool {
-        self.needs.iter().all(|need| features.iter().any(|feature| feature == need))
+    /// The language that it is written in, which is its extension: `cl`, `cu` or `sycl`.
+    pub fn language(&self) -> &'static str {
+        self.name.split('.').next_back().unwrap_or_default()
+    }
+
+    /// What a device with these features lacks for it.
+    pub fn lacks(&self, features: &[String]) -> Vec<&'static str> {
+        let has = |need: &&str| features.iter().any(|feature| feature == need);
+        self.needs.iter().copied().filter(|need| !has(need)).collect()
     }
 
     /// The text with its includes in place, each header once, and `#line` directives, so that a compiler's messages

@@ -5,9 +5,7 @@ use crate::program::Programs;
 use crate::{Buffer, Defines, Driver};
 use kernels_core::File;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::{
-    Algorithm, Backend, Caps, ContextId, Element, Error, Probe, Result, error::checked_product,
-};
+use sparse_core::{Backend, Caps, ContextId, Element, Error, Probe, Result, error::checked_product};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -137,13 +135,17 @@ impl<D: Driver> Device<D> {
 
     /// Whether the driver has the kernels of a file, by its name without the extension, and the device what they need.
     pub(crate) fn has(&self, stem: &str) -> bool {
-        let features = &self.driver().caps().features;
-        D::FILES.iter().any(|file| file.stem() == stem && file.runs_with(features))
+        self.lacks(stem).is_none()
     }
 
-    /// A table whose last algorithm needs a file of kernels, without it where that cannot be had.
-    pub(crate) fn offered(&self, table: &'static [Algorithm], file: &str) -> &'static [Algorithm] {
-        if self.has(file) { table } else { &table[..table.len() - 1] }
+    /// Why the kernels of a file cannot be had, if they cannot.
+    pub(crate) fn lacks(&self, stem: &str) -> Option<String> {
+        let caps = self.driver().caps();
+        let Some(file) = D::FILES.iter().find(|file| file.stem() == stem) else {
+            return Some(format!("{} has no kernels of {stem}", D::NAME));
+        };
+        let lacks = file.lacks(&caps.features);
+        (!lacks.is_empty()).then(|| format!("{} lacks {} for {}", caps.device, lacks.join(", "), file.name))
     }
 
     /// A buffer of `len` elements over memory that a driver has of someone else.

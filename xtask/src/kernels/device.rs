@@ -9,8 +9,9 @@ pub(super) fn compile<D: Driver>(device: &Device<D>, part: &str) -> Result<()> {
     println!("{}", device.caps().device);
     let mut failures = 0;
     for file in D::FILES.iter().filter(|file| file.name.contains(part)) {
-        if !file.runs_with(&device.caps().features) {
-            println!("{}: left out, for the device lacks {}", file.name, file.needs.join(", "));
+        let lacks = file.lacks(&device.caps().features);
+        if !lacks.is_empty() {
+            println!("{}: left out, for the device lacks {}", file.name, lacks.join(", "));
             continue;
         }
         let mut variants = file.variants();

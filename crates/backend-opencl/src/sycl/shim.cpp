@@ -1,5 +1,5 @@
-// A SYCL 2020 queue behind a C ABI: devices, memory and launches. Programs and kernels are OpenCL's: they come as its
-// handles, made for the queue's context.
+// A SYCL 2020 queue behind a C ABI: devices, memory, programs and launches. Kernels of OpenCL's come as its handles, made
+// for the queue's context; those of SYCL's own are compiled here.
 //
 // A function that can fail returns 0, or a `sycl::errc` (or -1 for an error of another kind) with the reason as text in
 // `reason`, which has room for `reason_bytes`. No exception leaves this file.
@@ -11,14 +11,17 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <sycl/sycl.hpp>
 #include <utility>
+#include <vector>
 
 namespace {
 
-constexpr int abi_version = 3;
+constexpr int abi_version = 4;
 constexpr std::size_t reason_bytes = 1024;
 constexpr auto opencl = sycl::backend::opencl;
+namespace experimental = sycl::ext::oneapi::experimental;
 
 template <typename Work>
 int guarded(char *reason, Work work) noexcept {
@@ -64,6 +67,17 @@ sycl::property_list properties(bool clock) {
   const sycl::property::queue::in_order in_order;
   if (clock) return {in_order, sycl::property::queue::enable_profiling{}};
   return {in_order};
+}
+
+// What SYCL can do on a device, in words with a space behind each.
+std::string features(const sycl::device &device) {
+  std::string words;
+  if (device.has(sycl::aspect::usm_device_allocations)) words += "usm_device_allocations ";
+  if (sycl::device{device}.ext_oneapi_can_compile(experimental::source_language::sycl)) words += "ext_oneapi_can_compile ";
+  for (const auto size : device.get_info<sycl::info::device::sub_group_sizes>()) {
+    words += "sub_group_size_" + std::to_string(size) + " ";
+  }
+  return words;
 }
 
 [[noreturn]] void refuse(sycl::errc code, const char *why) {
@@ -139,6 +153,10 @@ struct nnz_sycl_memory {
   }
 };
 
+struct nnz_sycl_program {
+  sycl::kernel_bundle<sycl::bundle_state::executable> bundle;
+};
+
 struct nnz_sycl_kernel {
   sycl::kernel kernel;
 };
@@ -158,12 +176,14 @@ extern "C" {
 
 int nnz_sycl_abi_version() { return abi_version; }
 
-// Calls `found` with each device that OpenCL serves, in SYCL's order.
-int nnz_sycl_devices(void (*found)(void *to, cl_device_id device), void *to, char *reason) {
+// Calls `found` with each device that OpenCL serves and its features, in SYCL's order.
+int nnz_sycl_devices(void (*found)(void *to, cl_device_id device, const char *features), void *to, char *reason) {
   return guarded(reason, [&] {
     for (const auto &platform : sycl::platform::get_platforms()) {
       if (platform.get_backend() != opencl) continue;
-      for (const auto &device : platform.get_devices()) found(to, sycl::get_native<opencl>(device));
+      for (const auto &device : platform.get_devices()) {
+        found(to, sycl::get_native<opencl>(device), features(device).c_str());
+      }
     }
   });
 }
@@ -256,6 +276,33 @@ int nnz_sycl_wait(nnz_sycl_queue *queue, char *reason) {
 int nnz_sycl_kernel_of(const nnz_sycl_queue *queue, cl_kernel native, nnz_sycl_kernel **kernel, char *reason) {
   return guarded(reason, [&] {
     *kernel = new nnz_sycl_kernel{sycl::make_kernel<opencl>(native, queue->queue.get_context())};
+  });
+}
+
+// Compiles SYCL C++. Where that fails, `say` is called with the compiler's log.
+int nnz_sycl_compile(const nnz_sycl_queue *queue, const char *text, void (*say)(void *to, const char *log), void *to,
+                     nnz_sycl_program **program, char *reason) {
+  std::string log;
+  const int code = guarded(reason, [&] {
+    auto source = experimental::create_kernel_bundle_from_source(
+        queue->queue.get_context(), experimental::source_language::sycl, std::string{text});
+    const experimental::properties properties{experimental::save_log{&log}};
+    const std::vector devices{queue->queue.get_device()};
+    *program = new nnz_sycl_program{experimental::build(source, devices, properties)};
+  });
+  if (code != 0) say(to, log.c_str());
+  return code;
+}
+
+void nnz_sycl_release_program(nnz_sycl_program *program) { delete program; }
+
+// The program's kernel of this name, and how many arguments it takes.
+int nnz_sycl_kernel_in(nnz_sycl_program *program, const char *name, nnz_sycl_kernel **kernel, std::uint32_t *arguments,
+                       char *reason) {
+  return guarded(reason, [&] {
+    sycl::kernel found = program->bundle.ext_oneapi_get_kernel(name);
+    *arguments = found.get_info<sycl::info::kernel::num_args>();
+    *kernel = new nnz_sycl_kernel{std::move(found)};
   });
 }
 

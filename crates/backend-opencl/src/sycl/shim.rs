@@ -16,7 +16,7 @@ const VARIABLE: &str = "NNZ_SYCL_SHIM";
 const LIBRARY: &str = "libnnz_sycl.so";
 
 /// What this module knows of the shim; another number is another interface.
-const ABI_VERSION: c_int = 3;
+const ABI_VERSION: c_int = 4;
 
 /// Bytes of the text of an error, its end included.
 const REASON_BYTES: usize = 1024;
@@ -28,6 +28,10 @@ pub(super) struct RawQueue(c_void);
 /// Memory of the shim's.
 #[repr(C)]
 pub(super) struct RawMemory(c_void);
+
+/// A program of the shim's.
+#[repr(C)]
+pub(super) struct RawProgram(c_void);
 
 /// A kernel of the shim's.
 #[repr(C)]
@@ -45,8 +49,11 @@ pub(super) struct Argument {
     pub(super) length: usize,
 }
 
-/// Called with each device that is found.
-type FoundDevice = unsafe extern "C" fn(to: *mut c_void, device: cl_device_id);
+/// Called with each device that is found and its features.
+type FoundDevice = unsafe extern "C" fn(to: *mut c_void, device: cl_device_id, features: *const c_char);
+
+/// Called with a compiler's log.
+type Say = unsafe extern "C" fn(to: *mut c_void, log: *const c_char);
 
 /// A table of foreign functions, and how it is filled from a library.
 macro_rules! functions {
@@ -85,6 +92,11 @@ functions! {
     flush = c"nnz_sycl_flush": fn(*mut RawQueue, *mut c_char) -> c_int;
     wait = c"nnz_sycl_wait": fn(*mut RawQueue, *mut c_char) -> c_int;
     kernel_of = c"nnz_sycl_kernel_of": fn(*const RawQueue, cl_kernel, *mut *mut RawKernel, *mut c_char) -> c_int;
+    compile = c"nnz_sycl_compile":
+        fn(*const RawQueue, *const c_char, Say, *mut c_void, *mut *mut RawProgram, *mut c_char) -> c_int;
+    release_program = c"nnz_sycl_release_program": fn(*mut RawProgram);
+    kernel_in = c"nnz_sycl_kernel_in":
+        fn(*mut RawProgram, *const c_char, *mut *mut RawKernel, *mut u32, *mut c_char) -> c_int;
     release_kernel = c"nnz_sycl_release_kernel": fn(*mut RawKernel);
     mark = c"nnz_sycl_mark": fn(*mut RawQueue, *mut *mut RawEvent, *mut c_char) -> c_int;
     reached = c"nnz_sycl_reached": fn(*mut RawEvent, *mut u64, *mut c_char) -> c_int;

@@ -1,6 +1,7 @@
 //! Dense to compressed rows: count, scan, fill; or all in one pass. The members' sizes are read back once: before the
 //! rows are filled, or, where the plan has seen a matrix like this one, when all is done.
 
+use super::offer::Offer;
 use super::room::{Entries, room_for};
 use super::scan::Scan;
 use super::single_pass::{self, SinglePass};
@@ -18,6 +19,7 @@ const BY_WARP: &str = "row_per_warp";
 const BY_MASK: &str = "mask";
 const LOOK_BACK: &str = "look_back";
 const BY_SUB_GROUP: &str = "row_per_sub_group";
+const BY_SYCL_WARP: &str = "row_per_warp_sycl";
 const THREAD_ALGORITHM: Algorithm =
     Algorithm::new("row_per_thread", "the device is a CPU, or neighbours in memory stand in one column");
 const WARP_ALGORITHM: Algorithm = Algorithm::new(BY_WARP, "never: a warp a row, which writes in parallel");
@@ -25,26 +27,38 @@ const MASK_ALGORITHM: Algorithm =
     Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
         .preprocessing("room for a bit for each element");
 /// The table of devices whose work-groups may wait for each other.
-const WITH_LOOK_BACK: &[Algorithm] = &[
-    THREAD_ALGORITHM,
-    WARP_ALGORITHM,
-    MASK_ALGORITHM,
-    Algorithm::new(LOOK_BACK, "neighbours stand in one row, and the plan runs more than once: a single pass")
+const WITH_LOOK_BACK: Offer = Offer {
+    algorithms: &[
+        THREAD_ALGORITHM,
+        WARP_ALGORITHM,
+        MASK_ALGORITHM,
+        Algorithm::new(
+            LOOK_BACK,
+            "neighbours stand in one row, and the plan runs more than once: a single pass",
+        )
         .preprocessing("room for the states of tiles; a guess of nnz, at first an eighth of the elements"),
-];
-/// The table of OpenCL devices with sub-groups.
-const WITH_SUB_GROUPS: &[Algorithm] = &[
-    THREAD_ALGORITHM,
-    WARP_ALGORITHM,
-    MASK_ALGORITHM,
-    Algorithm::new(BY_SUB_GROUP, "never: a sub-group a row, which writes in parallel"),
-];
+    ],
+    files: &[single_pass::FILE],
+};
+/// The table of the others, which may have sub-groups.
+const WITH_SUB_GROUPS: Offer = Offer {
+    algorithms: &[
+        THREAD_ALGORITHM,
+        WARP_ALGORITHM,
+        MASK_ALGORITHM,
+        Algorithm::new(BY_SUB_GROUP, "never: a sub-group a row, which writes in parallel"),
+        Algorithm::new(BY_SYCL_WARP, "never: `row_per_warp` in SYCL C++, a sub-group of 32 a row"),
+    ],
+    files: &[SUB_GROUP_FILE, WARP_FILE],
+};
 /// Elements for each entry that the first guess of a single pass gives room to.
 const ELEMENTS_PER_ENTRY: usize = 8;
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
 /// The file of the kernels of `row_per_sub_group`.
 const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
+/// The file of the kernels of `row_per_warp_sycl`.
+const WARP_FILE: &str = "dense_to_csr_warp";
 
 /// The plan of a compression: kernels, and room for a count for each row.
 #[derive(Debug)]
@@ -87,25 +101,32 @@ impl<D: Driver> Masked<D> {
 }
 
 impl<D: Driver> Passes<D> {
-    fn new<T: Scalar>(backend: &Device<D>, algorithm: &str, defines: &Defines) -> Result<Self> {
-        let passes = |file, count, fill| {
+    fn new<T: Scalar, I: Index>(backend: &Device<D>, algorithm: &str, defines: &Defines) -> Result<Self> {
+        let of_file = |file, [count, fill]: [&'static str; 2], defines: &Defines| {
             let kernel = |entry| backend.kernel_of::<T>(file, entry, defines.clone());
             Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
         };
         match algorithm {
             BY_MASK => Self::masked::<T>(backend, false, defines),
-            BY_WARP => {
-                passes("dense_to_csr", "dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp")
-            }
-            BY_SUB_GROUP => passes(
-                SUB_GROUP_FILE,
-                "dense_to_csr_count_row_per_sub_group",
-                "dense_to_csr_fill_row_per_sub_group",
-            ),
-            _ => passes(
+            BY_WARP => of_file(
                 "dense_to_csr",
-                "dense_to_csr_count_row_per_thread",
-                "dense_to_csr_fill_row_per_thread",
+                ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
+                defines,
+            ),
+            BY_SUB_GROUP => of_file(
+                SUB_GROUP_FILE,
+                ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
+                defines,
+            ),
+            BY_SYCL_WARP => of_file(
+                WARP_FILE,
+                ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
+                &Defines::default().index::<I>(),
+            ),
+            _ => of_file(
+                "dense_to_csr",
+                ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"],
+                defines,
             ),
         }
     }
@@ -258,20 +279,22 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
         match self.choice.algorithm {
             BY_WARP => launch.warps(rows),
             BY_MASK => launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block),
-            BY_SUB_GROUP => launch.items(rows * LANES),
+            BY_SUB_GROUP | BY_SYCL_WARP => launch.items(rows * LANES),
             _ => launch.items(rows),
         }
     }
+}
+
+/// The table of a device.
+fn offer<D: Driver>(device: &Device<D>) -> Offer {
+    if device.has(single_pass::FILE) { WITH_LOOK_BACK } else { WITH_SUB_GROUPS }
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device<D> {
     type Plan = CompressionPlan<D, T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        match self.has(SUB_GROUP_FILE) {
-            true => WITH_SUB_GROUPS,
-            false => self.offered(WITH_LOOK_BACK, single_pass::FILE),
-        }
+        offer(self).on(self)
     }
 
     fn plan_dense_to_csr(
@@ -290,8 +313,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
             (false, 1) => (BY_MASK, "neighbours in memory stand in one row"),
             (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
         };
-        let table = DenseToCsrKernel::<T, I, O>::dense_to_csr_algorithms(self);
-        let choice = options.choose("dense_to_csr", table, automatic, reason)?;
+        let choice = offer(self).choose(self, "dense_to_csr", options, (automatic, reason))?;
         let defines = Defines::default().index::<I>().offset::<O>();
         let kernel = |entry| self.kernel_of::<T>("dense_to_csr", entry, defines.clone());
         let rows = checked_product("count x rows", a.count(), a.rows())?;
@@ -305,7 +327,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
             _ => None,
         };
         Ok(CompressionPlan {
-            passes: Passes::new::<T>(self, choice.algorithm, &defines)?,
+            passes: Passes::new::<T, I>(self, choice.algorithm, &defines)?,
             choice,
             keep,
             masked,

@@ -7,6 +7,7 @@ mod dense_to_csr;
 mod grouped;
 mod look_back;
 mod numbered;
+mod offer;
 mod padded;
 mod positions;
 mod prune;

@@ -4,11 +4,13 @@ use super::shares::{SUB_GROUP_FILE, Shares};
 use super::{Grouped, ProductPlan, Way};
 use crate::launch::LANES;
 use crate::op::grouped::GROUPED_ROWS;
+use crate::op::offer::Offer;
 use crate::{Device, Driver, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, Compressed, Index, Matrix, PlanOptions, Result, Scalar};
 
-const STORED: &[Algorithm] = &[
+const STORED: Offer = Offer { algorithms: ALONG, files: &[SUB_GROUP_FILE] };
+const ALONG: &[Algorithm] = &[
     Algorithm::new(
         "row_per_thread",
         "the device is a CPU, or many rows have fewer than 8 entries in the mean",
@@ -59,7 +61,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
     type Plan = ProductPlan<D, I, Shares<D, T, I>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.offered(STORED, SUB_GROUP_FILE) } else { ACROSS }
+        if along::<A>(op) { STORED.on(self) } else { ACROSS }
     }
 
     fn plan_spmv(
@@ -73,8 +75,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
                 options.choose("spmv", ACROSS, GROUPED_ROWS.name, "op(A) goes across what is stored")?;
             return Ok(ProductPlan { choice, way: Way::Grouped(Grouped::new(self, a, op)?) });
         }
-        let (automatic, reason) = self.share_out(a, options)?;
-        let choice = options.choose("spmv", self.offered(STORED, SUB_GROUP_FILE), automatic, reason)?;
+        let choice = STORED.choose(self, "spmv", options, self.share_out(a, options)?)?;
         let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
         Ok(ProductPlan { choice, way })
     }

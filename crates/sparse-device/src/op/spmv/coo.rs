@@ -3,6 +3,7 @@
 use super::{Grouped, ProductPlan, Way, Workspace};
 use crate::launch::{LANES, Launch};
 use crate::op::grouped::GROUPED_ROWS;
+use crate::op::offer::Offer;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
@@ -14,14 +15,19 @@ const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: one work-item
 const ATOMIC: Algorithm = Algorithm::new("atomic", "never: entries in any order, by atomic additions")
     .preprocessing("room for a sum for each row")
     .relaxed();
-const BY_ROWS: &[Algorithm] = &[
-    Algorithm::new("segmented", "the rows of A are in order")
-        .preprocessing("room for a sum for each row and a carry for each warp"),
-    GROUPED_ROWS,
-    ATOMIC,
-    SEQUENTIAL,
-];
+const SEGMENTED: Algorithm = Algorithm::new("segmented", "the rows of A are in order")
+    .preprocessing("room for a sum for each row and a carry for each warp");
+const SYCL_SEGMENTED: Algorithm = Algorithm {
+    name: "segmented_sycl",
+    chosen: "never: the same in SYCL C++, by sub-groups of 32",
+    ..SEGMENTED
+};
+const BY_ROWS: Offer =
+    Offer { algorithms: &[SEGMENTED, GROUPED_ROWS, ATOMIC, SEQUENTIAL, SYCL_SEGMENTED], files: &[WARP_FILE] };
 const BY_COLUMNS: &[Algorithm] = &[GROUPED_ROWS, ATOMIC, SEQUENTIAL];
+
+/// The file of the kernel of `segmented_sycl`.
+const WARP_FILE: &str = "coo_spmv_warp";
 
 /// Units of 32 entries that a warp walks, at least, before another warp is worth it.
 const UNITS_PER_WARP: usize = 8;
@@ -61,14 +67,15 @@ struct Segments<D: Driver, T: Scalar> {
 }
 
 impl<D: Driver, T: Scalar> Segments<D, T> {
-    fn new(backend: &Device<D>, nnz: usize, defines: &Defines) -> Result<Self> {
+    /// `walk` is the kernel that walks the intervals.
+    fn new(backend: &Device<D>, nnz: usize, walk: Arc<D::Kernel>, defines: &Defines) -> Result<Self> {
         let block = backend.inner.block;
         let kernel = |entry| coo_kernel::<D, T>(backend, entry, defines);
         let units = nnz / LANES;
         let groups = units.div_ceil(block / LANES * UNITS_PER_WARP).clamp(1, backend.most_groups());
         let warps = groups * (block / LANES);
         Ok(Self {
-            walk: kernel("coo_spmv_segmented")?,
+            walk,
             rest: kernel("coo_spmv_sequential")?,
             add_carries: kernel("coo_spmv_carries")?,
             block,
@@ -98,8 +105,13 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
     ) -> Result<Self> {
         let (rows, _) = op.shape(a);
         let defines = Defines::default().index::<I>().offset::<I>().conj::<T>(op);
+        let segmented = |kernel| Ok(Walk::Segmented(Segments::new(backend, a.nnz(), kernel, &defines)?));
         let walk = match algorithm {
-            "segmented" => Walk::Segmented(Segments::new(backend, a.nnz(), &defines)?),
+            "segmented" => segmented(coo_kernel::<D, T>(backend, "coo_spmv_segmented", &defines)?)?,
+            "segmented_sycl" => {
+                let defines = Defines::default().index::<I>();
+                segmented(backend.kernel_of::<T>(WARP_FILE, "coo_spmv_segmented_warp", defines)?)?
+            }
             "atomic" => {
                 Walk::Atomic(backend.kernel_of::<T>("coo_spmv_atomic", "coo_spmv_atomic", defines)?)
             }
@@ -180,20 +192,22 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Coo<T, Device<D>, I>> for Device
     type Plan = ProductPlan<D, I, CooProduct<D, T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if op.transposes() { BY_COLUMNS } else { BY_ROWS }
+        if op.transposes() { BY_COLUMNS } else { BY_ROWS.on(self) }
     }
 
     fn plan_spmv(&self, a: &Coo<T, Device<D>, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let table = SpmvKernel::<Coo<T, Device<D>, I>>::spmv_algorithms(self, op);
         let sorted = a.order().major_sorted;
         let (automatic, reason) = match sorted && !op.transposes() {
             true => ("segmented", "the rows are in order"),
             false => (GROUPED_ROWS.name, "the rows of op(A) are not in order"),
         };
-        let choice = options.choose("spmv", table, automatic, reason)?;
-        if choice.algorithm == "segmented" && !sorted {
+        let choice = match op.transposes() {
+            true => options.choose("spmv", BY_COLUMNS, automatic, reason)?,
+            false => BY_ROWS.choose(self, "spmv", options, (automatic, reason))?,
+        };
+        if ["segmented", "segmented_sycl"].contains(&choice.algorithm) && !sorted {
             return Err(Error::unsupported(
-                "spmv algorithm `segmented` on this matrix",
+                format!("spmv algorithm `{}` on this matrix", choice.algorithm),
                 "its rows are not in order: sort it, or take `grouped_rows`",
             ));
         }

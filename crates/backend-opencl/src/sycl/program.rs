@@ -1,0 +1,138 @@
+//! Programs in OpenCL C, which OpenCL builds, and in SYCL C++, which SYCL compiles at run time; their kernels.
+
+use super::shim::{Functions, RawKernel, RawProgram, guarded};
+use super::{Queue, SyclDriver};
+use crate::program;
+use kernels_core::File;
+use opencl3::context::Context;
+use sparse_core::{Error, Result};
+use sparse_device::{Defines, Driver};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::fmt::Write;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+/// A compiled program.
+#[derive(Debug)]
+pub enum Program {
+    /// In OpenCL C, for the native context of the queue.
+    OpenCl(program::Program),
+    /// In SYCL C++.
+    Sycl(Bundle),
+}
+
+impl Program {
+    /// Compiles a file for the queue's device.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] with the file, the options and the compiler's whole log.
+    pub(super) fn build(queue: &Queue, context: &Context, file: &File, defines: &Defines) -> Result<Self> {
+        match file.language() {
+            "sycl" => Bundle::compile(queue, file, defines).map(Self::Sycl),
+            _ => program::Program::build(SyclDriver::NAME, context, file, defines).map(Self::OpenCl),
+        }
+    }
+
+    /// The kernel of this name.
+    pub(super) fn kernel(&self, queue: &Queue, entry: &str) -> Result<Kernel> {
+        let functions = queue.functions;
+        let mut raw = ptr::null_mut();
+        let (made, arguments) = match self {
+            Self::OpenCl(program) => {
+                let (native, arguments) = program.kernel(SyclDriver::NAME, entry)?;
+                // SAFETY: the kernel is alive and of the queue's context, and there is room for SYCL's.
+                let made = guarded(|reason| unsafe {
+                    (functions.kernel_of)(queue.raw, native.get(), &raw mut raw, reason)
+                });
+                (made, arguments)
+            }
+            Self::Sycl(bundle) => {
+                let (name, mut arguments) = (text(entry, entry)?, 0);
+                // SAFETY: the program is alive, and there is room for the kernel and the number.
+                let made = guarded(|reason| unsafe {
+                    (functions.kernel_in)(bundle.raw, name.as_ptr(), &raw mut raw, &raw mut arguments, reason)
+                });
+                (made, arguments as usize)
+            }
+        };
+        made.map_err(|refusal| refusal.of(format!("kernel {entry}")))?;
+        Ok(Kernel { name: entry.into(), arguments, raw: Mutex::new(raw), functions })
+    }
+}
+
+/// A program of the shim's.
+#[derive(Debug)]
+pub struct Bundle {
+    raw: *mut RawProgram,
+    functions: &'static Functions,
+}
+
+// SAFETY: a program is not changed after it was made, and SYCL's objects may be used by any thread.
+unsafe impl Send for Bundle {}
+// SAFETY: as above.
+unsafe impl Sync for Bundle {}
+
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        // SAFETY: the program is alive, and nobody uses it again.
+        unsafe { (self.functions.release_program)(self.raw) }
+    }
+}
+
+impl Bundle {
+    /// The macros are lines before the text.
+    fn compile(queue: &Queue, file: &File, defines: &Defines) -> Result<Self> {
+        let mut source = String::new();
+        for (name, value) in defines.iter() {
+            let _ = writeln!(source, "#define {name} {value}");
+        }
+        let source = text(file.name, &(source + &file.source()))?;
+        let (functions, mut raw, mut log) = (queue.functions, ptr::null_mut(), String::new());
+        // SAFETY: the queue is open, the text ends, `keep` is given the string that it expects, which outlives the call, and
+        // there is room for the program.
+        guarded(|reason| unsafe {
+            let to = (&raw mut log).cast();
+            (functions.compile)(queue.raw, source.as_ptr(), keep, to, &raw mut raw, reason)
+        })
+        .map_err(|refusal| {
+            refusal.of(format!("compiling {} with `{defines}`\n{}\n", file.name, log.trim()))
+        })?;
+        Ok(Self { raw, functions })
+    }
+}
+
+/// Puts a compiler's log into the string that `to` points to.
+///
+/// # Safety
+/// `to` is a `*mut String` that nobody else uses, and `log` a text.
+unsafe extern "C" fn keep(to: *mut c_void, log: *const c_char) {
+    // SAFETY: as the caller says.
+    unsafe { *to.cast::<String>() = CStr::from_ptr(log).to_string_lossy().into_owned() }
+}
+
+/// A text as C++ takes it.
+fn text(what: &str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::unsupported(what, "it has a zero byte"))
+}
+
+/// A kernel object.
+#[derive(Debug)]
+pub struct Kernel {
+    pub(super) name: String,
+    pub(super) arguments: usize,
+    pub(super) raw: Mutex<*mut RawKernel>,
+    functions: &'static Functions,
+}
+
+// SAFETY: a kernel may be used by any thread, by one at a time: it stands behind a lock.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the kernel is alive, and nobody uses it again.
+        unsafe { (self.functions.release_kernel)(raw) }
+    }
+}
