@@ -4,6 +4,9 @@
 use crate::paper::Paper;
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
+use backend_cuda::CuDriver;
+use backend_opencl::ClDriver;
+use backend_opencl::sycl::SyclDriver;
 use sparse_core::op::{
     ConvertKernel, DenseToCsrKernel, Op, PruneKernel, RowStatisticsKernel, ScanKernel, ScanOrder, SortKernel,
     SpmmKernel, SpmvKernel, ToDenseKernel,
@@ -121,49 +124,66 @@ const OPERATIONS: [&str; 8] = [
     "Scans",
 ];
 
-/// The tables of all backends; formats with equal tables share one.
+/// A table of one operation: the backends and the formats that have it.
+struct Row {
+    backends: String,
+    formats: String,
+    table: &'static [Algorithm],
+}
+
+/// The tables of all backends; formats with equal tables share one, and so do backends.
 fn tables() -> Result<String> {
-    let opencl = Device::from_driver(Paper::<backend_opencl::ClDriver>::new())?;
-    let cuda = Device::from_driver(Paper::<backend_cuda::CuDriver>::new())?;
-    let cpu = operations!(&Cpu::new()?, Host);
-    let opencl = operations!(&opencl, Device<Paper<backend_opencl::ClDriver>>);
-    let cuda = operations!(&cuda, Device<Paper<backend_cuda::CuDriver>>);
+    let opencl = Device::from_driver(Paper::<ClDriver>::new())?;
+    let sycl = Device::from_driver(Paper::<SyclDriver>::new())?;
+    let cuda = Device::from_driver(Paper::<CuDriver>::new())?;
+    let backends = [
+        ("cpu", operations!(&Cpu::new()?, Host)),
+        ("opencl", operations!(&opencl, Device<Paper<ClDriver>>)),
+        ("sycl", operations!(&sycl, Device<Paper<SyclDriver>>)),
+        ("cuda", operations!(&cuda, Device<Paper<CuDriver>>)),
+    ];
     let mut page = String::new();
-    for (((operation, cpu), opencl), cuda) in OPERATIONS.iter().zip(cpu).zip(opencl).zip(cuda) {
+    for (position, operation) in OPERATIONS.iter().enumerate() {
         write!(
             page,
             "\n### {operation}\n\n| backend | format | algorithm | reproducible | preprocessing | when chosen |\n"
         )?;
         writeln!(page, "|---|---|---|---|---|---|")?;
-        write_rows(&mut page, "cpu", cpu)?;
-        if opencl == cuda {
-            write_rows(&mut page, "opencl, cuda", cuda)?;
-        } else {
-            write_rows(&mut page, "opencl", opencl)?;
-            write_rows(&mut page, "cuda", cuda)?;
+        let mut rows = vec![];
+        for (backend, operations) in &backends {
+            add(&mut rows, backend, merged(&operations[position]));
         }
+        rows.iter().try_for_each(|row| write_rows(&mut page, row))?;
     }
     page.push('\n');
     Ok(page)
 }
 
-fn write_rows(page: &mut String, backend: &str, tables: Vec<Table>) -> Result<()> {
-    for (formats, table) in merged(tables) {
-        for a in table {
-            let reproducible = if a.reproducible { "yes" } else { "no" };
-            writeln!(
-                page,
-                "| {backend} | {formats} | `{}` | {reproducible} | {} | {} |",
-                a.name, a.preprocessing, a.chosen
-            )?;
+/// Adds the tables of a backend, to the rows of another one where they are equal.
+fn add(rows: &mut Vec<Row>, backend: &str, tables: Vec<(String, &'static [Algorithm])>) {
+    for (formats, table) in tables {
+        match rows.iter_mut().find(|row| row.formats == formats && row.table == table) {
+            Some(row) => row.backends = format!("{}, {backend}", row.backends),
+            None => rows.push(Row { backends: backend.into(), formats, table }),
         }
+    }
+}
+
+fn write_rows(page: &mut String, Row { backends, formats, table }: &Row) -> Result<()> {
+    for a in *table {
+        let reproducible = if a.reproducible { "yes" } else { "no" };
+        writeln!(
+            page,
+            "| {backends} | {formats} | `{}` | {reproducible} | {} | {} |",
+            a.name, a.preprocessing, a.chosen
+        )?;
     }
     Ok(())
 }
 
-fn merged(tables: Vec<Table>) -> Vec<(String, &'static [Algorithm])> {
+fn merged(tables: &[Table]) -> Vec<(String, &'static [Algorithm])> {
     let mut merged: Vec<(String, &'static [Algorithm])> = vec![];
-    for (format, table) in tables {
+    for &(format, table) in tables {
         match merged.iter_mut().find(|(_, known)| *known == table) {
             Some((formats, _)) => *formats = format!("{formats}, {format}"),
             None => merged.push((format.to_string(), table)),
