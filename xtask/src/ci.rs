@@ -46,7 +46,7 @@ const STEPS: &[Step] = &[
     Step { name: "opencl", about: "the conformance table on PoCL and on Intel's runtime", run: opencl },
     Step {
         name: "sycl",
-        about: "the conformance table on SYCL queues of the same runtimes; a C++ program with a queue of its own",
+        about: "the conformance table and the shim on SYCL queues of the same runtimes; a C++ program with its own queue",
         run: sycl,
     },
     Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
@@ -84,6 +84,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_path_buf)
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 fn format(sh: &Shell) -> Result<()> {
@@ -164,8 +169,11 @@ fn opencl(sh: &Shell) -> Result<()> {
 
 /// The kernels are those of the step `opencl`, so that one type of values is enough.
 fn sycl(sh: &Shell) -> Result<()> {
+    let shim = "crates/backend-opencl/tests/shim.cpp";
+    let shim = provision::compile_sycl(sh, shim, &["-Wno-subobject-linkage".into()], "shim")?;
     for runtime in [Runtime::Pocl, Runtime::Intel] {
         let variables = provision::sycl(sh, Some(runtime))?;
+        cmd!(sh, "{shim}").envs(variables.clone()).run()?;
         let table =
             ["conformance", "--backend", "sycl", "--require", "sycl", "--tier", "quick", "--types", "f64"];
         xtask_with(sh, variables, &table)?;
@@ -176,7 +184,7 @@ fn sycl(sh: &Shell) -> Result<()> {
 /// A C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it takes.
 fn host_program(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo build --quiet -p sparse-capi").run()?;
-    let (crate_folder, libraries) = (root().join("crates/sparse-capi"), root().join("target/debug"));
+    let (crate_folder, libraries) = (root().join("crates/sparse-capi"), target().join("debug"));
     let flags = [
         format!("-I{}", crate_folder.join("include").display()),
         format!("-L{}", libraries.display()),
@@ -211,7 +219,8 @@ fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
     cmd!(sh, "cargo build --release --quiet -p sparse-cli").run()?;
-    Ok(cmd!(sh, "python3 tests/compare_with_scipy.py --nnz target/release/nnz").run()?)
+    let nnz = target().join("release/nnz");
+    Ok(cmd!(sh, "python3 tests/compare_with_scipy.py --nnz {nnz}").run()?)
 }
 
 fn bench(sh: &Shell) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `cargo xtask dist`: a folder that runs on a machine without Rust.
 
-use crate::ci::root;
+use crate::ci::{root, target};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use xshell::{Shell, cmd};
@@ -23,12 +23,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root());
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let out = root().join(&args.out);
     shell.create_dir(&out)?;
     for (package, program) in PROGRAMS {
         cmd!(shell, "cargo build --quiet --profile dist -p {package}").run()?;
-        let built = target.join("dist").join(program);
+        let built = target().join("dist").join(program);
         shell.copy_file(&built, &out).with_context(|| format!("copying {}", built.display()))?;
     }
     let snapshots = out.join("snapshots");

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nnz.h>
+#include <stdexcept>
 #include <sycl/sycl.hpp>
 #include <vector>
 
@@ -41,12 +42,17 @@ std::vector<T> on_host(sycl::queue &queue, const void *device, std::size_t size)
   return host;
 }
 
+// A queue's handler that hands the first error on to whoever waits.
+void rethrow(const sycl::exception_list &errors) {
+  if (errors.size() > 0) std::rethrow_exception(*errors.begin());
+}
+
 } // namespace
 
 int main() {
   const sycl::device where{sycl::default_selector_v};
   const sycl::context context{where};
-  sycl::queue queue{context, where, sycl::property::queue::in_order{}};
+  sycl::queue queue{context, where, rethrow, sycl::property::queue::in_order{}};
   nnz_device *device = nullptr;
   expect(nnz_open(&queue, &device) == NNZ_OK, "the queue opens");
 
@@ -108,6 +114,15 @@ int main() {
   nnz_matrix *broken = nullptr;
   expect_refusal(nnz_borrow_csr(device, &csr, &broken), NNZ_FORMAT, "csr");
   expect(none == nullptr && broken == nullptr, "failures write nothing");
+
+  // An error of this program's own work reaches the call that waits for it, once.
+  queue.submit([](sycl::handler &group) { group.host_task([] { throw std::runtime_error{"the task failed"}; }); });
+  nnz_matrix *late = nullptr;
+  expect_refusal(nnz_dense_to_csr(device, NNZ_F64, rows, cols, dense_there, cols, &late), NNZ_RUNTIME,
+                 "the task failed");
+  expect(late == nullptr, "failures write nothing");
+  expect(nnz_dense_to_csr(device, NNZ_F64, rows, cols, dense_there, cols, &late) == NNZ_OK, "the queue works on");
+  nnz_release(late);
 
   nnz_release(compressed);
   nnz_release(matrix);
