@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: builds `sparse-bench` and hands the arguments on.
 
-use crate::provision::{mkl, python_packages};
+use crate::provision::{mkl, python_packages, sycl};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -16,23 +16,30 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether it runs on the CPU, which is the default.
-    fn is_of_cpu(&self) -> bool {
+    /// Whether one of these backends is asked for.
+    fn names(&self, backends: &[&str]) -> bool {
         let mut values = self.arguments.iter().filter_map(|argument| argument.rsplit('=').next());
-        !values.any(|value| ["cuda", "opencl"].contains(&value))
+        values.any(|value| backends.contains(&value))
     }
 }
 
-/// Runs the benchmark, that of the CPU with its peers within reach. Its exit code becomes ours.
+/// Runs the benchmark, that of the CPU with its peers within reach and that of SYCL with its runtime. Its exit code
+/// becomes ours.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
-    let peers = if args.is_of_cpu() { peers(&shell)? } else { vec![] };
-    let _peers: Vec<_> = peers.into_iter().map(|(name, value)| shell.push_env(name, value)).collect();
+    let on_sycl = args.names(&["sycl"]);
+    let variables = match args.names(&["cuda", "opencl"]) {
+        _ if on_sycl => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        true => vec![],
+        false => peers(&shell)?,
+    };
+    let _variables: Vec<_> = variables.into_iter().map(|(name, value)| shell.push_env(name, value)).collect();
     let manifest = crate::ci::root().join("Cargo.toml");
+    let features = if on_sycl { &["--features", "sycl"][..] } else { &[] };
     let arguments = &args.arguments;
     let cargo = cmd!(
         shell,
-        "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench -- {arguments...}"
+        "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench {features...} -- {arguments...}"
     );
     let status = Command::from(cargo).status().context("cargo does not start")?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());

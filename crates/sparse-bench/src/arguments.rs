@@ -66,6 +66,9 @@ pub(crate) enum Target {
     Cuda,
     /// The OpenCL device that NNZ_OPENCL_DEVICE names.
     Opencl,
+    /// The SYCL device that NNZ_SYCL_DEVICE names.
+    #[cfg(feature = "sycl")]
+    Sycl,
 }
 
 /// A library that ours is compared with.

@@ -64,6 +64,8 @@ fn main() -> Result<ExitCode> {
         Target::Cpu => run_cpu(&arguments).map(|()| ExitCode::SUCCESS),
         Target::Cuda => device::run::<CuDriver>(&arguments),
         Target::Opencl => device::run::<ClDriver>(&arguments),
+        #[cfg(feature = "sycl")]
+        Target::Sycl => device::run::<backend_opencl::sycl::SyclDriver>(&arguments),
     }
 }
 

@@ -8,13 +8,16 @@ use super::{Bench, Graph};
 use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;
-use sparse_core::op::Operations;
+use sparse_core::op::{Op, Operations, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Coo, Matrix, PlanOptions, Space};
 use sparse_device::Device;
 
 /// Entries that one work-item can take without everybody waiting for it.
 const MOST_ENTRIES: usize = 2_000_000;
+
+/// What is compared, where the device has it.
+const COMPARED: [&str; 3] = ["segmented", "segmented_sycl", "sequential"];
 
 pub(super) fn run<D: Measured>(
     bench: &Bench<'_, D>,
@@ -30,7 +33,9 @@ pub(super) fn run<D: Measured>(
     let x = Device::<D>::view(&x);
     let forced =
         |name: &str| product(&bench.device, format!("ours:{name}"), &coo, x, &PlanOptions::forced(name));
-    let products = vec![forced("segmented")?, forced("sequential")?];
+    let offered = SpmvKernel::<Coo<f32, Device<D>>>::spmv_algorithms(&bench.device, Op::None).iter();
+    let products = offered.map(|algorithm| algorithm.name).filter(|name| COMPARED.contains(name)).map(forced);
+    let products = products.collect::<sparse_core::Result<_>>()?;
     let comparison = Comparison {
         op: "coo_spmv f32".into(),
         workload: graph.name,

@@ -5,6 +5,8 @@ use super::peer::{Nobody, Peer};
 use crate::peer::cusparse::Cusparse;
 use backend_cuda::{CuDriver, Graph};
 use backend_opencl::ClDriver;
+#[cfg(feature = "sycl")]
+use backend_opencl::sycl::{self, SyclDriver};
 use kernels_core::File;
 use sparse_core::Result;
 use sparse_device::{Device, Driver};
@@ -78,5 +80,22 @@ impl Measured for ClDriver {
         let start = backend_opencl::Event::record(device)?;
         work()?;
         backend_opencl::Event::record(device)?.seconds_since(&start)
+    }
+}
+
+#[cfg(feature = "sycl")]
+impl Measured for SyclDriver {
+    type Peer = Nobody;
+    const HAS_GRAPHS: bool = false;
+    const GATHER: File = gather::file("gather.cl");
+
+    fn device() -> Result<Device<Self>> {
+        sycl::with_clock(sycl::preferred_index()?)
+    }
+
+    fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
+        let start = sycl::Event::record(device)?;
+        work()?;
+        sycl::Event::record(device)?.seconds_since(&start)
     }
 }
