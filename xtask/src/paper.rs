@@ -2,13 +2,13 @@
 
 use kernels_core::File;
 use sparse_core::{Caps, Error};
-use sparse_device::{Arg, Defines, Driver};
+use sparse_device::{Arg, Defines, Driver, Properties};
 use std::marker::PhantomData;
 
 /// A device on paper: it has the kernels of a driver and every extension, and runs nothing.
 #[derive(Debug)]
 pub(crate) struct Paper<D> {
-    caps: Caps,
+    properties: Properties,
     driver: PhantomData<fn() -> D>,
 }
 
@@ -24,7 +24,8 @@ impl<D: Driver> Paper<D> {
             flushes_subnormals: false,
             features: needs.map(ToString::to_string).collect(),
         };
-        Self { caps, driver: PhantomData }
+        let properties = Properties { caps, is_cpu: false, cache_bytes: 0, largest_group: 256 };
+        Self { properties, driver: PhantomData }
     }
 
     fn refused<T>() -> sparse_core::Result<T> {
@@ -49,20 +50,8 @@ impl<D: Driver> Driver for Paper<D> {
         Self::refused()
     }
 
-    fn caps(&self) -> &Caps {
-        &self.caps
-    }
-
-    fn cache_bytes(&self) -> usize {
-        0
-    }
-
-    fn is_cpu(&self) -> bool {
-        false
-    }
-
-    fn largest_group(&self) -> usize {
-        256
+    fn properties(&self) -> &Properties {
+        &self.properties
     }
 
     fn allocate(&self, _: usize) -> sparse_core::Result<()> {

@@ -6,7 +6,7 @@ use crate::staging::Staging;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
-use sparse_device::{Arg, Defines, Driver};
+use sparse_device::{Arg, Defines, Driver, Properties};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -33,8 +33,7 @@ pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'stat
 #[derive(Debug)]
 struct Found {
     device: sys::CUdevice,
-    caps: Caps,
-    cache_bytes: usize,
+    properties: Properties,
     architecture: Architecture,
 }
 
@@ -61,7 +60,8 @@ impl Found {
             flushes_subnormals: false,
             features: vec![architecture.to_string()],
         };
-        Ok(Self { device, caps, cache_bytes, architecture })
+        let properties = Properties { caps, is_cpu: false, cache_bytes, largest_group: 1024 };
+        Ok(Self { device, properties, architecture })
     }
 }
 
@@ -228,33 +228,21 @@ impl Driver for CuDriver {
     type Kernel = Kernel;
 
     fn devices() -> Result<Vec<Caps>, String> {
-        Ok(devices()?.iter().map(|found| found.caps.clone()).collect())
+        Ok(devices()?.iter().map(|found| found.properties.caps.clone()).collect())
     }
 
     fn open(index: usize) -> Result<Self> {
         Self::with(index, None)
     }
 
-    fn caps(&self) -> &Caps {
-        &self.found.caps
-    }
-
-    fn cache_bytes(&self) -> usize {
-        self.found.cache_bytes
-    }
-
-    fn is_cpu(&self) -> bool {
-        false
-    }
-
-    fn largest_group(&self) -> usize {
-        1024
+    fn properties(&self) -> &Properties {
+        &self.found.properties
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
         // The library knows no memory of 0 bytes.
         let bytes = bytes.max(1).checked_next_multiple_of(16).unwrap_or(usize::MAX);
-        let total = self.found.caps.memory_bytes.unwrap_or(u64::MAX);
+        let total = self.found.properties.caps.memory_bytes.unwrap_or(u64::MAX);
         if bytes as u64 > total {
             return Err(Error::OutOfMemory { needed: bytes as u64, available: total });
         }

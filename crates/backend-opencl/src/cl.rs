@@ -15,7 +15,7 @@ use opencl3::kernel::{Kernel as ClKernel, set_kernel_arg};
 use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
 use opencl3::types::{CL_BLOCKING, cl_command_queue_properties, cl_event};
 use sparse_core::{Caps, Error, Result};
-use sparse_device::{Arg, Defines, Driver};
+use sparse_device::{Arg, Defines, Driver, Properties};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -74,27 +74,15 @@ impl Driver for ClDriver {
     type Kernel = Kernel;
 
     fn devices() -> Result<Vec<Caps>, String> {
-        Ok(devices()?.iter().map(|found| found.caps.clone()).collect())
+        found::caps(devices())
     }
 
     fn open(index: usize) -> Result<Self> {
         Self::open_queue(index, 0)
     }
 
-    fn caps(&self) -> &Caps {
-        &self.found.caps
-    }
-
-    fn cache_bytes(&self) -> usize {
-        self.found.cache_bytes
-    }
-
-    fn is_cpu(&self) -> bool {
-        self.found.is_cpu
-    }
-
-    fn largest_group(&self) -> usize {
-        self.found.largest_group
+    fn properties(&self) -> &Properties {
+        &self.found.properties
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {

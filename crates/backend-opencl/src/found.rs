@@ -4,6 +4,7 @@ use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_FP_DENORM, Devi
 use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::platform::get_platforms;
 use sparse_core::{Caps, Error, Result};
+use sparse_device::Properties;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,12 +13,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(crate) struct Found {
     id: usize,
-    pub(crate) caps: Caps,
+    pub(crate) properties: Properties,
     memory_bytes: u64,
     largest_buffer: u64,
-    pub(crate) largest_group: usize,
-    pub(crate) is_cpu: bool,
-    pub(crate) cache_bytes: usize,
     /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number, and forgets what
     /// it knew of a buffer when the host writes or copies to its middle: what it says is true only where no buffer is
     /// released and the host writes them from their beginning.
@@ -38,22 +36,25 @@ impl Found {
     pub(crate) fn new(backend: &'static str, platform: &str, device: Device) -> Result<Self, ClError> {
         let features: Vec<_> = device.extensions()?.split_whitespace().map(String::from).collect();
         let memory_bytes = device.global_mem_size()?;
+        let caps = Caps {
+            backend,
+            device: format!("{} ({platform})", device.name()?.trim()),
+            compute_units: device.max_compute_units()? as usize,
+            memory_bytes: Some(memory_bytes),
+            f64: features.iter().any(|name| name == "cl_khr_fp64"),
+            flushes_subnormals: device.single_fp_config()? & CL_FP_DENORM == 0,
+            features,
+        };
         Ok(Self {
             id: device.id() as usize,
-            caps: Caps {
-                backend,
-                device: format!("{} ({platform})", device.name()?.trim()),
-                compute_units: device.max_compute_units()? as usize,
-                memory_bytes: Some(memory_bytes),
-                f64: features.iter().any(|name| name == "cl_khr_fp64"),
-                flushes_subnormals: device.single_fp_config()? & CL_FP_DENORM == 0,
-                features,
+            properties: Properties {
+                caps,
+                is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
+                cache_bytes: device.global_mem_cache_size()? as usize,
+                largest_group: device.max_work_group_size()?,
             },
             memory_bytes,
             largest_buffer: device.max_mem_alloc_size()?,
-            largest_group: device.max_work_group_size()?,
-            cache_bytes: device.global_mem_cache_size()? as usize,
-            is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
             checks_reads: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
@@ -88,6 +89,11 @@ fn find_devices() -> Result<Vec<Found>, String> {
         return Err(format!("the OpenCL loader found {} platforms without a device", platforms.len()));
     }
     Ok(found)
+}
+
+/// What the devices that a backend found can do.
+pub(crate) fn caps(found: Result<&'static [Found], String>) -> Result<Vec<Caps>, String> {
+    Ok(found?.iter().map(|found| found.properties.caps.clone()).collect())
 }
 
 /// Device number `index` of those that a backend found.

@@ -20,7 +20,7 @@ use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawMemory, RawQueue, functions, guarded};
 use sparse_core::op::AllTypes;
 use sparse_core::{Caps, Element, Error, Probe, Result};
-use sparse_device::{Arg, Buffer, Defines, Driver, View};
+use sparse_device::{Arg, Buffer, Defines, Driver, Properties, View};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{OnceLock, PoisonError};
@@ -154,7 +154,7 @@ fn describe((device, features): Listed) -> Result<Found, opencl3::error_codes::C
     let device = Device::new(device);
     let platform = Platform::new(device.platform()?).name()?;
     let mut found = Found::new(SyclDriver::NAME, platform.trim(), device)?;
-    found.caps.features.extend(features.split_whitespace().map(String::from));
+    found.properties.caps.features.extend(features.split_whitespace().map(String::from));
     Ok(found)
 }
 
@@ -249,27 +249,15 @@ impl Driver for SyclDriver {
     type Kernel = Kernel;
 
     fn devices() -> Result<Vec<Caps>, String> {
-        Ok(devices()?.iter().map(|found| found.caps.clone()).collect())
+        found::caps(devices())
     }
 
     fn open(index: usize) -> Result<Self> {
         Self::open_queue(index, false)
     }
 
-    fn caps(&self) -> &Caps {
-        &self.found.caps
-    }
-
-    fn cache_bytes(&self) -> usize {
-        self.found.cache_bytes
-    }
-
-    fn is_cpu(&self) -> bool {
-        self.found.is_cpu
-    }
-
-    fn largest_group(&self) -> usize {
-        self.found.largest_group
+    fn properties(&self) -> &Properties {
+        &self.found.properties
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {

@@ -103,7 +103,7 @@ impl<D: Driver> Device<D> {
     /// # Errors
     /// [`Error::Unsupported`] if its work-groups are too small for the kernels.
     pub fn from_driver(driver: D) -> Result<Self> {
-        let largest_group = driver.largest_group();
+        let largest_group = driver.properties().largest_group;
         if largest_group < LANES {
             let what = format!("{} device {}", D::NAME, driver.caps().device);
             let reason = format!("its work-groups hold {largest_group}, {LANES} are needed");

@@ -5,6 +5,19 @@ use kernels_core::File;
 use sparse_core::{Caps, Result};
 use std::fmt::Debug;
 
+/// What is known of a device.
+#[derive(Debug, Clone)]
+pub struct Properties {
+    /// What it is and what it can do.
+    pub caps: Caps,
+    /// Whether it is a processor of the host, which prefers few and long work-items.
+    pub is_cpu: bool,
+    /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
+    pub cache_bytes: usize,
+    /// The most work-items of a work-group.
+    pub largest_group: usize,
+}
+
 /// A foreign library that runs kernels: one context of one device with an in-order queue.
 ///
 /// A driver knows bytes and kernels, not operations. All its methods are safe to call: it checks that ranges lie inside
@@ -38,17 +51,13 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
     /// What the library reports.
     fn open(index: usize) -> Result<Self>;
 
+    /// What is known of the device.
+    fn properties(&self) -> &Properties;
+
     /// What the device is and what it can do.
-    fn caps(&self) -> &Caps;
-
-    /// Whether the device is a processor of the host, which prefers few and long work-items.
-    fn is_cpu(&self) -> bool;
-
-    /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
-    fn cache_bytes(&self) -> usize;
-
-    /// The most work-items of a work-group.
-    fn largest_group(&self) -> usize;
+    fn caps(&self) -> &Caps {
+        &self.properties().caps
+    }
 
     /// Memory of at least so many bytes, rounded up to whole words of 16 bytes, that holds anything.
     ///

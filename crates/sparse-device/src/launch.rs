@@ -145,7 +145,7 @@ impl<'a, D: Driver> Launch<'a, D> {
     /// Runs with a work-item for each of `items`, or as many as are worth it. A CPU's runtime compiles a kernel anew
     /// for each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {
-        let block = match self.device.driver().is_cpu() {
+        let block = match self.device.driver().properties().is_cpu {
             true => self.device.inner.block,
             false => self.device.inner.block.min(items.next_multiple_of(LANES).max(LANES)),
         };
@@ -156,7 +156,7 @@ impl<'a, D: Driver> Launch<'a, D> {
     /// Runs with a warp of [`LANES`] for each of `rows`, or as many as are worth it.
     pub(crate) fn warps(self, rows: usize) -> Result<()> {
         let driver = self.device.driver();
-        let most_per_unit = if driver.is_cpu() { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT };
+        let most_per_unit = if driver.properties().is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT };
         let most = driver.caps().compute_units * most_per_unit;
         let groups = rows.min(most).div_ceil(D::WARPS_PER_GROUP);
         self.groups(groups, D::WARPS_PER_GROUP * LANES)

@@ -33,7 +33,7 @@ pub(super) fn gathers<'a, D: Measured, T: Scalar>(
     let kernel = driver.kernel(&driver.build(&D::GATHER, &defines)?, "gather")?;
     let sink = device.zeros::<u64>(1)?;
     let count = sparse_core::space::View::len(&indices);
-    let local = GROUP.min(driver.largest_group());
+    let local = GROUP.min(driver.properties().largest_group);
     let groups = (count * row / word).div_ceil(local).min(driver.caps().compute_units * GROUPS_PER_UNIT);
     let (indices, table) = (whole(indices)?, whole(table)?);
     Ok(Product::new("limit:gather", 0.0, move |_| {

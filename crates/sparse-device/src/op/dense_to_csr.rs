@@ -305,7 +305,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
     ) -> Result<CompressionPlan<D, T>> {
         let (_, col_step) = steps(a.order(), a.leading_dimension());
         let repeats = options.expected_calls > 1 && self.has(single_pass::FILE);
-        let (automatic, reason) = match (self.driver().is_cpu(), col_step) {
+        let (automatic, reason) = match (self.driver().properties().is_cpu, col_step) {
             (true, _) => ("row_per_thread", "the device is a CPU"),
             (false, 1) if repeats => {
                 (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")

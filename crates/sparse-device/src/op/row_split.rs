@@ -107,7 +107,8 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
     ) -> Result<Self> {
         let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
         let (nnz, (_, b_rows)) = (a.nnz(), op.shape(a));
-        let slice = slice_columns::<T>(backend.driver().cache_bytes(), nnz, op.shape(a), columns).max(1);
+        let slice =
+            slice_columns::<T>(backend.driver().properties().cache_bytes, nnz, op.shape(a), columns).max(1);
         let chunks = Chunks::new::<I, O>(backend, a.offsets(), nnz, columns.div_ceil(slice))?;
         let kernel = |entry| {
             let any = defines.clone().set("WIDE", 0).set("LANES", LANES);

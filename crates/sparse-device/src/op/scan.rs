@@ -216,7 +216,7 @@ impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<ScanSteps<D, T>> {
-        let (automatic, reason) = match self.driver().is_cpu() {
+        let (automatic, reason) = match self.driver().properties().is_cpu {
             true => ("work_efficient", "the device is a CPU"),
             false => (PADDED, "the device is no CPU"),
         };

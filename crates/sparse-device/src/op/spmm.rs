@@ -158,7 +158,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
             return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
         }
         let (automatic, reason) = match columns {
-            _ if self.driver().is_cpu() => ("row_per_thread", "the device is a CPU".into()),
+            _ if self.driver().properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
             _ if self.is_worth_splitting(a, options)? => {
                 let packed = is_far::<T>(a.nnz(), (op.shape(a).1, columns));
                 let name = if packed { "row_split_packed" } else { "row_split" };

@@ -106,7 +106,7 @@ impl<D: Driver> Device<D> {
         let rows = a.pattern().major();
         let mean = a.nnz().div_ceil(rows.max(1));
         let reason = format!("{rows} rows have {mean} entries in the mean");
-        if self.driver().is_cpu() {
+        if self.driver().properties().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
         let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
