@@ -1,7 +1,7 @@
 //! Iterations of conjugate gradients that the host enqueues without waiting for a single number.
 
 use crate::each_device;
-use sparse_core::op::{Coefficient, Op, SpmvPlan, VectorPlan};
+use sparse_core::op::{GradientStep, Op, SpmvPlan, VectorPlan};
 use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
 use sparse_device::{Buffer, Device, Driver};
 
@@ -17,7 +17,6 @@ pub struct Gradients<D: Driver> {
     q: Buffer<D, f32>,
     rho: Buffer<D, f32>,
     next_rho: Buffer<D, f32>,
-    curvature: Buffer<D, f32>,
 }
 
 impl<D: Driver> Gradients<D> {
@@ -38,7 +37,6 @@ impl<D: Driver> Gradients<D> {
             q: backend.zeros(n)?,
             rho: backend.upload(&[n as f32])?,
             next_rho: backend.zeros(1)?,
-            curvature: backend.zeros(1)?,
         })
     }
 
@@ -47,16 +45,17 @@ impl<D: Driver> Gradients<D> {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn enqueue(&mut self, backend: &Device<D>) -> Result<()> {
-        let Self { a, product, vectors, x, r, p, q, rho, next_rho, curvature } = self;
+        let Self { a, product, vectors, x, r, p, q, rho, next_rho } = self;
         let (view, view_mut) = (Device::<D>::view::<f32>, Device::<D>::view_mut::<f32>);
         product.run(1.0, a, view(p), 0.0, view_mut(q))?;
-        vectors.dot(view(p), view(q), view_mut(curvature))?;
-        let step = |sign: f32| Coefficient::from(sign).times(view(rho)).over(view(curvature));
-        vectors.axpby(step(1.0), view(p), 1.0.into(), view_mut(x))?;
-        vectors.axpby(step(-1.0), view(q), 1.0.into(), view_mut(r))?;
-        vectors.dot(view(r), view(r), view_mut(next_rho))?;
-        let beta = Coefficient::from(1.0).times(view(next_rho)).over(view(rho));
-        vectors.axpby(1.0.into(), view(r), beta, view_mut(p))?;
+        vectors.gradient_step(GradientStep {
+            q: view(q),
+            p: view_mut(p),
+            x: view_mut(x),
+            r: view_mut(r),
+            rho: view(rho),
+            next_rho: view_mut(next_rho),
+        })?;
         backend.copy(view(next_rho), view_mut(rho))
     }
 

@@ -2,9 +2,9 @@
 
 use crate::{each_device, values};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
-use sparse_core::op::{Coefficient, VectorPlan};
+use sparse_core::op::{Coefficient, GradientStep, VectorKernel, VectorPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Error, Scalar, Space, bf16, c32, c64, f16};
+use sparse_core::{Backend, Error, Scalar, Space, SpaceOf, bf16, c32, c64, f16};
 use sparse_device::{Device, Driver};
 
 /// Whether two sums of `n` terms agree but for the rounding of a type of so many bits.
@@ -89,11 +89,51 @@ fn check_scalars<D: Driver, T: Scalar>(backend: &Device<D>) {
     }
 }
 
-/// Sums, scalings, products and norms in every type, with scalars of the host and of the device.
+/// A step of conjugate gradients from p, q, x and r: `x`, `r`, `p` and ρ after it.
+fn gradient_step<B: VectorKernel<T>, T: Scalar>(backend: &B, from: &[Vec<T>; 4]) -> ([Vec<T>; 3], T::Acc) {
+    let [mut p, q, mut x, mut r] = from.each_ref().map(|vector| backend.upload(vector).unwrap());
+    let (mut rho, mut next_rho) = (backend.zeros(1).unwrap(), backend.zeros(1).unwrap());
+    let mut plan = VectorPlan::<B, T>::new(backend, from[0].len()).unwrap();
+    let view = SpaceOf::<B>::view::<T>;
+    plan.dot(view(&r), view(&r), SpaceOf::<B>::view_mut(&mut rho)).unwrap();
+    let step = GradientStep {
+        q: view(&q),
+        p: SpaceOf::<B>::view_mut(&mut p),
+        x: SpaceOf::<B>::view_mut(&mut x),
+        r: SpaceOf::<B>::view_mut(&mut r),
+        rho: SpaceOf::<B>::view(&rho),
+        next_rho: SpaceOf::<B>::view_mut(&mut next_rho),
+    };
+    plan.gradient_step(step).unwrap();
+    ([x, r, p].map(|vector| backend.download(&vector).unwrap()), backend.download(&next_rho).unwrap()[0])
+}
+
+/// Several operations a launch give what they give one after the other in double precision, and the same bits again.
+fn check_gradients<D: Driver, T: Scalar>(backend: &Device<D>) {
+    for n in [0, 1, 31, 257, 5000, 300_000] {
+        let from = [1, 2, 3, 4].map(|seed| values::<T>(n, seed));
+        let ((found, rho), again) = (gradient_step(backend, &from), gradient_step(backend, &from));
+        assert_eq!((&found, rho), (&again.0, again.1), "{n}");
+        // The reference adds term by term, which costs digits of its own.
+        let precision = T::PRECISION.min(30);
+        let double = from.map(|vector| vector.into_iter().map(T::to_c64).collect());
+        let (expected, expected_rho) = gradient_step::<_, c64>(&Reference, &double);
+        close(rho.to_c64(), expected_rho, precision, n, "rho after a step");
+        for (name, (found, expected)) in ["x", "r", "p"].iter().zip(found.iter().zip(&expected)) {
+            for (k, (found, &expected)) in found.iter().zip(expected).enumerate() {
+                let what = format!("element {k} of {name}, with {n}, after a step");
+                close(found.to_c64(), expected, precision, 1, &what);
+            }
+        }
+    }
+}
+
+/// Sums, scalings, products, norms and steps of conjugate gradients in every type, with scalars of the host and of the device.
 pub fn all_types_agree_with_the_reference<D: Driver>() {
     fn both<D: Driver, T: Scalar>(backend: &Device<D>) {
         check::<D, T>(backend);
         check_scalars::<D, T>(backend);
+        check_gradients::<D, T>(backend);
     }
     each_device::<D>(|backend| {
         both::<D, f16>(backend);

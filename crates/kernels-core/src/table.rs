@@ -221,6 +221,8 @@ macro_rules! files {
                     "vector_update",
                     "vector_scale",
                     "vector_dot",
+                    "vector_advance",
+                    "vector_turn",
                     "vector_sum",
                     "vector_largest",
                     "vector_squares",

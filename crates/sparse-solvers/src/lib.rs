@@ -5,7 +5,9 @@
 //! | [`Cg`] | Hermitian positive definite A | Hestenes and Stiefel 1952 |
 //! | [`BiCgStab`] | any square A | van der Vorst 1992 |
 //!
-//! Both work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A, and take a
+//! [`EnqueuedCg`] takes iterations of the former without ever waiting for a device.
+//!
+//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A, and the two take a
 //! [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate
 //! nothing.
 //!
@@ -32,6 +34,7 @@
 
 mod bicgstab;
 mod cg;
+mod enqueued;
 mod krylov;
 mod outcome;
 mod preconditioner;
@@ -39,6 +42,7 @@ mod progress;
 
 pub use bicgstab::{BiCgStab, StabilizedBiConjugateGradients};
 pub use cg::{Cg, ConjugateGradients};
+pub use enqueued::EnqueuedCg;
 pub use krylov::{Iterate, Krylov, Recurrence};
 pub use outcome::{Halt, Iteration, Options, Outcome, Solution};
 pub use preconditioner::{Identity, Jacobi, Preconditioner, inverse_diagonal};

@@ -17,14 +17,22 @@ static ACC divide(ACC a, ACC b)
 #endif
 }
 
-// factor * numerator / denominator, where what is missing, a null pointer, is 1; 0 / 0 is 0.
+// a / b; 0 / 0 is 0.
+static ACC quotient(ACC a, ACC b)
+{
+    if (is_zero(a) && is_zero(b))
+        return a;
+    return divide(a, b);
+}
+
+// factor * numerator / denominator, where what is missing, a null pointer, is 1.
 static ACC coefficient(ACC factor, __global const ACC *numerator, long numerator_start,
                        __global const ACC *denominator, long denominator_start)
 {
     ACC value = numerator ? mul(factor, numerator[numerator_start]) : factor;
-    if (!denominator || (is_zero(value) && is_zero(denominator[denominator_start])))
+    if (!denominator)
         return value;
-    return divide(value, denominator[denominator_start]);
+    return quotient(value, denominator[denominator_start]);
 }
 
 // y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
@@ -98,15 +106,57 @@ __kernel void vector_dot(long n, __global const T *x, long x_start, __global con
         partial[get_group_id(0)] = sum;
 }
 
+// The sum of `count` partial results; all work-items of the group get it.
+static ACC sum_of(__global const ACC *partial, long count, __local ACC *sums, int lid)
+{
+    ACC sum = (ACC)(0);
+    for (long i = lid; i < count; i += BLOCK)
+        sum += partial[i];
+    return sum_group(sum, sums, lid);
+}
+
+// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` begins with what
+// vector_dot left of conj(p) q, by as many work-groups; the sums of conj(r) r go behind.
+__kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __global const T *p, long p_start,
+                             __global const T *q, long q_start, __global T *x, long x_start, __global T *r,
+                             long r_start, __global ACC *room)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[BLOCK];
+    ACC alpha = quotient(rho[rho_start], sum_of(room, get_num_groups(0), sums, lid));
+    ACC sum = (ACC)(0);
+    for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
+        store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
+        store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
+        ACC left = load(r, r_start + i);
+        sum += mul(conjugate(left), left);
+    }
+    sum = sum_group(sum, sums, lid);
+    if (lid == 0)
+        room[get_num_groups(0) + get_group_id(0)] = sum;
+}
+
+// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of what as many
+// work-groups of vector_advance left behind the first part of `room`.
+__kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next_rho, long next_rho_start,
+                          __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *room)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[BLOCK];
+    ACC next = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
+    ACC beta = quotient(next, rho[rho_start]);
+    if (get_global_id(0) == 0)
+        next_rho[next_rho_start] = next;
+    for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
+        update(p, p_start + i, load(r, r_start + i), beta);
+}
+
 // The sum of `count` partial results. One work-group.
 __kernel void vector_sum(long count, __global const ACC *partial, __global ACC *result, long result_start)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
-    ACC sum = (ACC)(0);
-    for (long i = lid; i < count; i += BLOCK)
-        sum += partial[i];
-    sum = sum_group(sum, sums, lid);
+    ACC sum = sum_of(partial, count, sums, lid);
     if (lid == 0)
         result[result_start] = sum;
 }

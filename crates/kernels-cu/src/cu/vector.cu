@@ -16,14 +16,18 @@ static __device__ ACC divide(ACC a, ACC b)
 #endif
 }
 
-// factor * numerator / denominator, where what is missing, a null pointer, is 1; 0 / 0 is 0.
+// a / b; 0 / 0 is 0.
+static __device__ ACC quotient(ACC a, ACC b)
+{
+    return is_zero(a) && is_zero(b) ? a : divide(a, b);
+}
+
+// factor * numerator / denominator, where what is missing, a null pointer, is 1.
 static __device__ ACC coefficient(ACC factor, const ACC *numerator, long long numerator_start, const ACC *denominator,
                                   long long denominator_start)
 {
     ACC value = numerator ? mul(factor, numerator[numerator_start]) : factor;
-    if (!denominator || (is_zero(value) && is_zero(denominator[denominator_start])))
-        return value;
-    return divide(value, denominator[denominator_start]);
+    return denominator ? quotient(value, denominator[denominator_start]) : value;
 }
 
 // y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
@@ -85,6 +89,50 @@ KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const
     sum = reduce_block(sum, Sum());
     if (threadIdx.x == 0)
         partial[blockIdx.x] = sum;
+}
+
+// The sum of what as many blocks left, for all threads of the block.
+static __device__ ACC sum_of_blocks(const ACC *partial)
+{
+    __shared__ ACC all;
+    ACC sum = combine_all(partial, gridDim.x, Sum());
+    if (threadIdx.x == 0)
+        all = sum;
+    __syncthreads();
+    return all;
+}
+
+// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` begins with what
+// vector_dot left of conj(p) q, by as many blocks; the sums of conj(r) r go behind.
+KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_start, const T *__restrict__ p,
+                      long long p_start, const T *__restrict__ q, long long q_start, T *__restrict__ x,
+                      long long x_start, T *__restrict__ r, long long r_start, ACC *room)
+{
+    ACC alpha = quotient(rho[rho_start], sum_of_blocks(room));
+    ACC sum = ACC(0);
+    for (long long i = thread_index(); i < n; i += thread_count()) {
+        store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
+        store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
+        ACC left = load(r, r_start + i);
+        sum += mul(conjugate(left), left);
+    }
+    sum = reduce_block(sum, Sum());
+    if (threadIdx.x == 0)
+        room[gridDim.x + blockIdx.x] = sum;
+}
+
+// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of what as many
+// blocks of vector_advance left behind the first part of `room`.
+KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next_rho,
+                   long long next_rho_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
+                   long long p_start, const ACC *__restrict__ room)
+{
+    ACC next = sum_of_blocks(room + gridDim.x);
+    ACC beta = quotient(next, rho[rho_start]);
+    if (thread_index() == 0)
+        next_rho[next_rho_start] = next;
+    for (long long i = thread_index(); i < n; i += thread_count())
+        update(p, p_start + i, load(r, r_start + i), beta);
 }
 
 // The sum of `count` partial results. One block.

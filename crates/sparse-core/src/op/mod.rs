@@ -28,7 +28,7 @@ pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
 pub use traits::{AllTypes, FullBackend, Operations, WithBackend};
-pub use vector::{VectorKernel, VectorPlan};
+pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
 use crate::format::Matrix;
 use crate::scalar::{Accumulator, Scalar};

@@ -8,7 +8,7 @@ use super::{Coefficient, CoefficientOf, RealOf};
 use crate::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::format::DenseViewMut;
-use crate::scalar::{Accumulator, Scalar};
+use crate::scalar::{Accumulator, Scalar, c64};
 use crate::space::{ContextId, Space, View, ViewMut};
 
 /// Implemented by backends, called through the functions of this module. Vectors may be empty.
@@ -114,6 +114,56 @@ pub trait VectorKernel<T: Scalar>: Backend {
         let norm = T::Acc::from_real(unsafe { self.nrm2(x)? });
         self.copy(SpaceOf::<Self>::view(&self.upload(&[norm])?), result)
     }
+
+    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`, where 0 / 0 is 0. This one takes an
+    /// operation after the other; a backend may take several at once.
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
+    ///
+    /// # Safety
+    /// As [`dot_into`](Self::dot_into), of all vectors and of both elements.
+    unsafe fn gradient_step(
+        &self,
+        room: &mut Buf<Self, T::Acc>,
+        step: GradientStep<'_, Self, T>,
+    ) -> Result<()> {
+        let GradientStep { q, mut p, mut x, mut r, rho, next_rho } = step;
+        let (view, view_mut) = (SpaceOf::<Self>::view::<T::Acc>, SpaceOf::<Self>::view_mut::<T::Acc>);
+        let (one, scalar) = (T::Acc::from_c64(c64::ONE), || self.upload(&[T::Acc::ZERO]));
+        let (mut curvature, mut before, mut after) = (scalar()?, scalar()?, scalar()?);
+        self.copy(rho, view_mut(&mut before))?;
+        // SAFETY: the caller promises it of the operands; the scalars are elements that were just made here.
+        unsafe {
+            let direction = SpaceOf::<Self>::as_shared(&p);
+            self.dot_into(room, direction, q, view_mut(&mut curvature))?;
+            let alpha = |sign| Coefficient::from(sign).times(view(&before)).over(view(&curvature));
+            self.axpby(alpha(one), direction, one.into(), SpaceOf::<Self>::reborrow(&mut x))?;
+            self.axpby(alpha(-one), q, one.into(), SpaceOf::<Self>::reborrow(&mut r))?;
+            let residual = SpaceOf::<Self>::as_shared(&r);
+            self.dot_into(room, residual, residual, view_mut(&mut after))?;
+            let beta = Coefficient::from(one).times(view(&after)).over(view(&before));
+            self.axpby(one.into(), residual, beta, SpaceOf::<Self>::reborrow(&mut p))?;
+        }
+        self.copy(view(&after), next_rho)
+    }
+}
+
+/// The vectors of conjugate gradients after `q = A·p`, and ρ = rᴴ·r, an element in the memory of the backend.
+#[derive(Debug)]
+pub struct GradientStep<'a, B: Backend, T: Scalar> {
+    /// A·p.
+    pub q: ViewOf<'a, B, T>,
+    /// The direction: of this step before it, of the next one after it.
+    pub p: ViewMutOf<'a, B, T>,
+    /// The iterate.
+    pub x: ViewMutOf<'a, B, T>,
+    /// The residual.
+    pub r: ViewMutOf<'a, B, T>,
+    /// ρ before the step.
+    pub rho: ViewOf<'a, B, T::Acc>,
+    /// ρ after it.
+    pub next_rho: ViewMutOf<'a, B, T::Acc>,
 }
 
 /// Vector operations whose scalars are in the memory of the backend: reductions leave theirs there, in a buffer of one
@@ -208,6 +258,25 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         self.check("nrm2", "the result", 1, (result.len(), result.context()))?;
         // SAFETY: lengths and contexts were checked; the room was made for this length.
         unsafe { self.backend.nrm2_into(&mut self.room, x, result) }
+    }
+
+    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`: an iteration of conjugate gradients but
+    /// for its product. 0 / 0 is 0, so that an iteration that has arrived stays where it is. A device takes three
+    /// launches.
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or ρ not one element;
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
+    pub fn gradient_step(&mut self, step: GradientStep<'_, B, T>) -> Result<()> {
+        let op = "gradient_step";
+        self.check(op, "q", self.len, (step.q.len(), step.q.context()))?;
+        self.check(op, "p", self.len, (step.p.len(), step.p.context()))?;
+        self.check(op, "x", self.len, (step.x.len(), step.x.context()))?;
+        self.check(op, "r", self.len, (step.r.len(), step.r.context()))?;
+        self.check(op, "rho", 1, (step.rho.len(), step.rho.context()))?;
+        self.check(op, "the next rho", 1, (step.next_rho.len(), step.next_rho.context()))?;
+        // SAFETY: lengths and contexts were checked; the room was made for this length.
+        unsafe { self.backend.gradient_step(&mut self.room, step) }
     }
 
     /// An error unless an operand of such a length, in such a context, has `len` elements in this one.

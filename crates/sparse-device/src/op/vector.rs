@@ -4,14 +4,22 @@
 use crate::launch::Launch;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
-use sparse_core::op::{CoefficientOf, RealOf, VectorKernel};
+use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
 use sparse_core::{Accumulator, Backend, DenseViewMut, Element, Result, Scalar, Space};
 use std::sync::Arc;
 
 /// The kernels of the operations whose scalars stay on the device.
-const PLANNED: [&str; 6] =
-    ["vector_axpby", "vector_dot", "vector_sum", "vector_largest", "vector_squares", "vector_norm"];
+const PLANNED: [&str; 8] = [
+    "vector_axpby",
+    "vector_dot",
+    "vector_sum",
+    "vector_largest",
+    "vector_squares",
+    "vector_norm",
+    "vector_advance",
+    "vector_turn",
+];
 /// Work-groups of a reduction, at most.
 const PARTIALS: usize = 1024;
 /// Elements that a work-item adds, at least, before another work-group is worth it.
@@ -27,6 +35,13 @@ impl<D: Driver> Device<D> {
         len.div_ceil(self.inner.block * ITEMS_PER_LANE).min(PARTIALS)
     }
 
+    /// The work-groups of the kernels of a step of conjugate gradients, each of which adds up what those before it left:
+    /// on a GPU with an element a work-item, as long as there are few, since it waits for memory above all.
+    fn step_groups(&self, len: usize) -> usize {
+        let items = if self.driver().is_cpu() { ITEMS_PER_LANE } else { 1 };
+        len.div_ceil(self.inner.block * items).clamp(1, PARTIALS)
+    }
+
     /// Runs a reduction over `len` elements, all of whose arguments are there but the last: the partial results.
     pub(super) fn partials<R: Element>(&self, reduction: Launch<'_, D>, len: usize) -> Result<Vec<R>> {
         let groups = self.partial_count(len);
@@ -35,9 +50,9 @@ impl<D: Driver> Device<D> {
         self.download(&partial)
     }
 
-    /// Room for the partial results of reductions over `len` elements: two real numbers each.
+    /// Room for the partial results of reductions over `len` elements, two numbers each, as few or as many as there are.
     fn reduction_room<A: Scalar>(&self, len: usize) -> Result<Buffer<D, A>> {
-        self.allocate(2 * self.partial_count(len))
+        self.allocate(2 * self.step_groups(len))
     }
 
     /// What a reduction over `len` elements leaves.
@@ -130,5 +145,23 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
         }
         let norm = self.vector_kernel::<T>("vector_norm")?;
         self.launch(&norm).size(groups).buffer(room).view_mut(result).groups(1, block)
+    }
+    /// Every work-group adds up what those of the kernel before left, in the same order.
+    unsafe fn gradient_step(
+        &self,
+        room: &mut Buffer<D, T::Acc>,
+        step: GradientStep<'_, Self, T>,
+    ) -> Result<()> {
+        let GradientStep { q, p, x, r, rho, next_rho } = step;
+        let (len, block) = (q.len(), self.inner.block);
+        let (groups, p, r) = (self.step_groups(len), Self::as_shared(&p), Self::as_shared(&r));
+        let dot = self.vector_kernel::<T>("vector_dot")?;
+        self.launch(&dot).size(len).view(p).view(q).buffer(room).groups(groups, block)?;
+        let advance = self.vector_kernel::<T>("vector_advance")?;
+        let launch = self.launch(&advance).size(len).view(rho).view(p).view(q);
+        launch.view_mut(x).view(r).buffer(room).groups(groups, block)?;
+        let turn = self.vector_kernel::<T>("vector_turn")?;
+        let launch = self.launch(&turn).size(len).view(rho).view_mut(next_rho);
+        launch.view(r).view(p).buffer(room).groups(groups, block)
     }
 }

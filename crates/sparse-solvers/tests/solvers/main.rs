@@ -3,5 +3,6 @@
 mod any_backend;
 mod common;
 mod convergence;
+mod enqueued;
 mod outcomes;
 mod real_matrices;
