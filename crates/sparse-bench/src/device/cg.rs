@@ -2,43 +2,141 @@
 
 use super::Bench;
 use super::measured::Measured;
+use super::peer::Peer;
+use super::product::{Product, planned};
 use crate::measure::Contender;
 use crate::op::cg;
 use crate::report::Report;
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
+use backend_cpu::Cpu;
 use sparse_core::{Backend, Csr, Matrix, Space, generate};
-use sparse_device::Device;
-use sparse_solvers::{Cg, Identity};
+use sparse_device::{Buffer, Device, View, ViewMut};
+use sparse_solvers::{Cg, EnqueuedCg, Identity};
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let sides: &[usize] = if bench.arguments.smoke { &[200] } else { &[100, 300, 1000, 3000] };
     for &side in sides.iter().filter(|_| bench.arguments.wants("stencil_5")) {
-        compare(bench, report, &format!("stencil_5 {side}²"), &generate::stencil_5(side, side)?)?;
+        compare(bench, report, side)?;
     }
     Ok(())
 }
 
-fn compare<D: Measured>(
-    bench: &Bench<'_, D>,
-    report: &mut Report,
-    name: &str,
-    host: &Csr<f32>,
-) -> Result<()> {
+fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
+    let host: Csr<f32> = generate::stencil_5(side, side)?;
     let (device, n) = (&bench.device, host.rows());
     let a = host.to_device(device)?;
-    let mut solver = Cg::new(device, &a, Identity, &cg::options())?;
-    let (b, mut x) = (device.upload(&vec![1.0_f32; n])?, device.zeros::<f32>(n)?);
-    let ours = Contender::external("ours", || {
-        bench.fill(&mut x, &[0.0])?;
-        let mut solution = None;
-        let seconds = D::seconds(device, &mut || {
-            let (b, x) = (Device::<D>::view(&b), Device::<D>::view_mut(&mut x));
-            solution = Some(solver.solve(&a, b, x, |_| ControlFlow::Continue(()))?);
-            Ok(())
-        })?;
-        cg::check(solution)?;
-        Ok(seconds)
-    });
-    report.compare(cg::case(name, host), vec![ours])
+    let b = device.upload(&vec![1.0_f32; n])?;
+    let system = System {
+        bench,
+        a: &a,
+        b: Device::<D>::view(&b),
+        x: RefCell::new(device.zeros(n)?),
+        expected: cg::Expected::new(&Cpu::new()?, side)?,
+    };
+    let mut solvers = vec![system.enqueued()?];
+    if let Some(peer) = &bench.peer {
+        solvers.extend(peer.cg(system.a, system.b, cg::ITERATIONS)?);
+    }
+    let solvers: Vec<_> = solvers.into_iter().map(RefCell::new).collect();
+    let mut contenders = vec![];
+    for solver in &solvers {
+        contenders.extend(system.contenders(solver)?);
+    }
+    contenders.push(system.stopping()?);
+    report.compare(cg::case(&format!("stencil_5 {side}²"), &host), contenders)
+}
+
+/// What is solved.
+struct System<'a, D: Measured> {
+    bench: &'a Bench<'a, D>,
+    a: &'a Csr<f32, Device<D>>,
+    b: View<'a, D, f32>,
+    x: RefCell<Buffer<D, f32>>,
+    expected: cg::Expected,
+}
+
+/// Whether a solver's work is recorded, and replayed at once.
+#[derive(Clone, Copy)]
+enum Enqueued {
+    AsGraph,
+    OneByOne,
+}
+
+impl<D: Measured> System<'_, D> {
+    /// Ours, which waits for no number.
+    fn enqueued(&self) -> Result<Product<'_, D, f32>> {
+        let Self { bench: Bench { device, .. }, a, b, .. } = *self;
+        let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, &cg::options().plan))?;
+        let (choice, zero) = (solver.choice().clone(), device.zeros(a.rows())?);
+        let run = move |mut x: ViewMut<'_, D, f32>| {
+            device.copy(Device::<D>::view(&zero), Device::<D>::reborrow(&mut x))?;
+            solver.start(a, b, Device::<D>::as_shared(&x))?;
+            solver.run(a, cg::ITERATIONS, x)
+        };
+        Ok(Product::new("ours", seconds, run).chosen(choice))
+    }
+
+    /// Ours under its stopping rule, which reads numbers in every iteration.
+    fn stopping(&self) -> Result<Contender<'_>> {
+        let device = &self.bench.device;
+        let mut solver = Cg::new(device, self.a, Identity, &cg::options())?;
+        let mut run = move || {
+            let mut x = self.x.borrow_mut();
+            self.bench.fill(&mut x, &[0.0; 1 << 16])?;
+            let mut solution = None;
+            let seconds = D::seconds(device, &mut || {
+                let x = Device::<D>::view_mut(&mut x);
+                solution = Some(solver.solve(self.a, self.b, x, |_| ControlFlow::Continue(()))?);
+                Ok(())
+            })?;
+            cg::check(solution)?;
+            Ok(seconds)
+        };
+        run()?;
+        self.check().context("ours:stopping")?;
+        Ok(Contender::external("ours:stopping", run))
+    }
+
+    /// A solver in every way, if its x is right; what another library gets wrong is said and not timed.
+    fn contenders<'b>(&'b self, solver: &'b RefCell<Product<'_, D, f32>>) -> Result<Vec<Contender<'b>>> {
+        let ways: &[_] = match D::HAS_GRAPHS {
+            true => &[("", Enqueued::AsGraph), (":launched", Enqueued::OneByOne)],
+            false => &[("", Enqueued::OneByOne)],
+        };
+        let mut contenders = vec![];
+        for &(suffix, way) in ways {
+            let name = format!("{}{suffix}", solver.borrow().name);
+            if let Err(error) = self.checked(&mut solver.borrow_mut(), way) {
+                ensure!(!name.starts_with("ours"), "{name}: {error:#}");
+                eprintln!("left out: {name}: {error:#}");
+                continue;
+            }
+            let seconds = move || Ok(self.seconds(&mut solver.borrow_mut(), way)?);
+            let contender = Contender::external(name, seconds).planned(solver.borrow().plan_seconds);
+            contenders.push(contender.chosen(solver.borrow().choice.clone()));
+        }
+        Ok(contenders)
+    }
+
+    /// An error unless a solver finds x, of which nothing is there before.
+    fn checked(&self, solver: &mut Product<'_, D, f32>, way: Enqueued) -> Result<()> {
+        self.bench.fill(&mut self.x.borrow_mut(), &[f32::NAN; 1 << 16])?;
+        self.seconds(solver, way)?;
+        self.check()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.expected.check(&self.bench.device.download(&self.x.borrow())?)
+    }
+
+    fn seconds(&self, solver: &mut Product<'_, D, f32>, way: Enqueued) -> sparse_core::Result<f64> {
+        let (device, mut x) = (&self.bench.device, self.x.borrow_mut());
+        let mut work = || (solver.run)(Device::<D>::view_mut(&mut x));
+        match way {
+            Enqueued::AsGraph => D::replayed(device, 1, &mut work),
+            Enqueued::OneByOne => D::seconds(device, &mut work),
+        }
+    }
 }

@@ -43,6 +43,16 @@ pub(crate) trait Peer<D: Driver>: Sized {
         Ok(vec![])
     }
 
+    /// `iterations` of conjugate gradients from x = 0, whatever x was, by each of its algorithms.
+    fn cg<'a>(
+        &'a self,
+        _a: &'a Csr<f32, Device<D>>,
+        _b: View<'a, D, f32>,
+        _iterations: usize,
+    ) -> Result<Vec<Product<'a, D, f32>>> {
+        Ok(vec![])
+    }
+
     /// COO to CSR.
     fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device<D>>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![])

@@ -14,12 +14,12 @@ use std::time::Instant;
 /// What runs a plan: it enqueues the product, which is written into the view.
 type Run<'a, D, T> = Box<dyn FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()> + 'a>;
 
-/// A product that was planned.
+/// A product that was planned, or a solver, which takes no start from what it writes.
 pub(crate) struct Product<'a, D: Driver, T: Scalar> {
-    name: String,
-    plan_seconds: f64,
-    choice: Option<Choice>,
-    run: Run<'a, D, T>,
+    pub(super) name: String,
+    pub(super) plan_seconds: f64,
+    pub(super) choice: Option<Choice>,
+    pub(super) run: Run<'a, D, T>,
 }
 
 impl<'a, D: Driver, T: Scalar> Product<'a, D, T> {

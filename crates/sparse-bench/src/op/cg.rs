@@ -6,34 +6,66 @@ use crate::peer::scipy;
 use crate::report::Case;
 use crate::{Context, Report};
 use anyhow::{Context as _, Result, ensure};
+use backend_cpu::Cpu;
 use sparse_core::{Csr, Matrix, PlanOptions, generate};
 use sparse_solvers::{Cg, Identity, Options, Outcome, Solution};
 use std::ops::ControlFlow;
 
 /// Too few to converge, so that all contenders do the same work.
-const ITERATIONS: usize = 100;
+pub(crate) const ITERATIONS: usize = 100;
+
+/// The largest error of x, relative to its norm, that is left to rounding: it is up to 6e-5 on grids of 60² to 300², where
+/// the iterate before is off by 3e-3 and more unless both are solutions.
+const MOST_OFF: f64 = 1e-3;
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let sides: &[usize] = if context.arguments.smoke { &[200] } else { &[200, 500, 1200] };
     for &side in sides {
-        let name = format!("stencil_5 {side}²");
         if context.arguments.wants("stencil_5") {
-            compare(context, report, &name, &generate::stencil_5(side, side)?)?;
+            compare(context, report, side)?;
         }
     }
     Ok(())
 }
 
-fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
+fn compare(context: &Context<'_>, report: &mut Report, side: usize) -> Result<()> {
+    let a: &Csr<f32> = &generate::stencil_5(side, side)?;
     let mut solver = Cg::new(&context.backend, a, Identity, &options())?;
     let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
-    let ours = Contender::new("ours", || {
+    let mut solve = |x: &mut Vec<f32>| {
         x.fill(0.0);
-        check(Some(solver.solve(a, &b, &mut x, |_| ControlFlow::Continue(()))?))
-    });
-    let mut contenders = vec![ours];
+        check(Some(solver.solve(a, &b, x, |_| ControlFlow::Continue(()))?))
+    };
+    solve(&mut x)?;
+    Expected::new(&context.backend, side)?.check(&x).context("ours")?;
+    let mut contenders = vec![Contender::new("ours", || solve(&mut x))];
     contenders.extend(context.peer(Scipy, || scipy::contender("cg", a.into(), ITERATIONS)));
-    report.compare(case(name, a), contenders)
+    report.compare(case(&format!("stencil_5 {side}²"), a), contenders)
+}
+
+/// x after all iterations, in double precision.
+pub(crate) struct Expected {
+    x: Vec<f64>,
+}
+
+impl Expected {
+    /// For a square grid of `side` points a side.
+    pub(crate) fn new(backend: &Cpu, side: usize) -> Result<Self> {
+        let a: Csr<f64> = generate::stencil_5(side, side)?;
+        let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
+        let mut solver = Cg::new(backend, &a, Identity, &options())?;
+        check(Some(solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?))?;
+        Ok(Self { x })
+    }
+
+    /// An error if x is farther off than rounding explains, or not a number.
+    pub(crate) fn check(&self, x: &[f32]) -> Result<()> {
+        ensure!(x.len() == self.x.len(), "x has {} elements in place of {}", x.len(), self.x.len());
+        let error: f64 = self.x.iter().zip(x).map(|(e, &x)| (f64::from(x) - e).powi(2)).sum();
+        let off = (error / self.x.iter().map(|e| e * e).sum::<f64>()).sqrt();
+        ensure!(off <= MOST_OFF, "x is off by {off:e} of its norm, more than {MOST_OFF:e}");
+        Ok(())
+    }
 }
 
 /// All iterations, and no more.
@@ -55,4 +87,26 @@ pub(crate) fn case<'a>(name: &'a str, a: &Csr<f32>) -> Case<'a> {
     let bytes = ITERATIONS * (8 * a.nnz() + 4 * (n + 1) + 14 * 4 * n);
     let flops = ITERATIONS * (2 * a.nnz() + 12 * n);
     Case { flops, ..Case::streams("cg", name, bytes, a.nnz()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x_in_single_precision_is_right_and_the_iterate_before_is_not() {
+        let (backend, side) = (Cpu::new().unwrap(), 200);
+        let expected = Expected::new(&backend, side).unwrap();
+        let a: Csr<f32> = generate::stencil_5(side, side).unwrap();
+        let iterate = |iterations| {
+            let options = Options { max_iterations: Some(iterations), ..options() };
+            let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
+            let mut solver = Cg::new(&backend, &a, Identity, &options).unwrap();
+            solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
+            x
+        };
+        expected.check(&iterate(ITERATIONS)).unwrap();
+        assert!(expected.check(&iterate(ITERATIONS - 1)).is_err());
+        assert!(expected.check(&vec![f32::NAN; a.rows()]).is_err());
+    }
 }

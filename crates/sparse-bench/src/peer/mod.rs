@@ -1,6 +1,7 @@
 //! The libraries that ours is compared with. A contender holds its own copy of the matrix in its own format, made
 //! outside the timed runs.
 
+mod cublas;
 pub(crate) mod cusparse;
 pub(crate) mod faer;
 pub(crate) mod mkl;

@@ -23,7 +23,7 @@ pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
 }
 
 /// The first element of a view, for calls that take any pointer.
-pub(super) fn pointer<T: Element>(view: &View<'_, CuDriver, T>) -> *mut c_void {
+pub(in crate::peer) fn pointer<T: Element>(view: &View<'_, CuDriver, T>) -> *mut c_void {
     ptr::without_provenance_mut(address(view) as usize)
 }
 
@@ -89,6 +89,12 @@ impl Vector {
             unsafe { sys::cusparseCreateDnVec(&raw mut descriptor, len, pointer(view), data_type::<T>()?) };
         check("cusparseCreateDnVec", status)?;
         Ok(Self(descriptor))
+    }
+
+    /// Names other elements, as many.
+    pub(super) fn set<T: Element>(&self, view: &View<'_, CuDriver, T>) -> Result<()> {
+        // SAFETY: the descriptor is alive; the library does not look into the elements.
+        check("cusparseDnVecSetValues", unsafe { sys::cusparseDnVecSetValues(self.0, pointer(view)) })
     }
 }
 

@@ -1,23 +1,27 @@
-//! cuSPARSE, loaded at run time: generic API, 32-bit indices, host scalars.
+//! cuSPARSE, loaded at run time: generic API, 32-bit indices, host scalars; with cuBLAS, where that is there, it solves.
 
 mod convert;
 mod descriptor;
+mod gradients;
 mod product;
 
+use super::cublas::Cublas;
 use crate::device::conversion::Conversion;
 use crate::device::peer::Peer;
-use crate::device::product::Product;
+use crate::device::product::{Product, available};
 use backend_cuda::{CuDriver, Cuda, stream};
 use cudarc::cusparse::{result, sys};
+pub(super) use descriptor::pointer;
 use sparse_core::{Backend, Coo, Csr, DenseBatchView, DenseView, Error, Result, Scalar};
 use sparse_device::View;
+use std::fmt::Debug;
 
-/// What the library said to a call.
+/// What a library said to a call.
 #[derive(Debug, thiserror::Error)]
 #[error("{call}: {code:?}")]
-struct CallFailed {
-    call: &'static str,
-    code: sys::cusparseStatus_t,
+pub(super) struct CallFailed<S: Debug> {
+    pub(super) call: &'static str,
+    pub(super) code: S,
 }
 
 /// The error of a call.
@@ -33,6 +37,7 @@ fn check(call: &'static str, status: sys::cusparseStatus_t) -> Result<()> {
 /// The library with a handle that works on our stream.
 pub(crate) struct Cusparse {
     device: Cuda,
+    blas: Option<Cublas>,
     handle: sys::cusparseHandle_t,
     version: i32,
 }
@@ -55,18 +60,20 @@ impl Peer<CuDriver> for Cusparse {
         // The handle belongs to the context of this thread, which every call of the driver makes current.
         device.synchronize()?;
         let handle = result::create().map_err(failed("cusparseCreate"))?;
-        let mut library = Self { device: device.clone(), handle, version: 0 };
+        let mut library = Self { device: device.clone(), blas: None, handle, version: 0 };
         // SAFETY: handle and stream are alive; the device that is kept keeps the stream.
         check("cusparseSetStream", unsafe { sys::cusparseSetStream(handle, stream(device).cast()) })?;
         // SAFETY: the number is written by the call.
         let status = unsafe { sys::cusparseGetVersion(handle, &raw mut library.version) };
         check("cusparseGetVersion", status)?;
+        library.blas = available("cublas", Cublas::connect(device));
         Ok(library)
     }
 
     fn name(&self) -> String {
         let Self { version, .. } = self;
-        format!("cuSPARSE {}.{}.{}", version / 1000, version / 100 % 10, version % 100)
+        let blas = self.blas.as_ref().map_or("no cuBLAS".into(), Cublas::name);
+        format!("cuSPARSE {}.{}.{}, {blas}", version / 1000, version / 100 % 10, version % 100)
     }
 
     fn spmv<'a, T: Scalar>(
@@ -95,5 +102,17 @@ impl Peer<CuDriver> for Cusparse {
 
     fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Cuda>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![convert::coo_to_csr(self, a)?])
+    }
+
+    fn cg<'a>(
+        &'a self,
+        a: &'a Csr<f32, Cuda>,
+        b: View<'a, CuDriver, f32>,
+        iterations: usize,
+    ) -> Result<Vec<Product<'a, CuDriver, f32>>> {
+        match &self.blas {
+            Some(blas) => gradients::cg(self, blas, a, b, iterations),
+            None => Ok(vec![]),
+        }
     }
 }

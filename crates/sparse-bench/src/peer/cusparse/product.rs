@@ -4,12 +4,13 @@ use super::descriptor::{DenseMatrix, SparseMatrix, Vector, data_type, pointer, s
 use super::{Cusparse, check};
 use crate::device::product::{Product, available, planned};
 use backend_cuda::{CuDriver, Cuda};
-use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm, cusparseSpMVAlg_t as SpmvAlgorithm};
+pub(super) use cudarc::cusparse::sys::cusparseSpMVAlg_t as SpmvAlgorithm;
+use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm};
 use sparse_core::{Backend, Csr, DenseView, Matrix, Order, Result, Scalar, Space, c64};
 use sparse_device::{Buffer, View, ViewMut};
 use std::ffi::c_void;
 
-const SPMV: [(&str, SpmvAlgorithm); 2] = [
+pub(super) const SPMV: [(&str, SpmvAlgorithm); 2] = [
     ("cusparse:csr_alg1", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG1),
     ("cusparse:csr_alg2", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG2),
 ];
@@ -28,8 +29,8 @@ pub(super) fn spmv<'a, T: Scalar>(
     x: View<'a, CuDriver, T>,
 ) -> Result<Vec<Product<'a, CuDriver, T>>> {
     let product = |(name, algorithm)| {
-        let (plan, seconds) = planned(&library.device, || Spmv::new(library, a, &x, algorithm))?;
-        Ok(Product::new(name, seconds, move |y| plan.run(y)))
+        let (plan, seconds) = planned(&library.device, || Spmv::new(library, a, algorithm))?;
+        Ok(Product::new(name, seconds, move |y| plan.run(x, y)))
     };
     Ok(SPMV.into_iter().filter_map(|wanted| available(wanted.0, product(wanted))).collect())
 }
@@ -67,7 +68,7 @@ impl<T: Scalar> Scalars<T> {
 }
 
 /// `y = A·x`.
-struct Spmv<'a, T: Scalar> {
+pub(super) struct Spmv<'a, T: Scalar> {
     library: &'a Cusparse,
     scalars: Scalars<T>,
     a: SparseMatrix,
@@ -78,15 +79,16 @@ struct Spmv<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> Spmv<'a, T> {
-    fn new(
+    /// Prepared with vectors of its own, which are not kept.
+    pub(super) fn new(
         library: &'a Cusparse,
         matrix: &'a Csr<T, Cuda>,
-        x: &View<'a, CuDriver, T>,
         algorithm: SpmvAlgorithm,
     ) -> Result<Self> {
         let device = &library.device;
-        let output = device.zeros::<T>(matrix.rows())?;
-        let (a, x, y) = (SparseMatrix::new(matrix)?, Vector::new(x)?, Vector::new(&Cuda::view(&output))?);
+        let (input, output) = (device.zeros::<T>(matrix.cols())?, device.zeros::<T>(matrix.rows())?);
+        let (x, y) = (Vector::new(&Cuda::view(&input))?, Vector::new(&Cuda::view(&output))?);
+        let a = SparseMatrix::new(matrix)?;
         let scalars = Scalars::new();
         let mut bytes = 0;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with lengths that fit.
@@ -106,7 +108,7 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         };
         check("cusparseSpMV_bufferSize", status)?;
         let plan = Self { library, scalars, a, x, y, algorithm, workspace: device.zeros(bytes)? };
-        // SAFETY: as above; the workspace has the size that was asked for, and `output` is freed behind this work.
+        // SAFETY: as above; the workspace has the size that was asked for, and the vectors are freed behind this work.
         let status = unsafe {
             sys::cusparseSpMV_preprocess(
                 library.handle,
@@ -125,11 +127,11 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         Ok(plan)
     }
 
-    fn run(&self, y: ViewMut<'_, CuDriver, T>) -> Result<()> {
-        // SAFETY: the descriptor is alive.
-        let status = unsafe { sys::cusparseDnVecSetValues(self.y.0, pointer(&Cuda::as_shared(&y))) };
-        check("cusparseDnVecSetValues", status)?;
-        // SAFETY: as in `new`; matrix and x are borrowed, y has as many elements as there are rows.
+    /// `x` and `y` have as many elements as there are columns and rows.
+    pub(super) fn run(&self, x: View<'_, CuDriver, T>, y: ViewMut<'_, CuDriver, T>) -> Result<()> {
+        self.x.set(&x)?;
+        self.y.set(&Cuda::as_shared(&y))?;
+        // SAFETY: as in `new`; the matrix is borrowed, and the vectors have the lengths that were prepared for.
         let status = unsafe {
             sys::cusparseSpMV(
                 self.library.handle,

@@ -1,0 +1,143 @@
+//! Conjugate gradients by cuSPARSE's product and cuBLAS, whose scalars stay on the device: no iteration waits for the
+//! host, and all of them can be recorded.
+
+use super::Cusparse;
+use super::product::{SPMV, Spmv, SpmvAlgorithm};
+use crate::device::product::{Product, available, planned};
+use crate::peer::cublas::Cublas;
+use backend_cuda::{CuDriver, Cuda, address};
+use kernels_core::File;
+use sparse_core::{Backend, Csr, Matrix, Result, Space};
+use sparse_device::{Arg, Buffer, Defines, Driver, Value, View, ViewMut};
+use std::sync::Arc;
+
+const QUOTIENT: File = File {
+    name: "quotient.cu",
+    entries: &["quotient"],
+    defines: &[],
+    needs: &[],
+    text: include_str!("quotient.cu"),
+    headers: &[],
+};
+
+/// `iterations` from x = 0, with each algorithm of the product.
+pub(super) fn cg<'a>(
+    library: &'a Cusparse,
+    blas: &'a Cublas,
+    a: &'a Csr<f32, Cuda>,
+    b: View<'a, CuDriver, f32>,
+    iterations: usize,
+) -> Result<Vec<Product<'a, CuDriver, f32>>> {
+    let driver = library.device.driver();
+    let quotient = Arc::new(driver.kernel(&driver.build(&QUOTIENT, &Defines::default())?, "quotient")?);
+    let solver = |name: String, algorithm| {
+        let make = || Gradients::new(library, blas, quotient.clone(), (a, b), algorithm);
+        let (mut gradients, seconds) = planned(&library.device, make)?;
+        Ok(Product::new(name, seconds, move |x| gradients.solve(iterations, x)))
+    };
+    let named = SPMV.map(|(name, algorithm)| (name.replace("cusparse", "cusparse+cublas"), algorithm));
+    Ok(named
+        .into_iter()
+        .filter_map(|(name, algorithm)| available(&name, solver(name.clone(), algorithm)))
+        .collect())
+}
+
+/// `p·q`, `α`, `−α` and `β` of an iteration, `ρ = r·r` of this one and the one before, and 1.
+struct Scalars {
+    curvature: Buffer<CuDriver, f32>,
+    alpha: Buffer<CuDriver, f32>,
+    minus_alpha: Buffer<CuDriver, f32>,
+    beta: Buffer<CuDriver, f32>,
+    minus_beta: Buffer<CuDriver, f32>,
+    rho: [Buffer<CuDriver, f32>; 2],
+    one: Buffer<CuDriver, f32>,
+}
+
+impl Scalars {
+    fn new(device: &Cuda) -> Result<Self> {
+        Ok(Self {
+            curvature: device.zeros(1)?,
+            alpha: device.zeros(1)?,
+            minus_alpha: device.zeros(1)?,
+            beta: device.zeros(1)?,
+            minus_beta: device.zeros(1)?,
+            rho: [device.zeros(1)?, device.zeros(1)?],
+            one: device.upload(&[1.0])?,
+        })
+    }
+}
+
+/// A system with what its solution needs.
+struct Gradients<'a> {
+    device: &'a Cuda,
+    blas: &'a Cublas,
+    product: Spmv<'a, f32>,
+    quotient: Arc<<CuDriver as Driver>::Kernel>,
+    b: View<'a, CuDriver, f32>,
+    zero: Buffer<CuDriver, f32>,
+    r: Buffer<CuDriver, f32>,
+    p: Buffer<CuDriver, f32>,
+    q: Buffer<CuDriver, f32>,
+    scalars: Scalars,
+}
+
+impl<'a> Gradients<'a> {
+    fn new(
+        library: &'a Cusparse,
+        blas: &'a Cublas,
+        quotient: Arc<<CuDriver as Driver>::Kernel>,
+        (a, b): (&'a Csr<f32, Cuda>, View<'a, CuDriver, f32>),
+        algorithm: SpmvAlgorithm,
+    ) -> Result<Self> {
+        let (device, n) = (&library.device, a.rows());
+        Ok(Self {
+            device,
+            blas,
+            product: Spmv::new(library, a, algorithm)?,
+            quotient,
+            b,
+            zero: device.zeros(n)?,
+            r: device.zeros(n)?,
+            p: device.zeros(n)?,
+            q: device.zeros(n)?,
+            scalars: Scalars::new(device)?,
+        })
+    }
+
+    /// Enqueues all of it; what `x` was does not matter.
+    fn solve(&mut self, iterations: usize, mut x: ViewMut<'_, CuDriver, f32>) -> Result<()> {
+        let Self { blas, b, zero, r, p, scalars, .. } = self;
+        blas.copy(Cuda::view(zero), Cuda::reborrow(&mut x))?;
+        blas.copy(*b, Cuda::view_mut(r))?;
+        blas.copy(*b, Cuda::view_mut(p))?;
+        blas.dot(Cuda::view(r), Cuda::view(r), Cuda::view_mut(&mut scalars.rho[0]))?;
+        (0..iterations).try_for_each(|_| self.step(Cuda::reborrow(&mut x)))
+    }
+
+    /// `q = A·p`, `α = ρ / (p·q)`, `x ← x + α·p`, `r ← r − α·q`, `β = r·r / ρ`, `p ← r + β·p`.
+    fn step(&mut self, x: ViewMut<'_, CuDriver, f32>) -> Result<()> {
+        let Self { device, blas, product, quotient, r, p, q, scalars, .. } = self;
+        let Scalars { curvature, alpha, minus_alpha, beta, minus_beta, rho: [rho, next_rho], one } = scalars;
+        product.run(Cuda::view(p), Cuda::view_mut(q))?;
+        blas.dot(Cuda::view(p), Cuda::view(q), Cuda::view_mut(curvature))?;
+        divide(device, quotient, [rho, curvature, alpha, minus_alpha])?;
+        blas.axpy(Cuda::view(alpha), Cuda::view(p), x)?;
+        blas.axpy(Cuda::view(minus_alpha), Cuda::view(q), Cuda::view_mut(r))?;
+        blas.dot(Cuda::view(r), Cuda::view(r), Cuda::view_mut(next_rho))?;
+        divide(device, quotient, [next_rho, rho, beta, minus_beta])?;
+        blas.scal(Cuda::view(beta), Cuda::view_mut(p))?;
+        blas.axpy(Cuda::view(one), Cuda::view(r), Cuda::view_mut(p))?;
+        scalars.rho.swap(0, 1);
+        Ok(())
+    }
+}
+
+/// Enqueues a division: numerator, denominator, quotient and its negative.
+fn divide(
+    device: &Cuda,
+    quotient: &<CuDriver as Driver>::Kernel,
+    scalars: [&Buffer<CuDriver, f32>; 4],
+) -> Result<()> {
+    let args = scalars.map(|scalar| Arg::Value(Value::from(address(&Cuda::view(scalar)) as i64)));
+    device.driver().launch(quotient, 1, 1, &args)
+}
