@@ -109,10 +109,11 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
                       long long x_start, T *__restrict__ r, long long r_start, ACC *room)
 {
     ACC alpha = quotient(rho[rho_start], sum_of_blocks(room));
+    ACC back = mul(ACC(-1), alpha);
     ACC sum = ACC(0);
     for (long long i = thread_index(); i < n; i += thread_count()) {
         store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
-        store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
+        store(r, r_start + i, load(r, r_start + i) + mul(back, load(q, q_start + i)));
         ACC left = load(r, r_start + i);
         sum += mul(conjugate(left), left);
     }
