@@ -12,6 +12,11 @@ pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
     /// # Errors
     /// [`Shape`](Error::Shape) if `r` is not as long as K has rows, and what the device's runtime reports.
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
+
+    /// Whether K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
+    fn is_identity(&self) -> bool {
+        false
+    }
 }
 
 /// K = I: no preconditioner.
@@ -22,6 +27,10 @@ impl<B: Backend, T: Scalar> Preconditioner<B, T> for Identity {
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
         Ok(r)
     }
+
+    fn is_identity(&self) -> bool {
+        true
+    }
 }
 
 /// A preconditioner that is chosen at run time; `None` is [`Identity`].
@@ -31,6 +40,10 @@ impl<B: Backend, T: Scalar, P: Preconditioner<B, T>> Preconditioner<B, T> for Op
             Some(preconditioner) => preconditioner.apply(r),
             None => Ok(r),
         }
+    }
+
+    fn is_identity(&self) -> bool {
+        self.as_ref().is_none_or(Preconditioner::is_identity)
     }
 }
 
