@@ -27,19 +27,17 @@ impl Args {
 /// becomes ours.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
-    let on_sycl = args.names(&["sycl"]);
-    let variables = match args.names(&["cuda", "opencl"]) {
-        _ if on_sycl => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
-        true => vec![],
-        false => peers(&shell)?,
+    let variables = match (args.names(&["sycl"]), args.names(&["cuda", "opencl"])) {
+        (true, _) => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        (false, true) => vec![],
+        (false, false) => peers(&shell)?,
     };
     let _variables: Vec<_> = variables.into_iter().map(|(name, value)| shell.push_env(name, value)).collect();
     let manifest = crate::ci::root().join("Cargo.toml");
-    let features = if on_sycl { &["--features", "sycl"][..] } else { &[] };
     let arguments = &args.arguments;
     let cargo = cmd!(
         shell,
-        "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench {features...} -- {arguments...}"
+        "cargo run --release --quiet --manifest-path {manifest} -p sparse-bench -- {arguments...}"
     );
     let status = Command::from(cargo).status().context("cargo does not start")?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());

@@ -51,7 +51,11 @@ const STEPS: &[Step] = &[
     },
     Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
     Step { name: "scipy", about: "the command against SciPy", run: scipy },
-    Step { name: "bench", about: "every benchmark of the CPU runs, and those of OpenCL on PoCL", run: bench },
+    Step {
+        name: "bench",
+        about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
+        run: bench,
+    },
     Step { name: "package", about: "every crate packages", run: package },
 ];
 
@@ -167,7 +171,8 @@ fn opencl(sh: &Shell) -> Result<()> {
     xtask_on(sh, Runtime::Intel, &table)
 }
 
-/// The kernels are those of the step `opencl`, so that one type of values is enough.
+/// Most kernels are those of the step `opencl`, so that one type of values is enough; those of SYCL's own, which Intel's
+/// runtime has, run in all.
 fn sycl(sh: &Shell) -> Result<()> {
     let shim = "crates/backend-opencl/tests/shim.cpp";
     let shim = provision::compile_sycl(sh, shim, &["-Wno-subobject-linkage".into()], "shim")?;
@@ -177,6 +182,10 @@ fn sycl(sh: &Shell) -> Result<()> {
         let table =
             ["conformance", "--backend", "sycl", "--require", "sycl", "--tier", "quick", "--types", "f64"];
         xtask_with(sh, variables, &table)?;
+    }
+    for op in ["dense_to_csr", "spmv/coo"] {
+        let variables = provision::sycl(sh, Some(Runtime::Intel))?;
+        xtask_with(sh, variables, &["conformance", "--backend", "sycl", "--tier", "quick", "--op", op])?;
     }
     host_program(sh)
 }
@@ -227,7 +236,8 @@ fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
     let xtask = std::env::current_exe()?;
     cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
-    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])
+    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])?;
+    xtask_on(sh, Runtime::Intel, &["bench", "--suite", "all", "--backend", "sycl", "--smoke"])
 }
 
 fn package(sh: &Shell) -> Result<()> {
