@@ -65,7 +65,7 @@ pub const FILES: &[File] = files!();
 
 /// The same files and SYCL's own, for SYCL queues.
 pub const SYCL_FILES: &[File] = files!(
-    sycl_file!("coo_spmv_warp", ["coo_spmv_segmented_warp"], [SCALAR, IDX]),
+    sycl_file!("coo_spmv_warp", ["coo_spmv_segmented_warp"], [SCALAR, IDX, BLOCK]),
     sycl_file!("dense_to_csr_warp", ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"], [SCALAR, IDX])
 );
 

@@ -109,7 +109,7 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
         let walk = match algorithm {
             "segmented" => segmented(coo_kernel::<D, T>(backend, "coo_spmv_segmented", &defines)?)?,
             "segmented_sycl" => {
-                let defines = Defines::default().index::<I>();
+                let defines = Defines::default().index::<I>().set("BLOCK", backend.inner.block);
                 segmented(backend.kernel_of::<T>(WARP_FILE, "coo_spmv_segmented_warp", defines)?)?
             }
             "atomic" => {
