@@ -48,6 +48,8 @@ impl Found {
         let compute_units = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let cache_bytes = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
         let cache_bytes = usize::try_from(cache_bytes).unwrap_or(0);
+        let shared_bytes = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let shared_bytes = usize::try_from(shared_bytes).unwrap_or(0);
         let architecture = Architecture(major * 10 + minor);
         // SAFETY: as above.
         let memory_bytes = unsafe { result::device::total_mem(device)? };
@@ -60,7 +62,7 @@ impl Found {
             flushes_subnormals: false,
             features: vec![architecture.to_string()],
         };
-        let properties = Properties { caps, is_cpu: false, cache_bytes, largest_group: 1024 };
+        let properties = Properties { caps, is_cpu: false, cache_bytes, shared_bytes, largest_group: 1024 };
         Ok(Self { device, properties, architecture })
     }
 }
@@ -297,7 +299,17 @@ impl Driver for CuDriver {
     }
 
     fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
-        kernel.launch(&self.queue, groups, local, args)
+        kernel.launch(&self.queue, (groups, local), 0, args)
+    }
+
+    fn launch_sharing(
+        &self,
+        kernel: &Kernel,
+        shape: (usize, usize),
+        shared: usize,
+        args: &[Arg<'_, Memory>],
+    ) -> Result<()> {
+        kernel.launch(&self.queue, shape, shared, args)
     }
 }
 

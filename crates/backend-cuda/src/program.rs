@@ -10,6 +10,9 @@ use sparse_device::{Arg, Defines};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
+/// Bytes of shared memory that a block of any kernel may ask for, less what kernels name themselves.
+const SHARED_BY_ANY: usize = 16 << 10;
+
 /// A compiled file.
 #[derive(Debug)]
 pub struct Module {
@@ -92,12 +95,12 @@ impl Kernel {
         Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
     }
 
-    /// Enqueues it for `groups` blocks of `local` threads.
+    /// Enqueues it for `groups` blocks of `local` threads with `shared` bytes of shared memory beyond its own.
     pub(crate) fn launch(
         &self,
         queue: &Queue,
-        groups: usize,
-        local: usize,
+        (groups, local): (usize, usize),
+        shared: usize,
         args: &[Arg<'_, Memory>],
     ) -> Result<()> {
         if groups == 0 {
@@ -112,12 +115,26 @@ impl Kernel {
                 Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
             })
             .collect();
+        self.allow(shared)?;
         let (grid, block) = ((groups as u32, 1, 1), (local as u32, 1, 1));
         // SAFETY: the arguments have the number and the sizes of the parameters, as checked, and are copied by the call.
         // The kernels stay inside the lengths and starts that callers take from their views; memory that is freed later
         // is freed in order with this stream.
-        unsafe { result::launch_kernel(self.function, grid, block, 0, queue.stream, &mut pointers) }
-            .map_err(failed(&self.name))
+        unsafe {
+            result::launch_kernel(self.function, grid, block, shared as u32, queue.stream, &mut pointers)
+        }
+        .map_err(failed(&self.name))
+    }
+
+    /// Says that launches may ask for so much shared memory, where that is more than any kernel may have.
+    fn allow(&self, shared: usize) -> Result<()> {
+        if shared <= SHARED_BY_ANY {
+            return Ok(());
+        }
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function is alive; the library refuses more than the device has.
+        let code = unsafe { sys::cuFuncSetAttribute(self.function, attribute, shared as i32) };
+        code.result().map_err(failed(format!("{shared} bytes of shared memory for {}", self.name)))
     }
 
     /// Refuses arguments that are not the parameters, by their number and sizes.

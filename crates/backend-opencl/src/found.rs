@@ -51,6 +51,7 @@ impl Found {
                 caps,
                 is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
                 cache_bytes: device.global_mem_cache_size()? as usize,
+                shared_bytes: 0,
                 largest_group: device.max_work_group_size()?,
             },
             memory_bytes,

@@ -12,6 +12,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "grid.cuh",
         "index.cuh",
         "look_back.cuh",
+        "neighbours.cuh",
         "pack.cuh",
         "scalar.cuh",
         "search.cuh",
@@ -26,6 +27,18 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
     "cu",
     HEADERS,
     [
+        file!(
+            "cu",
+            HEADERS,
+            "csr_spmv_column_blocks",
+            [
+                "csr_spmv_column_blocks_split",
+                "csr_spmv_column_blocks_touched",
+                "csr_spmv_column_blocks",
+                "csr_spmv_column_blocks_add",
+            ],
+            [SCALAR, IDX, OFF, CONJ, BLOCK]
+        ),
         file!(
             "cu",
             HEADERS,

@@ -2,7 +2,7 @@
 
 use crate::Defines;
 use kernels_core::File;
-use sparse_core::{Caps, Result};
+use sparse_core::{Caps, Error, Result};
 use std::fmt::Debug;
 
 /// What is known of a device.
@@ -14,6 +14,8 @@ pub struct Properties {
     pub is_cpu: bool,
     /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
     pub cache_bytes: usize,
+    /// Bytes that a work-group can share beyond what its kernel names, at most; 0 where a launch cannot ask for any.
+    pub shared_bytes: usize,
     /// The most work-items of a work-group.
     pub largest_group: usize,
 }
@@ -118,6 +120,24 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
         local: usize,
         args: &[Arg<'_, Self::Memory>],
     ) -> Result<()>;
+
+    /// The same with `shared` bytes for each work-group, at most [`Properties::shared_bytes`].
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch), and [`Unsupported`](sparse_core::Error::Unsupported) where there are none to share.
+    fn launch_sharing(
+        &self,
+        kernel: &Self::Kernel,
+        (groups, local): (usize, usize),
+        shared: usize,
+        args: &[Arg<'_, Self::Memory>],
+    ) -> Result<()> {
+        if shared > 0 {
+            let reason = format!("{} has no memory to share beyond what kernels name", Self::NAME);
+            return Err(Error::unsupported(format!("{shared} shared bytes of a launch"), reason));
+        }
+        self.launch(kernel, groups, local, args)
+    }
 }
 
 /// An argument of a kernel.

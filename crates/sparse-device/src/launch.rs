@@ -166,6 +166,11 @@ impl<'a, D: Driver> Launch<'a, D> {
     pub(crate) fn groups(self, groups: usize, local: usize) -> Result<()> {
         self.device.driver().launch(self.kernel, groups, local, &self.args)
     }
+
+    /// The same with `shared` bytes for each work-group.
+    pub(crate) fn groups_that_share(self, groups: usize, local: usize, shared: usize) -> Result<()> {
+        self.device.driver().launch_sharing(self.kernel, (groups, local), shared, &self.args)
+    }
 }
 
 /// The elements of a word.

@@ -13,6 +13,7 @@
 #include "index.cuh"
 #include "entry.cuh"
 #include "warp_scalar.cuh"
+#include "neighbours.cuh"
 #define EACH 4
 #define STEP (WARP * EACH)
 #define BITS 32
@@ -80,30 +81,12 @@ struct __align__(16) Step
     unsigned int begins;
 };
 
-// EACH neighbours from position `at` on, a multiple of EACH; what is not before `end` is not read.
-template <typename V> static __device__ void load_each(V *to, const V *from, int at, int end)
-{
-    struct __align__(EACH * sizeof(V) < 16 ? EACH * sizeof(V) : 16) Word
-    {
-        V part[EACH * sizeof(V) < 16 ? EACH : 16 / sizeof(V)];
-    };
-    const int words = EACH * sizeof(V) / sizeof(Word);
-    if (at + EACH <= end) {
-#pragma unroll
-        for (int word = 0; word < words; word++)
-            ((Word *)to)[word] = load_once((const Word *)(from + at) + word);
-    } else {
-        for (int each = 0; each < EACH; each++)
-            to[each] = at + each < end ? from[at + each] : V(0);
-    }
-}
-
 // The step of a share of `entries` whose first entry for this lane is at position `at`.
 static __device__ Step load_step(int at, int entries, const unsigned int *bits, const Idx *indices, const T *values)
 {
     Step loaded;
-    load_each(loaded.cols, indices, at, entries);
-    load_each(loaded.values, values, at, entries);
+    load_neighbours<EACH>(loaded.cols, indices, at, entries);
+    load_neighbours<EACH>(loaded.values, values, at, entries);
     loaded.begins = at < entries ? load_once(bits + at / BITS) >> at % BITS & ((1 << EACH) - 1) : 0;
     return loaded;
 }

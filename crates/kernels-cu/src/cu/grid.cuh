@@ -3,7 +3,10 @@
 // warp with any multiple of 32 up to MOST_THREADS, one that takes BLOCK with blocks of exactly BLOCK threads.
 #define WARP 32
 #define ALL_LANES 0xffffffffu
+// A file may say by MOST_THREADS that its blocks can have more.
+#ifndef MOST_THREADS
 #define MOST_THREADS 256
+#endif
 // A file says by LEAST_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow fewer.
 #ifdef LEAST_BLOCKS
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS, LEAST_BLOCKS)

@@ -26,6 +26,11 @@ struct Sum
     template <typename V> __device__ V operator()(V a, V b) const { return a + b; }
 };
 
+struct Or
+{
+    __device__ unsigned int operator()(unsigned int a, unsigned int b) const { return a | b; }
+};
+
 // The values of each group of `lanes` neighbours, a power of two, combined; every lane of the group gets it.
 template <typename V, typename Combine> static __device__ V reduce_lanes(V value, Combine combine, int lanes = WARP)
 {
@@ -37,6 +42,16 @@ template <typename V, typename Combine> static __device__ V reduce_lanes(V value
 template <typename V> static __device__ V sum_lanes(V value, int lanes = WARP)
 {
     return reduce_lanes(value, Sum(), lanes);
+}
+
+// The bits that any lane has.
+static __device__ unsigned int or_lanes(unsigned int bits)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(ALL_LANES, bits);
+#else
+    return reduce_lanes(bits, Or());
+#endif
 }
 
 // The sum of the lanes up to this one.

@@ -3,9 +3,18 @@
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver};
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
-use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Algorithm, Axis, Backend, Choice, Compressed, Csr, Index, Matrix, PlanOptions, Result, Scalar, Space,
+};
 
 const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host sums up the offsets")];
+
+/// The entries of a compressed row or column in the mean, rounded up.
+pub(super) fn mean_length<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
+    a: &Compressed<A, T, S, I, O>,
+) -> usize {
+    a.nnz().div_ceil(a.pattern().major().max(1))
+}
 
 impl<D: Driver> Device<D> {
     /// The length of the longest of the rows between these offsets, found on the device.

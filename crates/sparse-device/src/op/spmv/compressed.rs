@@ -1,21 +1,30 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
 use super::shares::{SUB_GROUP_FILE, Shares};
-use super::{Grouped, ProductPlan, Way};
+use super::{Grouped, ProductPlan, Way, column_blocks};
 use crate::launch::LANES;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::offer::Offer;
+use crate::op::row_statistics::mean_length;
 use crate::{Device, Driver, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Axis, Compressed, Index, Matrix, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Compressed, Index, PlanOptions, Result, Scalar};
 
-const STORED: Offer = Offer { algorithms: ALONG, files: &[SUB_GROUP_FILE] };
-const ALONG: &[Algorithm] = &[
+const STORED: &[Algorithm] = &[
+    Algorithm::new(
+        column_blocks::NAME,
+        "CUDA, for plans of 32 calls and more: x is larger than shared memory, and rows have 4 entries and more in most \
+         blocks of columns whose part of x it holds",
+    )
+    .preprocessing("the first entry of each row in each block of columns, and room for a sum for each"),
     Algorithm::new(
         "row_per_thread",
         "the device is a CPU, or many rows have fewer than 8 entries in the mean",
     ),
-    Algorithm::new("row_per_warp", "never"),
+    Algorithm::new(
+        "row_per_warp",
+        "CUDA, where rows are too few to fill the device or the plan runs once, and they have 128 entries in the mean",
+    ),
     Algorithm::new(
         "row_per_vector",
         "rows are too few to fill the device, or the plan runs once and they have 8 entries in the mean: 2 to 32 lanes \
@@ -36,13 +45,16 @@ const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 /// Entries a row, in the mean, from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
 
+/// Calls from which on a plan looks for where columns are.
+const MANY_CALLS: usize = 32;
+
 /// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
 /// wait side by side for what one would wait for in turn.
 const MANY_ROWS_PER_UNIT: usize = 256;
 
-/// Entries a row, in the mean, from which on a warp for each is better than segments, where the lanes of a warp are a
-/// work-group that meets at barriers.
-const LONG_FOR_BARRIERS: usize = 4 * LANES;
+/// Entries a row, in the mean, from which on the lanes of a warp have several neighbouring ones each. Where a warp is a
+/// work-group whose lanes meet at barriers, rows are better than segments from there on.
+const LONG_FOR_WARPS: usize = 4 * LANES;
 
 /// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
 const UNLIKE: usize = 16;
@@ -58,10 +70,10 @@ pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = ProductPlan<D, I, Shares<D, T, I>>;
+    type Plan = ProductPlan<D, I, Shares<D, T, I, O>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { STORED.on(self) } else { ACROSS }
+        if along::<A>(op) { self.stored_algorithms().on(self) } else { ACROSS }
     }
 
     fn plan_spmv(
@@ -75,7 +87,8 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
                 options.choose("spmv", ACROSS, GROUPED_ROWS.name, "op(A) goes across what is stored")?;
             return Ok(ProductPlan { choice, way: Way::Grouped(Grouped::new(self, a, op)?) });
         }
-        let choice = STORED.choose(self, "spmv", options, self.share_out(a, options)?)?;
+        let (automatic, reason) = self.share_out(a, options)?;
+        let choice = self.stored_algorithms().choose(self, "spmv", options, (automatic, reason))?;
         let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
         Ok(ProductPlan { choice, way })
     }
@@ -97,6 +110,12 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
 }
 
 impl<D: Driver> Device<D> {
+    /// [`STORED`], without its first where work-groups share too little.
+    fn stored_algorithms(&self) -> Offer {
+        let algorithms = if self.has_column_blocks() { STORED } else { &STORED[1..] };
+        Offer { algorithms, files: &[SUB_GROUP_FILE] }
+    }
+
     /// The algorithm that fits the rows, and why. It looks at their lengths where a plan is worth it.
     fn share_out<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
@@ -104,21 +123,33 @@ impl<D: Driver> Device<D> {
         options: &PlanOptions,
     ) -> Result<(&'static str, String)> {
         let rows = a.pattern().major();
-        let mean = a.nnz().div_ceil(rows.max(1));
+        let mean = mean_length(a);
         let reason = format!("{rows} rows have {mean} entries in the mean");
         if self.driver().properties().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
+        let has_barriers = D::WARPS_PER_GROUP == 1;
         let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
+        let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks();
+        if options.algorithm.is_none() && looks_at_columns {
+            if let Some(reason) = self.gains_by_column_blocks(a)? {
+                return Ok((column_blocks::NAME, reason));
+            }
+        }
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;
-            let by_barriers = D::WARPS_PER_GROUP == 1 && mean >= LONG_FOR_BARRIERS;
+            let by_barriers = has_barriers && mean >= LONG_FOR_WARPS;
             let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
             if is_unlike || mean >= LONG_ROWS && !few && !by_barriers {
                 return Ok(("segmented", format!("{reason}, one has {longest}")));
             }
         }
         let several_lanes = mean >= LONG_ROWS || few && mean > 1;
-        Ok((if several_lanes { "row_per_vector" } else { "row_per_thread" }, reason))
+        let algorithm = match several_lanes {
+            true if mean >= LONG_FOR_WARPS && !has_barriers => "row_per_warp",
+            true => "row_per_vector",
+            false => "row_per_thread",
+        };
+        Ok((algorithm, reason))
     }
 }

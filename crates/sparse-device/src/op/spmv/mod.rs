@@ -1,6 +1,7 @@
 //! `y ← alpha·op(A)·x + beta·y`, a file for each family of formats.
 
 mod batch;
+mod column_blocks;
 mod compressed;
 mod coo;
 mod ell;

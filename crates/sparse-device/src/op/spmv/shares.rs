@@ -1,6 +1,7 @@
 //! The ways to share the rows of a compressed matrix out among work-items.
 
 use super::Workspace;
+use super::column_blocks::{self, ColumnBlocks};
 use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
 use crate::program::Defines;
@@ -20,7 +21,7 @@ const BLOCK_ITEMS: usize = 4;
 
 /// The kernels of a product along what is stored, with what they need to find their rows.
 #[derive(Debug)]
-pub enum Shares<D: Driver, T: Scalar, I> {
+pub enum Shares<D: Driver, T: Scalar, I, O> {
     /// A work-item a row.
     Thread(Arc<D::Kernel>),
     /// So many lanes a row, of the 32 of a warp.
@@ -33,6 +34,8 @@ pub enum Shares<D: Driver, T: Scalar, I> {
     Merge(MergePath<D, T>),
     /// A warp for each share of neighbouring entries.
     Segmented(Segmented<D, T, I>),
+    /// As many work-groups for each block of columns.
+    ColumnBlocks(ColumnBlocks<D, T, O>),
 }
 
 /// The first row of each row block.
@@ -54,13 +57,14 @@ pub struct MergePath<D: Driver, T: Scalar> {
     tail: Buffer<D, T::Acc>,
 }
 
-impl<D: Driver, T: Scalar, I: Index> Workspace for Shares<D, T, I> {
+impl<D: Driver, T: Scalar, I: Index, O: Index> Workspace for Shares<D, T, I, O> {
     fn bytes(&self) -> usize {
         match self {
             Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
             Self::Blocks(way) => way.starts.bytes(),
             Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
             Self::Segmented(way) => way.bytes(),
+            Self::ColumnBlocks(way) => way.bytes(),
         }
     }
 }
@@ -70,9 +74,9 @@ fn lanes_for(mean: usize) -> usize {
     mean.next_power_of_two().clamp(2, LANES)
 }
 
-impl<D: Driver, T: Scalar, I: Index> Shares<D, T, I> {
+impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
     /// What the algorithm of this name needs.
-    pub(super) fn new<A: Axis, O: Index>(
+    pub(super) fn new<A: Axis>(
         backend: &Device<D>,
         a: &Compressed<A, T, Device<D>, I, O>,
         op: Op,
@@ -118,13 +122,14 @@ impl<D: Driver, T: Scalar, I: Index> Shares<D, T, I> {
                     tail: backend.allocate(tiles)?,
                 })
             }
+            column_blocks::NAME => Self::ColumnBlocks(ColumnBlocks::new(backend, a, op)?),
             "segmented" => Self::Segmented(Segmented::new(backend, a, &defines)?),
             _ => Self::Thread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?),
         })
     }
 
     /// Computes the product.
-    pub(super) fn run<A: Axis, O: Index>(
+    pub(super) fn run<A: Axis>(
         &self,
         backend: &Device<D>,
         (alpha, beta): (T::Acc, T::Acc),
@@ -157,6 +162,7 @@ impl<D: Driver, T: Scalar, I: Index> Shares<D, T, I> {
                 launch.buffer(&way.head).buffer(&way.tail).warps(way.tiles)
             }
             Self::Segmented(way) => way.run(backend, &product, y),
+            Self::ColumnBlocks(way) => way.run(backend, &product, y),
         }
     }
 }

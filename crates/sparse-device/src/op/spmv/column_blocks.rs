@@ -1,0 +1,153 @@
+//! Compressed rows by blocks of columns whose part of x stands in memory that a work-group shares.
+
+use super::Workspace;
+use super::shares::Product;
+use crate::launch::LANES;
+use crate::op::row_statistics::mean_length;
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver, ViewMut};
+use sparse_core::error::checked_product;
+use sparse_core::op::Op;
+use sparse_core::{Axis, Compressed, Error, Index, Matrix, Result, Scalar};
+use std::sync::Arc;
+
+/// The file of the kernels.
+const FILE: &str = "csr_spmv_column_blocks";
+
+/// The name of the algorithm.
+pub(super) const NAME: &str = "column_blocks";
+
+/// Entries for each compute unit from which on filling shared memory and adding up sums are a small part of the time.
+const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
+
+/// Rows that are looked at, to see how many blocks they have entries in.
+const SAMPLED_ROWS: usize = 1 << 12;
+
+/// Entries of a row in a block of columns, in the mean, from which on a gather from shared memory gains more than short
+/// pieces of rows lose. (Found by trial on an H100.)
+const LONG_PIECES: usize = 4;
+
+/// The plan: where the rows come into each block of columns, and room for a sum for each row of a block.
+#[derive(Debug)]
+pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
+    kernel: Arc<D::Kernel>,
+    add: Arc<D::Kernel>,
+    cut: Cut,
+    groups: usize,
+    splits: Buffer<D, O>,
+    sums: Buffer<D, T::Acc>,
+}
+
+/// How columns are cut.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    blocks: usize,
+    width: usize,
+}
+
+impl<D: Driver> Device<D> {
+    /// Whether there is an algorithm by blocks of columns.
+    pub(super) fn has_column_blocks(&self) -> bool {
+        self.has(FILE) && self.driver().properties().shared_bytes > 0
+    }
+
+    /// Three quarters of what a work-group can share, so that the rest caches entries beside those of a block. The
+    /// blocks are as many as the work-groups that run at once are a multiple of, or nearly so.
+    fn cut_columns<T: Scalar, O>(&self, cols: usize) -> Cut {
+        let of_lanes = self.driver().properties().largest_group * (size_of::<O>() + size_of::<T::Acc>());
+        let bytes = self.driver().properties().shared_bytes.saturating_sub(of_lanes) / 4 * 3;
+        let units = self.driver().caps().compute_units;
+        let least = cols.div_ceil(bytes / size_of::<T>()).max(1);
+        let leaves_few_idle = |&blocks: &usize| blocks >= units || units % blocks * 20 <= units;
+        let blocks = (least..).find(leaves_few_idle).unwrap_or(least);
+        Cut { blocks, width: cols.div_ceil(blocks) }
+    }
+
+    /// Why products with this matrix gain by blocks of columns, if they do: x is larger than what a work-group shares,
+    /// and rows have several entries in each block, in whatever order, so that no cache holds what is gathered.
+    pub(super) fn gains_by_column_blocks<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &Compressed<A, T, Device<D>, I, O>,
+    ) -> Result<Option<String>> {
+        let (rows, nnz) = (a.pattern().major(), a.nnz());
+        let Cut { blocks, width } = self.cut_columns::<T, O>(a.pattern().minor());
+        let few = nnz < self.driver().caps().compute_units * MANY_ENTRIES_PER_UNIT;
+        if few || blocks == 1 || mean_length(a) < LONG_PIECES || !a.order().sorted {
+            return Ok(None);
+        }
+        let step = rows.div_ceil(SAMPLED_ROWS);
+        let sampled = rows.div_ceil(step);
+        let defines = defines::<D, T, I, O>(self, Op::None);
+        let kernel = self.kernel_of::<T>(FILE, "csr_spmv_column_blocks_touched", defines)?;
+        let launch = self.launch(&kernel).size(rows).size(step).size(width);
+        let launch = launch.buffer(a.offsets()).buffer(a.indices());
+        let touched: i64 = self.partials::<i64>(launch, sampled * LANES)?.into_iter().sum();
+        let touched = touched as usize;
+        let is_spread = touched * 2 >= sampled * blocks;
+        let has_long_pieces = mean_length(a) * sampled >= LONG_PIECES * touched;
+        let reason =
+            format!("{sampled} rows have entries in {touched} of {blocks} blocks of {width} columns each");
+        Ok((is_spread && has_long_pieces).then_some(reason))
+    }
+}
+
+/// The macros of the kernels.
+fn defines<D: Driver, T: Scalar, I: Index, O: Index>(backend: &Device<D>, op: Op) -> Defines {
+    Defines::default().index::<I>().offset::<O>().conj::<T>(op).set("BLOCK", backend.inner.block)
+}
+
+impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
+    /// Splits the rows.
+    pub(super) fn new<A: Axis, I: Index>(
+        backend: &Device<D>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        op: Op,
+    ) -> Result<Self> {
+        if !a.order().sorted {
+            let reason = "columns must ascend in each row: sort the matrix first";
+            return Err(Error::unsupported(format!("{NAME} on {}", D::NAME), reason));
+        }
+        let defines = defines::<D, T, I, O>(backend, op);
+        let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
+        let rows = a.pattern().major();
+        let cut = backend.cut_columns::<T, O>(a.pattern().minor());
+        let units = backend.driver().caps().compute_units;
+        let splits = backend.allocate(checked_product("rows x blocks of columns", rows, cut.blocks + 1)?)?;
+        let split = kernel("csr_spmv_column_blocks_split")?;
+        let launch = backend.launch(&split).size(rows).size(cut.blocks).size(cut.width);
+        launch.buffer(a.offsets()).buffer(a.indices()).buffer(&splits).items(splits.len)?;
+        Ok(Self {
+            kernel: kernel("csr_spmv_column_blocks")?,
+            add: kernel("csr_spmv_column_blocks_add")?,
+            cut,
+            groups: (units / cut.blocks).max(1) * cut.blocks,
+            sums: backend.allocate(rows * cut.blocks)?,
+            splits,
+        })
+    }
+
+    /// Computes the product.
+    pub(super) fn run<A: Axis, I: Index>(
+        &self,
+        backend: &Device<D>,
+        product: &Product<'_, D, A, T, I, O>,
+        y: ViewMut<'_, D, T>,
+    ) -> Result<()> {
+        let Product { alpha, a, x, beta } = *product;
+        let (rows, cols) = (a.pattern().major(), a.pattern().minor());
+        let Cut { blocks, width } = self.cut;
+        let launch = backend.launch(&self.kernel).size(rows).size(cols).size(blocks).size(width);
+        let launch =
+            launch.buffer(&self.splits).buffer(a.indices()).buffer(a.values()).view(x).buffer(&self.sums);
+        let local = backend.driver().properties().largest_group;
+        launch.groups_that_share(self.groups, local, width * size_of::<T>())?;
+        let launch = backend.launch(&self.add).size(rows).size(blocks).buffer(&self.sums);
+        launch.value(alpha).value(beta).view_mut(y).items(rows)
+    }
+}
+
+impl<D: Driver, T: Scalar, O: Index> Workspace for ColumnBlocks<D, T, O> {
+    fn bytes(&self) -> usize {
+        self.splits.bytes() + self.sums.bytes()
+    }
+}
