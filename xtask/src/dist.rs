@@ -2,16 +2,34 @@
 
 use crate::ci::{root, target};
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use flate2::{Compression, write::GzEncoder};
+use std::fs::File;
+use std::io::copy;
+use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
 /// The programs that the folder holds, by their packages.
 const PROGRAMS: [(&str, &str); 3] =
     [("xtask", "xtask"), ("sparse-bench", "sparse-bench"), ("sparse-cli", "nnz")];
 
-/// Builds the harness, the benchmark and the command, stripped, beside the snapshots that the harness compares with.
+/// What stands in the folder under a program's name: the harness alone has every operation for every type and backend,
+/// 34 MB that gzip makes 7 of.
+const UNPACK_AND_RUN: &str = r#"#!/bin/sh
+# Unpacks the program beside itself at its first call, and runs it.
+set -e
+program=$0.run
+if [ ! -x "$program" ]; then
+    gzip -dc "$0.gz" > "$program.$$"
+    chmod +x "$program.$$"
+    mv -f "$program.$$" "$program"
+fi
+exec "$program" "$@"
+"#;
+
+/// Builds the harness, the benchmark and the command, stripped and packed, beside the snapshots that the harness compares
+/// with.
 ///
-/// On the other machine `./xtask conformance` finds its snapshots beside itself; with `--corpus` it takes matrices too.
+/// A program unpacks itself beside its own file when it is first called. On the other machine `./xtask conformance` finds its snapshots beside itself; with `--corpus` it takes matrices too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to make.
@@ -24,18 +42,27 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root());
     let out = root().join(&args.out);
+    shell.remove_path(&out)?;
     shell.create_dir(&out)?;
     for (package, program) in PROGRAMS {
         cmd!(shell, "cargo build --quiet --profile dist -p {package}").run()?;
         let built = target().join("dist").join(program);
-        shell.copy_file(&built, &out).with_context(|| format!("copying {}", built.display()))?;
+        pack(&shell, &built, &out.join(program)).with_context(|| format!("packing {}", built.display()))?;
     }
     let snapshots = out.join("snapshots");
-    shell.remove_path(&snapshots)?;
     shell.create_dir(&snapshots)?;
     for file in shell.read_dir(root().join("crates/sparse-conformance/snapshots"))? {
         shell.copy_file(file, &snapshots)?;
     }
     println!("{}", cmd!(shell, "du -sh {out}").quiet().read()?);
     Ok(())
+}
+
+/// Writes `built` compressed as `program`.gz, and as `program` what unpacks it.
+fn pack(shell: &Shell, built: &Path, program: &Path) -> Result<()> {
+    let mut packed = GzEncoder::new(File::create(program.with_extension("gz"))?, Compression::best());
+    copy(&mut File::open(built)?, &mut packed)?;
+    packed.finish()?;
+    shell.write_file(program, UNPACK_AND_RUN)?;
+    Ok(cmd!(shell, "chmod +x {program}").quiet().run()?)
 }

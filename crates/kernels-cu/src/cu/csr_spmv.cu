@@ -22,15 +22,35 @@ KERNEL csr_spmv_row_per_thread(long long rows, const Off *__restrict__ offsets, 
     }
 }
 
-// What a lane takes of a row at once.
+// EACH neighbouring entries for a lane.
 struct __align__(16) Step
 {
     Idx cols[EACH];
     T values[EACH];
 };
 
-// A warp takes a row: a lane sums EACH neighbouring entries after WARP * EACH others, from a multiple of EACH on; a fixed
-// tree adds the lanes.
+// The step at position `at`, a multiple of EACH; what is not before `end` is not read.
+static __device__ Step load_step(Off at, Off end, const Idx *indices, const T *values)
+{
+    Step step;
+    load_neighbours<EACH>(step.cols, indices, at, end);
+    load_neighbours<EACH>(step.values, values, at, end);
+    return step;
+}
+
+// The products of those entries of a step at `at` that stand from `begin` to `end`.
+static __device__ ACC sum_of(const Step &step, Off at, Off begin, Off end, const T *x)
+{
+    ACC sum = ACC(0);
+#pragma unroll
+    for (int each = 0; each < EACH; each++)
+        if (at + each >= begin && at + each < end)
+            sum += mul(entry_of(step.values[each]), load(x, step.cols[each]));
+    return sum;
+}
+
+// A warp takes a row: a lane sums EACH neighbouring entries after WARP * EACH others, from a multiple of EACH on, two steps
+// at a time; a fixed tree adds the lanes.
 KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                              const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                              ACC beta, T *__restrict__ y, long long y_start)
@@ -40,14 +60,12 @@ KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, co
         ACC sum = ACC(0);
         Off begin = offsets[row];
         Off end = offsets[row + 1];
-        for (Off at = begin / EACH * EACH + lane_index() * EACH; at < end; at += WARP * EACH) {
-            Step step;
-            load_neighbours<EACH>(step.cols, indices, at, end);
-            load_neighbours<EACH>(step.values, values, at, end);
-#pragma unroll
-            for (int each = 0; each < EACH; each++)
-                if (at + each >= begin && at + each < end)
-                    sum += mul(entry_of(step.values[each]), load(x, step.cols[each]));
+        for (Off at = begin / EACH * EACH + lane_index() * EACH; at < end; at += 2 * WARP * EACH) {
+            Off then = at + WARP * EACH;
+            Step step = load_step(at, end, indices, values);
+            Step next = load_step(then, end, indices, values);
+            sum += sum_of(step, at, begin, end, x);
+            sum += sum_of(next, then, begin, end, x);
         }
         sum = sum_lanes(sum);
         if (lane_index() == 0)

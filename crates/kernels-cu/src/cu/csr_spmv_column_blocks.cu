@@ -72,8 +72,9 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
     unsigned int up_to_lane = ALL_LANES >> (WARP - 1 - lane);
 
     long long block = blockIdx.x % blocks;
-    long long first_col = block * width;
-    for (long long i = threadIdx.x; i < min(width, cols - first_col); i += blockDim.x)
+    Idx first_col = (Idx)(block * width);
+    int own_cols = (int)min(width, cols - first_col);
+    for (int i = threadIdx.x; i < own_cols; i += blockDim.x)
         own_x[i] = x[x_start + first_col + i];
     __syncthreads();
 
@@ -108,27 +109,27 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
         for (Off first = 0; first < total; first += EACH * WARP) {
             unsigned int beginners[EACH];
             int places[EACH];
-            Idx cols_of[EACH];
+            int own_cols_of[EACH];
             T values_of[EACH];
 #pragma unroll
             for (int each = 0; each < EACH; each++) {
                 Off from = first + each * WARP;
-                bool begins_here = count > 0 && number >= from && number < from + WARP;
-                beginners[each] = or_lanes(begins_here ? 1u << (number - from) : 0);
+                Off ahead = number - from;
+                beginners[each] = or_lanes(count > 0 && ahead >= 0 && ahead < WARP ? 1u << (int)ahead : 0);
                 places[each] = open + __popc(beginners[each] & up_to_lane);
                 open += __popc(beginners[each]);
-                cols_of[each] = -1;
+                own_cols_of[each] = -1;
                 if (from + lane < total) {
-                    long long at = shifts[places[each]] + from + lane;
-                    cols_of[each] = indices[at];
+                    Off at = shifts[places[each]] + from + lane;
+                    own_cols_of[each] = (int)(indices[at] - first_col);
                     values_of[each] = values[at];
                 }
             }
 #pragma unroll
             for (int each = 0; each < EACH; each++) {
                 ACC product = ACC(0);
-                if (cols_of[each] >= 0)
-                    product = mul(entry_of(values_of[each]), load(own_x, cols_of[each] - first_col));
+                if (own_cols_of[each] >= 0)
+                    product = mul(entry_of(values_of[each]), to_acc(own_x[own_cols_of[each]]));
                 if (beginners[each] == 0) {
                     held += product;
                     holds = true;
