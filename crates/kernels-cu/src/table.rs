@@ -30,6 +30,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         file!(
             "cu",
             HEADERS,
+            "csr_spmm_column_blocks",
+            ["csr_spmm_column_blocks", "csr_spmm_column_blocks_add"],
+            [SCALAR, IDX, OFF, CONJ]
+        ),
+        file!(
+            "cu",
+            HEADERS,
             "csr_spmv_column_blocks",
             [
                 "csr_spmv_column_blocks_split",

@@ -1,6 +1,7 @@
 //! Operations, one file each.
 
 mod chunks;
+mod column_blocks;
 mod convert;
 mod coordinates;
 mod dense_to_csr;
@@ -20,6 +21,7 @@ mod single_pass;
 mod slots;
 mod sort;
 mod spmm;
+mod spmm_column_blocks;
 mod spmv;
 mod to_dense;
 mod validate;

@@ -1,9 +1,11 @@
 //! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
 
 use super::chunks;
+use super::column_blocks;
 use super::grouped::{GROUPED_ROWS, RowGroups};
 use super::numbered::Numbered;
 use super::row_split::{RowSplit, is_far};
+use super::spmm_column_blocks::{self, ColumnBlocks};
 use super::spmv::along;
 use crate::launch::LANES;
 use crate::program::Defines;
@@ -16,6 +18,12 @@ use sparse_core::{
 use std::sync::Arc;
 
 const STORED: &[Algorithm] = &[
+    Algorithm::new(
+        column_blocks::NAME,
+        "CUDA, for plans of 32 calls and more, where rows have 64 entries and more in each of at most 8 blocks of columns \
+         whose rows of B shared memory holds, 256 bytes each, and B has as many",
+    )
+    .preprocessing("the first entry of each row in each block of columns, and room for a row of C for each"),
     Algorithm::new("row_per_thread", "the device is a CPU"),
     Algorithm::new("crc", "B has at most 32 columns: 32 entries at a time in local memory, a column a lane"),
     Algorithm::new("cwm", "otherwise: the same with four columns a lane"),
@@ -85,19 +93,21 @@ impl<D: Driver, I: Index> KernelPlan for GroupedPlan<D, I> {
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
-pub enum CompressedPlan<D: Driver, T: Scalar, I> {
+pub enum CompressedPlan<D: Driver, T: Scalar, I, O> {
     /// Along what is stored, by a kernel that needs nothing more.
     Stored(Choice, Arc<D::Kernel>),
     /// The same by chunks of rows.
     Split(Choice, RowSplit<D, T>),
+    /// The same by blocks of columns.
+    ColumnBlocks(Choice, ColumnBlocks<D, T, O>),
     /// Across it.
     Grouped(GroupedPlan<D, I>),
 }
 
-impl<D: Driver, T: Scalar, I: Index> KernelPlan for CompressedPlan<D, T, I> {
+impl<D: Driver, T: Scalar, I: Index, O: Index> KernelPlan for CompressedPlan<D, T, I, O> {
     fn choice(&self) -> &Choice {
         match self {
-            Self::Stored(choice, _) | Self::Split(choice, _) => choice,
+            Self::Stored(choice, _) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
         }
     }
@@ -106,12 +116,41 @@ impl<D: Driver, T: Scalar, I: Index> KernelPlan for CompressedPlan<D, T, I> {
         match self {
             Self::Stored(..) => 0,
             Self::Split(_, plan) => plan.bytes(),
+            Self::ColumnBlocks(_, plan) => plan.bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
         }
     }
 }
 
 impl<D: Driver> Device<D> {
+    /// What the device can run of [`STORED`].
+    fn along_algorithms(&self) -> &'static [Algorithm] {
+        if self.can_share(spmm_column_blocks::FILE) { STORED } else { &STORED[1..] }
+    }
+
+    /// The algorithm that fits the rows and the columns of B, and why.
+    fn fitting<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        op: Op,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Result<(&'static str, String)> {
+        if let Some(reason) = self.gains_by_shared_rows(a, columns, options) {
+            return Ok((column_blocks::NAME, reason));
+        }
+        Ok(match columns {
+            _ if self.driver().properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
+            _ if self.is_worth_splitting(a, options)? => {
+                let packed = is_far::<T>(a.nnz(), (op.shape(a).1, columns));
+                let name = if packed { "row_split_packed" } else { "row_split" };
+                (name, "rows are long or unlike, and the plan runs more than once".into())
+            }
+            0..=LANES => ("crc", format!("B has {columns} columns")),
+            _ => ("cwm", format!("B has {columns} columns")),
+        })
+    }
+
     /// Whether chunks of rows pay: rows have [`LANES`] entries in the mean, or one has several chunks.
     fn is_worth_splitting<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
@@ -133,7 +172,7 @@ impl<D: Driver> Device<D> {
         op: Op,
         columns: usize,
         is_packed: bool,
-    ) -> Result<CompressedPlan<D, T, I>> {
+    ) -> Result<CompressedPlan<D, T, I, O>> {
         Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns, is_packed)?))
     }
 }
@@ -141,10 +180,10 @@ impl<D: Driver> Device<D> {
 impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device<D>, I, O>>
     for Device<D>
 {
-    type Plan = CompressedPlan<D, T, I>;
+    type Plan = CompressedPlan<D, T, I, O>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { STORED } else { GROUPED }
+        if along::<A>(op) { self.along_algorithms() } else { GROUPED }
     }
 
     fn plan_spmm(
@@ -153,22 +192,17 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<CompressedPlan<D, T, I>> {
+    ) -> Result<CompressedPlan<D, T, I, O>> {
         if !along::<A>(op) {
             return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
         }
-        let (automatic, reason) = match columns {
-            _ if self.driver().properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
-            _ if self.is_worth_splitting(a, options)? => {
-                let packed = is_far::<T>(a.nnz(), (op.shape(a).1, columns));
-                let name = if packed { "row_split_packed" } else { "row_split" };
-                (name, "rows are long or unlike, and the plan runs more than once".into())
-            }
-            0..=LANES => ("crc", format!("B has {columns} columns")),
-            _ => ("cwm", format!("B has {columns} columns")),
-        };
-        let choice = options.choose("spmm", STORED, automatic, reason)?;
+        let (automatic, reason) = self.fitting(a, op, columns, options)?;
+        let choice = options.choose("spmm", self.along_algorithms(), automatic, reason)?;
         let entry = match choice.algorithm {
+            column_blocks::NAME => {
+                let plan = ColumnBlocks::new(self, a, op, columns)?;
+                return Ok(CompressedPlan::ColumnBlocks(choice, plan));
+            }
             "row_split" => return self.split(choice, a, op, columns, false),
             "row_split_packed" => return self.split(choice, a, op, columns, true),
             "crc" => "csr_spmm_crc",
@@ -182,7 +216,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 
     unsafe fn spmm(
         &self,
-        plan: &mut CompressedPlan<D, T, I>,
+        plan: &mut CompressedPlan<D, T, I, O>,
         alpha: T::Acc,
         a: &Compressed<A, T, Device<D>, I, O>,
         b: DenseView<'_, T, Self>,
@@ -192,6 +226,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         let (choice, kernel) = match plan {
             CompressedPlan::Grouped(plan) => return plan.run(self, alpha, a, b, beta, c),
             CompressedPlan::Split(_, plan) => return plan.run(self, (alpha, beta), a, b, c),
+            CompressedPlan::ColumnBlocks(_, plan) => return plan.run(self, (alpha, beta), a, b, c),
             CompressedPlan::Stored(choice, kernel) => (choice, kernel),
         };
         let (rows, cols) = (c.rows(), c.cols());

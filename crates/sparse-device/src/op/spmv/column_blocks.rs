@@ -3,19 +3,12 @@
 use super::Workspace;
 use super::shares::Product;
 use crate::launch::LANES;
+use crate::op::column_blocks::{Cut, SPLIT_FILE as FILE, defines};
 use crate::op::row_statistics::mean_length;
-use crate::program::Defines;
 use crate::{Buffer, Device, Driver, ViewMut};
-use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Error, Index, Matrix, Result, Scalar};
+use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar};
 use std::sync::Arc;
-
-/// The file of the kernels.
-const FILE: &str = "csr_spmv_column_blocks";
-
-/// The name of the algorithm.
-pub(super) const NAME: &str = "column_blocks";
 
 /// Entries for each compute unit from which on filling shared memory and adding up sums are a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
@@ -38,17 +31,10 @@ pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
     sums: Buffer<D, T::Acc>,
 }
 
-/// How columns are cut.
-#[derive(Debug, Clone, Copy)]
-struct Cut {
-    blocks: usize,
-    width: usize,
-}
-
 impl<D: Driver> Device<D> {
     /// Whether there is an algorithm by blocks of columns.
     pub(super) fn has_column_blocks(&self) -> bool {
-        self.has(FILE) && self.driver().properties().shared_bytes > 0
+        self.can_share(FILE)
     }
 
     /// Three quarters of what a work-group can share, so that the rest caches entries beside those of a block. The
@@ -91,11 +77,6 @@ impl<D: Driver> Device<D> {
     }
 }
 
-/// The macros of the kernels.
-fn defines<D: Driver, T: Scalar, I: Index, O: Index>(backend: &Device<D>, op: Op) -> Defines {
-    Defines::default().index::<I>().offset::<O>().conj::<T>(op).set("BLOCK", backend.inner.block)
-}
-
 impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
     /// Splits the rows.
     pub(super) fn new<A: Axis, I: Index>(
@@ -103,26 +84,18 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
         a: &Compressed<A, T, Device<D>, I, O>,
         op: Op,
     ) -> Result<Self> {
-        if !a.order().sorted {
-            let reason = "columns must ascend in each row: sort the matrix first";
-            return Err(Error::unsupported(format!("{NAME} on {}", D::NAME), reason));
-        }
         let defines = defines::<D, T, I, O>(backend, op);
         let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
         let rows = a.pattern().major();
         let cut = backend.cut_columns::<T, O>(a.pattern().minor());
         let units = backend.driver().caps().compute_units;
-        let splits = backend.allocate(checked_product("rows x blocks of columns", rows, cut.blocks + 1)?)?;
-        let split = kernel("csr_spmv_column_blocks_split")?;
-        let launch = backend.launch(&split).size(rows).size(cut.blocks).size(cut.width);
-        launch.buffer(a.offsets()).buffer(a.indices()).buffer(&splits).items(splits.len)?;
         Ok(Self {
             kernel: kernel("csr_spmv_column_blocks")?,
             add: kernel("csr_spmv_column_blocks_add")?,
             cut,
             groups: (units / cut.blocks).max(1) * cut.blocks,
+            splits: backend.split_rows(a, op, cut)?,
             sums: backend.allocate(rows * cut.blocks)?,
-            splits,
         })
     }
 

@@ -1,8 +1,9 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
 use super::shares::{SUB_GROUP_FILE, Shares};
-use super::{Grouped, ProductPlan, Way, column_blocks};
+use super::{Grouped, ProductPlan, Way};
 use crate::launch::LANES;
+use crate::op::column_blocks::{self, MANY_CALLS};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::offer::Offer;
 use crate::op::row_statistics::mean_length;
@@ -44,9 +45,6 @@ const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// Entries a row, in the mean, from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
-
-/// Calls from which on a plan looks for where columns are.
-const MANY_CALLS: usize = 32;
 
 /// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
 /// wait side by side for what one would wait for in turn.
@@ -131,10 +129,11 @@ impl<D: Driver> Device<D> {
         let has_barriers = D::WARPS_PER_GROUP == 1;
         let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
         let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks();
-        if options.algorithm.is_none() && looks_at_columns {
-            if let Some(reason) = self.gains_by_column_blocks(a)? {
-                return Ok((column_blocks::NAME, reason));
-            }
+        if options.algorithm.is_none()
+            && looks_at_columns
+            && let Some(reason) = self.gains_by_column_blocks(a)?
+        {
+            return Ok((column_blocks::NAME, reason));
         }
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;

@@ -1,9 +1,10 @@
 //! The ways to share the rows of a compressed matrix out among work-items.
 
 use super::Workspace;
-use super::column_blocks::{self, ColumnBlocks};
+use super::column_blocks::ColumnBlocks;
 use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
+use crate::op::column_blocks;
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
 use sparse_core::op::Op;

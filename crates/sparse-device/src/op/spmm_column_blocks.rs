@@ -1,0 +1,143 @@
+//! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns whose rows of B stand in memory that a work-group
+//! shares, a slice of B's columns at a time.
+
+use super::column_blocks::{Cut, MANY_CALLS};
+use super::row_statistics::mean_length;
+use crate::program::Defines;
+use crate::{Buffer, Device, Driver};
+use sparse_core::error::checked_product;
+use sparse_core::op::Op;
+use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, PlanOptions, Result, Scalar};
+use std::sync::Arc;
+
+/// The file of the kernels.
+pub(super) const FILE: &str = "csr_spmm_column_blocks";
+
+/// Bytes of a row of B that a slice has.
+const SLICE_BYTES: usize = 256;
+
+/// Bytes that the kernel shares by itself.
+const OWN_BYTES: usize = 16;
+
+/// Entries of a row in a block of columns, in the mean, from which on sums of blocks are a small part of the time.
+const LONG_PIECES: usize = 64;
+
+/// Blocks up to which that is so too.
+const FEW_BLOCKS: usize = 8;
+
+/// Entries for each compute unit from which on filling shared memory is a small part of the time.
+const MANY_ENTRIES_PER_UNIT: usize = 1 << 13;
+
+/// The plan: where the rows come into each block of columns, and room for a row of C for each row of a block.
+#[derive(Debug)]
+pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
+    kernel: Arc<D::Kernel>,
+    add: Arc<D::Kernel>,
+    cut: Cut,
+    groups: usize,
+    splits: Buffer<D, O>,
+    sums: Buffer<D, T::Acc>,
+}
+
+/// Columns of a slice.
+const fn slice_columns<T>() -> usize {
+    SLICE_BYTES / size_of::<T>()
+}
+
+/// Work-groups, as many for each of `tiles`, so that the last ones to run leave a tenth of the compute units idle or
+/// less.
+fn groups(tiles: usize, units: usize) -> usize {
+    let whole = |waves: usize| waves * units / tiles.max(1) * tiles;
+    let leaves_few_idle = |&waves: &usize| tiles == 0 || whole(waves) * 10 >= waves * units * 9;
+    (1..).find(leaves_few_idle).map_or(tiles, whole)
+}
+
+impl<D: Driver> Device<D> {
+    /// The fewest blocks of columns whose rows of a slice of B a work-group can share.
+    fn cut_rows_of_b(&self, b_rows: usize) -> Cut {
+        let bytes = self.driver().properties().shared_bytes.saturating_sub(OWN_BYTES);
+        let blocks = b_rows.div_ceil((bytes / SLICE_BYTES).max(1)).max(1);
+        Cut { blocks, width: b_rows.div_ceil(blocks) }
+    }
+
+    /// Why products with this matrix and so many columns gain by blocks of columns, if they do: there are many, B has a
+    /// slice, and rows of A have many entries in each of few blocks.
+    pub(super) fn gains_by_shared_rows<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Option<String> {
+        if options.expected_calls < MANY_CALLS || !self.can_share(FILE) {
+            return None;
+        }
+        let Cut { blocks, width } = self.cut_rows_of_b(a.pattern().minor());
+        let few = a.nnz() < self.driver().caps().compute_units * MANY_ENTRIES_PER_UNIT;
+        let is_narrow = columns < slice_columns::<T>();
+        if few || is_narrow || blocks > FEW_BLOCKS || !a.order().sorted {
+            return None;
+        }
+        let mean = mean_length(a);
+        let reason = format!("rows have {mean} entries in {blocks} blocks of {width} columns");
+        (mean >= LONG_PIECES * blocks).then_some(reason)
+    }
+}
+
+impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
+    /// Splits the rows.
+    pub(super) fn new<A: Axis, I: Index>(
+        backend: &Device<D>,
+        a: &Compressed<A, T, Device<D>, I, O>,
+        op: Op,
+        columns: usize,
+    ) -> Result<Self> {
+        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
+        let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
+        let cut = backend.cut_rows_of_b(a.pattern().minor());
+        let slices = columns.div_ceil(slice_columns::<T>());
+        let rows = checked_product("rows x blocks of columns", a.pattern().major(), cut.blocks)?;
+        let room = checked_product("rows x slices of B", rows, slices * slice_columns::<T>())?;
+        Ok(Self {
+            kernel: kernel("csr_spmm_column_blocks")?,
+            add: kernel("csr_spmm_column_blocks_add")?,
+            cut,
+            groups: groups(cut.blocks * slices, backend.driver().caps().compute_units),
+            splits: backend.split_rows(a, op, cut)?,
+            sums: backend.allocate(room)?,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.splits.bytes() + self.sums.bytes()
+    }
+
+    /// Computes the product.
+    pub(super) fn run<A: Axis, I: Index>(
+        &self,
+        backend: &Device<D>,
+        (alpha, beta): (T::Acc, T::Acc),
+        a: &Compressed<A, T, Device<D>, I, O>,
+        b: DenseView<'_, T, Device<D>>,
+        c: DenseViewMut<'_, T, Device<D>>,
+    ) -> Result<()> {
+        let (rows, cols) = (c.rows(), c.cols());
+        let Cut { blocks, width } = self.cut;
+        let launch =
+            backend.launch(&self.kernel).size(rows).size(cols).size(b.rows()).size(blocks).size(width);
+        let launch = launch.buffer(&self.splits).buffer(a.indices()).buffer(a.values()).dense(b);
+        let local = backend.driver().properties().largest_group;
+        launch.buffer(&self.sums).groups_that_share(self.groups, local, width * SLICE_BYTES)?;
+        let launch = backend.launch(&self.add).size(rows).size(cols).size(blocks).buffer(&self.sums);
+        launch.value(alpha).value(beta).dense_mut(c).items(rows * cols)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::groups;
+
+    #[test]
+    fn the_last_groups_leave_few_units_idle() {
+        assert_eq!([0, 1, 20, 80, 200].map(|tiles| groups(tiles, 132)), [0, 132, 120, 240, 600]);
+    }
+}
