@@ -24,7 +24,8 @@ impl<D: Driver> Paper<D> {
             flushes_subnormals: false,
             features: needs.map(ToString::to_string).collect(),
         };
-        let properties = Properties { caps, is_cpu: false, cache_bytes: 0, largest_group: 256 };
+        let properties =
+            Properties { caps, is_cpu: false, cache_bytes: 0, shared_bytes: 1 << 16, largest_group: 256 };
         Self { properties, driver: PhantomData }
     }
 

@@ -92,7 +92,6 @@ impl Kernel {
         let function = unsafe { result::module::get_function(module.module, name) };
         let function = function.map_err(failed(format!("kernel {entry}")))?;
         let parameters = parameters(function);
-        prefer_cache(function).map_err(failed(format!("kernel {entry}")))?;
         Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
     }
 
@@ -151,22 +150,6 @@ impl Kernel {
         let reason = format!("arguments of {sizes:?} bytes for {} of {:?}", self.name, self.parameters);
         Err(Error::unsupported("a launch", reason))
     }
-}
-
-/// Gives all of a multiprocessor's first memory to the cache while a kernel runs that shares none. Otherwise it would stay
-/// divided as for the kernel before.
-fn prefer_cache(function: sys::CUfunction) -> Result<(), result::DriverError> {
-    use sys::CUfunction_attribute as Attribute;
-    let (mut shared, which) = (0, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-    // SAFETY: the function is alive, and the call writes a number.
-    unsafe { sys::cuFuncGetAttribute(&raw mut shared, which, function) }.result()?;
-    if shared > 0 {
-        return Ok(());
-    }
-    let which = Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-    let percent = sys::CUshared_carveout::CU_SHAREDMEM_CARVEOUT_MAX_L1 as i32;
-    // SAFETY: the function is alive; the call sets what it prefers, and refuses what is none.
-    unsafe { sys::cuFuncSetAttribute(function, which, percent) }.result()
 }
 
 /// The bytes of each parameter of a function.

@@ -109,7 +109,7 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
         for (Off first = 0; first < total; first += EACH * WARP) {
             unsigned int beginners[EACH];
             int places[EACH];
-            int own_cols_of[EACH];
+            Idx cols_of[EACH];
             T values_of[EACH];
 #pragma unroll
             for (int each = 0; each < EACH; each++) {
@@ -118,18 +118,18 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
                 beginners[each] = or_lanes(count > 0 && ahead >= 0 && ahead < WARP ? 1u << (int)ahead : 0);
                 places[each] = open + __popc(beginners[each] & up_to_lane);
                 open += __popc(beginners[each]);
-                own_cols_of[each] = -1;
+                cols_of[each] = -1;
                 if (from + lane < total) {
                     Off at = shifts[places[each]] + from + lane;
-                    own_cols_of[each] = (int)(indices[at] - first_col);
+                    cols_of[each] = indices[at];
                     values_of[each] = values[at];
                 }
             }
 #pragma unroll
             for (int each = 0; each < EACH; each++) {
                 ACC product = ACC(0);
-                if (own_cols_of[each] >= 0)
-                    product = mul(entry_of(values_of[each]), to_acc(own_x[own_cols_of[each]]));
+                if (cols_of[each] >= 0)
+                    product = mul(entry_of(values_of[each]), to_acc(own_x[(int)(cols_of[each] - first_col)]));
                 if (beginners[each] == 0) {
                     held += product;
                     holds = true;
