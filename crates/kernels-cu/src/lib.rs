@@ -9,7 +9,9 @@
 //!
 //! A kernel whose text begins with "a thread takes …" may run with blocks of any size up to 256, one with "a warp
 //! takes …" with any multiple of 32 up to 256, one with "a block takes …" with blocks of exactly `BLOCK` threads.
-//! Every one of them strides over its grid, so that any number of blocks, from one on, is right.
+//! Every one of them strides over its grid, so that any number of blocks, from one on, is right. The kernels of
+//! `column_blocks` are the exception: their blocks have up to 1024 threads and ask for shared memory, and are as many
+//! for each block of columns, and slice of B.
 //!
 //! # Images
 //!
