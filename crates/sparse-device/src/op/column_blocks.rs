@@ -6,6 +6,7 @@ use crate::{Buffer, Device, Driver};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Error, Index, Result, Scalar};
+use std::sync::Arc;
 
 /// The file of the kernel that splits the rows.
 pub(super) const SPLIT_FILE: &str = "csr_spmv_column_blocks";
@@ -21,6 +22,24 @@ pub(super) const MANY_CALLS: usize = 32;
 pub(super) struct Cut {
     pub(super) blocks: usize,
     pub(super) width: usize,
+}
+
+/// The plan of a product: where the rows come into each block of columns, and room for the sums of blocks, which a second
+/// kernel adds.
+#[derive(Debug)]
+pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
+    pub(super) kernel: Arc<D::Kernel>,
+    pub(super) add: Arc<D::Kernel>,
+    pub(super) cut: Cut,
+    pub(super) groups: usize,
+    pub(super) splits: Buffer<D, O>,
+    pub(super) sums: Buffer<D, T::Acc>,
+}
+
+impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
+    pub(super) fn bytes(&self) -> usize {
+        self.splits.bytes() + self.sums.bytes()
+    }
 }
 
 /// The macros of the kernel that splits the rows, and of those beside it.

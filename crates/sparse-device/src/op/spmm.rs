@@ -1,11 +1,11 @@
 //! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
 
 use super::chunks;
-use super::column_blocks;
+use super::column_blocks::{self, ColumnBlocks};
 use super::grouped::{GROUPED_ROWS, RowGroups};
 use super::numbered::Numbered;
 use super::row_split::{RowSplit, is_far};
-use super::spmm_column_blocks::{self, ColumnBlocks};
+use super::spmm_column_blocks;
 use super::spmv::along;
 use crate::launch::LANES;
 use crate::program::Defines;
@@ -200,7 +200,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         let choice = options.choose("spmm", self.along_algorithms(), automatic, reason)?;
         let entry = match choice.algorithm {
             column_blocks::NAME => {
-                let plan = ColumnBlocks::new(self, a, op, columns)?;
+                let plan = ColumnBlocks::for_spmm(self, a, op, columns)?;
                 return Ok(CompressedPlan::ColumnBlocks(choice, plan));
             }
             "row_split" => return self.split(choice, a, op, columns, false),
@@ -226,7 +226,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
         let (choice, kernel) = match plan {
             CompressedPlan::Grouped(plan) => return plan.run(self, alpha, a, b, beta, c),
             CompressedPlan::Split(_, plan) => return plan.run(self, (alpha, beta), a, b, c),
-            CompressedPlan::ColumnBlocks(_, plan) => return plan.run(self, (alpha, beta), a, b, c),
+            CompressedPlan::ColumnBlocks(_, plan) => return plan.spmm(self, (alpha, beta), a, b, c),
             CompressedPlan::Stored(choice, kernel) => (choice, kernel),
         };
         let (rows, cols) = (c.rows(), c.cols());

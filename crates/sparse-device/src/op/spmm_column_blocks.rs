@@ -1,14 +1,13 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns whose rows of B stand in memory that a work-group
 //! shares, a slice of B's columns at a time.
 
-use super::column_blocks::{Cut, MANY_CALLS};
+use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS};
 use super::row_statistics::mean_length;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Device, Driver};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, PlanOptions, Result, Scalar};
-use std::sync::Arc;
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_spmm_column_blocks";
@@ -27,17 +26,6 @@ const FEW_BLOCKS: usize = 8;
 
 /// Entries for each compute unit from which on filling shared memory is a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 13;
-
-/// The plan: where the rows come into each block of columns, and room for a row of C for each row of a block.
-#[derive(Debug)]
-pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
-    kernel: Arc<D::Kernel>,
-    add: Arc<D::Kernel>,
-    cut: Cut,
-    groups: usize,
-    splits: Buffer<D, O>,
-    sums: Buffer<D, T::Acc>,
-}
 
 /// Columns of a slice.
 const fn slice_columns<T>() -> usize {
@@ -84,8 +72,8 @@ impl<D: Driver> Device<D> {
 }
 
 impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
-    /// Splits the rows.
-    pub(super) fn new<A: Axis, I: Index>(
+    /// The plan of a product with a dense matrix: room for a row of C for each row of a block.
+    pub(super) fn for_spmm<A: Axis, I: Index>(
         backend: &Device<D>,
         a: &Compressed<A, T, Device<D>, I, O>,
         op: Op,
@@ -107,12 +95,8 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
         })
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.splits.bytes() + self.sums.bytes()
-    }
-
-    /// Computes the product.
-    pub(super) fn run<A: Axis, I: Index>(
+    /// Computes the product with a dense matrix.
+    pub(super) fn spmm<A: Axis, I: Index>(
         &self,
         backend: &Device<D>,
         (alpha, beta): (T::Acc, T::Acc),

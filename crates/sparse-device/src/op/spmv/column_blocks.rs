@@ -1,14 +1,12 @@
 //! Compressed rows by blocks of columns whose part of x stands in memory that a work-group shares.
 
-use super::Workspace;
 use super::shares::Product;
 use crate::launch::LANES;
-use crate::op::column_blocks::{Cut, SPLIT_FILE as FILE, defines};
+use crate::op::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
 use crate::op::row_statistics::mean_length;
-use crate::{Buffer, Device, Driver, ViewMut};
+use crate::{Device, Driver, ViewMut};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar};
-use std::sync::Arc;
 
 /// Entries for each compute unit from which on filling shared memory and adding up sums are a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
@@ -19,17 +17,6 @@ const SAMPLED_ROWS: usize = 1 << 12;
 /// Entries of a row in a block of columns, in the mean, from which on a gather from shared memory gains more than short
 /// pieces of rows lose. (Found by trial on an H100.)
 const LONG_PIECES: usize = 4;
-
-/// The plan: where the rows come into each block of columns, and room for a sum for each row of a block.
-#[derive(Debug)]
-pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
-    kernel: Arc<D::Kernel>,
-    add: Arc<D::Kernel>,
-    cut: Cut,
-    groups: usize,
-    splits: Buffer<D, O>,
-    sums: Buffer<D, T::Acc>,
-}
 
 impl<D: Driver> Device<D> {
     /// Whether there is an algorithm by blocks of columns.
@@ -78,8 +65,8 @@ impl<D: Driver> Device<D> {
 }
 
 impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
-    /// Splits the rows.
-    pub(super) fn new<A: Axis, I: Index>(
+    /// The plan of a product with a vector: room for a sum for each row of a block.
+    pub(super) fn for_spmv<A: Axis, I: Index>(
         backend: &Device<D>,
         a: &Compressed<A, T, Device<D>, I, O>,
         op: Op,
@@ -99,8 +86,8 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
         })
     }
 
-    /// Computes the product.
-    pub(super) fn run<A: Axis, I: Index>(
+    /// Computes the product with a vector.
+    pub(super) fn spmv<A: Axis, I: Index>(
         &self,
         backend: &Device<D>,
         product: &Product<'_, D, A, T, I, O>,
@@ -116,11 +103,5 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
         launch.groups_that_share(self.groups, local, width * size_of::<T>())?;
         let launch = backend.launch(&self.add).size(rows).size(blocks).buffer(&self.sums);
         launch.value(alpha).value(beta).view_mut(y).items(rows)
-    }
-}
-
-impl<D: Driver, T: Scalar, O: Index> Workspace for ColumnBlocks<D, T, O> {
-    fn bytes(&self) -> usize {
-        self.splits.bytes() + self.sums.bytes()
     }
 }

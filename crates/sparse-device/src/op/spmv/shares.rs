@@ -1,10 +1,9 @@
 //! The ways to share the rows of a compressed matrix out among work-items.
 
 use super::Workspace;
-use super::column_blocks::ColumnBlocks;
 use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
-use crate::op::column_blocks;
+use crate::op::column_blocks::{self, ColumnBlocks};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
 use sparse_core::op::Op;
@@ -123,7 +122,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                     tail: backend.allocate(tiles)?,
                 })
             }
-            column_blocks::NAME => Self::ColumnBlocks(ColumnBlocks::new(backend, a, op)?),
+            column_blocks::NAME => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
             "segmented" => Self::Segmented(Segmented::new(backend, a, &defines)?),
             _ => Self::Thread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?),
         })
@@ -163,7 +162,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                 launch.buffer(&way.head).buffer(&way.tail).warps(way.tiles)
             }
             Self::Segmented(way) => way.run(backend, &product, y),
-            Self::ColumnBlocks(way) => way.run(backend, &product, y),
+            Self::ColumnBlocks(way) => way.spmv(backend, &product, y),
         }
     }
 }
