@@ -68,6 +68,11 @@ impl Frame {
         Self { rows: len, cols: 1, padding: 0, order: Order::ColMajor }
     }
 
+    /// So many vectors side by side, each with guard words of its own.
+    pub fn vectors(len: usize, count: usize) -> Self {
+        Self { rows: len, cols: count, padding: 2 * GUARD, order: Order::ColMajor }
+    }
+
     fn lines(&self) -> (usize, usize) {
         match self.order {
             Order::RowMajor => (self.rows, self.cols),
@@ -139,6 +144,22 @@ impl Memory {
     /// Column `col`.
     pub fn column(&self, col: usize) -> impl Fn(usize) -> c64 + '_ {
         move |row| self.at(row, col)
+    }
+
+    /// Vector `col` of [`Frame::vectors`] with its guard words.
+    pub(crate) fn vector(&self, col: usize) -> Self {
+        Self { frame: Frame::vector(self.frame.rows), cells: self.cells[self.vector_range(col)].to_vec() }
+    }
+
+    /// Takes the words of what [`vector`](Self::vector) gave.
+    pub(crate) fn set_vector(&mut self, col: usize, vector: &Self) {
+        let range = self.vector_range(col);
+        self.cells[range].copy_from_slice(&vector.cells);
+    }
+
+    fn vector_range(&self, col: usize) -> Range<usize> {
+        let start = self.frame.position(0, col) - GUARD;
+        start..start + self.frame.rows + 2 * GUARD
     }
 
     /// All elements, column by column, without guards and padding.

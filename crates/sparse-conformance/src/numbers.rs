@@ -56,6 +56,8 @@ pub(crate) struct Arithmetic {
     pub tiny: f64,
     /// The largest finite number of the stored type.
     pub largest: f64,
+    /// The largest finite number of the accumulator.
+    pub largest_in_accumulator: f64,
     /// Whether values have an imaginary part.
     pub complex: bool,
 }
@@ -64,12 +66,8 @@ impl Arithmetic {
     /// The arithmetic of `dtype` on a device that flushes subnormals to zero or does not.
     pub(crate) fn of(dtype: DType, flushes: bool) -> Self {
         let (storage, accumulator) = with_type!(dtype, T => (T::PRECISION, <T as Scalar>::Acc::PRECISION));
-        let (least_exponent, largest) = match dtype {
-            DType::F16 => (-14, 65504.0),
-            DType::Bf16 => (-126, 3.389_531_389_251_535_5e38),
-            DType::F32 | DType::C32 => (-126, f64::from(f32::MAX)),
-            DType::F64 | DType::C64 => (-1022, f64::MAX),
-        };
+        let (least_exponent, largest) = range(dtype);
+        let (_, largest_in_accumulator) = range(with_type!(dtype, T => <T as Scalar>::Acc::DTYPE));
         let roundoff = |precision: u32| power_of_two(-(precision as i32));
         let normal = power_of_two(least_exponent);
         Self {
@@ -79,6 +77,7 @@ impl Arithmetic {
             storage_roundoff: if storage == accumulator { 0.0 } else { roundoff(storage) },
             tiny: if flushes { normal } else { normal * roundoff(storage - 1) },
             largest,
+            largest_in_accumulator,
             complex: dtype.is_complex(),
         }
     }
@@ -87,7 +86,22 @@ impl Arithmetic {
 impl Arithmetic {
     /// The same for results that stay in the accumulator's type.
     pub(crate) fn accumulated(&self) -> Self {
-        Self { exact_in_storage: self.exact_in_accumulator, storage_roundoff: 0.0, ..*self }
+        Self {
+            exact_in_storage: self.exact_in_accumulator,
+            storage_roundoff: 0.0,
+            largest: self.largest_in_accumulator,
+            ..*self
+        }
+    }
+}
+
+/// The exponent of the smallest normal number, and the largest number.
+fn range(dtype: DType) -> (i32, f64) {
+    match dtype {
+        DType::F16 => (-14, 65504.0),
+        DType::Bf16 => (-126, 3.389_531_389_251_535_5e38),
+        DType::F32 | DType::C32 => (-126, f64::from(f32::MAX)),
+        DType::F64 | DType::C64 => (-1022, f64::MAX),
     }
 }
 

@@ -15,6 +15,9 @@ pub struct Bounded {
 }
 
 impl Bounded {
+    /// Exactly zero.
+    pub(crate) const ZERO: Self = Self { value: c64::ZERO, bound: 0.0 };
+
     /// Whether `found` may stand for the value: NaN for NaN, an infinity for the same; where values are complex, any
     /// value that is not finite for another, because the parts of a product mix.
     pub(crate) fn admits(&self, found: c64) -> bool {

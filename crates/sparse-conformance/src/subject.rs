@@ -155,6 +155,8 @@ pub enum Setting {
         /// Keeps `!(|v| <= tolerance)`.
         tolerance: Option<f64>,
     },
+    /// One of the results of an operation that has several.
+    Result(&'static str),
     /// A prefix sum of a rows × cols array.
     Scan {
         /// The number of rows.
@@ -191,6 +193,7 @@ impl Display for Setting {
                 write!(f, "{order:?} padding={padding}")?;
                 tolerance.map_or(Ok(()), |tolerance| write!(f, " tolerance={tolerance}"))
             }
+            Self::Result(name) => write!(f, "result={name}"),
             Self::Scan { rows, cols, order, kind } => write!(f, "{rows}x{cols} {order:?} {kind:?}"),
         }
     }

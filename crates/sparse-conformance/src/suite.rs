@@ -3,6 +3,7 @@
 use crate::build::{Build, On};
 use crate::check::convert::{ConvertTo, Layout};
 use crate::check::dense_to_csr::DenseSubject;
+use crate::check::gradient_step::GradientSubject;
 use crate::check::prune::Prune;
 use crate::check::row_statistics::RowStatistics;
 use crate::check::rule::RuleSubject;
@@ -229,7 +230,7 @@ impl Suite {
         for op in VectorOp::ALL {
             self.add(VectorSubject::<B, T>::new(backend.clone(), op));
         }
-        self
+        self.add(GradientSubject::<B, T>::new(backend.clone()))
     }
 
     /// Any subject.

@@ -3,7 +3,7 @@
 use backend_cpu::Cpu;
 use sparse_conformance::{Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::op::{Coefficient, Op, SpmvKernel, VectorKernel};
+use sparse_core::op::{Coefficient, GradientStep, Op, SpmvKernel, VectorKernel};
 use sparse_core::{
     Algorithm, Backend, Caps, ContextId, Csr, DenseViewMut, Element, Host, PlanOptions, Result,
 };
@@ -20,9 +20,10 @@ enum Fault {
     WritesPastTheEnd,
     AccumulatesInF32,
     DependsOnThreadOrder,
+    KeepsTheDirection,
 }
 
-/// The CPU backend with a fault in its SpMV.
+/// The CPU backend with a fault in its SpMV or in its step of conjugate gradients.
 #[derive(Debug, Clone)]
 struct Faulty {
     cpu: Cpu,
@@ -111,6 +112,17 @@ impl VectorKernel<f64> for Faulty {
         // SAFETY: the caller promises the same.
         unsafe { self.cpu.scale_dense(beta, c) }
     }
+
+    unsafe fn gradient_step(&self, room: &mut Vec<f64>, step: GradientStep<'_, Self, f64>) -> Result<()> {
+        let before = step.p.to_vec();
+        let GradientStep { q, p, x, r, rho, next_rho } = step;
+        // SAFETY: the caller promises the same.
+        unsafe { self.cpu.gradient_step(room, GradientStep { q, p: &mut *p, x, r, rho, next_rho })? };
+        if self.fault == Fault::KeepsTheDirection {
+            p.copy_from_slice(&before);
+        }
+        Ok(())
+    }
 }
 
 impl SpmvKernel<Csr<f64>> for Faulty {
@@ -179,7 +191,7 @@ impl sparse_core::KernelPlan for FaultyPlan {
 fn failures(fault: Fault) -> Vec<Record> {
     let backend = Faulty::new(fault);
     let mut suite = Suite::new(&backend);
-    suite.spmv::<Faulty, Csr<f64>>(&backend);
+    suite.spmv::<Faulty, Csr<f64>>(&backend).vector::<Faulty, f64>(&backend);
     let filter = Filter { tier: Tier::Quick, ..Filter::default() };
     let run = Run { suite: &suite, reference: &Suite::reference(), cases: &table(), filter: &filter };
     let mut records = vec![];
@@ -225,6 +237,11 @@ fn a_write_past_the_end_is_caught() {
 fn f32_accumulation_is_caught_by_integers_and_by_the_bound() {
     is_caught(Fault::AccumulatesInF32, "A2: element");
     is_caught(Fault::AccumulatesInF32, "A1: element");
+}
+
+#[test]
+fn a_direction_that_is_not_turned_is_caught() {
+    is_caught(Fault::KeepsTheDirection, "result=x, r, p factor=1: A1: element");
 }
 
 #[test]

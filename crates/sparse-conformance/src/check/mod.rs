@@ -2,6 +2,7 @@
 
 pub(crate) mod convert;
 pub(crate) mod dense_to_csr;
+pub(crate) mod gradient_step;
 pub(crate) mod prune;
 pub(crate) mod row_statistics;
 pub(crate) mod rule;

@@ -60,7 +60,7 @@ impl VectorOp {
 }
 
 /// Vectors above this length are left to matrices.
-const LONGEST: usize = 1 << 20;
+pub(super) const LONGEST: usize = 1 << 20;
 
 /// How dense operands stand in memory, and how many columns they have.
 const DENSE: [(Order, usize); 3] = [(Order::RowMajor, 0), (Order::RowMajor, 2), (Order::ColMajor, 3)];

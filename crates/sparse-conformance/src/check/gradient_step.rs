@@ -1,0 +1,245 @@
+//! `gradient_step`: x, r, p and ρ of conjugate gradients after a step with A·p, on vectors as long as the case's matrix has
+//! rows. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact.
+
+use super::vector::LONGEST;
+use super::{Check, Expected};
+use crate::case::Problem;
+use crate::memory::{Cell, Frame, Memory, POISON, Placed};
+use crate::numbers::{Arithmetic, round};
+use crate::portrait::text;
+use crate::product::{Bounded, Sum};
+use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
+use crate::suite::Suite;
+use crate::triplets::Triplets;
+use sparse_core::backend::{Buf, ViewMutOf};
+use sparse_core::op::{GradientStep, VectorKernel, VectorPlan};
+use sparse_core::{Algorithm, Backend, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
+use std::marker::PhantomData;
+
+/// What is looked at after a step: the vectors, which are the call's output, or the number.
+const VECTORS: Setting = Setting::Result("x, r, p");
+const RHO: Setting = Setting::Result("rho");
+
+/// The check of a step.
+#[derive(Debug)]
+pub(crate) struct GradientCheck;
+
+/// The vectors before a step, times `factor`: the direction as the problem's output has it, and the residual the same
+/// backwards, so that both are zero or none is.
+fn call(problem: &Problem, factor: c64, excess: usize) -> Call {
+    let rows = problem.matrix.rows;
+    let scaled = |value: c64| round(problem.dtype, factor * value).unwrap_or(value);
+    let p = |row| scaled(problem.y(row, 0));
+    Call {
+        label: format!("factor={}", text(factor)),
+        alpha: factor,
+        beta: c64::ONE,
+        x: Memory::input(Frame::vector(rows + excess), |row, _| p(row) * f64::from(1 << (row % 3))),
+        y: Memory::output(Frame::vectors(rows, 3), |row, col| match col {
+            0 => problem.x(row, 0),
+            1 => p(rows - 1 - row),
+            _ => p(row),
+        }),
+    }
+}
+
+impl Check for GradientCheck {
+    fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
+        if problem.matrix.rows > LONGEST { vec![] } else { vec![VECTORS, RHO] }
+    }
+
+    /// The second is of an iteration that has arrived.
+    fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+        let turned = problem.dtype.is_complex().then_some(c64::new(1.0, 2.0));
+        [c64::ONE, c64::ZERO].into_iter().chain(turned).map(|factor| call(problem, factor, 0)).collect()
+    }
+
+    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+        vec![call(problem, c64::ONE, 1)]
+    }
+
+    fn expected(
+        &self,
+        _: &Key,
+        setting: &Setting,
+        call: &Call,
+        problem: &Problem,
+        _: &Suite,
+    ) -> Result<Expected> {
+        let exact = problem.is_exact() || call.alpha == c64::ZERO;
+        let step = Step { stored: &problem.arithmetic, exact };
+        let exactly = |value| Bounded { value, bound: 0.0 };
+        let column = |col| call.y.column(col);
+        let given = |col| (0..problem.matrix.rows).map(column(col)).map(exactly).collect::<Vec<_>>();
+        let (x, r, p, q) = (given(0), given(1), given(2), call.x.elements().map(exactly).collect::<Vec<_>>());
+        let rho = step.dot(&r, &r);
+        let alpha = step.quotient(rho, step.dot(&p, &q));
+        let r = step.sums(&r, Bounded { value: -alpha.value, ..alpha }, &q);
+        let next_rho = step.dot(&r, &r);
+        let y = if *setting == RHO {
+            vec![next_rho]
+        } else {
+            let (x, p) = (step.sums(&x, alpha, &p), step.sums(&r, step.quotient(next_rho, rho), &p));
+            [x, r, p].concat()
+        };
+        Ok(Expected { y, ..Expected::default() })
+    }
+}
+
+/// Arithmetic with numbers that are bounded already: each result has the bound of its own rounding, by rule A1, and what
+/// those of its operands come to.
+struct Step<'a> {
+    stored: &'a Arithmetic,
+    /// Whether all numbers before the step are integers, or it has arrived.
+    exact: bool,
+}
+
+impl Step<'_> {
+    /// `Σ conj(x_i)·y_i`, in the accumulator.
+    fn dot(&self, x: &[Bounded], y: &[Bounded]) -> Bounded {
+        let accumulated = &self.stored.accumulated();
+        let exact = self.exact && x.iter().chain(y).all(|x| x.bound == 0.0);
+        let pairs = x.iter().zip(y).rev();
+        let sum = Sum::of(pairs.clone().map(|(x, y)| (x.value.conj(), y.value)), accumulated);
+        let inherited = pairs.map(|(x, y)| product_bound(x, y));
+        widened(sum.bounded(exact, accumulated), inherited.sum())
+    }
+
+    /// `a / b`, where 0 / 0 is 0. OpenCL allows 32 roundings for a quotient of complex numbers.
+    fn quotient(&self, a: Bounded, b: Bounded) -> Bounded {
+        if (a, b) == (Bounded::ZERO, Bounded::ZERO) {
+            return Bounded::ZERO;
+        }
+        let value = a.value / b.value;
+        let least = b.value.norm() - b.bound;
+        if least <= 0.0 {
+            return Bounded { value, bound: f64::INFINITY };
+        }
+        let inherited = (a.bound + value.norm() * b.bound) / least;
+        Bounded { value, bound: inherited + 32.0 * self.stored.roundoff * (value.norm() + inherited) }
+    }
+
+    /// `y_i + factor·x_i`, as they are stored.
+    fn sums(&self, y: &[Bounded], factor: Bounded, x: &[Bounded]) -> Vec<Bounded> {
+        let sum = |(y, x): (&Bounded, &Bounded)| {
+            let exact = self.exact && factor.bound == 0.0 && y.bound == 0.0;
+            let product = Sum::of([(factor.value, x.value)].into_iter(), self.stored);
+            let sum = product.scaled(c64::ONE, c64::ONE, y.value, self.stored);
+            widened(sum.bounded(exact, self.stored), y.bound + product_bound(&factor, x))
+        };
+        y.iter().zip(x).map(sum).collect()
+    }
+}
+
+/// How far a product is off for its operands.
+fn product_bound(x: &Bounded, y: &Bounded) -> f64 {
+    x.value.norm() * y.bound + x.bound * (y.value.norm() + y.bound)
+}
+
+/// The same with what operands are off by, rounded as the rest.
+fn widened(result: Bounded, inherited: f64) -> Bounded {
+    Bounded { bound: result.bound + 1.01 * inherited, ..result }
+}
+
+/// The steps of one backend.
+#[derive(Debug)]
+pub(crate) struct GradientSubject<B, T> {
+    backend: B,
+    key: Key,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<B, T: Scalar> GradientSubject<B, T> {
+    pub(crate) fn new(backend: B) -> Self {
+        let key = Key::new::<T>("vector", "gradient_step", T::DTYPE.to_string());
+        Self { backend, key, element: PhantomData }
+    }
+}
+
+const ALGORITHMS: &[Algorithm] = &[Algorithm::new("direct", "always")];
+
+impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for GradientSubject<B, T> {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn check(&self) -> &'static dyn Check {
+        &GradientCheck
+    }
+
+    fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
+        ALGORITHMS
+    }
+
+    fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl<B: VectorKernel<T>, T: Scalar + Cell> Given for GradientSubject<B, T> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        options.choose("gradient_step", ALGORITHMS, ALGORITHMS[0].name, "there is no other")?;
+        Ok(Box::new(GradientTrial { subject: self, setting: *setting }))
+    }
+}
+
+/// A number with others around it.
+fn middle<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>) -> ViewMutOf<'_, B, T::Acc> {
+    SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(buffer), 1..2)
+}
+
+struct GradientTrial<'a, B, T> {
+    subject: &'a GradientSubject<B, T>,
+    setting: Setting,
+}
+
+impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for GradientTrial<'_, B, T> {
+    /// ρ is that of the residual, as a solver has it. NaN stands around it and around the next one.
+    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+        let backend = &self.subject.backend;
+        let q = Placed::<B, T>::new(backend, &call.x)?;
+        let place = |col| Placed::<B, T>::new(backend, &y.vector(col));
+        let (mut x, mut r, mut p) = (place(0)?, place(1)?, place(2)?);
+        let number = || backend.upload(&[T::Acc::from_c64(POISON); 3]);
+        let (mut rho, mut next_rho) = (number()?, number()?);
+        let mut plan = VectorPlan::<B, T>::new(backend, y.frame.rows)?;
+        plan.dot(r.vector(), r.vector(), middle::<B, T>(&mut rho))?;
+        let stepped = plan.gradient_step(GradientStep {
+            q: q.vector(),
+            p: p.vector_mut(),
+            x: x.vector_mut(),
+            r: r.vector_mut(),
+            rho: SpaceOf::<B>::slice(SpaceOf::<B>::view(&rho), 1..2),
+            next_rho: middle::<B, T>(&mut next_rho),
+        });
+        for (col, vector) in [x, r, p].iter().enumerate() {
+            y.set_vector(col, &vector.read(backend)?);
+        }
+        stepped?;
+        let number = || Ok(backend.download(&next_rho)?[1].to_c64());
+        let number = (self.setting == RHO).then(number).transpose()?;
+        Ok(Outcome { number, x: Some(q.read(backend)?), ..Outcome::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::table;
+    use sparse_core::DType::{Bf16, C32, C64, F16, F32, F64};
+
+    #[test]
+    fn steps_of_long_vectors_are_bounded_in_every_type() {
+        let case = table().into_iter().find(|case| case.name == "r2_long_vectors").unwrap();
+        let (matrix, reference) = (case.matrix().unwrap(), Suite::reference());
+        for (dtype, part) in [(F16, 0.1), (Bf16, 0.1), (F32, 0.1), (C32, 0.1), (F64, 1e-9), (C64, 1e-9)] {
+            let problem = Problem::new(&case, &matrix, dtype, false).unwrap();
+            let key = Key::new::<f64>("vector", "gradient_step", dtype.to_string());
+            for (setting, call) in [VECTORS, RHO].map(|setting| (setting, call(&problem, c64::ONE, 0))) {
+                let expected = GradientCheck.expected(&key, &setting, &call, &problem, &reference).unwrap();
+                let loose = expected.y.iter().find(|y| y.bound > part * (1.0 + y.value.norm()));
+                assert_eq!(loose, None, "{dtype} {setting}");
+            }
+        }
+    }
+}
