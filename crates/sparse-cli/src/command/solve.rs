@@ -2,15 +2,19 @@
 
 use crate::context::Context;
 use crate::dispatch::{Compute, compute, upload};
+use crate::failure::usage;
 use crate::operand::{self, Operand};
 use crate::product::{self, tell_choice};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use nnz::backend::Buf;
+use indicatif::ProgressBar;
+use nnz::backend::{Buf, ViewMutOf, ViewOf};
 use nnz::io::MatrixFile;
-use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
-use nnz::solvers::{BiCgStab, Cg, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal};
-use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Space, SpaceOf};
+use nnz::op::{FullBackend, SpmvKernel, VectorKernel, vector};
+use nnz::solvers::{
+    BiCgStab, Cg, EnqueuedCg, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal,
+};
+use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Scalar, Space, SpaceOf};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -19,7 +23,8 @@ use std::path::PathBuf;
 /// Solves A·X = B by iteration, for every column of B
 ///
 /// Stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
-/// names the residual that was, and X holds the last iterate.
+/// names the residual that was, and X holds the last iterate. enqueued-cg takes all iterations of --max-iterations
+/// without waiting for the device, and looks at b − A·x once, behind them.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The square matrix A
@@ -30,17 +35,17 @@ pub(crate) struct Solve {
     /// Where X is written
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
-    /// The method: cg for Hermitian positive definite matrices, bicgstab for any other
+    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, bicgstab for any other
     #[arg(long, value_name = "NAME")]
     method: Method,
     /// The residual to reach, relative to that of x = 0
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
-    /// Preconditions with the diagonal of A
+    /// Preconditions with the diagonal of A; not for enqueued-cg
     #[arg(long)]
     jacobi: bool,
-    /// Iterations for each column; without it ten times the rows of A
-    #[arg(long, value_name = "N")]
+    /// Iterations for each column; without it ten times the rows of A. enqueued-cg needs it
+    #[arg(long, value_name = "N", required_if_eq("method", "enqueued-cg"))]
     max_iterations: Option<usize>,
 }
 
@@ -51,6 +56,8 @@ enum Method {
     Cg,
     #[value(name = "bicgstab")]
     BiCgStab,
+    #[serde(rename = "enqueued-cg")]
+    EnqueuedCg,
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
@@ -62,6 +69,9 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 
 impl Solve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
+        if self.jacobi && self.method == Method::EnqueuedCg {
+            return Err(usage("enqueued-cg takes no preconditioner: leave out --jacobi"));
+        }
         let device = context.device()?;
         let b = Operand::read(&self.b)?;
         let matrix = MatrixFile::open(&self.matrix)?;
@@ -93,10 +103,11 @@ impl Compute for System<'_> {
         let b = b.into_dense::<T>()?;
         let jacobi = if command.jacobi { Some(Jacobi::new(backend, inverse_diagonal(&a)?)?) } else { None };
         let a = upload(a, backend)?;
-        let columns = Columns { backend, a: &a, b: &b, context };
+        let (columns, options) = (Columns { backend, a: &a, b: &b, context }, command.options());
         let (x, solutions) = match command.method {
-            Method::Cg => columns.solve(Cg::new(backend, &a, jacobi, &command.options())?),
-            Method::BiCgStab => columns.solve(BiCgStab::new(backend, &a, jacobi, &command.options())?),
+            Method::Cg => columns.iterate(Cg::new(backend, &a, jacobi, &options)?),
+            Method::BiCgStab => columns.iterate(BiCgStab::new(backend, &a, jacobi, &options)?),
+            Method::EnqueuedCg => columns.enqueue(EnqueuedCg::new(backend, &a, &options.plan)?, &options),
         }?;
         operand::write(&command.out, &x, dimensions)?;
         let outcome = Outcome { method: command.method, tolerance: command.tol, columns: solutions };
@@ -119,46 +130,70 @@ where
     M: Matrix<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
-    /// Solves for every column, from x = 0.
-    fn solve<R: Recurrence<B, M>>(
-        &self,
-        mut solver: Krylov<B, M, R>,
-    ) -> Result<(Dense<M::Scalar>, Vec<Column>)> {
+    /// By a solver that stops by itself.
+    fn iterate<R: Recurrence<B, M>>(&self, mut solver: Krylov<B, M, R>) -> Result<Solved<M::Scalar>> {
         tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
-        let (rows, cols) = (self.b.rows(), self.b.cols());
-        let mut x = Dense::zeros(rows, cols, self.b.order())?;
-        let mut solutions = Vec::with_capacity(cols);
-        for j in 0..cols {
-            let (solution, column) = self.solve_column(&mut solver, j)?;
-            let mut view = x.as_view_mut();
-            for (i, value) in column.into_iter().enumerate() {
-                *view.at_mut(i, j) = value;
-            }
-            solutions.push(Column::new(&solution));
-        }
-        Ok((x, solutions))
-    }
-
-    fn solve_column<R: Recurrence<B, M>>(
-        &self,
-        solver: &mut Krylov<B, M, R>,
-        j: usize,
-    ) -> Result<(Solution, Vec<M::Scalar>)> {
-        let column: Vec<M::Scalar> = (0..self.b.rows()).map(|i| self.b.as_view().at(i, j)).collect();
-        let b = self.backend.upload(&column)?;
-        let mut x: Buf<B, M::Scalar> = self.backend.zeros(column.len())?;
-        let spinner = self.context.spinner(format_args!("column {j}"));
-        let solution =
-            solver.solve(self.a, SpaceOf::<B>::view(&b), SpaceOf::<B>::view_mut(&mut x), |iteration| {
+        self.solve(|spinner, j, b, x| {
+            solver.solve(self.a, b, x, |iteration| {
                 let (number, residual) = (iteration.number, iteration.relative_residual);
                 spinner
                     .set_message(format!("column {j}: iteration {number}, relative residual {residual:.3e}"));
                 ControlFlow::Continue(())
-            })?;
-        spinner.finish_and_clear();
-        Ok((solution, self.backend.download(&x)?))
+            })
+        })
+    }
+
+    /// By all iterations that `options` allow, after which another start has the true residual.
+    fn enqueue(&self, mut solver: EnqueuedCg<B, M>, options: &Options) -> Result<Solved<M::Scalar>> {
+        tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
+        let iterations = options.max_iterations.unwrap_or_default();
+        self.solve(|_, _, b, mut x| {
+            solver.start(self.a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
+            solver.run(self.a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))?;
+            solver.start(self.a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
+            let residual = solver.residual_norm()?.to_c64().re;
+            let norm_b = vector::nrm2::<B, M::Scalar>(self.backend, b)?.to_c64().re;
+            let outcome = match residual <= options.tolerance * norm_b {
+                true => nnz::solvers::Outcome::Converged,
+                false => nnz::solvers::Outcome::IterationLimit,
+            };
+            let relative_residual = if residual == 0.0 { 0.0 } else { residual / norm_b };
+            Ok(Solution { outcome, iterations, residual, relative_residual })
+        })
+    }
+
+    /// Solves for every column, from x = 0.
+    fn solve(
+        &self,
+        mut solve: impl FnMut(
+            &ProgressBar,
+            usize,
+            ViewOf<'_, B, M::Scalar>,
+            ViewMutOf<'_, B, M::Scalar>,
+        ) -> nnz::Result<Solution>,
+    ) -> Result<Solved<M::Scalar>> {
+        let (rows, cols) = (self.b.rows(), self.b.cols());
+        let mut solved = Dense::zeros(rows, cols, self.b.order())?;
+        let mut solutions = Vec::with_capacity(cols);
+        for j in 0..cols {
+            let column: Vec<M::Scalar> = (0..rows).map(|i| self.b.as_view().at(i, j)).collect();
+            let b = self.backend.upload(&column)?;
+            let mut x: Buf<B, M::Scalar> = self.backend.zeros(rows)?;
+            let spinner = self.context.spinner(format_args!("column {j}"));
+            let solution = solve(&spinner, j, SpaceOf::<B>::view(&b), SpaceOf::<B>::view_mut(&mut x))?;
+            spinner.finish_and_clear();
+            let mut view = solved.as_view_mut();
+            for (i, value) in self.backend.download(&x)?.into_iter().enumerate() {
+                *view.at_mut(i, j) = value;
+            }
+            solutions.push(Column::new(&solution));
+        }
+        Ok((solved, solutions))
     }
 }
+
+/// X, and how the iteration ended for each of its columns.
+type Solved<T> = (Dense<T>, Vec<Column>);
 
 /// How the iteration ended, for all columns.
 #[derive(Debug, Serialize)]
