@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// The file that says what is refused; anything more or less is a failure.
     #[arg(long, value_name = "FILE")]
     support: Option<PathBuf>,
+    /// Write the file that --support compares with.
+    #[arg(long, value_name = "FILE", conflicts_with = "support")]
+    pin_support: Option<PathBuf>,
     /// How long one algorithm may take on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     limit: u64,
@@ -251,6 +254,9 @@ impl Report {
         print!("{}", self.summary.text(&args.selection));
         if let Some(pinned) = &args.support {
             self.support.compare(pinned)?;
+        }
+        if let Some(path) = &args.pin_support {
+            self.support.pin(path)?;
         }
         Ok(match () {
             () if self.required_missing => ExitCode::from(3),

@@ -22,6 +22,11 @@ impl Support {
         self.0.iter().map(String::as_str).collect()
     }
 
+    /// Writes the file.
+    pub(super) fn pin(&self, path: &Path) -> Result<()> {
+        std::fs::write(path, self.text()).with_context(|| path.display().to_string())
+    }
+
     /// An error unless the file says the same.
     pub(super) fn compare(&self, pinned: &Path) -> Result<()> {
         let known = std::fs::read_to_string(pinned).with_context(|| pinned.display().to_string())?;
@@ -51,7 +56,7 @@ mod tests {
         assert_eq!(support.text(), "spmv gather: ell\n");
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(support.compare(file.path()).unwrap_err().to_string().contains("spmv gather: ell"));
-        std::fs::write(file.path(), support.text()).unwrap();
+        support.pin(file.path()).unwrap();
         support.compare(file.path()).unwrap();
     }
 }
