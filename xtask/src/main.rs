@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
-#[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
+#[cfg_attr(not(all(feature = "cpu", feature = "cuda", feature = "sycl")), path = "left_out.rs")]
 mod algorithms;
 mod bench;
 mod ci;
@@ -27,7 +27,6 @@ enum Command {
     Ci(ci::Args),
     Bench(bench::Args),
     Dist(dist::Args),
-    #[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
     Algorithms(algorithms::Args),
     #[cfg(any(feature = "cuda", feature = "opencl"))]
     #[command(subcommand)]
@@ -41,7 +40,6 @@ fn main() -> ExitCode {
         Command::Ci(args) => ci::run(&args),
         Command::Bench(args) => return report(bench::run(&args)),
         Command::Dist(args) => dist::run(&args),
-        #[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
         Command::Algorithms(args) => algorithms::run(&args),
         #[cfg(any(feature = "cuda", feature = "opencl"))]
         Command::Kernels(args) => kernels::run(&args),
