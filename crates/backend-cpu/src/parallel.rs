@@ -30,6 +30,24 @@ impl Cpu {
         });
     }
 
+    /// As [`for_each`](Self::for_each), but an item is begun when all before it are.
+    pub(crate) fn for_each_in_order<T: Send>(
+        &self,
+        elements: usize,
+        items: Vec<T>,
+        work: impl Fn(T) + Send + Sync,
+    ) {
+        if elements < SERIAL_LIMIT || self.threads() == 1 {
+            return items.into_iter().for_each(work);
+        }
+        let count = items.len();
+        let items = Mutex::new(items.into_iter());
+        self.for_each_index(count, &|_| {
+            let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            item.into_iter().for_each(&work);
+        });
+    }
+
     /// Calls `work` with 0, …, `count` − 1 in parallel. Not generic, so that rayon's machinery is compiled once and not
     /// for every kernel and type.
     fn for_each_index(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {

@@ -141,6 +141,25 @@ fn zeros_of_either_sign_are_dropped_and_everything_else_is_kept() {
 }
 
 #[test]
+fn a_plan_serves_matrices_of_more_and_of_fewer_entries() {
+    type Plan<B> = DenseToCompressedPlan<B, Row, f32, i32, i32>;
+    let (rows, cols) = (300, 700);
+    let options = PlanOptions::default();
+    let matrices = [1, 0, 2, 10, 3].map(|tenths| elements::<f32>(rows * cols, tenths));
+    for (order, ld) in [(Order::RowMajor, cols), (Order::ColMajor, rows)] {
+        let batch = |data| DenseBatchView::new(data, 1, rows * cols, (rows, cols), ld, order).unwrap();
+        let first = batch(&matrices[0][..]);
+        let mut reference = Plan::new(&Reference, first, Keep::NonZero, &options).unwrap();
+        let expected = matrices.each_ref().map(|data| bytes(&reference.run_batch(batch(data)).unwrap()));
+        for cpu in backends_of_all_sets() {
+            let mut plan = Plan::new(&cpu, first, Keep::NonZero, &options).unwrap();
+            let found = matrices.each_ref().map(|data| bytes(&plan.run_batch(batch(data)).unwrap()));
+            assert!(found == expected, "{order:?}, {cpu:?}");
+        }
+    }
+}
+
+#[test]
 fn coo_comes_out_row_by_row() {
     let data = elements::<f64>(50 * 40, 5);
     let a = DenseView::col_major(&data[..], 50, 40).unwrap();

@@ -2,37 +2,30 @@
 
 use super::vectors::kept;
 use super::{STRIP, WORD};
-use crate::parallel::split_mut;
 use crate::{Cpu, Simd};
 use sparse_core::op::Keep;
 use sparse_core::{DenseBatchView, Order, Scalar};
 use std::ops::Range;
 
-/// Sets the bits of every row and counts them.
+/// Sets the bits of a part's rows and counts them.
 pub(super) fn find<T: Scalar>(
     cpu: &Cpu,
     a: &DenseBatchView<'_, T>,
     keep: Keep<T>,
-    parts: &[Range<usize>],
+    rows: Range<usize>,
     bits: &mut [u64],
     lengths: &mut [usize],
 ) {
     let words = a.cols().div_ceil(WORD);
-    let elements = lengths.len() * a.cols();
-    let in_words: Vec<_> = parts.iter().map(|rows| rows.start * words..rows.end * words).collect();
-    let outputs = split_mut(bits, &in_words).into_iter().zip(split_mut(lengths, parts));
-    let work = parts.iter().cloned().zip(outputs).collect();
-    cpu.for_each(elements, work, |(rows, (bits, lengths)): (Range<usize>, (&mut [u64], &mut [usize]))| {
-        if words > 0 {
-            match a.order() {
-                Order::RowMajor => by_rows(cpu, a, keep, rows, bits),
-                Order::ColMajor => by_columns(cpu, a, keep, rows, bits),
-            }
+    if words > 0 {
+        match a.order() {
+            Order::RowMajor => by_rows(cpu, a, keep, rows, bits),
+            Order::ColMajor => by_columns(cpu, a, keep, rows, bits),
         }
-        for (length, bits) in lengths.iter_mut().zip(bits.chunks(words.max(1))) {
-            *length = bits.iter().map(|word| word.count_ones() as usize).sum();
-        }
-    });
+    }
+    for (length, bits) in lengths.iter_mut().zip(bits.chunks(words.max(1))) {
+        *length = bits.iter().map(|word| word.count_ones() as usize).sum();
+    }
 }
 
 fn by_rows<T: Scalar>(

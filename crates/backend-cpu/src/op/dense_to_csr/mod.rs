@@ -1,7 +1,9 @@
-//! Dense to CSR: which elements are kept is found once and remembered in one bit each, then the kept ones are packed.
+//! Dense to CSR: which elements are kept is found once and remembered in one bit each, and the kept ones are packed: at
+//! once where the plan knows from an earlier run how many there may be, else in a second pass.
 
 mod bits;
 mod pack;
+mod parts;
 #[cfg_attr(target_arch = "x86_64", path = "x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "neon.rs")]
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "other.rs")]
@@ -11,6 +13,7 @@ use super::fill::zeroed;
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
+use parts::{find_and_pack, pack_all};
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
 use sparse_core::reference::Reference;
@@ -29,8 +32,8 @@ const ROW_PER_WARP: Algorithm =
 
 const ALGORITHMS: [Algorithm; 3] = [COMPRESS_STORE, ROW_PER_WARP, SEQUENTIAL];
 
-/// Elements of a part, which one thread takes at a time.
-const PART: usize = 128 * 1024;
+/// Elements of a part, which one thread takes at a time: few enough to stay in its cache.
+const PART: usize = 64 * 1024;
 
 /// Columns of one word of bits.
 const WORD: usize = 64;
@@ -46,6 +49,8 @@ pub struct CompressionPlan<T: Scalar> {
     bits: Vec<u64>,
     /// Entries of every row of every member.
     lengths: Vec<usize>,
+    /// The most entries of an earlier run, for which the next one has room.
+    most_entries: usize,
 }
 
 impl<T: Scalar> Debug for CompressionPlan<T> {
@@ -83,7 +88,13 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
             options.choose("dense_to_csr", &ALGORITHMS, COMPRESS_STORE.name, COMPRESS_STORE.chosen)?;
         let rows = checked_product("matrices x rows", a.count(), a.rows())?;
         let words = if choice.algorithm == COMPRESS_STORE.name { a.cols().div_ceil(WORD) } else { 0 };
-        Ok(CompressionPlan { choice, keep, bits: zeroed(rows * words), lengths: vec![0; rows] })
+        Ok(CompressionPlan {
+            choice,
+            keep,
+            bits: zeroed(rows * words),
+            lengths: vec![0; rows],
+            most_entries: 0,
+        })
     }
 
     unsafe fn dense_to_csr(
@@ -98,11 +109,23 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
             return row_per_warp(self, a, plan.keep, &mut plan.lengths);
         }
         let parts = row_parts(&a);
-        bits::find(self, &a, plan.keep, &parts, &mut plan.bits, &mut plan.lengths);
+        let memory = (&mut plan.bits[..], &mut plan.lengths[..]);
+        let packed = find_and_pack(self, &a, plan.keep, &parts, memory, plan.most_entries);
         let (member_ptr, offsets) = scan(self, &a, &plan.lengths)?;
-        let (indices, values) = pack::entries(self, &a, &parts, &plan.bits, &plan.lengths);
+        let nnz = member_ptr[a.count()];
+        plan.most_entries = plan.most_entries.max(nnz);
+        let (indices, values) =
+            packed.unwrap_or_else(|| pack_all(self, &a, &parts, &plan.bits, &plan.lengths));
+        let (indices, values) = (shortened(indices, nnz), shortened(values, nnz));
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
+}
+
+/// The first `len` elements.
+fn shortened<T>(mut elements: Vec<T>, len: usize) -> Vec<T> {
+    elements.truncate(len);
+    elements.shrink_to_fit();
+    elements
 }
 
 fn sequential<T: Scalar, I: Index, O: Index>(

@@ -1,38 +1,28 @@
 //! Packing the elements whose bits are set.
 
 use super::vectors::pack;
-use super::{STRIP, WORD, entries_of};
+use super::{STRIP, WORD};
+use crate::Simd;
 use crate::op::fill::{starts, zeroed};
-use crate::parallel::split_mut;
-use crate::{Cpu, Simd};
 use sparse_core::{DenseBatchView, Index, Order, Scalar};
 use std::ops::Range;
 
 /// Elements between the columns of a tile: a strip, and some more so that columns do not stand a power of two apart.
 const TILE_COLUMN: usize = STRIP + 16;
 
-/// Columns and values of the elements whose bits are set, row by row.
+/// Columns and values of the elements of a part whose bits are set, row by row.
 pub(super) fn entries<T: Scalar, I: Index>(
-    cpu: &Cpu,
+    simd: Simd,
     a: &DenseBatchView<'_, T>,
-    parts: &[Range<usize>],
+    rows: Range<usize>,
     bits: &[u64],
     lengths: &[usize],
-) -> (Vec<I>, Vec<T>) {
-    let entries = entries_of(parts, lengths);
-    let nnz = entries.last().map_or(0, |last| last.end);
-    let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
-    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
-    let work = parts.iter().cloned().zip(outputs).collect();
-    let words = a.cols().div_ceil(WORD);
-    cpu.for_each(lengths.len() * a.cols(), work, |(rows, (indices, values))| {
-        let bits = &bits[rows.start * words..rows.end * words];
-        match a.order() {
-            Order::RowMajor => by_rows(cpu.simd(), a, rows, bits, indices, values),
-            Order::ColMajor => by_columns(a, rows, bits, lengths, indices, values),
-        }
-    });
-    (indices, values)
+    (indices, values): (&mut [I], &mut [T]),
+) {
+    match a.order() {
+        Order::RowMajor => by_rows(simd, a, rows, bits, indices, values),
+        Order::ColMajor => by_columns(a, rows, bits, lengths, indices, values),
+    }
 }
 
 fn by_rows<T: Scalar, I: Index>(
@@ -86,7 +76,7 @@ fn by_columns<T: Scalar, I: Index>(
     let member = a.member(rows.start / a.rows());
     let first = rows.start % a.rows();
     let mut tile: Vec<T> = zeroed(WORD * TILE_COLUMN);
-    let mut ends = starts(&lengths[rows.clone()]);
+    let mut ends = starts(lengths);
     for word in 0..words {
         let first_column = word * WORD;
         for (column, copy) in (first_column..a.cols()).zip(tile.chunks_mut(TILE_COLUMN)) {

@@ -2,6 +2,7 @@
 
 use super::WORD;
 use crate::Simd;
+use crate::simd::fetch_line;
 use sparse_core::op::Keep;
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
@@ -9,6 +10,9 @@ use std::arch::x86_64::*;
 /// Bytes of a vector.
 const BYTES_512: usize = 64;
 const BYTES_256: usize = 32;
+
+/// How many bytes ahead of those in use elements are fetched.
+const AHEAD: usize = 2048;
 
 /// All bits of a complex number but the two signs.
 const BOTH_PARTS: i64 = 0x7FFF_FFFF_7FFF_FFFF;
@@ -74,6 +78,7 @@ fn words_avx512<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], kept: impl Fn
     for (word, elements) in bits.iter_mut().zip(bytes.chunks_exact(WORD * SIZE)) {
         *word = 0;
         for (k, vector) in elements.chunks_exact(BYTES_512).enumerate() {
+            fetch_line(vector, AHEAD);
             // SAFETY: `vector` has 64 bytes.
             let vector = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
             *word |= kept(vector) << (k * (BYTES_512 / SIZE));
@@ -124,6 +129,7 @@ fn words_avx2<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], dropped: impl F
     for (word, elements) in bits.iter_mut().zip(bytes.chunks_exact(WORD * SIZE)) {
         let mut out = 0;
         for (k, vector) in elements.chunks_exact(BYTES_256).enumerate() {
+            fetch_line(vector, AHEAD);
             // SAFETY: `vector` has 32 bytes.
             let vector = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
             out |= (dropped(vector) as u64) << (k * (BYTES_256 / SIZE));
@@ -177,107 +183,129 @@ pub(super) fn pack<T: Scalar, I: Index>(
     indices: &mut [I],
     values: &mut [T],
 ) -> Option<usize> {
-    if simd != Simd::Avx512 || !matches!(size_of::<T>(), 4 | 8) {
+    if simd != Simd::Avx512 {
         return None;
     }
+    let compress = match (size_of::<T>(), size_of::<I>()) {
+        (4, 4) => compress::<4, 4>,
+        (4, 8) => compress::<4, 8>,
+        (8, 4) => compress::<8, 4>,
+        (8, 8) => compress::<8, 8>,
+        _ => return None,
+    };
     let count = bits.iter().map(|word| word.count_ones() as usize).sum();
-    assert!(bits.len() == row.len().div_ceil(WORD) && count <= indices.len().min(values.len()));
+    let room = indices.len().min(values.len());
+    assert!(bits.len() == row.len().div_ceil(WORD) && count <= room);
     // SAFETY: bits beyond the end of the row are never set, and there is room for all that are set; the
     // instruction set and the sizes are as looked at.
     unsafe {
-        match size_of::<T>() {
-            4 => compress_4(bits, row.as_ptr().cast(), values.as_mut_ptr().cast()),
-            _ => compress_8(bits, row.as_ptr().cast(), values.as_mut_ptr().cast()),
-        }
-        match size_of::<I>() {
-            4 => positions_4(bits, indices.as_mut_ptr().cast()),
-            _ => positions_8(bits, indices.as_mut_ptr().cast()),
-        }
+        compress(bits, row.as_ptr().cast(), room, indices.as_mut_ptr().cast(), values.as_mut_ptr().cast());
     }
     Some(count)
 }
 
-/// Calls `store` for every 16 elements of which some bit is set, with their number, their bits and where they go.
-#[inline]
+/// Elements whose bits are taken at a time.
+const QUARTER: usize = 16;
+
+/// Packs elements of `VALUE` bytes, and their positions into integers of `INDEX` bytes.
+///
+/// # Safety
+/// `from` has an element for every bit that is set; `indices` and `values` have `room` elements, as many as bits are
+/// set or more.
 #[target_feature(enable = "avx512f,popcnt")]
-fn sixteens<T>(bits: &[u64], mut to: *mut T, store: impl Fn(usize, __mmask16, *mut T)) {
+unsafe fn compress<const VALUE: usize, const INDEX: usize>(
+    bits: &[u64],
+    from: *const u8,
+    room: usize,
+    indices: *mut u8,
+    values: *mut u8,
+) {
+    let mut end = 0;
     for (k, &word) in bits.iter().enumerate().filter(|(_, word)| **word != 0) {
-        for quarter in 0..4 {
-            let mask = (word >> (16 * quarter)) as __mmask16;
-            store(k * WORD + 16 * quarter, mask, to);
-            to = to.wrapping_add(mask.count_ones() as usize);
+        for first in (0..WORD).step_by(QUARTER) {
+            let (mask, first) = ((word >> first) as __mmask16, k * WORD + first);
+            // SAFETY: the caller's promises; whole vectors are only stored where there is room for them.
+            unsafe {
+                let from = from.wrapping_add(first * VALUE);
+                let (indices, values) = (indices.add(end * INDEX), values.add(end * VALUE));
+                if end + QUARTER <= room {
+                    elements::<VALUE, true>(mask, from, values);
+                    positions::<INDEX, true>(mask, first, indices);
+                } else {
+                    elements::<VALUE, false>(mask, from, values);
+                    positions::<INDEX, false>(mask, first, indices);
+                }
+            }
+            end += mask.count_ones() as usize;
         }
     }
 }
 
-/// As [`sixteens`], 8 elements at a time.
+/// Stores the elements of set bits side by side, and what follows them if `WHOLE`.
+///
+/// # Safety
+/// `from` has an element for every bit that is set, `to` room for so many, for 16 if `WHOLE`.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-fn eights<T>(bits: &[u64], mut to: *mut T, store: impl Fn(usize, __mmask8, *mut T)) {
-    for (k, &word) in bits.iter().enumerate().filter(|(_, word)| **word != 0) {
-        for eighth in 0..8 {
-            let mask = (word >> (8 * eighth)) as __mmask8;
-            store(k * WORD + 8 * eighth, mask, to);
-            to = to.wrapping_add(mask.count_ones() as usize);
+unsafe fn elements<const SIZE: usize, const WHOLE: bool>(mask: __mmask16, from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's promise; masked loads touch only the elements of set bits.
+    unsafe {
+        if SIZE == 4 {
+            let elements = _mm512_maskz_loadu_epi32(mask, from.cast());
+            store_4::<WHOLE>(mask, elements, to);
+        } else {
+            let (low, high) = (mask as __mmask8, (mask >> 8) as __mmask8);
+            store_8::<WHOLE>(low, _mm512_maskz_loadu_epi64(low, from.cast()), to);
+            let to = to.add(8 * low.count_ones() as usize);
+            store_8::<WHOLE>(high, _mm512_maskz_loadu_epi64(high, from.wrapping_add(64).cast()), to);
         }
     }
 }
 
-/// As many low bits as `mask` has.
-fn low_16(mask: __mmask16) -> __mmask16 {
-    ((1_u32 << mask.count_ones()) - 1) as __mmask16
-}
-
-fn low_8(mask: __mmask8) -> __mmask8 {
-    ((1_u32 << mask.count_ones()) - 1) as __mmask8
-}
-
+/// As [`elements`], of the positions from `first` on.
+///
 /// # Safety
-/// `from` has an element for every bit that is set, `to` room for them.
+/// `to` has room for as many integers as bits are set, for 16 if `WHOLE`.
+#[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn compress_4(bits: &[u64], from: *const i32, to: *mut i32) {
-    sixteens(bits, to, |first, mask, to| {
-        // SAFETY: masked loads and stores touch only the elements of set bits.
-        unsafe {
-            let values = _mm512_maskz_loadu_epi32(mask, from.wrapping_add(first));
-            _mm512_mask_storeu_epi32(to, low_16(mask), _mm512_maskz_compress_epi32(mask, values));
+unsafe fn positions<const SIZE: usize, const WHOLE: bool>(mask: __mmask16, first: usize, to: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if SIZE == 4 {
+            let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+            store_4::<WHOLE>(mask, _mm512_add_epi32(lanes, _mm512_set1_epi32(first as i32)), to);
+        } else {
+            let (low, high) = (mask as __mmask8, (mask >> 8) as __mmask8);
+            let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+            store_8::<WHOLE>(low, _mm512_add_epi64(lanes, _mm512_set1_epi64(first as i64)), to);
+            let to = to.add(8 * low.count_ones() as usize);
+            store_8::<WHOLE>(high, _mm512_add_epi64(lanes, _mm512_set1_epi64(first as i64 + 8)), to);
         }
-    });
+    }
 }
 
+/// Stores the lanes of set bits side by side, and zeros behind them if `WHOLE`.
+///
 /// # Safety
-/// As for [`compress_4`].
+/// `to` has room for as many lanes as bits are set, for all if `WHOLE`.
+#[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn compress_8(bits: &[u64], from: *const i64, to: *mut i64) {
-    eights(bits, to, |first, mask, to| {
-        // SAFETY: masked loads and stores touch only the elements of set bits.
-        unsafe {
-            let values = _mm512_maskz_loadu_epi64(mask, from.wrapping_add(first));
-            _mm512_mask_storeu_epi64(to, low_8(mask), _mm512_maskz_compress_epi64(mask, values));
-        }
-    });
+unsafe fn store_4<const WHOLE: bool>(mask: __mmask16, lanes: __m512i, to: *mut u8) {
+    let packed = _mm512_maskz_compress_epi32(mask, lanes);
+    let stored = if WHOLE { __mmask16::MAX } else { ((1_u32 << mask.count_ones()) - 1) as __mmask16 };
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_mask_storeu_epi32(to.cast(), stored, packed) };
 }
 
+/// As [`store_4`], of eight lanes.
+///
 /// # Safety
-/// `to` has room for the positions of all bits that are set.
+/// As for [`store_4`].
+#[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn positions_4(bits: &[u64], to: *mut i32) {
-    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    sixteens(bits, to, |first, mask, to| {
-        let positions = _mm512_add_epi32(lanes, _mm512_set1_epi32(first as i32));
-        // SAFETY: a masked store touches only as many elements as bits are set.
-        unsafe { _mm512_mask_storeu_epi32(to, low_16(mask), _mm512_maskz_compress_epi32(mask, positions)) };
-    });
-}
-
-/// # Safety
-/// As for [`positions_4`].
-#[target_feature(enable = "avx512f,popcnt")]
-unsafe fn positions_8(bits: &[u64], to: *mut i64) {
-    let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    eights(bits, to, |first, mask, to| {
-        let positions = _mm512_add_epi64(lanes, _mm512_set1_epi64(first as i64));
-        // SAFETY: a masked store touches only as many elements as bits are set.
-        unsafe { _mm512_mask_storeu_epi64(to, low_8(mask), _mm512_maskz_compress_epi64(mask, positions)) };
-    });
+unsafe fn store_8<const WHOLE: bool>(mask: __mmask8, lanes: __m512i, to: *mut u8) {
+    let packed = _mm512_maskz_compress_epi64(mask, lanes);
+    let stored = if WHOLE { __mmask8::MAX } else { ((1_u32 << mask.count_ones()) - 1) as __mmask8 };
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_mask_storeu_epi64(to.cast(), stored, packed) };
 }

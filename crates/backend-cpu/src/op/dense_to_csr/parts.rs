@@ -1,0 +1,101 @@
+//! The steps of all parts: bits and entries in one pass over the elements where there is room for the entries, else in
+//! two.
+
+use super::{WORD, bits, entries_of, pack};
+use crate::Cpu;
+use crate::op::fill::zeroed;
+use crate::parallel::split_mut;
+use sparse_core::op::Keep;
+use sparse_core::{DenseBatchView, Index, Scalar};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Some rows, with memory for the bits of their elements and for their lengths.
+struct Part<'a> {
+    number: usize,
+    rows: Range<usize>,
+    bits: &'a mut [u64],
+    lengths: &'a mut [usize],
+}
+
+/// The arrays that a part's entries go to.
+type Target<'a, T, I> = (&'a mut [I], &'a mut [T]);
+
+/// Hands out the places of entries, in the order of the parts.
+struct Places<'a, T, I> {
+    /// Where the next part's entries begin, unless they were too many.
+    rest: Option<Target<'a, T, I>>,
+    next: usize,
+    /// The parts that are counted while one before them is not, by their numbers.
+    waiting: BTreeMap<usize, Part<'a>>,
+}
+
+impl<'a, T, I> Places<'a, T, I> {
+    /// The next part and its places, if it and all before it are counted and there is room.
+    fn next(&mut self) -> Option<(Part<'a>, Target<'a, T, I>)> {
+        let part = self.waiting.remove(&self.next)?;
+        self.next += 1;
+        let entries = part.lengths.iter().sum();
+        let (indices, values) = self.rest.take()?;
+        let (indices, more_indices) = indices.split_at_mut_checked(entries)?;
+        let (values, more_values) = values.split_at_mut_checked(entries)?;
+        self.rest = Some((more_indices, more_values));
+        Some((part, (indices, values)))
+    }
+}
+
+/// Sets the bits of all rows and counts them. Where the entries are at most `room`, they are packed while their part is
+/// in the cache; then the arrays end with zeros. A part is packed by whichever thread finds that all before it are
+/// counted.
+pub(super) fn find_and_pack<T: Scalar, I: Index>(
+    cpu: &Cpu,
+    a: &DenseBatchView<'_, T>,
+    keep: Keep<T>,
+    parts: &[Range<usize>],
+    (all_bits, all_lengths): (&mut [u64], &mut [usize]),
+    room: usize,
+) -> Option<(Vec<I>, Vec<T>)> {
+    let words = a.cols().div_ceil(WORD);
+    let elements = all_lengths.len() * a.cols();
+    let in_words: Vec<_> = parts.iter().map(|rows| rows.start * words..rows.end * words).collect();
+    let memory = split_mut(all_bits, &in_words).into_iter().zip(split_mut(all_lengths, parts));
+    let (mut indices, mut values) = (zeroed(room), zeroed(room));
+    let rest = Some((&mut indices[..], &mut values[..]));
+    let places = Mutex::new(Places { rest, next: 0, waiting: BTreeMap::new() });
+    let lock = || places.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = parts.iter().zip(memory).enumerate();
+    let work =
+        work.map(|(number, (rows, (bits, lengths)))| Part { number, rows: rows.clone(), bits, lengths });
+    cpu.for_each_in_order(elements, work.collect(), |part: Part<'_>| {
+        bits::find(cpu, a, keep, part.rows.clone(), part.bits, part.lengths);
+        lock().waiting.insert(part.number, part);
+        let next = || lock().next();
+        while let Some((part, target)) = next() {
+            pack::entries(cpu.simd(), a, part.rows, part.bits, part.lengths, target);
+        }
+    });
+    let enough = lock().rest.is_some();
+    enough.then_some((indices, values))
+}
+
+/// Packs all parts from their bits.
+pub(super) fn pack_all<T: Scalar, I: Index>(
+    cpu: &Cpu,
+    a: &DenseBatchView<'_, T>,
+    parts: &[Range<usize>],
+    bits: &[u64],
+    lengths: &[usize],
+) -> (Vec<I>, Vec<T>) {
+    let words = a.cols().div_ceil(WORD);
+    let entries = entries_of(parts, lengths);
+    let nnz = entries.last().map_or(0, |last| last.end);
+    let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
+    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
+    let work = parts.iter().cloned().zip(outputs).collect();
+    cpu.for_each(lengths.len() * a.cols(), work, |(rows, target): (Range<usize>, _)| {
+        let bits = &bits[rows.start * words..rows.end * words];
+        pack::entries(cpu.simd(), a, rows.clone(), bits, &lengths[rows], target);
+    });
+    (indices, values)
+}
