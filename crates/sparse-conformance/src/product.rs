@@ -80,8 +80,8 @@ impl Sum {
         result
     }
 
-    /// Rule A1, or exactness where every partial result is an integer that the types hold (rule A2). Unbounded where
-    /// partial results may pass the largest number of the type.
+    /// Rule A1, or exactness where every partial result is an integer that the types hold (rule A2), or the value is not
+    /// finite. Unbounded where partial results may pass the largest number of the type.
     pub(crate) fn bounded(self, integers: bool, arithmetic: &Arithmetic) -> Bounded {
         Bounded { value: self.value, bound: self.bound(integers, arithmetic) }
     }
@@ -89,10 +89,10 @@ impl Sum {
     fn bound(&self, integers: bool, arithmetic: &Arithmetic) -> f64 {
         let fits = self.bulk <= arithmetic.exact_in_accumulator
             && self.value.l1_norm() <= arithmetic.exact_in_storage;
-        if integers && fits {
+        if (integers && fits) || !Scalar::is_finite(self.value) {
             return 0.0;
         }
-        if self.magnitude.is_finite() && self.magnitude > arithmetic.largest / 4.0 {
+        if self.magnitude > arithmetic.largest / 4.0 {
             return f64::INFINITY;
         }
         let entries = self.entries + if arithmetic.complex { 4 } else { 0 };
@@ -155,5 +155,14 @@ mod tests {
         assert!(clean.admits(real(-0.0)) && !clean.admits(nan));
         let dirty = Sum::ZERO.scaled(real(1.0), real(1.0), nan, &f64).bounded(true, &f64);
         assert!(dirty.admits(nan) && !dirty.admits(real(0.0)));
+    }
+
+    #[test]
+    fn infinity_stands_for_itself_alone() {
+        let (f64, infinity) = (Arithmetic::of(DType::F64, false), real(f64::INFINITY));
+        let sum = Sum::of([(infinity, real(2.0)), (real(1.0), real(3.0))].into_iter(), &f64);
+        let bounded = sum.bounded(true, &f64);
+        assert!(bounded.admits(infinity));
+        assert!([-infinity, real(f64::NAN), real(3.0)].iter().all(|&other| !bounded.admits(other)));
     }
 }
