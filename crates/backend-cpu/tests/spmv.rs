@@ -4,7 +4,7 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::{band, stencil_5, stencil_27, uniform};
+use sparse_core::generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, Host, Matrix, PlanOptions, Scalar, bf16, c32, c64, f16};
@@ -129,6 +129,25 @@ fn rows_are_looked_at_for_repetition_where_that_pays() {
     assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated);
     assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread");
     assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), "row_per_thread");
+}
+
+#[test]
+fn rows_of_many_lengths_are_sorted_where_that_pays() {
+    let varied = |most| {
+        let lengths: Vec<_> = (0..2000_usize).map(|row| row * 7 % most).collect();
+        with_row_lengths::<f32>(&lengths, 2000, 1).unwrap()
+    };
+    check("lengths", &varied(40));
+    check("lengths", &batch(&varied(40)));
+    let chosen = |a: &Csr<f32>, options: &PlanOptions| {
+        SpmvPlan::new(&Cpu::new().unwrap(), a, Op::None, options).unwrap().choice().algorithm
+    };
+    let (often, once) = (PlanOptions::default(), PlanOptions::once());
+    let sorted = if Simd::detect() == Simd::Avx512 { "rows_by_length" } else { "row_per_thread" };
+    assert_eq!(chosen(&varied(40), &often), sorted);
+    assert_eq!(chosen(&varied(40), &once), "row_per_thread");
+    assert_eq!(chosen(&varied(100), &often), "row_per_thread");
+    assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), "row_per_thread");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! CSR, CSC and batches of them in the direction that they are stored in.
 
+use super::by_length::{ByLength, vary};
 use super::piece_sums::PieceSums;
 use super::repeated::{Repeated, repeats};
 use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size};
@@ -24,6 +25,12 @@ const STORED: &[Algorithm] = &[
          each one column further than in the row before",
     )
     .preprocessing("the columns of each group of such rows as runs of neighbours"),
+    Algorithm::new(
+        "rows_by_length",
+        "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: half of the rows have another length than the \
+         row before, and fewer than 32 entries in the mean; none is longer than a piece",
+    )
+    .preprocessing("the rows of each part by their length"),
     SEQUENTIAL,
 ];
 
@@ -75,6 +82,8 @@ pub enum Native<Acc> {
     Shares(Shares<Acc>),
     /// Groups of rows.
     Repeated(Repeated),
+    /// Rows by their length.
+    ByLength(ByLength),
 }
 
 impl<M: Members> SpmvFormat for M {
@@ -88,16 +97,25 @@ impl<M: Members> SpmvFormat for M {
         if op.transposes() == M::BY_ROWS {
             return across(&scatter(self));
         }
-        let lines = (0..self.members()).flat_map(|k| self.lines(k).offsets.windows(2));
-        let longest = lines.map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0);
+        let longest = longest(self);
         let name = if longest > PIECE { "merge_path" } else { "row_per_thread" };
         (name, format!("the longest row has {longest} entries, a piece {PIECE}"))
     }
 
     fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(&'static str, String)> {
-        let native = simd == Simd::Avx512 && [DType::F32, DType::F64].contains(&M::Scalar::DTYPE);
-        let repeats = native && op.transposes() != M::BY_ROWS && repeats(self);
-        repeats.then(|| ("repeated_rows", "neighbouring rows have the same columns, one further each".into()))
+        if simd != Simd::Avx512 || op.transposes() == M::BY_ROWS {
+            return None;
+        }
+        let dtype = M::Scalar::DTYPE;
+        if [DType::F32, DType::F64].contains(&dtype) && repeats(self) {
+            return Some((
+                "repeated_rows",
+                "neighbouring rows have the same columns, one further each".into(),
+            ));
+        }
+        let native = dtype == DType::F32 && size_of::<M::Index>() == size_of::<i32>();
+        let by_length = native && longest(self) <= PIECE && vary(self);
+        by_length.then(|| ("rows_by_length", "the lengths of neighbouring rows differ".into()))
     }
 
     fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
@@ -106,6 +124,7 @@ impl<M: Members> SpmvFormat for M {
             "chunked_scatter" => Native::Shares(Shares::Scatter(scatter(self))),
             "merge_path" => Native::Shares(Shares::Pieces(Pieces::cut(Cut::MergePath, members))),
             "repeated_rows" => Native::Repeated(Repeated::new(self)),
+            "rows_by_length" => Native::ByLength(ByLength::new(self)),
             _ => Native::Shares(Shares::Pieces(Pieces::cut(Cut::Rows, members))),
         })
     }
@@ -114,6 +133,7 @@ impl<M: Members> SpmvFormat for M {
         match native {
             Native::Shares(shares) => shares.bytes(),
             Native::Repeated(repeated) => repeated.bytes(),
+            Native::ByLength(rows) => rows.bytes(),
         }
     }
 
@@ -122,8 +142,15 @@ impl<M: Members> SpmvFormat for M {
             Native::Shares(Shares::Pieces(pieces)) => multiply_stored(self, cpu, pieces, product),
             Native::Shares(Shares::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
+            Native::ByLength(rows) => rows.multiply(self, cpu, product),
         }
     }
+}
+
+/// The entries of the longest row.
+fn longest<M: Members>(a: &M) -> usize {
+    let lines = (0..a.members()).flat_map(|k| a.lines(k).offsets.windows(2));
+    lines.map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
 }
 
 fn multiply_stored<M: Members>(

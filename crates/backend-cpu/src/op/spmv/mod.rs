@@ -3,6 +3,9 @@
 //! Every format has a native kernel for the direction that it is stored in. For the other direction, and for
 //! coordinates out of order, the plan holds the entries row by row with the slots of their values ([`RowPattern`]).
 
+mod by_length;
+#[cfg(target_arch = "x86_64")]
+mod by_length_avx512;
 mod compressed;
 mod coo;
 mod ell;

@@ -1,0 +1,186 @@
+//! Algorithm `rows_by_length`: all products of a part first, without looking at rows, then the sums of its rows by their
+//! length, so that no branch depends on where a row ends. For rows whose lengths nobody foresees, as in power laws.
+
+use super::Product;
+use super::compressed::Members;
+use crate::Cpu;
+use crate::op::dot::dot;
+use crate::op::lines::Lines;
+use crate::op::update::Update;
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::simd::{Isa, Vectorize};
+use sparse_core::op::Op;
+use sparse_core::{Accumulator, Index, Scalar};
+use std::ops::Range;
+
+/// Rows of up to so many entries are summed side by side.
+const SHORT: usize = 16;
+
+/// Entries of a row, in the mean, from which on most of the time goes into rows that are long enough for vectors.
+const LONG: usize = 32;
+
+/// Parts that one task sums, one after the other in the same memory.
+const PARTS_OF_TASK: usize = 4;
+
+/// Neighbouring rows of a member that have [`CHUNK`] entries and rows together, or one longer row.
+struct Part {
+    member: usize,
+    rows: Range<usize>,
+    entries: Range<usize>,
+    /// Its rows in the lists: up to [`SHORT`] entries, then longer ones.
+    short: Range<usize>,
+    long: Range<usize>,
+}
+
+/// The rows of all parts that have entries, those of a part by their length.
+pub struct ByLength {
+    parts: Vec<Part>,
+    /// Counted from the first row of the part.
+    rows: Vec<u16>,
+    /// The first entry, counted from the first one of the part.
+    starts: Vec<u16>,
+    lengths: Vec<u16>,
+    entries: usize,
+}
+
+/// Some rows of a part: number, first entry and length of each.
+#[derive(Clone, Copy)]
+pub(super) struct Listed<'a> {
+    pub(super) rows: &'a [u16],
+    pub(super) starts: &'a [u16],
+    pub(super) lengths: &'a [u16],
+}
+
+/// Whether at least half of the rows are longer or shorter than the row before, and most are not long.
+pub(super) fn vary<M: Members>(a: &M) -> bool {
+    let other = |w: &&[M::Offset]| w[1].as_usize() - w[0].as_usize() != w[2].as_usize() - w[1].as_usize();
+    let others: usize = (0..a.members()).map(|k| a.lines(k).offsets.windows(3).filter(other).count()).sum();
+    let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
+    2 * others >= rows && a.nnz() < LONG * rows
+}
+
+impl Part {
+    fn is_one_long_row(&self) -> bool {
+        self.rows.len() + self.entries.len() > CHUNK
+    }
+}
+
+impl ByLength {
+    pub(super) fn new<M: Members>(a: &M) -> Self {
+        let (parts, entries) = (vec![], a.nnz());
+        let mut plan = Self { parts, rows: vec![], starts: vec![], lengths: vec![], entries };
+        for member in 0..a.members() {
+            let offsets = a.lines(member).offsets;
+            for rows in rows_by_entries(offsets, CHUNK) {
+                plan.add(member, offsets, rows);
+            }
+        }
+        plan
+    }
+
+    /// Adds a part.
+    fn add<O: Index>(&mut self, member: usize, offsets: &[O], rows: Range<usize>) {
+        let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
+        let first = self.rows.len();
+        let mut part = Part { member, rows: rows.clone(), entries, short: first..first, long: first..first };
+        if !part.is_one_long_row() {
+            let length = |row: &usize| offsets[row + 1].as_usize() - offsets[*row].as_usize();
+            let mut filled: Vec<_> = rows.clone().filter(|row| length(row) > 0).collect();
+            filled.sort_by_key(length);
+            part.short.end += filled.partition_point(|row| length(row) <= SHORT);
+            part.long = part.short.end..first + filled.len();
+            self.rows.extend(filled.iter().map(|row| (row - rows.start) as u16));
+            let start = |row: &usize| (offsets[*row].as_usize() - part.entries.start) as u16;
+            self.starts.extend(filled.iter().map(start));
+            self.lengths.extend(filled.iter().map(|row| length(row) as u16));
+        }
+        self.parts.push(part);
+    }
+
+    fn listed(&self, range: &Range<usize>) -> Listed<'_> {
+        let [rows, starts, lengths] =
+            [&self.rows, &self.starts, &self.lengths].map(|list| &list[range.clone()]);
+        Listed { rows, starts, lengths }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.parts.as_slice()) + 3 * size_of_val(self.rows.as_slice())
+    }
+
+    pub(super) fn multiply<M: Members>(&self, a: &M, cpu: &Cpu, product: Product<'_, M::Scalar>) {
+        let Product { x, y, update, op } = product;
+        let cols = x.len() / a.members().max(1);
+        let rows: Vec<_> = self.parts.iter().map(|part| part.rows.clone()).collect();
+        let mut parts: Vec<_> = self.parts.iter().zip(split_mut(y, &rows)).collect();
+        let tasks = parts.chunks_mut(PARTS_OF_TASK).collect();
+        cpu.for_each(self.entries, tasks, |parts: &mut [_]| {
+            let mut memory = vec![<M::Scalar as Scalar>::Acc::ZERO; CHUNK];
+            for (part, y) in parts {
+                let lines = a.lines(part.member);
+                let x = &x[part.member * cols..][..cols];
+                cpu.simd().run(PartSums { plan: self, part, lines, x, y, memory: &mut memory, update, op });
+            }
+        });
+    }
+}
+
+/// The sums of one part.
+struct PartSums<'a, T: Scalar, I, O> {
+    plan: &'a ByLength,
+    part: &'a Part,
+    lines: Lines<'a, T, I, O>,
+    x: &'a [T],
+    y: &'a mut [T],
+    /// As long as products and sums together.
+    memory: &'a mut [T::Acc],
+    update: Update<T::Acc>,
+    op: Op,
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Self { plan, part, lines, x, y, memory, update, op } = self;
+        let (columns, values) = (&lines.indices[part.entries.clone()], &lines.values[part.entries.clone()]);
+        if part.is_one_long_row() {
+            // SAFETY: the columns of a matrix are below the length of `x`, as the plan checked.
+            return update.write(&mut y[0], unsafe { dot::<S, T, I>(columns, values, x, op) });
+        }
+        let (products, sums) = memory.split_at_mut(columns.len());
+        let sums = &mut sums[..y.len()];
+        sums.fill(T::Acc::ZERO);
+        let (short, long) = (plan.listed(&part.short), plan.listed(&part.long));
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `S` is only run where the processor has it; columns as above; the lists are those of the part, whose
+        // products and sums these are.
+        let done = unsafe {
+            super::by_length_avx512::sums::<S, T, I>(columns, values, x, products, (short, long), sums)
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = false;
+        if !done {
+            for ((product, column), &value) in products.iter_mut().zip(columns).zip(values) {
+                *product = op.apply(value).to_acc() * x[column.as_usize()].to_acc();
+            }
+            short.add(products, sums);
+            long.add(products, sums);
+        }
+        for (y, &mut sum) in y.iter_mut().zip(sums) {
+            update.write(y, sum);
+        }
+    }
+}
+
+impl Listed<'_> {
+    /// Adds the products of each row to its sum.
+    #[inline(always)]
+    fn add<Acc: Accumulator>(self, products: &[Acc], sums: &mut [Acc]) {
+        for ((&row, &start), &length) in self.rows.iter().zip(self.starts).zip(self.lengths) {
+            for &product in &products[usize::from(start)..][..usize::from(length)] {
+                sums[usize::from(row)] += product;
+            }
+        }
+    }
+}
