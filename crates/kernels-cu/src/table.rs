@@ -51,7 +51,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             HEADERS,
             "dense_to_csr_look_back",
             ["dense_to_csr_look_back"],
-            [SCALAR, IDX, OFF, WIDE, BLOCK]
+            [SCALAR, IDX, OFF, WIDE]
         ),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
     ]

@@ -29,23 +29,35 @@ static __device__ unsigned int hear(const State *state, Count *sum)
     return first >> 32 == second >> 32 ? (unsigned int)(first >> 32) : 0;
 }
 
-// The next tile, for the whole block.
+// The next tile.
+static __device__ unsigned int take_tile(State *states)
+{
+    return atomicAdd((unsigned int *)states, 1u);
+}
+
+// The same for the whole block.
 static __device__ long long next_tile(State *states)
 {
     __shared__ unsigned int tile;
     __syncthreads();
     if (threadIdx.x == 0)
-        tile = atomicAdd((unsigned int *)states, 1u);
+        tile = take_tile(states);
     __syncthreads();
     return tile;
 }
 
-// The sum of the tiles before `tile`, whose own sum is `own`. One warp calls it; every lane gets it.
+// Says the own sum of a tile. One thread calls it.
+static __device__ void say_own(long long tile, Count own, State *states)
+{
+    if (tile > 0)
+        say(&states[1 + tile], OWN_SUM, own);
+}
+
+// The sum of the tiles before `tile`, whose own sum, which has been said, is `own`. One warp calls it; every lane gets
+// it.
 static __device__ Count look_back(long long tile, Count own, State *states)
 {
     State *of_tiles = states + 1;
-    if (lane_index() == 0 && tile > 0)
-        say(&of_tiles[tile], OWN_SUM, own);
     Count before = 0;
     bool complete = false;
     for (long long last = tile - 1; last >= 0 && !complete; last -= WARP) {

@@ -21,10 +21,14 @@ impl<D: Driver> Tiles<D> {
         self.states.bytes()
     }
 
-    /// Runs a launch that has all arguments but these.
-    pub(super) fn run<'a>(&'a self, backend: &Device<D>, launch: Launch<'a, D>) -> Result<()> {
+    /// How many they are.
+    pub(super) fn count(&self) -> usize {
+        self.states.len / 2 - 1
+    }
+
+    /// Sets the last argument of a launch: the states, of which none has said anything yet.
+    pub(super) fn begin<'a>(&'a self, backend: &Device<D>, launch: Launch<'a, D>) -> Result<Launch<'a, D>> {
         backend.clear(&self.states)?;
-        let groups = backend.most_groups().min(self.states.len / 2 - 1);
-        launch.buffer(&self.states).groups(groups, backend.inner.block)
+        Ok(launch.buffer(&self.states))
     }
 }

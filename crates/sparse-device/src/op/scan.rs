@@ -170,7 +170,9 @@ impl<D: Driver> LookBack<D> {
     ) -> Result<()> {
         let launch =
             backend.launch(&self.kernel).size(self.len).value(i32::from(kind == ScanKind::Inclusive));
-        self.tiles.run(backend, launch.view(input).view(output))
+        let groups = backend.most_groups().min(self.tiles.count());
+        let launch = self.tiles.begin(backend, launch.view(input).view(output))?;
+        launch.groups(groups, backend.inner.block)
     }
 }
 

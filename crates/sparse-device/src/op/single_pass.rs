@@ -1,7 +1,7 @@
 //! Dense to compressed rows in a single pass: the entries before a tile are found by decoupled look-back.
 
 use super::look_back::Tiles;
-use crate::launch::{LANES, Launch};
+use crate::launch::{LANES, Launch, vector};
 use crate::program::Defines;
 use crate::{Device, Driver};
 use sparse_core::error::checked_product;
@@ -11,8 +11,20 @@ use std::sync::Arc;
 /// The file of the kernel.
 pub(super) const FILE: &str = "dense_to_csr_look_back";
 
-/// Steps of a row that a warp takes in a tile: `UNITS` of the kernel.
-const UNITS: usize = 8;
+/// Warps of a work-group that hold a part of its tile each, at most, so that a compute unit can have two groups:
+/// `MOST_WORKERS` of the kernel. One more warp looks back.
+const MOST_WORKERS: usize = 6;
+const GROUPS_PER_UNIT: usize = 2;
+
+/// Tiles that a work-group has on their way: `STAGES` of the kernel.
+const STAGES: usize = 4;
+
+/// What a lane of a worker holds of a tile, at most.
+const LANE_ELEMENTS: usize = 32;
+const LANE_BYTES: usize = 128;
+
+/// Bytes of shared memory that a work-group needs beside its workers', or less.
+const BOARD_BYTES: usize = 1 << 10;
 
 /// What the pass needs beside the plan's.
 #[derive(Debug)]
@@ -20,6 +32,9 @@ pub(super) struct SinglePass<D: Driver> {
     narrow: Arc<D::Kernel>,
     wide: Arc<D::Kernel>,
     tiles: Tiles<D>,
+    workers: usize,
+    /// What each of them has in shared memory: `Worker` of the kernel.
+    worker_bytes: usize,
 }
 
 impl<D: Driver> SinglePass<D> {
@@ -29,14 +44,18 @@ impl<D: Driver> SinglePass<D> {
         (rows, cols): (usize, usize),
         defines: &Defines,
     ) -> Result<Self> {
-        let block = backend.inner.block;
         let kernel = |wide: u8| {
-            let defines = defines.clone().set("WIDE", wide).set("BLOCK", block);
+            let defines = defines.clone().set("WIDE", wide);
             backend.kernel_of::<T>(FILE, "dense_to_csr_look_back", defines)
         };
-        let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES))?;
-        let tiles = Tiles::new(backend, steps.div_ceil(UNITS * block / LANES))?;
-        Ok(Self { narrow: kernel(0)?, wide: kernel(1)?, tiles })
+        let elements = LANE_ELEMENTS.min(LANE_BYTES / size_of::<T>());
+        let worker_bytes = LANES * elements * (STAGES * size_of::<T>() + size_of::<u16>());
+        let shared = backend.driver().properties().shared_bytes.saturating_sub(BOARD_BYTES);
+        let workers = (shared / worker_bytes).clamp(1, MOST_WORKERS);
+        // Narrow steps make no more tiles: as many elements of a row fill a part, and less of its last step is empty.
+        let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector::<T>()))?;
+        let tiles = Tiles::new(backend, steps.div_ceil(elements / vector::<T>() * workers))?;
+        Ok(Self { narrow: kernel(0)?, wide: kernel(1)?, tiles, workers, worker_bytes })
     }
 
     /// Bytes of the workspace.
@@ -51,6 +70,8 @@ impl<D: Driver> SinglePass<D> {
 
     /// Finds where rows start and writes the entries that there is room for; `launch` has all arguments of the plan.
     pub(super) fn run<'a>(&'a self, backend: &Device<D>, launch: Launch<'a, D>) -> Result<()> {
-        self.tiles.run(backend, launch)
+        let groups = (backend.driver().caps().compute_units * GROUPS_PER_UNIT).min(self.tiles.count());
+        let launch = self.tiles.begin(backend, launch)?;
+        launch.groups_that_share(groups, (self.workers + 1) * LANES, self.workers * self.worker_bytes)
     }
 }
