@@ -29,16 +29,22 @@ pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'stat
     Error::Backend { backend: CuDriver::NAME, source: Box::new(source) }
 }
 
+/// From which architecture on a launch may begin while the one before it runs, and from which driver on graphs know of it.
+const OVERLAPPING: Architecture = Architecture(90);
+const OVERLAPPING_DRIVER: i32 = 12_030;
+
 /// A device that was found.
 #[derive(Debug)]
 struct Found {
     device: sys::CUdevice,
     properties: Properties,
     architecture: Architecture,
+    /// Whether launches may overlap.
+    overlaps: bool,
 }
 
 impl Found {
-    fn new(index: i32) -> Result<Self, result::DriverError> {
+    fn new(index: i32, driver: i32) -> Result<Self, result::DriverError> {
         use sys::CUdevice_attribute as Attribute;
         let device = result::device::get(index)?;
         // SAFETY: the device was just got from the library.
@@ -63,7 +69,8 @@ impl Found {
             features: vec![architecture.to_string()],
         };
         let properties = Properties { caps, is_cpu: false, cache_bytes, shared_bytes, largest_group: 1024 };
-        Ok(Self { device, properties, architecture })
+        let overlaps = architecture >= OVERLAPPING && driver >= OVERLAPPING_DRIVER;
+        Ok(Self { device, properties, architecture, overlaps })
     }
 }
 
@@ -84,7 +91,10 @@ fn find_devices() -> Result<Vec<Found>, String> {
     if count == 0 {
         return Err("the NVIDIA driver found no device".into());
     }
-    (0..count).map(|index| Found::new(index).map_err(reason("asking a device"))).collect()
+    let mut driver = 0;
+    // SAFETY: the call writes one number.
+    unsafe { sys::cuDriverGetVersion(&raw mut driver) }.result().map_err(reason("cuDriverGetVersion"))?;
+    (0..count).map(|index| Found::new(index, driver).map_err(reason("asking a device"))).collect()
 }
 
 /// The primary context of a device and a stream.
@@ -299,7 +309,17 @@ impl Driver for CuDriver {
     }
 
     fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
-        kernel.launch(&self.queue, (groups, local), 0, args)
+        kernel.launch(&self.queue, (groups, local), (0, false), args)
+    }
+
+    fn launch_early(
+        &self,
+        kernel: &Kernel,
+        groups: usize,
+        local: usize,
+        args: &[Arg<'_, Memory>],
+    ) -> Result<()> {
+        kernel.launch(&self.queue, (groups, local), (0, self.found.overlaps), args)
     }
 
     fn launch_sharing(
@@ -309,7 +329,7 @@ impl Driver for CuDriver {
         shared: usize,
         args: &[Arg<'_, Memory>],
     ) -> Result<()> {
-        kernel.launch(&self.queue, shape, shared, args)
+        kernel.launch(&self.queue, shape, (shared, false), args)
     }
 }
 

@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::fmt::{self, Display};
 
 /// An architecture by its number: 90 is sm_90.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Architecture(pub(crate) i32);
 
 impl Display for Architecture {

@@ -8,6 +8,7 @@ use kernels_core::File;
 use sparse_core::{Error, Result};
 use sparse_device::{Arg, Defines};
 use std::ffi::{CString, c_void};
+use std::ptr;
 use std::sync::Arc;
 
 /// Bytes of shared memory that a block of any kernel may ask for, less what kernels name themselves.
@@ -95,12 +96,13 @@ impl Kernel {
         Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
     }
 
-    /// Enqueues it for `groups` blocks of `local` threads with `shared` bytes of shared memory beyond its own.
+    /// Enqueues it for `groups` blocks of `local` threads with `shared` bytes of shared memory beyond its own; `early`, it
+    /// may begin before the last launch has ended, for which it waits itself.
     pub(crate) fn launch(
         &self,
         queue: &Queue,
         (groups, local): (usize, usize),
-        shared: usize,
+        (shared, early): (usize, bool),
         args: &[Arg<'_, Memory>],
     ) -> Result<()> {
         if groups == 0 {
@@ -116,12 +118,16 @@ impl Kernel {
             })
             .collect();
         self.allow(shared)?;
-        let (grid, block) = ((groups as u32, 1, 1), (local as u32, 1, 1));
+        let (grid, block, shared) = ((groups as u32, 1, 1), (local as u32, 1, 1), shared as u32);
+        let arguments = &mut pointers;
         // SAFETY: the arguments have the number and the sizes of the parameters, as checked, and are copied by the call.
         // The kernels stay inside the lengths and starts that callers take from their views; memory that is freed later
-        // is freed in order with this stream.
+        // is freed in order with this stream. Kernels that are launched early wait before they touch it.
         unsafe {
-            result::launch_kernel(self.function, grid, block, shared as u32, queue.stream, &mut pointers)
+            match early {
+                true => launch_early(self.function, grid, block, shared, queue.stream, arguments),
+                false => result::launch_kernel(self.function, grid, block, shared, queue.stream, arguments),
+            }
         }
         .map_err(failed(&self.name))
     }
@@ -202,5 +208,40 @@ mod tests {
                 }
             }
         });
+    }
+}
+
+/// A launch that may begin while the one before it runs.
+///
+/// # Safety
+/// As that of `launch_kernel`; and the kernel waits for the launch before it touches memory that others write or read.
+unsafe fn launch_early(
+    function: sys::CUfunction,
+    (grid_x, grid_y, grid_z): (u32, u32, u32),
+    (block_x, block_y, block_z): (u32, u32, u32),
+    shared: u32,
+    stream: sys::CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), result::DriverError> {
+    let mut overlap = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+    };
+    let config = sys::CUlaunchConfig {
+        gridDimX: grid_x,
+        gridDimY: grid_y,
+        gridDimZ: grid_z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: shared,
+        hStream: stream,
+        attrs: &raw mut overlap,
+        numAttrs: 1,
+    };
+    // SAFETY: as the caller promises; the configuration and its attribute are copied by the call.
+    unsafe {
+        sys::cuLaunchKernelEx(&raw const config, function, arguments.as_mut_ptr(), ptr::null_mut()).result()
     }
 }

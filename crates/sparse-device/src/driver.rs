@@ -121,7 +121,22 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
         args: &[Arg<'_, Self::Memory>],
     ) -> Result<()>;
 
-    /// The same with `shared` bytes for each work-group, at most [`Properties::shared_bytes`].
+    /// The same, where it gains, before the last launch has ended: the kernel waits for that one itself, before it touches
+    /// memory that others write or read.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    fn launch_early(
+        &self,
+        kernel: &Self::Kernel,
+        groups: usize,
+        local: usize,
+        args: &[Arg<'_, Self::Memory>],
+    ) -> Result<()> {
+        self.launch(kernel, groups, local, args)
+    }
+
+    /// The same as [`launch`](Self::launch) with `shared` bytes for each work-group, at most [`Properties::shared_bytes`].
     ///
     /// # Errors
     /// As [`launch`](Self::launch), and [`Unsupported`](sparse_core::Error::Unsupported) where there are none to share.

@@ -27,6 +27,7 @@ pub(crate) struct Launch<'a, D: Driver> {
     device: &'a Device<D>,
     kernel: &'a D::Kernel,
     args: Vec<Arg<'a, D::Memory>>,
+    early: bool,
 }
 
 impl<D: Driver> Device<D> {
@@ -57,7 +58,7 @@ impl<D: Driver> Device<D> {
 
     /// A launch of `kernel`, still without arguments.
     pub(crate) fn launch<'a>(&'a self, kernel: &'a D::Kernel) -> Launch<'a, D> {
-        Launch { device: self, kernel, args: vec![] }
+        Launch { device: self, kernel, args: vec![], early: false }
     }
 
     /// Fills the whole memory of a buffer with zeros. (Oclgrind takes what `clEnqueueFillBuffer` wrote for unwritten.)
@@ -142,6 +143,12 @@ impl<'a, D: Driver> Launch<'a, D> {
         self
     }
 
+    /// May begin before the last launch has ended: the kernel waits for that one itself.
+    pub(crate) fn early(mut self) -> Self {
+        self.early = true;
+        self
+    }
+
     /// Runs with a work-item for each of `items`, or as many as are worth it. A CPU's runtime compiles a kernel anew
     /// for each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {
@@ -155,16 +162,30 @@ impl<'a, D: Driver> Launch<'a, D> {
 
     /// Runs with a warp of [`LANES`] for each of `rows`, or as many as are worth it.
     pub(crate) fn warps(self, rows: usize) -> Result<()> {
-        let driver = self.device.driver();
-        let most_per_unit = if driver.properties().is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT };
-        let most = driver.caps().compute_units * most_per_unit;
-        let groups = rows.min(most).div_ceil(D::WARPS_PER_GROUP);
+        let groups = rows.min(self.most_warps()).div_ceil(D::WARPS_PER_GROUP);
         self.groups(groups, D::WARPS_PER_GROUP * LANES)
+    }
+
+    /// Runs with a work-group of `local` work-items for each of `rows`, or as many as are worth it.
+    pub(crate) fn group_per_row(self, rows: usize, local: usize) -> Result<()> {
+        let groups = rows.min(self.most_warps());
+        self.groups(groups, local)
+    }
+
+    /// The most warps that are worth launching.
+    fn most_warps(&self) -> usize {
+        let driver = self.device.driver();
+        let per_unit = if driver.properties().is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT };
+        driver.caps().compute_units * per_unit
     }
 
     /// Runs with `groups` work-groups of `local` work-items.
     pub(crate) fn groups(self, groups: usize, local: usize) -> Result<()> {
-        self.device.driver().launch(self.kernel, groups, local, &self.args)
+        let driver = self.device.driver();
+        match self.early {
+            true => driver.launch_early(self.kernel, groups, local, &self.args),
+            false => driver.launch(self.kernel, groups, local, &self.args),
+        }
     }
 
     /// The same with `shared` bytes for each work-group.

@@ -62,6 +62,7 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
                               const T *__restrict__ values, const T *__restrict__ x, long long x_start,
                               ACC *__restrict__ sums)
 {
+    let_next_begin();
     extern __shared__ ulonglong2 room[];
     __shared__ Off all_shifts[MOST_THREADS];
     __shared__ ACC all_parts[MOST_THREADS];
@@ -72,8 +73,8 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
     unsigned int up_to_lane = ALL_LANES >> (WARP - 1 - lane);
 
     long long block = blockIdx.x % blocks;
-    Idx first_col = (Idx)(block * width);
-    int own_cols = (int)min(width, cols - first_col);
+    int own_cols = (int)max(min(width, cols - block * width), 0ll);
+    Idx first_col = own_cols > 0 ? (Idx)(block * width) : 0;
     for (int i = threadIdx.x; i < own_cols; i += blockDim.x)
         own_x[i] = x[x_start + first_col + i];
     __syncthreads();
@@ -157,6 +158,7 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
 KERNEL csr_spmv_column_blocks_add(long long rows, long long blocks, const ACC *__restrict__ sums, ACC alpha, ACC beta,
                                   T *__restrict__ y, long long y_start)
 {
+    wait_for_last();
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         ACC sum = ACC(0);
         for (long long block = 0; block < blocks; block++)

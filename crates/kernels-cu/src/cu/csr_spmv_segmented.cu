@@ -98,6 +98,7 @@ KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__r
                           const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start,
                           ACC *__restrict__ head, ACC *__restrict__ tail)
 {
+    let_next_begin();
     unsigned int lanes_before = (1u << lane_index()) - 1;
     x += x_start;
     y += y_start;
@@ -164,13 +165,16 @@ KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__r
 
 // y of the rows that lie in several shares, or end where a share does, and of the rows without entries, which stand in
 // `order` from `filled` on. A thread takes the row that is open at the end of a share and begins there; a warp adds
-// up the parts of one that has many.
+// up the parts of one that has many. The kernel before it writes none of these rows.
 KERNEL csr_spmv_segmented_carries(long long shares, const Idx *__restrict__ open_rows,
                                   const long long *__restrict__ ends, long long filled, long long rows,
                                   const Idx *__restrict__ order, ACC alpha, ACC beta, T *__restrict__ y,
                                   long long y_start, const ACC *__restrict__ head, const ACC *__restrict__ tail)
 {
     y += y_start;
+    for (long long i = filled + thread_index(); i < rows; i += thread_count())
+        update(y, order[i], ACC(0), beta);
+    wait_for_last();
     for (long long first = warp_index() * WARP; first < shares; first += warp_count() * WARP) {
         long long share = first + lane_index();
         Idx row = share < shares ? open_rows[share] : -1;
@@ -194,6 +198,4 @@ KERNEL csr_spmv_segmented_carries(long long shares, const Idx *__restrict__ open
         if (row >= 0)
             update(y, row, mul(alpha, sum + (end >= 0 ? head[last] : tail[last])), beta);
     }
-    for (long long i = filled + thread_index(); i < rows; i += thread_count())
-        update(y, order[i], ACC(0), beta);
 }

@@ -14,6 +14,22 @@
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
 #endif
 
+// A launch may begin while the one before it runs, from sm_90 on ("programmatic dependent launch"): a kernel that lets the
+// next begin does so first of all, and one that is launched early waits before it touches what others write or read.
+static __device__ void let_next_begin()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ void wait_for_last()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
 // What is read once, so that it need not push out of the caches what is read again.
 template <typename V> static __device__ V load_once(const V *from)
 {

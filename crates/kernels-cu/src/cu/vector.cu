@@ -83,6 +83,8 @@ static __device__ V combine_all(const V *values, long long count, Combine combin
 KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const T *__restrict__ y, long long y_start,
                   ACC *__restrict__ partial)
 {
+    wait_for_last();
+    let_next_begin();
     ACC sum = ACC(0);
     for (long long i = thread_index(); i < n; i += thread_count())
         sum += mul(conjugate(load(x, x_start + i)), load(y, y_start + i));
@@ -108,6 +110,8 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
                       long long p_start, const T *__restrict__ q, long long q_start, T *__restrict__ x,
                       long long x_start, T *__restrict__ r, long long r_start, ACC *room)
 {
+    wait_for_last();
+    let_next_begin();
     ACC alpha = quotient(rho[rho_start], sum_of_blocks(room));
     ACC back = mul(ACC(-1), alpha);
     ACC sum = ACC(0);
@@ -128,6 +132,8 @@ KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start
                    long long next_rho_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
                    long long p_start, const ACC *__restrict__ room)
 {
+    wait_for_last();
+    let_next_begin();
     ACC next = sum_of_blocks(room + gridDim.x);
     ACC beta = quotient(next, rho[rho_start]);
     if (thread_index() == 0)

@@ -156,12 +156,12 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
         let (len, block) = (q.len(), self.inner.block);
         let (groups, p, r) = (self.step_groups(len), Self::as_shared(&p), Self::as_shared(&r));
         let dot = self.vector_kernel::<T>("vector_dot")?;
-        self.launch(&dot).size(len).view(p).view(q).buffer(room).groups(groups, block)?;
+        self.launch(&dot).size(len).view(p).view(q).buffer(room).early().groups(groups, block)?;
         let advance = self.vector_kernel::<T>("vector_advance")?;
         let launch = self.launch(&advance).size(len).view(rho).view(p).view(q);
-        launch.view_mut(x).view(r).buffer(room).groups(groups, block)?;
+        launch.view_mut(x).view(r).buffer(room).early().groups(groups, block)?;
         let turn = self.vector_kernel::<T>("vector_turn")?;
         let launch = self.launch(&turn).size(len).view(rho).view_mut(next_rho);
-        launch.view(r).view(p).buffer(room).groups(groups, block)
+        launch.view(r).view(p).buffer(room).early().groups(groups, block)
     }
 }

@@ -102,6 +102,6 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
         let local = backend.driver().properties().largest_group;
         launch.groups_that_share(self.groups, local, width * size_of::<T>())?;
         let launch = backend.launch(&self.add).size(rows).size(blocks).buffer(&self.sums);
-        launch.value(alpha).value(beta).view_mut(y).items(rows)
+        launch.value(alpha).value(beta).view_mut(y).early().items(rows)
     }
 }
