@@ -13,6 +13,8 @@ KERNEL csr_spmv_row_per_thread(long long rows, const Off *__restrict__ offsets, 
                                const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                                ACC beta, T *__restrict__ y, long long y_start)
 {
+    wait_for_last();
+    let_next_begin();
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         ACC sum = ACC(0);
         long long end = offsets[row + 1];
@@ -49,26 +51,55 @@ static __device__ ACC sum_of(const Step &step, Off at, Off begin, Off end, const
     return sum;
 }
 
-// A warp takes a row: a lane sums EACH neighbouring entries after WARP * EACH others, from a multiple of EACH on, two steps
-// at a time; a fixed tree adds the lanes.
+// What lane `lane` of `lanes` sums of the entries from `begin` to `end`: EACH neighbouring ones after lanes * EACH others,
+// from a multiple of EACH on, two steps at a time.
+static __device__ ACC sum_of_lane(int lane, int lanes, Off begin, Off end, const Idx *indices, const T *values,
+                                  const T *x)
+{
+    ACC sum = ACC(0);
+    for (Off at = begin / EACH * EACH + lane * EACH; at < end; at += 2 * lanes * EACH) {
+        Off then = at + lanes * EACH;
+        Step step = load_step(at, end, indices, values);
+        Step next = load_step(then, end, indices, values);
+        sum += sum_of(step, at, begin, end, x);
+        sum += sum_of(next, then, begin, end, x);
+    }
+    return sum;
+}
+
+// A warp takes a row; a fixed tree adds the lanes.
 KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                              const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                              ACC beta, T *__restrict__ y, long long y_start)
 {
+    wait_for_last();
+    let_next_begin();
     x += x_start;
     for (long long row = warp_index(); row < rows; row += warp_count()) {
-        ACC sum = ACC(0);
-        Off begin = offsets[row];
-        Off end = offsets[row + 1];
-        for (Off at = begin / EACH * EACH + lane_index() * EACH; at < end; at += 2 * WARP * EACH) {
-            Off then = at + WARP * EACH;
-            Step step = load_step(at, end, indices, values);
-            Step next = load_step(then, end, indices, values);
-            sum += sum_of(step, at, begin, end, x);
-            sum += sum_of(next, then, begin, end, x);
-        }
+        ACC sum = sum_of_lane(lane_index(), WARP, offsets[row], offsets[row + 1], indices, values, x);
         sum = sum_lanes(sum);
         if (lane_index() == 0)
             update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
+
+// A block of two warps takes a row; a fixed tree adds the lanes.
+KERNEL csr_spmv_row_per_block(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                              const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
+                              ACC beta, T *__restrict__ y, long long y_start)
+{
+    __shared__ ACC second;
+    wait_for_last();
+    let_next_begin();
+    x += x_start;
+    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+        ACC sum = sum_of_lane(threadIdx.x, 2 * WARP, offsets[row], offsets[row + 1], indices, values, x);
+        sum = sum_lanes(sum);
+        if (threadIdx.x == WARP)
+            second = sum;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            update(y, y_start + row, mul(alpha, sum + second), beta);
+        __syncthreads();
     }
 }

@@ -26,6 +26,7 @@ const STORED: &[Algorithm] = &[
         "row_per_warp",
         "CUDA, where rows are too few to fill the device or the plan runs once, and they have 128 entries in the mean",
     ),
+    Algorithm::new("row_per_block", "CUDA, where rows have 256 entries in the mean and none is much longer: 64 lanes a row"),
     Algorithm::new(
         "row_per_vector",
         "rows are too few to fill the device, or the plan runs once and they have 8 entries in the mean: 2 to 32 lanes \
@@ -53,6 +54,9 @@ const MANY_ROWS_PER_UNIT: usize = 256;
 /// Entries a row, in the mean, from which on the lanes of a warp have several neighbouring ones each. Where a warp is a
 /// work-group whose lanes meet at barriers, rows are better than segments from there on.
 const LONG_FOR_WARPS: usize = 4 * LANES;
+
+/// Entries a row, in the mean, from which on all lanes of two warps have some: the longest rows then keep others waiting less.
+const LONG_FOR_BLOCKS: usize = 2 * LONG_FOR_WARPS;
 
 /// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
 const UNLIKE: usize = 16;
@@ -137,14 +141,15 @@ impl<D: Driver> Device<D> {
         }
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;
-            let by_barriers = has_barriers && mean >= LONG_FOR_WARPS;
+            let by_rows = mean >= if has_barriers { LONG_FOR_WARPS } else { LONG_FOR_BLOCKS };
             let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
-            if is_unlike || mean >= LONG_ROWS && !few && !by_barriers {
+            if is_unlike || mean >= LONG_ROWS && !few && !by_rows {
                 return Ok(("segmented", format!("{reason}, one has {longest}")));
             }
         }
         let several_lanes = mean >= LONG_ROWS || few && mean > 1;
         let algorithm = match several_lanes {
+            true if mean >= LONG_FOR_BLOCKS && !has_barriers => "row_per_block",
             true if mean >= LONG_FOR_WARPS && !has_barriers => "row_per_warp",
             true => "row_per_vector",
             false => "row_per_thread",

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
 const MERGE_ITEMS: usize = 5;
 
+/// Work-items of the work-groups of `row_per_block`.
+const BLOCK_LANES: usize = 2 * LANES;
+
 /// The file of the kernel of `row_per_sub_group`.
 pub(super) const SUB_GROUP_FILE: &str = "csr_spmv_sub_group";
 
@@ -26,6 +29,8 @@ pub enum Shares<D: Driver, T: Scalar, I, O> {
     Thread(Arc<D::Kernel>),
     /// So many lanes a row, of the 32 of a warp.
     Lanes(Arc<D::Kernel>, usize),
+    /// A work-group of [`BLOCK_LANES`] a row.
+    Block(Arc<D::Kernel>),
     /// A sub-group a row.
     SubGroup(Arc<D::Kernel>),
     /// A work-group for each block of neighbouring rows.
@@ -60,7 +65,7 @@ pub struct MergePath<D: Driver, T: Scalar> {
 impl<D: Driver, T: Scalar, I: Index, O: Index> Workspace for Shares<D, T, I, O> {
     fn bytes(&self) -> usize {
         match self {
-            Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
+            Self::Thread(_) | Self::Lanes(..) | Self::Block(_) | Self::SubGroup(_) => 0,
             Self::Blocks(way) => way.starts.bytes(),
             Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
             Self::Segmented(way) => way.bytes(),
@@ -92,6 +97,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
             "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
+            "row_per_block" => Self::Block(kernel("csr_spmv", "csr_spmv_row_per_block", defines)?),
             "row_per_sub_group" => {
                 Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
@@ -141,10 +147,16 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
         let groups = |work: usize| work.min(backend.most_groups());
         let product = Product { alpha, a, x, beta };
         match self {
-            Self::Thread(kernel) => product.operands(backend.launch(kernel).size(rows), y).items(rows),
+            Self::Thread(kernel) => {
+                product.operands(backend.launch(kernel).size(rows), y).early().items(rows)
+            }
             Self::Lanes(kernel, lanes) => {
                 let launch = product.operands(backend.launch(kernel).size(rows), y);
-                launch.warps(rows.div_ceil(LANES / lanes))
+                launch.early().warps(rows.div_ceil(LANES / lanes))
+            }
+            Self::Block(kernel) => {
+                let launch = product.operands(backend.launch(kernel).size(rows), y);
+                launch.early().group_per_row(rows, BLOCK_LANES)
             }
             Self::SubGroup(kernel) => {
                 product.operands(backend.launch(kernel).size(rows), y).items(rows * LANES)
