@@ -10,18 +10,30 @@ use crate::workload;
 use anyhow::Result;
 use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{BatchCsr, Csr, DenseBatchView, DenseView, Matrix, Order, PlanOptions, Row, Space};
+use sparse_core::{BatchCsr, Csr, DenseBatchView, DenseView, Order, PlanOptions, Row, Space};
 use sparse_device::Device;
 
 /// Members of the batch that differ; then they repeat.
 const DIFFERENT: usize = 8;
 
+/// Rows of a large matrix that differ; then they repeat.
+const DIFFERENT_ROWS: usize = 1024;
+
 pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
-    let large = if bench.arguments.smoke { 64 } else { 8192 };
-    for percent in [1, 10, 50] {
-        let name = format!("dense_{percent}%");
-        if bench.arguments.wants(&name) {
-            single(bench, report, &name, large, &workload::dense(large, large, percent, percent))?;
+    let sizes = if bench.arguments.smoke { [64, 128] } else { [8192, 32768] };
+    for (n, percents) in sizes.into_iter().zip([&[1, 10, 20, 50][..], &[1, 10, 20]]) {
+        for &percent in percents {
+            let name =
+                if n == sizes[0] { format!("dense_{percent}%") } else { format!("dense_{n}_{percent}%") };
+            if bench.arguments.wants(&name) {
+                single(
+                    bench,
+                    report,
+                    &name,
+                    n,
+                    &workload::dense(n.min(DIFFERENT_ROWS), n, percent, percent),
+                )?;
+            }
         }
     }
     if bench.arguments.wants("batch_10%") {
@@ -63,13 +75,14 @@ fn single<D: Measured>(
     report: &mut Report,
     name: &str,
     n: usize,
-    dense: &[f32],
+    rows: &[f32],
 ) -> Result<()> {
     let device = &bench.device;
-    let expected: Csr<f32> =
-        Operations::dense_to_csr(&Reference, DenseView::row_major(dense, n, n)?, Keep::NonZero)?;
-    let nnz = expected.nnz();
-    let uploaded = bench.filled(dense, n * n)?;
+    let part: Csr<f32> =
+        Operations::dense_to_csr(&Reference, DenseView::row_major(rows, rows.len() / n, n)?, Keep::NonZero)?;
+    let expected = repeated(part.into(), n * n / rows.len());
+    let nnz = expected.values.len();
+    let uploaded = bench.filled(rows, n * n)?;
     let view = DenseView::new(Device::<D>::view(&uploaded), n, n, n, Order::RowMajor)?;
     let mut conversions = vec![];
     for (name, options) in contenders(device) {
@@ -82,7 +95,18 @@ fn single<D: Measured>(
         conversions.extend(peer.dense_to_csr(view.into(), nnz)?);
     }
     let bytes = bytes(n * n, nnz, n + 1);
-    compare(bench, report, ("dense_to_csr", name, bytes), &Arrays::from(expected), conversions)
+    compare(bench, report, ("dense_to_csr", name, bytes), &expected, conversions)
+}
+
+/// The rows of a matrix again and again.
+fn repeated(part: Arrays, times: usize) -> Arrays {
+    let nnz = part.values.len() as i32;
+    let ends = (0..times as i32).flat_map(|k| part.offsets[1..].iter().map(move |end| end + k * nnz));
+    Arrays {
+        offsets: std::iter::once(0).chain(ends).collect(),
+        indices: part.indices.repeat(times),
+        values: part.values.repeat(times),
+    }
 }
 
 fn batch<D: Measured>(

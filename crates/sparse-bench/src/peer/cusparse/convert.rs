@@ -5,6 +5,7 @@ use super::{Cusparse, check};
 use crate::device::conversion::{Arrays, Conversion, Convert};
 use backend_cuda::{CuDriver, Cuda};
 use cudarc::cusparse::sys;
+use rayon::prelude::*;
 use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Matrix, Result, Space};
 use sparse_device::Buffer;
 use std::ffi::c_void;
@@ -138,9 +139,11 @@ impl Convert for DenseToCsr<'_> {
             let columns = download(device, &self.indices, entries.clone())?;
             let mut entries: Vec<_> =
                 columns.into_iter().zip(download(device, &self.values, entries)?).collect();
+            let (mut rows, mut left) = (vec![], entries.as_mut_slice());
             for ends in offsets[member * (self.a.rows() + 1)..][..=self.a.rows()].windows(2) {
-                entries[ends[0] as usize..ends[1] as usize].sort_by_key(|&(column, _)| column);
+                rows.extend(left.split_off_mut(..(ends[1] - ends[0]) as usize));
             }
+            rows.into_par_iter().for_each(|row| row.sort_by_key(|&(column, _)| column));
             indices.extend(entries.iter().map(|&(column, _)| column));
             values.extend(entries.iter().map(|&(_, value)| value));
         }
