@@ -10,7 +10,16 @@ pub use kernels_core::{Define, File, Header};
 
 const HEADERS: &[Header] = kernels_core::headers!(
     "cl",
-    ["dense_rows.clh", "entry.clh", "index.clh", "pack.clh", "scalar.clh", "search.clh", "sub_group.clh"]
+    [
+        "dense_rows.clh",
+        "entry.clh",
+        "index.clh",
+        "pack.clh",
+        "row_per_group.clh",
+        "scalar.clh",
+        "search.clh",
+        "sub_group.clh"
+    ]
 );
 
 const SYCL_HEADERS: &[Header] = kernels_core::headers!("sycl", ["scalar.syclh", "warp.syclh"]);

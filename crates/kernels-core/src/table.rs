@@ -116,7 +116,14 @@ macro_rules! files {
                 $language,
                 $headers,
                 "csr_spmv",
-                ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp", "csr_spmv_row_per_block"],
+                ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"],
+                [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmv_block",
+                ["csr_spmv_row_per_block"],
                 [SCALAR, IDX, OFF, CONJ]
             ),
             $crate::file!(

@@ -14,6 +14,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "look_back.cuh",
         "neighbours.cuh",
         "pack.cuh",
+        "row_steps.cuh",
         "scalar.cuh",
         "search.cuh",
         "slices.cuh",
@@ -46,13 +47,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             ],
             [SCALAR, IDX, OFF, CONJ, BLOCK]
         ),
-        file!(
-            "cu",
-            HEADERS,
-            "dense_to_csr_look_back",
-            ["dense_to_csr_look_back"],
-            [SCALAR, IDX, OFF, WIDE]
-        ),
+        file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
     ]
 );

@@ -101,6 +101,7 @@ KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ begins
                           T *__restrict__ c, long long c_start, long long c_row, long long c_col,
                           ACC *__restrict__ partial)
 {
+    let_next_begin();
     int lane = lane_index();
     long long slices = (cols + COLUMNS - 1) / COLUMNS;
     long long steps = (chunks + TOGETHER - 1) / TOGETHER;
@@ -142,6 +143,7 @@ KERNEL csr_spmm_row_split_sums(long long splits, const long long *__restrict__ s
                                T *__restrict__ c, long long c_start, long long c_row, long long c_col,
                                const ACC *__restrict__ partial)
 {
+    wait_for_last();
     for (long long i = thread_index(); i < splits * cols; i += thread_count()) {
         long long split = i / cols;
         long long col = i % cols;

@@ -16,8 +16,6 @@ KERNEL csr_spmv_row_per_vector(long long rows, const Off *__restrict__ offsets, 
                                const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                                ACC beta, T *__restrict__ y, long long y_start)
 {
-    wait_for_last();
-    let_next_begin();
     int lane = lane_index() % LANES;
     for (long long first = warp_index() * ROWS; first < rows; first += warp_count() * ROWS) {
         long long row = first + lane_index() / LANES;

@@ -176,7 +176,7 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
         launch.warps(chunks.count.div_ceil(way.together) * columns.div_ceil(way.columns))?;
         let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
         let launch = launch.buffer(&chunks.split_starts).size(columns).value(alpha).value(beta);
-        launch.dense_mut(c).buffer(&self.partial).items(chunks.splits * columns)
+        launch.dense_mut(c).buffer(&self.partial).early().items(chunks.splits * columns)
     }
 }
 

@@ -97,7 +97,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
             "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
-            "row_per_block" => Self::Block(kernel("csr_spmv", "csr_spmv_row_per_block", defines)?),
+            "row_per_block" => Self::Block(kernel("csr_spmv_block", "csr_spmv_row_per_block", defines)?),
             "row_per_sub_group" => {
                 Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
@@ -147,16 +147,14 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
         let groups = |work: usize| work.min(backend.most_groups());
         let product = Product { alpha, a, x, beta };
         match self {
-            Self::Thread(kernel) => {
-                product.operands(backend.launch(kernel).size(rows), y).early().items(rows)
-            }
+            Self::Thread(kernel) => product.operands(backend.launch(kernel).size(rows), y).items(rows),
             Self::Lanes(kernel, lanes) => {
                 let launch = product.operands(backend.launch(kernel).size(rows), y);
-                launch.early().warps(rows.div_ceil(LANES / lanes))
+                launch.warps(rows.div_ceil(LANES / lanes))
             }
             Self::Block(kernel) => {
                 let launch = product.operands(backend.launch(kernel).size(rows), y);
-                launch.early().group_per_row(rows, BLOCK_LANES)
+                launch.group_per_row(rows, BLOCK_LANES)
             }
             Self::SubGroup(kernel) => {
                 product.operands(backend.launch(kernel).size(rows), y).items(rows * LANES)

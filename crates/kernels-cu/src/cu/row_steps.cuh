@@ -1,0 +1,30 @@
+// Rows in steps of EACH neighbouring entries a lane, from a multiple of EACH on, in whole words.
+// Needs scalar.cuh, index.cuh, entry.cuh and neighbours.cuh before.
+#define EACH 4
+
+// EACH neighbouring entries for a lane.
+struct __align__(16) Step
+{
+    Idx cols[EACH];
+    T values[EACH];
+};
+
+// The step at position `at`, a multiple of EACH; what is not before `end` is not read.
+static __device__ Step load_step(Off at, Off end, const Idx *indices, const T *values)
+{
+    Step step;
+    load_neighbours<EACH>(step.cols, indices, at, end);
+    load_neighbours<EACH>(step.values, values, at, end);
+    return step;
+}
+
+// The products of those entries of a step at `at` that stand from `begin` to `end`.
+static __device__ ACC sum_of(const Step &step, Off at, Off begin, Off end, const T *x)
+{
+    ACC sum = ACC(0);
+#pragma unroll
+    for (int each = 0; each < EACH; each++)
+        if (at + each >= begin && at + each < end)
+            sum += mul(entry_of(step.values[each]), load(x, step.cols[each]));
+    return sum;
+}
