@@ -11,7 +11,9 @@
 //! takes …" with any multiple of 32 up to 256, one with "a block takes …" with blocks of exactly `BLOCK` threads.
 //! Every one of them strides over its grid, so that any number of blocks, from one on, is right. The kernels of
 //! `column_blocks` are the exception: their blocks have up to 1024 threads and ask for shared memory, and are as many
-//! for each block of columns, and slice of B.
+//! for each block of columns, and slice of B. Blocks of `csr_spmv_row_per_block` have 64 threads; those of
+//! `dense_to_csr_look_back` have 64 to 224, and shared memory for each warp but one. Kernels that call `wait_for_last`
+//! may be launched before the launch before them has ended.
 //!
 //! # Images
 //!
@@ -19,7 +21,7 @@
 //! `CUDA_HOME` and `CUDA_PATH`, and in `PATH`; nvcc needs a C++ compiler of the host. There is an image of every file
 //! with every set of defines that `backend-cuda` asks for: all types of values and indices, blocks of 256 threads. It
 //! has code for sm_75, sm_80, sm_90, sm_100 and what is compatible with them, and PTX, which the driver compiles for
-//! later architectures. There are 672 images.
+//! later architectures. There are 692 images.
 
 mod table;
 
