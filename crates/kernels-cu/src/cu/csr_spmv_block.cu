@@ -1,8 +1,6 @@
 // y <- alpha A x + beta y for compressed rows, by two warps a row: for long rows, of which the longest keep nobody waiting.
 // Takes SCALAR, IDX, OFF and CONJ.
 #define MOST_THREADS 64
-// As many blocks as a multiprocessor can hold, where values are small: all rows of a small matrix begin at once.
-#define LEAST_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 32 : 16)
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
