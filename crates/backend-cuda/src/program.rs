@@ -169,6 +169,41 @@ fn parameters(function: sys::CUfunction) -> Vec<usize> {
     (0..).map_while(size).collect()
 }
 
+/// A launch that may begin while the one before it runs.
+///
+/// # Safety
+/// As that of `launch_kernel`; and the kernel waits for the launch before it touches memory that others write or read.
+unsafe fn launch_early(
+    function: sys::CUfunction,
+    (grid_x, grid_y, grid_z): (u32, u32, u32),
+    (block_x, block_y, block_z): (u32, u32, u32),
+    shared: u32,
+    stream: sys::CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), result::DriverError> {
+    let mut overlap = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+    };
+    let config = sys::CUlaunchConfig {
+        gridDimX: grid_x,
+        gridDimY: grid_y,
+        gridDimZ: grid_z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: shared,
+        hStream: stream,
+        attrs: &raw mut overlap,
+        numAttrs: 1,
+    };
+    // SAFETY: as the caller promises; the configuration and its attribute are copied by the call.
+    unsafe {
+        sys::cuLaunchKernelEx(&raw const config, function, arguments.as_mut_ptr(), ptr::null_mut()).result()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,40 +243,5 @@ mod tests {
                 }
             }
         });
-    }
-}
-
-/// A launch that may begin while the one before it runs.
-///
-/// # Safety
-/// As that of `launch_kernel`; and the kernel waits for the launch before it touches memory that others write or read.
-unsafe fn launch_early(
-    function: sys::CUfunction,
-    (grid_x, grid_y, grid_z): (u32, u32, u32),
-    (block_x, block_y, block_z): (u32, u32, u32),
-    shared: u32,
-    stream: sys::CUstream,
-    arguments: &mut [*mut c_void],
-) -> Result<(), result::DriverError> {
-    let mut overlap = sys::CUlaunchAttribute {
-        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-        pad: [0; 4],
-        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-    };
-    let config = sys::CUlaunchConfig {
-        gridDimX: grid_x,
-        gridDimY: grid_y,
-        gridDimZ: grid_z,
-        blockDimX: block_x,
-        blockDimY: block_y,
-        blockDimZ: block_z,
-        sharedMemBytes: shared,
-        hStream: stream,
-        attrs: &raw mut overlap,
-        numAttrs: 1,
-    };
-    // SAFETY: as the caller promises; the configuration and its attribute are copied by the call.
-    unsafe {
-        sys::cuLaunchKernelEx(&raw const config, function, arguments.as_mut_ptr(), ptr::null_mut()).result()
     }
 }

@@ -248,44 +248,31 @@ static __device__ void tell_count(const Part &own, int worker, int workers, int 
     say_own(own.tile, all & ((1u << DONE_SHIFT) - 1), states);
 }
 
-// Entries before the part of the lane's worker in its tile, and in all of it.
-struct Sums
-{
-    int before;
-    int total;
-};
-
-// The last warp: takes tiles, and looks for what stands before the parts. `all_entries` <- the entries of all tiles.
-static __device__ void look_back_by_turns(int workers, unsigned int tiles, Board *board, State *states,
-                                          long long *all_entries)
+// The part of the last warp: takes another tile, and looks for what stands before the parts of a tile, of which `own` has
+// the entries before that of the lane's worker in the tile, and all of the tile. `all_entries` <- those of all tiles.
+static __device__ void find_before(const Part &own, int workers, unsigned int tiles, int turn, Board *board,
+                                   State *states, long long *all_entries)
 {
     int lane = lane_index();
-    unsigned int coming = board->tickets[0], counted = tiles, resting = tiles;
-    Sums of_counted = Sums(), of_resting = Sums();
-    for (int turn = 0;; turn ^= 1) {
-        unsigned int ticket = lane == 0 ? take_tile(states) : 0;
-        unsigned int searched = resting;
-        Sums of_searched = of_resting;
-        resting = counted;
-        of_resting = of_counted;
-        counted = coming;
-        coming = board->tickets[turn ^ 1];
-        if (searched < tiles) {
-            Count before = look_back(searched, of_searched.total, states);
-            if (lane < workers)
-                board->before_workers[turn][lane] = before + of_searched.before;
-            if (lane == 0 && searched == tiles - 1)
-                *all_entries = before + of_searched.total;
-        }
-        if (lane == 0)
-            board->tickets[turn] = ticket;
-        __syncthreads();
-        int own = lane < workers ? board->of_workers[turn][lane] : 0;
-        int sum = scan_lanes(own);
-        of_counted = Sums{sum - own, shuffle(sum, WARP - 1)};
-        if (counted >= tiles && resting >= tiles)
-            return;
+    unsigned int ticket = lane == 0 ? take_tile(states) : 0;
+    if (own.tile < tiles) {
+        Count before = look_back(own.tile, own.count, states);
+        if (lane < workers)
+            board->before_workers[turn][lane] = before + own.before;
+        if (lane == 0 && own.tile == tiles - 1)
+            *all_entries = before + own.count;
     }
+    if (lane == 0)
+        board->tickets[turn] = ticket;
+}
+
+// What the workers have counted, as find_before takes it.
+static __device__ void add_counts(Part *own, int workers, const int *of_workers)
+{
+    int count = lane_index() < workers ? of_workers[lane_index()] : 0;
+    int sum = scan_lanes(count);
+    own->before = sum - count;
+    own->count = shuffle(sum, WARP - 1);
 }
 
 // starts[row] <- the entries before row `row`, and their number at the end. rows, cols > 0. For states: look_back.cuh.
@@ -298,6 +285,7 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
     __shared__ Board board;
     int workers = blockDim.x / WARP - 1;
     int worker = threadIdx.x / WARP;
+    bool works = worker < workers;
     long long steps = (cols + STEP - 1) / STEP;
     Dense dense = {a, all_rows, rows, cols, steps, start, stride, row_step, WIDE ? 1 : col_step};
     unsigned int tiles = (unsigned int)((all_rows * steps + UNITS * workers - 1) / (UNITS * workers));
@@ -307,17 +295,13 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
             board.done[turn] = 0;
         }
     __syncthreads();
-    if (worker == workers) {
-        look_back_by_turns(workers, tiles, &board, states, &starts[all_rows]);
-        return;
-    }
-    Worker &own = of_workers[worker];
+    Worker &own = of_workers[works ? worker : 0];
     auto part_of = [&](unsigned int tile) {
         return Part{tile, place_of(dense, ((long long)tile * workers + worker) * UNITS), 0, 0, 0};
     };
     Part coming = part_of(board.tickets[0]), counted = part_of(tiles), resting = counted;
     int stage = 0;
-    if (coming.tile < tiles)
+    if (works && coming.tile < tiles)
         begin_part(dense, coming.place, own.parts[stage]);
     end_batch();
     for (int turn = 0;; turn ^= 1) {
@@ -327,19 +311,25 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
         coming = part_of(board.tickets[turn ^ 1]);
         const Pack *of_counted = own.parts[stage];
         stage = (stage + 1) % STAGES;
-        if (coming.tile < tiles)
-            begin_part(dense, coming.place, own.parts[stage]);
-        end_batch();
-        if (written.tile < tiles)
-            note_places(written, own.places);
-        wait_for_batches();
-        if (counted.tile < tiles) {
-            count_part(dense, &counted, of_counted, threshold, tolerance);
-            if (lane_index() == 0)
-                tell_count(counted, worker, workers, turn, &board, states);
+        if (works) {
+            if (coming.tile < tiles)
+                begin_part(dense, coming.place, own.parts[stage]);
+            end_batch();
+            if (written.tile < tiles)
+                note_places(written, own.places);
+            wait_for_batches();
+            if (counted.tile < tiles) {
+                count_part(dense, &counted, of_counted, threshold, tolerance);
+                if (lane_index() == 0)
+                    tell_count(counted, worker, workers, turn, &board, states);
+            }
+        } else {
+            find_before(written, workers, tiles, turn, &board, states, &starts[all_rows]);
         }
         __syncthreads();
-        if (written.tile < tiles)
+        if (!works)
+            add_counts(&counted, workers, board.of_workers[turn]);
+        else if (written.tile < tiles)
             write_part(dense, written, own.parts[(stage + 1) % STAGES], own.places, board.before_workers[turn][worker],
                        capacity, starts, indices, values);
         if (counted.tile >= tiles && resting.tile >= tiles)
