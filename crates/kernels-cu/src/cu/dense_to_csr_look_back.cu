@@ -304,6 +304,8 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
     if (works && coming.tile < tiles)
         begin_part(dense, coming.place, own.parts[stage]);
     end_batch();
+    // All have read the first ticket, whose place on the board the first turn writes to.
+    __syncthreads();
     for (int turn = 0;; turn ^= 1) {
         Part written = resting;
         resting = counted;
