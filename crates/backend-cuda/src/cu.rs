@@ -6,7 +6,7 @@ use crate::staging::Staging;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
-use sparse_device::{Arg, Defines, Driver, Properties};
+use sparse_device::{Arg, Defines, Driver, Grid, Properties};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -308,28 +308,9 @@ impl Driver for CuDriver {
         Kernel::new(program, entry)
     }
 
-    fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
-        kernel.launch(&self.queue, (groups, local), (0, false), args)
-    }
-
-    fn launch_early(
-        &self,
-        kernel: &Kernel,
-        groups: usize,
-        local: usize,
-        args: &[Arg<'_, Memory>],
-    ) -> Result<()> {
-        kernel.launch(&self.queue, (groups, local), (0, self.found.overlaps), args)
-    }
-
-    fn launch_sharing(
-        &self,
-        kernel: &Kernel,
-        shape: (usize, usize),
-        shared: usize,
-        args: &[Arg<'_, Memory>],
-    ) -> Result<()> {
-        kernel.launch(&self.queue, shape, (shared, false), args)
+    fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+        let early = grid.early && self.found.overlaps;
+        kernel.launch(&self.queue, Grid { early, ..grid }, args)
     }
 }
 

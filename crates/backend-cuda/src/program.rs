@@ -6,7 +6,7 @@ use crate::nvrtc::{Architecture, Source};
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Error, Result};
-use sparse_device::{Arg, Defines};
+use sparse_device::{Arg, Defines, Grid};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -96,16 +96,9 @@ impl Kernel {
         Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
     }
 
-    /// Enqueues it for `groups` blocks of `local` threads with `shared` bytes of shared memory beyond its own; `early`, it
-    /// may begin before the last launch has ended, for which it waits itself.
-    pub(crate) fn launch(
-        &self,
-        queue: &Queue,
-        (groups, local): (usize, usize),
-        (shared, early): (usize, bool),
-        args: &[Arg<'_, Memory>],
-    ) -> Result<()> {
-        if groups == 0 {
+    /// Enqueues it, as [`Driver::launch`](sparse_device::Driver::launch) says.
+    pub(crate) fn launch(&self, queue: &Queue, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+        if grid.groups == 0 {
             return Ok(());
         }
         self.check(args)?;
@@ -117,19 +110,32 @@ impl Kernel {
                 Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
             })
             .collect();
-        self.allow(shared)?;
-        let (grid, block, shared) = ((groups as u32, 1, 1), (local as u32, 1, 1), shared as u32);
-        let arguments = &mut pointers;
-        // SAFETY: the arguments have the number and the sizes of the parameters, as checked, and are copied by the call.
-        // The kernels stay inside the lengths and starts that callers take from their views; memory that is freed later
-        // is freed in order with this stream. Kernels that are launched early wait before they touch it.
-        unsafe {
-            match early {
-                true => launch_early(self.function, grid, block, shared, queue.stream, arguments),
-                false => result::launch_kernel(self.function, grid, block, shared, queue.stream, arguments),
-            }
-        }
-        .map_err(failed(&self.name))
+        self.allow(grid.shared)?;
+        let mut overlap = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid.groups as u32,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: grid.local as u32,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: grid.shared as u32,
+            hStream: queue.stream,
+            attrs: &raw mut overlap,
+            numAttrs: u32::from(grid.early),
+        };
+        // SAFETY: the arguments have the number and the sizes of the parameters, as checked; they, the configuration and
+        // its attribute are copied by the call. The kernels stay inside the lengths and starts that callers take from
+        // their views; memory that is freed later is freed in order with this stream. Kernels that are launched early
+        // wait before they touch it.
+        let code = unsafe {
+            sys::cuLaunchKernelEx(&raw const config, self.function, pointers.as_mut_ptr(), ptr::null_mut())
+        };
+        code.result().map_err(failed(&self.name))
     }
 
     /// Says that launches may ask for so much shared memory, where that is more than any kernel may have.
@@ -167,41 +173,6 @@ fn parameters(function: sys::CUfunction) -> Vec<usize> {
         code.result().ok().map(|()| size)
     };
     (0..).map_while(size).collect()
-}
-
-/// A launch that may begin while the one before it runs.
-///
-/// # Safety
-/// As that of `launch_kernel`; and the kernel waits for the launch before it touches memory that others write or read.
-unsafe fn launch_early(
-    function: sys::CUfunction,
-    (grid_x, grid_y, grid_z): (u32, u32, u32),
-    (block_x, block_y, block_z): (u32, u32, u32),
-    shared: u32,
-    stream: sys::CUstream,
-    arguments: &mut [*mut c_void],
-) -> Result<(), result::DriverError> {
-    let mut overlap = sys::CUlaunchAttribute {
-        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-        pad: [0; 4],
-        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-    };
-    let config = sys::CUlaunchConfig {
-        gridDimX: grid_x,
-        gridDimY: grid_y,
-        gridDimZ: grid_z,
-        blockDimX: block_x,
-        blockDimY: block_y,
-        blockDimZ: block_z,
-        sharedMemBytes: shared,
-        hStream: stream,
-        attrs: &raw mut overlap,
-        numAttrs: 1,
-    };
-    // SAFETY: as the caller promises; the configuration and its attribute are copied by the call.
-    unsafe {
-        sys::cuLaunchKernelEx(&raw const config, function, arguments.as_mut_ptr(), ptr::null_mut()).result()
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The driver over OpenCL's own queue.
 
 use crate::error;
-use crate::found::{self, Account, Found, Share, devices};
-use crate::program::{Program, check_arguments};
+use crate::found::{self, Account, Found, Share, devices, in_whole_words};
+use crate::kept::Kept;
+use crate::program::{Program, check_launch};
 use kernels_core::File;
 use opencl3::command_queue::{
     CL_QUEUE_PROFILING_ENABLE, CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel,
@@ -13,11 +14,11 @@ use opencl3::error_codes::{CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES
 use opencl3::event::Event;
 use opencl3::kernel::{Kernel as ClKernel, set_kernel_arg};
 use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
-use opencl3::types::{CL_BLOCKING, cl_command_queue_properties, cl_event};
+use opencl3::types::{CL_BLOCKING, cl_command_queue_properties, cl_event, cl_mem};
 use sparse_core::{Caps, Error, Result};
-use sparse_device::{Arg, Defines, Driver, Properties};
+use sparse_device::{Arg, Defines, Driver, Grid, Properties};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) fn failed(call: impl Into<String>, code: impl Into<ClError>) -> Error {
     error::failed(ClDriver::NAME, call, code)
@@ -31,14 +32,40 @@ pub struct ClDriver {
     context: Context,
     found: &'static Found,
     account: Account,
+    kept: Kept<Arc<Allocated>>,
 }
 
-/// Memory of a device.
+/// A buffer, and its share of the device's memory.
 #[derive(Debug)]
-pub struct Memory {
+struct Allocated {
     // Fields are dropped in this order: the buffer before its share.
     buffer: ClBuffer<u8>,
     share: Share,
+}
+
+/// Memory of a device, which is kept when it is dropped where that gains.
+#[derive(Debug)]
+pub struct Memory {
+    allocated: Arc<Allocated>,
+    kept: Option<Kept<Arc<Allocated>>>,
+}
+
+impl Memory {
+    fn share(&self) -> &Share {
+        &self.allocated.share
+    }
+
+    fn buffer(&self) -> cl_mem {
+        self.allocated.buffer.get()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            kept.keep(self.share().bytes(), self.allocated.clone());
+        }
+    }
 }
 
 impl ClDriver {
@@ -53,7 +80,25 @@ impl ClDriver {
             Context::from_device(&found.device()).map_err(|code| failed("clCreateContext", code))?;
         let queue = CommandQueue::create_default(&context, properties);
         let queue = queue.map_err(|code| failed("clCreateCommandQueue", code))?;
-        Ok(Self { queue, context, found, account: Account::new(found) })
+        Ok(Self { queue, context, found, account: Account::new(found), kept: Kept::default() })
+    }
+
+    /// A new buffer of at least so many bytes.
+    fn create(&self, bytes: usize) -> Result<Arc<Allocated>> {
+        let share = self.account.take(bytes)?;
+        // SAFETY: no host pointer is given, and the context is alive.
+        let buffer = unsafe {
+            ClBuffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, share.bytes(), ptr::null_mut())
+        };
+        let buffer = buffer.map_err(|code| match code.0 {
+            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => share.refused(),
+            _ => failed("clCreateBuffer", code),
+        })?;
+        if self.found.checks_reads {
+            // SAFETY: the buffer is alive; one more owner only keeps it.
+            unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
+        }
+        Ok(Arc::new(Allocated { buffer, share }))
     }
 
     /// A command that is done when all before it are.
@@ -86,29 +131,24 @@ impl Driver for ClDriver {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
-        let share = self.account.take(bytes)?;
-        // SAFETY: no host pointer is given, and the context is alive.
-        let buffer = unsafe {
-            ClBuffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, share.bytes(), ptr::null_mut())
+        let allocated = match self.kept.take(in_whole_words(bytes)) {
+            Some(allocated) => allocated,
+            None => match self.create(bytes) {
+                Err(Error::OutOfMemory { .. }) if self.kept.release() => self.create(bytes)?,
+                created => created?,
+            },
         };
-        let buffer = buffer.map_err(|code| match code.0 {
-            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => share.refused(),
-            _ => failed("clCreateBuffer", code),
-        })?;
-        if self.found.checks_reads {
-            // SAFETY: the buffer is alive; one more owner only keeps it.
-            unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
-        }
-        Ok(Memory { buffer, share })
+        let kept = self.found.keeps_memory.then(|| self.kept.clone());
+        Ok(Memory { allocated, kept })
     }
 
     fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
         if host.is_empty() {
             return Ok(());
         }
-        memory.share.check(offset, host.len());
+        memory.share().check(offset, host.len());
         if self.found.checks_reads && offset > 0 {
-            let mut whole = vec![0; memory.share.bytes()];
+            let mut whole = vec![0; memory.share().bytes()];
             self.read(memory, 0, &mut whole)?;
             whole[offset..][..host.len()].copy_from_slice(host);
             return self.write(memory, 0, &whole);
@@ -117,7 +157,7 @@ impl Driver for ClDriver {
         let event = unsafe {
             enqueue_write_buffer(
                 self.queue.get(),
-                memory.buffer.get(),
+                memory.buffer(),
                 CL_BLOCKING,
                 offset,
                 host.len(),
@@ -133,12 +173,12 @@ impl Driver for ClDriver {
         if host.is_empty() {
             return Ok(());
         }
-        memory.share.check(offset, host.len());
+        memory.share().check(offset, host.len());
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been written.
         let event = unsafe {
             enqueue_read_buffer(
                 self.queue.get(),
-                memory.buffer.get(),
+                memory.buffer(),
                 CL_BLOCKING,
                 offset,
                 host.len(),
@@ -154,8 +194,8 @@ impl Driver for ClDriver {
         if bytes == 0 {
             return Ok(());
         }
-        from.0.share.check(from.1, bytes);
-        to.0.share.check(to.1, bytes);
+        from.0.share().check(from.1, bytes);
+        to.0.share().check(to.1, bytes);
         if self.found.checks_reads {
             let mut host = vec![0; bytes];
             self.read(from.0, from.1, &mut host)?;
@@ -165,8 +205,8 @@ impl Driver for ClDriver {
         let event = unsafe {
             enqueue_copy_buffer(
                 self.queue.get(),
-                from.0.buffer.get(),
-                to.0.buffer.get(),
+                from.0.buffer(),
+                to.0.buffer(),
                 from.1,
                 to.1,
                 bytes,
@@ -195,23 +235,23 @@ impl Driver for ClDriver {
     }
 
     /// The arguments are set and the kernel is enqueued under one lock: a kernel object is not made for two threads.
-    fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
-        if groups == 0 {
+    fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+        if grid.groups == 0 {
             return Ok(());
         }
         let name = &kernel.name;
-        check_arguments(name, args.len(), kernel.arguments)?;
+        check_launch(name, grid, args.len(), kernel.arguments)?;
         let locked = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
         for (position, arg) in args.iter().enumerate() {
             let bytes = match arg {
-                Arg::Memory(memory) => &(memory.buffer.get() as usize).to_ne_bytes(),
+                Arg::Memory(memory) => &(memory.buffer() as usize).to_ne_bytes(),
                 Arg::Value(value) => value.bytes(),
             };
             // SAFETY: the argument exists, as counted above; the runtime refuses a wrong length, and copies the bytes.
             unsafe { set_kernel_arg(locked.get(), position as u32, bytes.len(), bytes.as_ptr().cast()) }
                 .map_err(|code| failed(format!("argument {position} of {name}"), code))?;
         }
-        let global = groups * local;
+        let global = grid.groups * grid.local;
         // SAFETY: all arguments are set; buffers that the arguments name are kept by the runtime until the kernel has
         // run. The kernels stay inside the lengths and starts that callers take from their views.
         let event = unsafe {
@@ -221,7 +261,7 @@ impl Driver for ClDriver {
                 1,
                 ptr::null(),
                 &raw const global,
-                &raw const local,
+                &raw const grid.local,
                 0,
                 ptr::null(),
             )

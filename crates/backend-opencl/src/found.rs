@@ -20,6 +20,8 @@ pub(crate) struct Found {
     /// it knew of a buffer when the host writes or copies to its middle: what it says is true only where no buffer is
     /// released and the host writes them from their beginning.
     pub(crate) checks_reads: bool,
+    /// Whether memory that is released is worth keeping: an allocation of memory of its own takes a GPU's driver long.
+    pub(crate) keeps_memory: bool,
 }
 
 impl Found {
@@ -36,6 +38,7 @@ impl Found {
     pub(crate) fn new(backend: &'static str, platform: &str, device: Device) -> Result<Self, ClError> {
         let features: Vec<_> = device.extensions()?.split_whitespace().map(String::from).collect();
         let memory_bytes = device.global_mem_size()?;
+        let is_cpu = device.dev_type()? & CL_DEVICE_TYPE_CPU != 0;
         let caps = Caps {
             backend,
             device: format!("{} ({platform})", device.name()?.trim()),
@@ -49,13 +52,14 @@ impl Found {
             id: device.id() as usize,
             properties: Properties {
                 caps,
-                is_cpu: device.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
+                is_cpu,
                 cache_bytes: device.global_mem_cache_size()? as usize,
                 shared_bytes: 0,
                 largest_group: device.max_work_group_size()?,
             },
             memory_bytes,
             largest_buffer: device.max_mem_alloc_size()?,
+            keeps_memory: !is_cpu && platform != "Oclgrind",
             checks_reads: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
@@ -123,6 +127,11 @@ fn check_vendors(vendors: &Path) -> Result<(), String> {
 /// Bytes of the words that memory is made of.
 pub(crate) const WORD_BYTES: usize = 16;
 
+/// So many bytes, in whole words and never none: OpenCL knows no buffers of 0 bytes.
+pub(crate) fn in_whole_words(bytes: usize) -> usize {
+    bytes.max(1).checked_next_multiple_of(WORD_BYTES).unwrap_or(usize::MAX)
+}
+
 /// What a context has taken of its device's memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
@@ -135,12 +144,12 @@ impl Account {
         Self { found, used_bytes: Arc::default() }
     }
 
-    /// Takes at least so many bytes, in whole words and never none: OpenCL knows no buffers of 0 bytes.
+    /// Takes at least so many bytes, in whole words.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no more.
     pub(crate) fn take(&self, bytes: usize) -> Result<Share> {
-        let bytes = bytes.max(1).checked_next_multiple_of(WORD_BYTES).unwrap_or(usize::MAX) as u64;
+        let bytes = in_whole_words(bytes) as u64;
         let used = self.used_bytes.load(Ordering::Relaxed);
         let available = self.found.largest_buffer.min(self.found.memory_bytes.saturating_sub(used));
         if bytes > available {

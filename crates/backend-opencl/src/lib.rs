@@ -10,6 +10,7 @@ mod cl;
 mod error;
 mod event;
 mod found;
+mod kept;
 mod program;
 #[cfg(feature = "sycl")]
 pub mod sycl;

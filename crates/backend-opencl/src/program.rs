@@ -6,7 +6,7 @@ use opencl3::context::Context;
 use opencl3::kernel::Kernel as ClKernel;
 use opencl3::program::Program as ClProgram;
 use sparse_core::{Error, Result};
-use sparse_device::Defines;
+use sparse_device::{Defines, Grid};
 
 /// A compiled program.
 #[derive(Debug)]
@@ -44,10 +44,12 @@ impl Program {
     }
 }
 
-/// An error if a launch has not as many arguments as its kernel takes.
-pub(crate) fn check_arguments(name: &str, given: usize, taken: usize) -> Result<()> {
-    if given == taken {
-        return Ok(());
-    }
-    Err(Error::unsupported("a launch", format!("{given} arguments for the {taken} of {name}")))
+/// An error if a launch has not as many arguments as its kernel takes, or shares memory that the kernel does not name.
+pub(crate) fn check_launch(name: &str, grid: Grid, given: usize, taken: usize) -> Result<()> {
+    let reason = match (grid.shared, given == taken) {
+        (0, true) => return Ok(()),
+        (0, false) => format!("{given} arguments for the {taken} of {name}"),
+        (shared, _) => format!("{shared} bytes to share for {name}, which has what it names"),
+    };
+    Err(Error::unsupported("a launch", reason))
 }

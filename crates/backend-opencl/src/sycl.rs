@@ -11,7 +11,7 @@ pub use event::Event;
 pub use program::{Kernel, Program};
 
 use crate::found::{self, Account, Found, Share, WORD_BYTES};
-use crate::program::check_arguments;
+use crate::program::check_launch;
 use kernels_core::File;
 use opencl3::context::Context;
 use opencl3::device::Device;
@@ -20,7 +20,7 @@ use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawMemory, RawQueue, functions, guarded};
 use sparse_core::op::AllTypes;
 use sparse_core::{Caps, Element, Error, Probe, Result};
-use sparse_device::{Arg, Buffer, Defines, Driver, Properties, View};
+use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Properties, View};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{OnceLock, PoisonError};
@@ -334,11 +334,11 @@ impl Driver for SyclDriver {
     }
 
     /// The kernel is enqueued under a lock: a kernel object is not made for two threads.
-    fn launch(&self, kernel: &Kernel, groups: usize, local: usize, args: &[Arg<'_, Memory>]) -> Result<()> {
-        if groups == 0 {
+    fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+        if grid.groups == 0 {
             return Ok(());
         }
-        check_arguments(&kernel.name, args.len(), kernel.arguments)?;
+        check_launch(&kernel.name, grid, args.len(), kernel.arguments)?;
         let arguments: Vec<_> = args.iter().map(argument).collect();
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { raw, functions } = self.queue;
@@ -346,7 +346,7 @@ impl Driver for SyclDriver {
         // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is freed
         // waits for the queue. The kernels stay inside the lengths and starts that callers take from their views.
         guarded(|reason| unsafe {
-            (functions.launch)(raw, *locked, groups, local, arguments.as_ptr(), count, reason)
+            (functions.launch)(raw, *locked, grid.groups, grid.local, arguments.as_ptr(), count, reason)
         })
         .map_err(|refusal| refusal.of(&kernel.name))
     }

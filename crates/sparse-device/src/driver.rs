@@ -2,7 +2,7 @@
 
 use crate::Defines;
 use kernels_core::File;
-use sparse_core::{Caps, Error, Result};
+use sparse_core::{Caps, Result};
 use std::fmt::Debug;
 
 /// What is known of a device.
@@ -109,50 +109,25 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
     /// What the library reports if there is none.
     fn kernel(&self, program: &Self::Program, entry: &str) -> Result<Self::Kernel>;
 
-    /// Enqueues `kernel` with `groups` work-groups of `local` work-items; without groups nothing happens.
+    /// Enqueues `kernel`; without groups nothing happens.
     ///
     /// # Errors
     /// [`Unsupported`](sparse_core::Error::Unsupported) for a wrong number of arguments, or what the library reports.
-    fn launch(
-        &self,
-        kernel: &Self::Kernel,
-        groups: usize,
-        local: usize,
-        args: &[Arg<'_, Self::Memory>],
-    ) -> Result<()>;
+    fn launch(&self, kernel: &Self::Kernel, grid: Grid, args: &[Arg<'_, Self::Memory>]) -> Result<()>;
+}
 
-    /// The same, where it gains, before the last launch has ended: the kernel waits for that one itself, before it touches
-    /// memory that others write or read.
-    ///
-    /// # Errors
-    /// As [`launch`](Self::launch).
-    fn launch_early(
-        &self,
-        kernel: &Self::Kernel,
-        groups: usize,
-        local: usize,
-        args: &[Arg<'_, Self::Memory>],
-    ) -> Result<()> {
-        self.launch(kernel, groups, local, args)
-    }
-
-    /// The same as [`launch`](Self::launch) with `shared` bytes for each work-group, at most [`Properties::shared_bytes`].
-    ///
-    /// # Errors
-    /// As [`launch`](Self::launch), and [`Unsupported`](sparse_core::Error::Unsupported) where there are none to share.
-    fn launch_sharing(
-        &self,
-        kernel: &Self::Kernel,
-        (groups, local): (usize, usize),
-        shared: usize,
-        args: &[Arg<'_, Self::Memory>],
-    ) -> Result<()> {
-        if shared > 0 {
-            let reason = format!("{} has no memory to share beyond what kernels name", Self::NAME);
-            return Err(Error::unsupported(format!("{shared} shared bytes of a launch"), reason));
-        }
-        self.launch(kernel, groups, local, args)
-    }
+/// The work-items of a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid {
+    /// The number of work-groups.
+    pub groups: usize,
+    /// The work-items of each.
+    pub local: usize,
+    /// The bytes that each shares beyond what its kernel names, at most [`Properties::shared_bytes`].
+    pub shared: usize,
+    /// Whether it may begin, where that gains, before the last launch has ended: the kernel waits for that one itself
+    /// before it touches memory that others write or read.
+    pub early: bool,
 }
 
 /// An argument of a kernel.

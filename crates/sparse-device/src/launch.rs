@@ -1,6 +1,6 @@
 //! Launches: a kernel, its arguments in order, and how many work-groups run it.
 
-use crate::driver::{Arg, Value};
+use crate::driver::{Arg, Grid, Value};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
 use sparse_core::op::Coefficient;
@@ -181,16 +181,13 @@ impl<'a, D: Driver> Launch<'a, D> {
 
     /// Runs with `groups` work-groups of `local` work-items.
     pub(crate) fn groups(self, groups: usize, local: usize) -> Result<()> {
-        let driver = self.device.driver();
-        match self.early {
-            true => driver.launch_early(self.kernel, groups, local, &self.args),
-            false => driver.launch(self.kernel, groups, local, &self.args),
-        }
+        self.groups_that_share(groups, local, 0)
     }
 
     /// The same with `shared` bytes for each work-group.
     pub(crate) fn groups_that_share(self, groups: usize, local: usize, shared: usize) -> Result<()> {
-        self.device.driver().launch_sharing(self.kernel, (groups, local), shared, &self.args)
+        let grid = Grid { groups, local, shared, early: self.early };
+        self.device.driver().launch(self.kernel, grid, &self.args)
     }
 }
 

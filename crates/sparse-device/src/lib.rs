@@ -12,6 +12,6 @@ mod program;
 mod space;
 
 pub use device::{Device, preferred_index, probe};
-pub use driver::{Arg, Driver, Properties, Value};
+pub use driver::{Arg, Driver, Grid, Properties, Value};
 pub use program::Defines;
 pub use space::{Buffer, View, ViewMut};

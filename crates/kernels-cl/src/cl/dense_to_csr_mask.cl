@@ -1,8 +1,8 @@
 // Dense to compressed rows, as in dense_to_csr.cl, in two passes of which the second reads only where entries stand:
 // the first keeps a bit for each element.
 // A work-group takes BLOCK / 32 rows at a time, 32 lanes of it a row in steps of 32*VECTOR columns: lane l has the
-// columns l*VECTOR .. (l + 1)*VECTOR of a step, and bit l of word m tells of its m-th column. A row has
-// ceil(cols / (32*VECTOR)) * VECTOR words.
+// columns l*VECTOR .. (l + 1)*VECTOR of a step, and TOGETHER steps are on their way at once. Eight elements of a lane,
+// those of 8 / VECTOR steps, are a byte of the mask; a row has ceil(cols / 256) * 32 bytes, 32 lanes after 32 lanes.
 // With WIDE, VECTOR elements are 16 bytes: col_step is 1; start, stride and row_step are multiples of VECTOR.
 // Takes SCALAR, IDX, OFF, WIDE and BLOCK, the size of a work-group: a power of two and a multiple of 32.
 #include "scalar.clh"
@@ -15,47 +15,54 @@
 #define LANES 32
 #define ROWS (BLOCK / LANES)
 #define STEP (LANES * VECTOR)
-#define TOGETHER 4
-#define WORDS (TOGETHER * VECTOR)
+#define TOGETHER (VECTOR == 8 ? 4 : 8)
+#define STRETCH (TOGETHER * STEP)
+#define BYTE_COLS (8 * LANES)
+#define BYTE_STEPS (8 / VECTOR)
+#define BYTES (TOGETHER / BYTE_STEPS)
 
-typedef struct {
-    uint of[VECTOR];
-} Words;
+// A counter for each of TOGETHER steps: up to STEP entries fit COUNTER_BITS.
+typedef ulong Counters;
+#define COUNTER_BITS (64 / TOGETHER)
+#define COUNTER(counters, step) ((int)((counters) >> ((step) * COUNTER_BITS) & (((ulong)1 << COUNTER_BITS) - 1)))
+
+// The elements of a lane in steps of which the first stands at `at`; the row has `left` columns from there on.
+static void load_steps(Pack *packs, __global const T *a, long at, long col_step, long left)
+{
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++)
+        packs[i] = load_pack(a, at + i * STEP * col_step, left - i * STEP);
+}
 
 // counts[row] for all rows, and one zero more at the end; the mask. A fixed tree adds what the lanes count.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void dense_to_csr_mask_count(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
                              long row_step, long col_step, int threshold, REAL tolerance, __global long *counts,
-                             __global Words *mask)
+                             __global uchar *mask)
 {
     int lid = (int)get_local_id(0);
     int lane = lid % LANES;
-    int own = lid / LANES;
-    __local uint words[ROWS][WORDS];
     __local long sums[BLOCK];
-    long steps = (cols + STEP - 1) / STEP;
+    long row_bytes = (cols + BYTE_COLS - 1) / BYTE_COLS * LANES;
     for (long base = get_group_id(0) * ROWS; base <= all_rows; base += get_num_groups(0) * ROWS) {
-        long row = base + own;
-        long own_cols = row < all_rows ? cols : 0;
-        long own_start = row_start(row, rows, start, stride, row_step);
+        long row = base + lid / LANES;
         long count = 0;
-        for (long first = 0; first < steps; first += TOGETHER) {
-            for (int word = lane; word < WORDS; word += LANES)
-                words[own][word] = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (int i = 0; i < TOGETHER; i++) {
-                long col = (first + i) * STEP + lane * VECTOR;
-                Pack pack = load_pack(a, own_start + col * col_step, own_cols - col);
-                for (int m = 0; m < VECTOR; m++)
-                    if (col + m < own_cols && keeps(pack.part[m], threshold, tolerance)) {
-                        atomic_or(&words[own][i * VECTOR + m], 1u << lane);
-                        count++;
-                    }
+        for (long first = 0; first < cols && row < all_rows; first += STRETCH) {
+            long col = first + lane * VECTOR;
+            Pack packs[TOGETHER];
+            load_steps(packs, a, row_start(row, rows, start, stride, row_step) + col * col_step, col_step, cols - col);
+            __global uchar *bytes = mask + row * row_bytes + first / 8 + lane;
+            for (int b = 0; b < BYTES; b++) {
+                uint bits = 0;
+                for (int e = 0; e < 8; e++) {
+                    int i = b * BYTE_STEPS + e / VECTOR;
+                    int kept = keeps(packs[i].part[e % VECTOR], threshold, tolerance);
+                    bits |= (uint)(kept && col + i * STEP + e % VECTOR < cols) << e;
+                }
+                if (first + b * BYTE_COLS < cols)
+                    bytes[b * LANES] = (uchar)bits;
+                count += popcount(bits);
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (int word = lane; word < WORDS; word += LANES)
-                if (row < all_rows && first + word / VECTOR < steps)
-                    mask[row * steps + first + word / VECTOR].of[word % VECTOR] = words[own][word];
         }
         sums[lid] = count;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -70,52 +77,78 @@ void dense_to_csr_mask_count(long all_rows, long rows, long cols, __global const
     }
 }
 
+// The sums over lanes 0 .. lane of a row, and of all its lanes in `total`. Every lane of the work-group calls it.
+static Counters sum_before(__local Counters (*sums)[BLOCK], int lid, Counters own, Counters *total)
+{
+    int lane = lid % LANES;
+    int from = 0;
+    Counters sum = own;
+    sums[from][lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int lanes = 1; lanes < LANES; lanes *= 2) {
+        if (lane >= lanes)
+            sum += sums[from][lid - lanes];
+        from = 1 - from;
+        sums[from][lid] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    *total = sums[from][lid | (LANES - 1)];
+    return sum;
+}
+
 // A lane reads its columns where one of them holds an entry. Entries meet in local memory, so that neighbouring lanes
 // write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written where
 // there is no room for all entries.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void dense_to_csr_mask_fill(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
-                            long row_step, long col_step, __global const long *starts, __global const Words *mask,
+                            long row_step, long col_step, __global const long *starts, __global const uchar *mask,
                             __global IDX *indices, __global T *values, long capacity)
 {
     int lid = (int)get_local_id(0);
     int lane = lid % LANES;
     int own = lid / LANES;
-    __local short kept_cols[ROWS][STEP];
-    __local T kept_values[ROWS][STEP];
-    uint before = (1u << lane) - 1u;
-    long steps = (cols + STEP - 1) / STEP;
+    __local Counters sums[2][BLOCK];
+    __local short kept_cols[ROWS][STRETCH];
+    __local T kept_values[ROWS][STRETCH];
+    long row_bytes = (cols + BYTE_COLS - 1) / BYTE_COLS * LANES;
     long filled = rows_with_room(all_rows, starts, capacity);
     for (long base = get_group_id(0) * ROWS; base < filled; base += get_num_groups(0) * ROWS) {
         long row = filled - 1 - base - own;
         long to = row >= 0 ? starts[row] : 0;
-        for (long step = 0; step < steps; step++) {
-            uint kept = 0;
-            int place = 0;
-            int count = 0;
-            for (int m = 0; m < VECTOR && row >= 0; m++) {
-                uint word = mask[row * steps + step].of[m];
-                kept |= (word >> lane & 1u) << m;
-                place += popcount(word & before);
-                count += popcount(word);
+        for (long first = 0; first < cols; first += STRETCH) {
+            long col = first + lane * VECTOR;
+            long at = row_start(row, rows, start, stride, row_step) + col * col_step;
+            __global const uchar *bytes = mask + row * row_bytes + first / 8 + lane;
+            uint bits[BYTES];
+            for (int b = 0; b < BYTES; b++)
+                bits[b] = row >= 0 && first + b * BYTE_COLS < cols ? bytes[b * LANES] : 0;
+            Pack packs[TOGETHER];
+            Counters counters = 0;
+            for (int i = 0; i < TOGETHER; i++) {
+                uint kept = bits[i / BYTE_STEPS] >> (i % BYTE_STEPS * VECTOR) & ((1u << VECTOR) - 1);
+                if (kept)
+                    packs[i] = load_pack(a, at + i * STEP * col_step, cols - col - i * STEP);
+                counters += (Counters)popcount(kept) << (i * COUNTER_BITS);
             }
-            if (kept) {
-                long col = step * STEP + lane * VECTOR;
-                long at = row_start(row, rows, start, stride, row_step) + col * col_step;
-                Pack pack = load_pack(a, at, cols - col);
+            Counters total;
+            Counters before = sum_before(sums, lid, counters, &total) - counters;
+            int count = 0;
+            for (int i = 0; i < TOGETHER; i++) {
+                uint kept = bits[i / BYTE_STEPS] >> (i % BYTE_STEPS * VECTOR) & ((1u << VECTOR) - 1);
+                int place = count + COUNTER(before, i);
                 for (int m = 0; m < VECTOR; m++)
                     if (kept >> m & 1u) {
-                        kept_cols[own][place] = (short)(lane * VECTOR + m);
-                        kept_values[own][place] = pack.part[m];
+                        kept_cols[own][place] = (short)(i * STEP + lane * VECTOR + m);
+                        kept_values[own][place] = packs[i].part[m];
                         place++;
                     }
+                count += COUNTER(total, i);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int k = lane; k < count; k += LANES) {
-                indices[to + k] = (IDX)(step * STEP + kept_cols[own][k]);
+                indices[to + k] = (IDX)(first + kept_cols[own][k]);
                 values[to + k] = kept_values[own][k];
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
             to += count;
         }
     }

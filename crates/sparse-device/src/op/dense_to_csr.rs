@@ -55,6 +55,10 @@ const WITH_SUB_GROUPS: Offer = Offer {
 const ELEMENTS_PER_ENTRY: usize = 8;
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
+/// A row has bits for a multiple of so many columns.
+const MASK_COLS: usize = 256;
+/// The most work-items of a group of `mask`, for which local memory has room.
+const LARGEST_MASK_BLOCK: usize = 128;
 /// The file of the kernels of `row_per_sub_group`.
 const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
 /// The file of the kernels of `row_per_warp_sycl`.
@@ -92,9 +96,9 @@ struct Masked<D: Driver> {
 }
 
 impl<D: Driver> Masked<D> {
-    /// Room for rows of whole words, which take no less than others.
+    /// Room for rows that begin at whole words.
     fn new<T: Scalar>(backend: &Device<D>, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
-        let words = cols.div_ceil(LANES * vector::<T>()) * vector::<T>();
+        let words = cols.div_ceil(MASK_COLS) * (MASK_COLS / i32::BITS as usize);
         let bits = backend.allocate(checked_product("rows x words of the mask", rows, words)?)?;
         Ok(Self { wide: Passes::masked::<T>(backend, vector::<T>() > 1, defines)?, bits })
     }
@@ -132,7 +136,7 @@ impl<D: Driver> Passes<D> {
     }
 
     fn masked<T: Scalar>(backend: &Device<D>, wide: bool, defines: &Defines) -> Result<Self> {
-        let defines = defines.clone().set("WIDE", u8::from(wide)).set("BLOCK", backend.inner.block);
+        let defines = defines.clone().set("WIDE", u8::from(wide)).set("BLOCK", mask_block(backend));
         let kernel = |entry| backend.kernel_of::<T>(MASK_FILE, entry, defines.clone());
         Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
     }
@@ -156,6 +160,11 @@ pub(super) fn threshold<T: Scalar>(keep: Keep<T>) -> (i32, RealOf<T>) {
         Keep::NonZero => (0, RealOf::<T>::ZERO),
         Keep::Above(tolerance) => (1, tolerance),
     }
+}
+
+/// The work-items of a group of `mask`.
+fn mask_block<D: Driver>(backend: &Device<D>) -> usize {
+    backend.inner.block.min(LARGEST_MASK_BLOCK)
 }
 
 /// Whether rows can be read in whole words.
@@ -275,7 +284,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
 
     /// Runs over rows.
     fn over(&self, backend: &Device<D>, rows: usize, launch: Launch<'_, D>) -> Result<()> {
-        let block = backend.inner.block;
+        let block = mask_block(backend);
         match self.choice.algorithm {
             BY_WARP => launch.warps(rows),
             BY_MASK => launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block),
