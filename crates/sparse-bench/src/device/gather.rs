@@ -4,7 +4,7 @@ use super::measured::Measured;
 use super::product::Product;
 use kernels_core::File;
 use sparse_core::{Backend, Element, Error, Result, Scalar, Space};
-use sparse_device::{Arg, Defines, Device, Driver, Value, View};
+use sparse_device::{Arg, Defines, Device, Driver, Grid, Value, View};
 
 /// Work-items of a work-group.
 const GROUP: usize = 256;
@@ -44,7 +44,7 @@ pub(super) fn gathers<'a, D: Measured, T: Scalar>(
             Arg::Value(Value::from(NEVER)),
             Arg::Memory(whole(Device::<D>::view(&sink))?),
         ];
-        device.driver().launch(&kernel, groups, local, &args)
+        device.driver().launch(&kernel, Grid { groups, local, shared: 0, early: false }, &args)
     }))
 }
 

@@ -8,7 +8,7 @@ use crate::peer::cublas::Cublas;
 use backend_cuda::{CuDriver, Cuda, address};
 use kernels_core::File;
 use sparse_core::{Backend, Csr, Matrix, Result, Space};
-use sparse_device::{Arg, Buffer, Defines, Driver, Value, View, ViewMut};
+use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Value, View, ViewMut};
 use std::sync::Arc;
 
 const QUOTIENT: File = File {
@@ -139,5 +139,5 @@ fn divide(
     scalars: [&Buffer<CuDriver, f32>; 4],
 ) -> Result<()> {
     let args = scalars.map(|scalar| Arg::Value(Value::from(address(&Cuda::view(scalar)) as i64)));
-    device.driver().launch(quotient, 1, 1, &args)
+    device.driver().launch(quotient, Grid { groups: 1, local: 1, shared: 0, early: false }, &args)
 }
