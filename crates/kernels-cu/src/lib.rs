@@ -11,7 +11,7 @@
 //! takes …" with any multiple of 32 up to 256, one with "a block takes …" with blocks of exactly `BLOCK` threads.
 //! Every one of them strides over its grid, so that any number of blocks, from one on, is right. The kernels of
 //! `column_blocks` are the exception: their blocks have up to 1024 threads and ask for shared memory, and are as many
-//! for each block of columns, and slice of B. Blocks of `csr_spmv_row_per_block` have 64 threads; those of
+//! for each block of columns, and slice of B. Blocks of `csr_spmv_row_per_block` have up to 128 threads; those of
 //! `dense_to_csr_look_back` have 64 to 224, and shared memory for each warp but one. Kernels that call `wait_for_last`
 //! may be launched before the launch before them has ended.
 //!

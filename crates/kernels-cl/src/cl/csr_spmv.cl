@@ -27,5 +27,7 @@ void csr_spmv_row_per_warp(long rows, __global const OFF *offsets, __global cons
                            ACC beta, __global T *y, long y_start)
 {
     __local ACC sums[LANES];
-    row_per_group(LANES, sums, rows, offsets, indices, values, alpha, x, x_start, beta, y, y_start);
+    for (long row = get_group_id(0); row < rows; row += get_num_groups(0))
+        row_per_group(LANES, sums, row, offsets[row], offsets[row + 1], indices, values, alpha, x, x_start, beta, y,
+                      y_start);
 }

@@ -1,17 +1,25 @@
-// y <- alpha A x + beta y for compressed rows, by 64 lanes a row: for long rows, of which the longest keep nobody waiting.
+// y <- alpha A x + beta y for compressed rows, by 64 or 128 lanes a row: for long rows, of which the longest keep nobody
+// waiting.
 // Takes SCALAR, IDX, OFF and CONJ.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #include "row_per_group.clh"
-#define LANES 64
+#define MOST_LANES 128
 
-// A work-group of 64 takes a row.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void csr_spmv_row_per_block(long rows, __global const OFF *offsets, __global const IDX *indices,
-                            __global const T *values, ACC alpha, __global const T *x, long x_start,
-                            ACC beta, __global T *y, long y_start)
+// A work-group of any power of two up to MOST_LANES takes a row. Rows are taken in `order`, which says where they begin and
+// how many entries they have; as they stand where it is a null pointer.
+__kernel void csr_spmv_row_per_block(long rows, __global const long *begins, __global const int *lengths,
+                                     __global const long *order, __global const OFF *offsets,
+                                     __global const IDX *indices, __global const T *values, ACC alpha,
+                                     __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
 {
-    __local ACC sums[LANES];
-    row_per_group(LANES, sums, rows, offsets, indices, values, alpha, x, x_start, beta, y, y_start);
+    __local ACC sums[MOST_LANES];
+    for (long i = get_group_id(0); i < rows; i += get_num_groups(0)) {
+        long row = order ? order[i] : i;
+        long begin = order ? begins[i] : offsets[i];
+        long end = order ? begin + lengths[i] : offsets[i + 1];
+        row_per_group((int)get_local_size(0), sums, row, begin, end, indices, values, alpha, x, x_start, beta, y,
+                      y_start);
+    }
 }

@@ -1,6 +1,7 @@
-// y <- alpha A x + beta y for compressed rows, by two warps a row: for long rows, of which the longest keep nobody waiting.
+// y <- alpha A x + beta y for compressed rows, by two or four warps a row: for long rows, of which the longest keep nobody
+// waiting.
 // Takes SCALAR, IDX, OFF and CONJ.
-#define MOST_THREADS 64
+#define MOST_THREADS 128
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -9,26 +10,33 @@
 #include "neighbours.cuh"
 #include "row_steps.cuh"
 
-// A block takes a row: a lane sums EACH neighbouring entries after 64 * EACH others, from a multiple of EACH on; a fixed
-// tree adds the lanes.
-KERNEL csr_spmv_row_per_block(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
-                              const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
-                              ACC beta, T *__restrict__ y, long long y_start)
+// A block takes a row: a lane sums EACH neighbouring entries after blockDim.x * EACH others, from a multiple of EACH on; a
+// fixed tree adds the lanes of a warp, and warp after warp is added. Rows are taken in `order`, which says where they begin
+// and how many entries they have; as they stand where it is a null pointer.
+KERNEL csr_spmv_row_per_block(long long rows, const long long *__restrict__ begins, const int *__restrict__ lengths,
+                              const long long *__restrict__ order, const Off *__restrict__ offsets,
+                              const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
+                              const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y,
+                              long long y_start)
 {
-    __shared__ ACC second;
+    __shared__ ACC sums[MOST_THREADS / WARP];
     x += x_start;
-    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+    for (long long i = blockIdx.x; i < rows; i += gridDim.x) {
         ACC sum = ACC(0);
-        Off begin = offsets[row];
-        Off end = offsets[row + 1];
-        for (Off at = begin / EACH * EACH + threadIdx.x * EACH; at < end; at += MOST_THREADS * EACH)
+        long long row = order ? order[i] : i;
+        Off begin = order ? (Off)begins[i] : offsets[i];
+        Off end = order ? begin + lengths[i] : offsets[i + 1];
+        for (Off at = begin / EACH * EACH + threadIdx.x * EACH; at < end; at += blockDim.x * EACH)
             sum += sum_of(load_step(at, end, indices, values), at, begin, end, x);
         sum = sum_lanes(sum);
-        if (threadIdx.x == WARP)
-            second = sum;
+        if (lane_index() == 0)
+            sums[threadIdx.x / WARP] = sum;
         __syncthreads();
-        if (threadIdx.x == 0)
-            update(y, y_start + row, mul(alpha, sum + second), beta);
+        if (threadIdx.x == 0) {
+            for (int warp = 1; warp < blockDim.x / WARP; warp++)
+                sum += sums[warp];
+            update(y, y_start + row, mul(alpha, sum), beta);
+        }
         __syncthreads();
     }
 }

@@ -1,4 +1,4 @@
-//! Rows cut into chunks, so that long ones are shared by many warps.
+//! Rows cut into chunks, so that long ones are shared by many warps; or whole, the longest first.
 
 use super::radix_sort::radix_sort;
 use super::scan::Scan;
@@ -16,12 +16,9 @@ const SMALLEST: usize = 32;
 /// Chunks for each compute unit from which on they need not be smaller.
 const CHUNKS_PER_UNIT: usize = 64;
 
-/// Bits of a key: of a number up to [`LARGEST`].
-const KEY_BITS: u32 = LARGEST.ilog2() + 1;
-
 /// The chunks of the rows of a matrix in the order in which they are taken: the longest first.
 #[derive(Debug)]
-pub(super) struct Chunks<D: Driver> {
+pub struct Chunks<D: Driver> {
     /// How many there are.
     pub(super) count: usize,
     pub(super) begins: Buffer<D, i64>,
@@ -44,9 +41,24 @@ impl<D: Driver> Chunks<D> {
         nnz: usize,
         times: usize,
     ) -> Result<Self> {
-        let rows = offsets.len - 1;
         let wanted = backend.driver().caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
         let most = (1 << (nnz / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
+        Self::of::<I, O>(backend, offsets, most)
+    }
+
+    /// Whole rows, of which the longest has `longest` entries, at most [`i32::MAX`].
+    pub(super) fn whole_rows<I: Index, O: Index>(
+        backend: &Device<D>,
+        offsets: &Buffer<D, O>,
+        longest: usize,
+    ) -> Result<Self> {
+        Self::of::<I, O>(backend, offsets, longest.max(1))
+    }
+
+    /// Chunks of at most `most` entries.
+    fn of<I: Index, O: Index>(backend: &Device<D>, offsets: &Buffer<D, O>, most: usize) -> Result<Self> {
+        let rows = offsets.len - 1;
+        let key_bits = most.ilog2() + 1;
         let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
         let (starts, split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;
@@ -63,7 +75,7 @@ impl<D: Driver> Chunks<D> {
         let launch = backend.launch(&fill).size(rows).size(most).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&keys).items(rows)?;
-        let order: Buffer<D, i64> = radix_sort(backend, keys, None, 0..KEY_BITS)?.positions;
+        let order: Buffer<D, i64> = radix_sort(backend, keys, None, 0..key_bits)?.positions;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);

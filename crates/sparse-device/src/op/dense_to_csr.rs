@@ -57,8 +57,8 @@ const ELEMENTS_PER_ENTRY: usize = 8;
 const MASK_FILE: &str = "dense_to_csr_mask";
 /// A row has bits for a multiple of so many columns.
 const MASK_COLS: usize = 256;
-/// The most work-items of a group of `mask`, for which local memory has room.
-const LARGEST_MASK_BLOCK: usize = 128;
+/// The most work-items of a group of `mask` where its lanes meet in local memory, which has room for so many.
+const LARGEST_LOCAL_BLOCK: usize = 128;
 /// The file of the kernels of `row_per_sub_group`.
 const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
 /// The file of the kernels of `row_per_warp_sycl`.
@@ -164,7 +164,8 @@ pub(super) fn threshold<T: Scalar>(keep: Keep<T>) -> (i32, RealOf<T>) {
 
 /// The work-items of a group of `mask`.
 fn mask_block<D: Driver>(backend: &Device<D>) -> usize {
-    backend.inner.block.min(LARGEST_MASK_BLOCK)
+    let has_warps = D::WARPS_PER_GROUP > 1;
+    if has_warps { backend.inner.block } else { backend.inner.block.min(LARGEST_LOCAL_BLOCK) }
 }
 
 /// Whether rows can be read in whole words.

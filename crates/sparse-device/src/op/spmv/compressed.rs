@@ -26,7 +26,12 @@ const STORED: &[Algorithm] = &[
         "row_per_warp",
         "CUDA, where rows are too few to fill the device or the plan runs once, and they have 128 entries in the mean",
     ),
-    Algorithm::new("row_per_block", "CUDA, where rows have 256 entries in the mean and none is much longer: 64 lanes a row"),
+    Algorithm::new(
+        "row_per_block",
+        "CUDA, where the plan runs more than once, rows have 256 entries in the mean and none is much longer: 64 lanes a \
+         row; 128, and the longest rows first, where rows are few",
+    )
+    .preprocessing("where rows are few: their order"),
     Algorithm::new(
         "row_per_vector",
         "rows are too few to fill the device, or the plan runs once and they have 8 entries in the mean: 2 to 32 lanes \
@@ -146,10 +151,12 @@ impl<D: Driver> Device<D> {
             if is_unlike || mean >= LONG_ROWS && !few && !by_rows {
                 return Ok(("segmented", format!("{reason}, one has {longest}")));
             }
+            if mean >= LONG_FOR_BLOCKS && !has_barriers {
+                return Ok(("row_per_block", reason));
+            }
         }
         let several_lanes = mean >= LONG_ROWS || few && mean > 1;
         let algorithm = match several_lanes {
-            true if mean >= LONG_FOR_BLOCKS && !has_barriers => "row_per_block",
             true if mean >= LONG_FOR_WARPS && !has_barriers => "row_per_warp",
             true => "row_per_vector",
             false => "row_per_thread",

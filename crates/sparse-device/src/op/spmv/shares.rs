@@ -3,6 +3,7 @@
 use super::Workspace;
 use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
+use crate::op::chunks::Chunks;
 use crate::op::column_blocks::{self, ColumnBlocks};
 use crate::program::Defines;
 use crate::{Buffer, Device, Driver, View, ViewMut};
@@ -13,8 +14,13 @@ use std::sync::Arc;
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
 const MERGE_ITEMS: usize = 5;
 
-/// Work-items of the work-groups of `row_per_block`.
+/// Lanes a row of `row_per_block`: of rows as they stand, and of those that are taken in their order.
 const BLOCK_LANES: usize = 2 * LANES;
+const ORDERED_LANES: usize = 4 * LANES;
+
+/// Rows for each compute unit up to which all are on their way at once: the product then lasts as long as the row that
+/// ends last, so that the longest begin first.
+const ROWS_AT_ONCE: usize = 64;
 
 /// The file of the kernel of `row_per_sub_group`.
 pub(super) const SUB_GROUP_FILE: &str = "csr_spmv_sub_group";
@@ -29,8 +35,8 @@ pub enum Shares<D: Driver, T: Scalar, I, O> {
     Thread(Arc<D::Kernel>),
     /// So many lanes a row, of the 32 of a warp.
     Lanes(Arc<D::Kernel>, usize),
-    /// A work-group of [`BLOCK_LANES`] a row.
-    Block(Arc<D::Kernel>),
+    /// A work-group of [`BLOCK_LANES`] a row, or of [`ORDERED_LANES`] in this order.
+    Block(Arc<D::Kernel>, Option<Chunks<D>>),
     /// A sub-group a row.
     SubGroup(Arc<D::Kernel>),
     /// A work-group for each block of neighbouring rows.
@@ -65,7 +71,8 @@ pub struct MergePath<D: Driver, T: Scalar> {
 impl<D: Driver, T: Scalar, I: Index, O: Index> Workspace for Shares<D, T, I, O> {
     fn bytes(&self) -> usize {
         match self {
-            Self::Thread(_) | Self::Lanes(..) | Self::Block(_) | Self::SubGroup(_) => 0,
+            Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
+            Self::Block(_, order) => order.as_ref().map_or(0, Chunks::bytes),
             Self::Blocks(way) => way.starts.bytes(),
             Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
             Self::Segmented(way) => way.bytes(),
@@ -77,6 +84,19 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Workspace for Shares<D, T, I, O> 
 /// Lanes for rows of so many entries in the mean: the next power of two, from 2 to 32.
 fn lanes_for(mean: usize) -> usize {
     mean.next_power_of_two().clamp(2, LANES)
+}
+
+/// The rows with the longest first, where they are few.
+fn order_of<D: Driver, I: Index, O: Index>(
+    backend: &Device<D>,
+    offsets: &Buffer<D, O>,
+) -> Result<Option<Chunks<D>>> {
+    if offsets.len - 1 > backend.driver().caps().compute_units * ROWS_AT_ONCE {
+        return Ok(None);
+    }
+    let longest = backend.longest_row(offsets)?;
+    let order = (longest <= i32::MAX as usize).then(|| Chunks::whole_rows::<I, O>(backend, offsets, longest));
+    order.transpose()
 }
 
 impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
@@ -97,7 +117,10 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
             "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
-            "row_per_block" => Self::Block(kernel("csr_spmv_block", "csr_spmv_row_per_block", defines)?),
+            "row_per_block" => {
+                let kernel = kernel("csr_spmv_block", "csr_spmv_row_per_block", defines)?;
+                Self::Block(kernel, order_of::<D, I, O>(backend, a.offsets())?)
+            }
             "row_per_sub_group" => {
                 Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
@@ -152,9 +175,13 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                 let launch = product.operands(backend.launch(kernel).size(rows), y);
                 launch.warps(rows.div_ceil(LANES / lanes))
             }
-            Self::Block(kernel) => {
-                let launch = product.operands(backend.launch(kernel).size(rows), y);
-                launch.group_per_row(rows, BLOCK_LANES)
+            Self::Block(kernel, order) => {
+                let launch = backend.launch(kernel).size(rows);
+                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.begins));
+                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.lengths));
+                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.rows));
+                let lanes = if order.is_some() { ORDERED_LANES } else { BLOCK_LANES };
+                product.operands(launch, y).group_per_row(rows, lanes)
             }
             Self::SubGroup(kernel) => {
                 product.operands(backend.launch(kernel).size(rows), y).items(rows * LANES)
