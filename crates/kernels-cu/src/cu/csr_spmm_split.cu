@@ -9,8 +9,7 @@
 // Takes SCALAR, IDX, OFF, CONJ, WIDE and LANES: 4, 8, 16 or 32.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
-// Found by trial on an H100: with the registers that these leave, the loads of B are in flight together.
-#define LEAST_BLOCKS (SCALAR == F32 && LANES == 8 ? 5 : 4)
+#define LEAST_BLOCKS 4
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -24,6 +23,8 @@
 #define PACK_STEP (LANES * VECTOR)
 #define COLUMNS (PACK_STEP * PACKS)
 #define TOGETHER (WARP / LANES)
+
+#if LANES == WARP
 #define IN_FLIGHT (4 / PACKS)
 
 // Adds IN_FLIGHT entries of those that the lanes hold, from `first` on and before `length`, to sums.
@@ -33,7 +34,7 @@ static __device__ void add_entries(ACC (*sums)[VECTOR], int first, int length, I
     Pack loaded[IN_FLIGHT][PACKS];
 #pragma unroll
     for (int k = 0; k < IN_FLIGHT; k++) {
-        long long b_index = shuffle_within(own_index, first + k, LANES);
+        long long b_index = shuffle(own_index, first + k);
         int held = first + k < length ? packs : 0;
 #pragma unroll
         for (int p = 0; p < PACKS; p++)
@@ -42,7 +43,7 @@ static __device__ void add_entries(ACC (*sums)[VECTOR], int first, int length, I
     }
 #pragma unroll
     for (int k = 0; k < IN_FLIGHT; k++) {
-        ACC value = shuffle_within(own_entry, first + k, LANES);
+        ACC value = shuffle(own_entry, first + k);
         if (first + k < length)
 #pragma unroll
             for (int p = 0; p < PACKS; p++)
@@ -52,23 +53,40 @@ static __device__ void add_entries(ACC (*sums)[VECTOR], int first, int length, I
     }
 }
 
-// Adds `length` entries from position `begin` on times `packs` packs of B, which begin at `b_at` in row 0, to sums.
-// LANES lanes share the entries; none of the warp has more than `longest`. Lanes without columns pass entries on.
-static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, int longest, const Idx *indices,
+// Adds `length` entries from position `begin` on times `packs` packs of B, which begin at `b_at` in row 0, to sums. The
+// warp shares the entries; lanes without columns pass them on.
+static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, const Idx *indices,
                                    const T *values, const T *b, long long b_at, long long b_row, int packs)
 {
-    int own = lane_index() % LANES;
-    for (int base = 0; base < longest; base += LANES) {
+    int own = lane_index();
+    for (int base = 0; base < length; base += WARP) {
         Idx own_index = 0;
         ACC own_entry = ACC(0);
         if (base + own < length) {
             own_index = load_once(indices + begin + base + own);
             own_entry = entry_once(values, begin + base + own);
         }
-        for (int first = 0; first < LANES && base + first < longest; first += IN_FLIGHT)
+        for (int first = 0; first < WARP && base + first < length; first += IN_FLIGHT)
             add_entries(sums, first, length - base, own_index, own_entry, b, b_at, b_row, packs);
     }
 }
+#else
+// The same with a few lanes: each reads all entries, which cost a lane no more than a neighbour's.
+static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, const Idx *indices,
+                                   const T *values, const T *b, long long b_at, long long b_row, int packs)
+{
+    if (packs == 0)
+        return;
+#pragma unroll 4
+    for (long long k = begin; k < begin + length; k++) {
+        ACC value = entry(values, k);
+        Pack pack = load_pack(b, b_at + indices[k] * b_row, VECTOR);
+#pragma unroll
+        for (int m = 0; m < VECTOR; m++)
+            sums[0][m] += mul(value, to_acc(pack.part[m]));
+    }
+}
+#endif
 
 // packed[row*cols + col] <- B(row, col). A warp takes a row.
 KERNEL csr_spmm_pack(long long rows, long long cols, const T *__restrict__ b, long long b_start, long long b_row,
@@ -122,7 +140,7 @@ KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ begins
 #pragma unroll
             for (int m = 0; m < VECTOR; m++)
                 sums[p][m] = ACC(0);
-        sum_entries(sums, begin, length, shuffle(length, 0), indices, values, b, b_start + col * b_col, b_row, packs);
+        sum_entries(sums, begin, length, indices, values, b, b_start + col * b_col, b_row, packs);
 #pragma unroll
         for (int p = 0; p < PACKS; p++, col += PACK_STEP) {
             if (p >= packs)

@@ -5,12 +5,6 @@ template <typename V> static __device__ V shuffle(V value, int from)
     return __shfl_sync(ALL_LANES, value, from);
 }
 
-// What lane `from` of each group of `lanes` neighbours has.
-template <typename V> static __device__ V shuffle_within(V value, int from, int lanes)
-{
-    return __shfl_sync(ALL_LANES, value, from, lanes);
-}
-
 template <typename V> static __device__ V shuffle_up(V value, int by)
 {
     return __shfl_up_sync(ALL_LANES, value, by);

@@ -7,11 +7,6 @@ static __device__ ACC shuffle(ACC value, int from)
     return ACC(__shfl_sync(ALL_LANES, value.x, from), __shfl_sync(ALL_LANES, value.y, from));
 }
 
-static __device__ ACC shuffle_within(ACC value, int from, int lanes)
-{
-    return ACC(__shfl_sync(ALL_LANES, value.x, from, lanes), __shfl_sync(ALL_LANES, value.y, from, lanes));
-}
-
 static __device__ ACC shuffle_up(ACC value, int by)
 {
     return ACC(__shfl_up_sync(ALL_LANES, value.x, by), __shfl_up_sync(ALL_LANES, value.y, by));
