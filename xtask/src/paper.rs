@@ -2,7 +2,7 @@
 
 use kernels_core::File;
 use sparse_core::{Caps, Error};
-use sparse_device::{Arg, Defines, Driver, Properties};
+use sparse_device::{Arg, Defines, Driver, Grid, Properties};
 use std::marker::PhantomData;
 
 /// A device on paper: it has the kernels of a driver and every extension, and runs nothing.
@@ -87,7 +87,7 @@ impl<D: Driver> Driver for Paper<D> {
         Self::refused()
     }
 
-    fn launch(&self, (): &(), _: usize, _: usize, _: &[Arg<'_, ()>]) -> sparse_core::Result<()> {
+    fn launch(&self, (): &(), _: Grid, _: &[Arg<'_, ()>]) -> sparse_core::Result<()> {
         Self::refused()
     }
 }
