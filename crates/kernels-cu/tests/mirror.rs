@@ -16,6 +16,8 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("Element ", "ELEMENT "),
     ("Key ", "KEY "),
     ("Position ", "POS "),
+    // Each keeps the bits of a mask in its own order.
+    ("Words *mask", "uchar *mask"),
 ];
 
 /// The parameters of a kernel, one by one.
