@@ -80,6 +80,7 @@ pub(crate) enum PeerName {
     NalgebraSparse,
     Faer,
     Cusparse,
+    Cupy,
 }
 
 /// Runs a suite beside its peers and prints its table. Exits with 3 where the suite's device is missing.
@@ -119,6 +120,9 @@ pub(crate) struct Arguments {
     /// Draw them: SVG files in this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) plot: Option<PathBuf>,
+    /// Measure nothing: sum up, compare and draw the JSON of earlier runs; may be repeated.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "backend", "json"])]
+    pub(crate) from: Vec<PathBuf>,
     /// Compare with the JSON of an earlier run, and mark what got slower by more than the noise.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,

@@ -60,6 +60,9 @@ impl Context<'_> {
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
+    if !arguments.from.is_empty() {
+        return Report::recorded(&arguments)?.finish().map(|()| ExitCode::SUCCESS);
+    }
     match arguments.target() {
         Target::Cpu => run_cpu(&arguments).map(|()| ExitCode::SUCCESS),
         Target::Cuda => device::run::<CuDriver>(&arguments),

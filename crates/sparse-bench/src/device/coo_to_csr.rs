@@ -5,6 +5,8 @@ use super::conversion::{Arrays, Conversion, compare};
 use super::measured::Measured;
 use super::peer::Peer;
 use super::product::planned;
+use crate::arguments::PeerName;
+use crate::peer::cupy;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
@@ -26,6 +28,10 @@ pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Res
 fn on<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
     let expected: Csr<f32> = Reference.convert(coo, &Duplicates::Sum)?;
     let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
+    let cupy = match D::HAS_CUPY && bench.arguments.wants_peer(PeerName::Cupy) {
+        true => cupy::coo_to_csr(coo)?,
+        false => None,
+    };
     let (device, coo) = (&bench.device, coo.to_device(&bench.device)?);
     let plan = || {
         ConvertPlan::<_, _, Csr<f32, Device<D>>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once())
@@ -38,5 +44,6 @@ fn on<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.coo_to_csr(&coo)?);
     }
+    conversions.extend(cupy);
     compare(bench, report, ("coo_to_csr", name, bytes), &Arrays::from(expected), conversions)
 }

@@ -20,6 +20,8 @@ pub(crate) trait Measured: Driver {
     type Peer: Peer<Self>;
     /// Whether work can be recorded and replayed.
     const HAS_GRAPHS: bool;
+    /// Whether CuPy runs on such devices.
+    const HAS_CUPY: bool;
     /// The kernel of the gather limit.
     const GATHER: File;
 
@@ -43,6 +45,7 @@ pub(crate) trait Measured: Driver {
 impl Measured for CuDriver {
     type Peer = Cusparse;
     const HAS_GRAPHS: bool = true;
+    const HAS_CUPY: bool = true;
     const GATHER: File = gather::file("gather.cu");
 
     fn device() -> Result<Device<Self>> {
@@ -70,6 +73,7 @@ impl Measured for CuDriver {
 impl Measured for ClDriver {
     type Peer = Nobody;
     const HAS_GRAPHS: bool = false;
+    const HAS_CUPY: bool = false;
     const GATHER: File = gather::file("gather.cl");
 
     fn device() -> Result<Device<Self>> {
@@ -87,6 +91,7 @@ impl Measured for ClDriver {
 impl Measured for SyclDriver {
     type Peer = Nobody;
     const HAS_GRAPHS: bool = false;
+    const HAS_CUPY: bool = false;
     const GATHER: File = gather::file("gather.cl");
 
     fn device() -> Result<Device<Self>> {

@@ -2,10 +2,12 @@
 //! outside the timed runs.
 
 mod cublas;
+pub(crate) mod cupy;
 pub(crate) mod cusparse;
 pub(crate) mod faer;
 pub(crate) mod mkl;
 pub(crate) mod nalgebra;
+mod python;
 pub(crate) mod scipy;
 pub(crate) mod sprs;
 

@@ -1,11 +1,10 @@
-//! SciPy, in a Python process beside this one that runs the operation whenever it is told to.
+//! SciPy, in a Python process beside this one.
 
+use super::python::{Process, file, folder};
 use crate::measure::Contender;
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use sparse_core::{Coo, Csr, Matrix};
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
 
 const SCRIPT: &str = include_str!("scipy_peer.py");
 
@@ -36,91 +35,37 @@ impl<'a> From<&'a Coo<f32>> for Input<'a> {
 
 /// SciPy as a contender; `number` counts columns, iterations or matrices. `None` where Python or SciPy is missing.
 pub(crate) fn contender(op: &str, input: Input<'_>, number: usize) -> Result<Option<Contender<'static>>> {
-    if !available() {
+    if !Process::finds("import numpy, scipy.sparse") {
         return Ok(None);
     }
-    let mut peer = Peer::start(op, &input, number)?;
-    Ok(Some(Contender::external("scipy", move || peer.run())))
-}
-
-/// A running Python process; its files go with it.
-struct Peer {
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
-    child: Child,
-    folder: PathBuf,
-}
-
-impl Peer {
-    fn start(op: &str, input: &Input<'_>, number: usize) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("nnz-bench-{}-{op}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        let (rows, cols) = write(&folder, input)?;
-        let mut child = Command::new("python3")
-            .args(["-c", SCRIPT, op])
-            .arg(&folder)
-            .args([rows.to_string(), cols.to_string(), number.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start python3")?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            bail!("python3 was started without pipes");
-        };
-        Ok(Self { stdin, stdout: BufReader::new(stdout), child, folder })
-    }
-
-    /// Runs the operation once; returns its seconds.
-    fn run(&mut self) -> Result<f64> {
-        writeln!(self.stdin, "run")?;
-        let mut line = String::new();
-        self.stdout.read_line(&mut line)?;
-        line.trim().parse().with_context(|| format!("SciPy answered {line:?} in place of seconds"))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Whether there is a Python that finds SciPy.
-fn available() -> bool {
-    let probe = Command::new("python3")
-        .args(["-c", "import numpy, scipy.sparse"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    probe.is_ok_and(|status| status.success())
+    let folder = folder(&format!("scipy-{op}"))?;
+    let (rows, cols) = write(folder.path(), &input)?;
+    let numbers = [rows, cols, number].map(|number| number.to_string());
+    let mut process = Process::start(SCRIPT, folder, &[op, &numbers[0], &numbers[1], &numbers[2]])?;
+    Ok(Some(Contender::external("scipy", move || process.seconds())))
 }
 
 /// Writes the arrays of the input as raw files; returns its shape.
 fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
-    let file = |name: &str, bytes: &[u8]| {
-        std::fs::write(folder.join(name), bytes).with_context(|| format!("cannot write {name}"))
-    };
     match input {
         Input::Csr(a) => {
-            file("indptr", bytemuck::cast_slice(a.row_ptr()))?;
-            file("indices", bytemuck::cast_slice(a.col_idx()))?;
-            file("data", bytemuck::cast_slice(a.values()))?;
+            file(folder, "indptr", bytemuck::cast_slice(a.row_ptr()))?;
+            file(folder, "indices", bytemuck::cast_slice(a.col_idx()))?;
+            file(folder, "data", bytemuck::cast_slice(a.values()))?;
             Ok((a.rows(), a.cols()))
         }
         Input::Coo(a) => {
-            file("row", bytemuck::cast_slice(a.row_idx()))?;
-            file("col", bytemuck::cast_slice(a.col_idx()))?;
-            file("data", bytemuck::cast_slice(a.values()))?;
+            file(folder, "row", bytemuck::cast_slice(a.row_idx()))?;
+            file(folder, "col", bytemuck::cast_slice(a.col_idx()))?;
+            file(folder, "data", bytemuck::cast_slice(a.values()))?;
             Ok((a.rows(), a.cols()))
         }
         Input::Dense { data, n, count } => {
-            file("data", bytemuck::cast_slice(data))?;
+            file(folder, "data", bytemuck::cast_slice(data))?;
             Ok((n * count, *n))
         }
         Input::File(path) => {
-            file("path", path.as_os_str().as_encoded_bytes())?;
+            file(folder, "path", path.as_os_str().as_encoded_bytes())?;
             Ok((0, 0))
         }
     }

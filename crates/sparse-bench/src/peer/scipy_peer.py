@@ -41,7 +41,7 @@ def operation(name, folder, shape, number):
 
 
 def main():
-    name, folder, rows, cols, number = sys.argv[1:]
+    folder, name, rows, cols, number = sys.argv[1:]
     work = operation(name, folder, (int(rows), int(cols)), int(number))
     for _ in sys.stdin:
         start = time.perf_counter()

@@ -2,18 +2,6 @@
 
 use super::row::{OURS, Row};
 use super::summary::geomean;
-use anyhow::{Context as _, Result};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-
-/// The rows of an earlier run.
-pub(super) fn read(path: &Path) -> Result<Vec<Row>> {
-    let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let row = |(number, line): (usize, std::io::Result<String>)| {
-        serde_json::from_str(&line?).with_context(|| format!("{}, line {}", path.display(), number + 1))
-    };
-    BufReader::new(file).lines().enumerate().map(row).collect()
-}
 
 /// Prints which rows of ours took longer than before by more than the noise, and how the peers' times, whose code is the
 /// same, have changed meanwhile.
@@ -65,13 +53,8 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_as_they_were_written_and_found_by_their_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("before.jsonl");
-        let rows = [row("spmv", "arxiv", "ours", [1.0; 3]), row("spmv", "arxiv", "scipy", [2.0; 3])];
-        let lines: Vec<_> = rows.iter().map(|row| serde_json::to_string(row).unwrap()).collect();
-        std::fs::write(&path, lines.join("\n")).unwrap();
-        let before = read(&path).unwrap();
+    fn a_row_is_found_by_its_names() {
+        let before = [row("spmv", "arxiv", "ours", [1.0; 3]), row("spmv", "arxiv", "scipy", [2.0; 3])];
         let found = earlier(&row("spmv", "arxiv", "scipy", [3.0; 3]), &before).unwrap();
         assert_eq!(found.seconds.median, 2.0);
         assert!(earlier(&row("spmm", "arxiv", "scipy", [3.0; 3]), &before).is_none());

@@ -81,9 +81,19 @@ impl Report {
             .map(|path| File::create(path).with_context(|| format!("cannot write {}", path.display())))
             .transpose()?;
         println!("{machine}; medians of {} interleaved runs, of long ones fewer", rounds.most);
-        let before = arguments.baseline.as_deref().map(baseline::read).transpose()?;
+        let before = arguments.baseline.as_deref().map(row::read).transpose()?;
         let (json, plots) = (json.map(BufWriter::new), arguments.plot.clone());
         Ok(Self { json, limit, reading: None, rounds, rows: vec![], before, plots })
+    }
+
+    /// The rows of earlier runs. The bandwidth is the most that they saw.
+    pub(crate) fn recorded(arguments: &Arguments) -> Result<Self> {
+        let rows: Vec<_> = arguments.from.iter().map(|path| row::read(path)).collect::<Result<_>>()?;
+        let rows = rows.concat();
+        let bandwidths = rows.iter().filter_map(|row| Some(row.bytes as f64 / row.stream_seconds?));
+        let limit = bandwidths.fold(0.0, f64::max);
+        let machine = format!("{} rows of earlier runs, which moved {:.1} GB/s", rows.len(), limit / 1e9);
+        Ok(Self { rows, ..Self::new(&machine, limit, arguments.rounds(0.0), arguments)? })
     }
 
     /// The same with its limit of bytes measured anew in every comparison.

@@ -1,7 +1,10 @@
 //! One contender on one workload, as a line of JSON.
 
 use crate::measure::Times;
+use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 /// What was measured of one contender on one workload.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -64,6 +67,15 @@ impl Row {
     pub(crate) fn case(&self) -> (&str, &str) {
         (&self.op, &self.workload)
     }
+}
+
+/// The rows of an earlier run.
+pub(super) fn read(path: &Path) -> Result<Vec<Row>> {
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let row = |(number, line): (usize, std::io::Result<String>)| {
+        serde_json::from_str(&line?).with_context(|| format!("{}, line {}", path.display(), number + 1))
+    };
+    BufReader::new(file).lines().enumerate().map(row).collect()
 }
 
 /// The name of the automatic choice of ours.
@@ -131,6 +143,19 @@ pub(super) mod tests {
         assert_eq!(lead(of(Some(2.0), 2.0), of(Some(1.0), 1.0)), "never");
         assert_eq!(lead(of(Some(1.5), 2.0), of(Some(2.0), 1.0)), "never");
         assert!(of(Some(1.0), 1.0).lead(&of(None, 2.0)).is_none());
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.jsonl");
+        let rows = [row("spmv", "arxiv", "ours", [1.0; 3]), row("spmv", "arxiv", "scipy", [2.0; 3])];
+        let lines: Vec<_> = rows.iter().map(|row| serde_json::to_string(row).unwrap()).collect();
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let read = read(&path).unwrap();
+        assert_eq!(read.iter().map(|row| row.seconds.median).collect::<Vec<_>>(), [1.0, 2.0]);
+        std::fs::write(&path, "{}").unwrap();
+        assert!(super::read(&path).unwrap_err().to_string().contains("line 1"));
     }
 
     #[test]

@@ -122,15 +122,15 @@ impl<'a> DenseToCsr<'a> {
 }
 
 impl Convert for DenseToCsr<'_> {
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self) -> Result<Option<f64>> {
         for member in 0..self.nnz.len() {
             self.nnz[member] = self.convert(member)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The entries of a row in order, which the library leaves in any.
-    fn arrays(&self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays> {
         let device = &self.library.device;
         let offsets = device.download(&self.offsets)?;
         let (mut indices, mut values) = (vec![], vec![]);
@@ -202,7 +202,7 @@ impl<'a> CooToCsr<'a> {
 }
 
 impl Convert for CooToCsr<'_> {
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self) -> Result<Option<f64>> {
         let (device, handle, nnz) = (&self.library.device, self.library.handle, self.a.nnz() as i32);
         device.copy(Cuda::view(&self.identity), Cuda::view_mut(&mut self.positions))?;
         device.copy(Cuda::view(self.a.row_idx()), Cuda::view_mut(&mut self.rows))?;
@@ -235,10 +235,11 @@ impl Convert for CooToCsr<'_> {
         };
         check("cusparseXcoo2csr", status)?;
         // SAFETY: the descriptors are alive; the positions are below the number of values.
-        check("cusparseGather", unsafe { sys::cusparseGather(handle, self.from.0, self.to.0) })
+        check("cusparseGather", unsafe { sys::cusparseGather(handle, self.from.0, self.to.0) })?;
+        Ok(None)
     }
 
-    fn arrays(&self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays> {
         let device = &self.library.device;
         Ok(Arrays {
             offsets: device.download(&self.offsets)?,

@@ -1,0 +1,56 @@
+//! CuPy's COO → CSR, which adds duplicates (by Thrust) and sorts (by cuSPARSE), in a Python process beside this one on
+//! the same device, if that is the first. Its times are by the device's events, too.
+
+use super::python::{Process, file, folder};
+use crate::device::conversion::{Arrays, Conversion, Convert};
+use anyhow::{Context, Result, ensure};
+use bytemuck::Pod;
+use sparse_core::{Coo, Error, Matrix, Result as CoreResult};
+
+const SCRIPT: &str = include_str!("cupy_peer.py");
+
+/// `None` where Python or CuPy is missing, or CuPy finds no device.
+pub(crate) fn coo_to_csr(a: &Coo<f32>) -> Result<Option<Conversion<'static>>> {
+    if !Process::finds("import cupyx.scipy.sparse, cupy; cupy.zeros(1)") {
+        return Ok(None);
+    }
+    let folder = folder("cupy")?;
+    file(folder.path(), "row", bytemuck::cast_slice(a.row_idx()))?;
+    file(folder.path(), "col", bytemuck::cast_slice(a.col_idx()))?;
+    file(folder.path(), "data", bytemuck::cast_slice(a.values()))?;
+    let process = Process::start(SCRIPT, folder, &[&a.rows().to_string(), &a.cols().to_string()])?;
+    let convert = Box::new(CooToCsr(process));
+    Ok(Some(Conversion { name: "cupy".into(), plan_seconds: None, convert }))
+}
+
+struct CooToCsr(Process);
+
+impl CooToCsr {
+    /// An array that the process has written.
+    fn array<T: Pod>(&self, name: &str) -> Result<Vec<T>> {
+        let bytes =
+            std::fs::read(self.0.folder().join(name)).with_context(|| format!("no {name} of CuPy"))?;
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
+
+    fn made(&mut self) -> Result<Arrays> {
+        let answer = self.0.ask("write")?;
+        ensure!(answer == "written", "CuPy answered {answer:?} in place of \"written\"");
+        let (offsets, indices) = (self.array("made_indptr")?, self.array("made_indices")?);
+        Ok(Arrays { offsets, indices, values: self.array("made_data")? })
+    }
+}
+
+impl Convert for CooToCsr {
+    fn run(&mut self) -> CoreResult<Option<f64>> {
+        self.0.seconds().map(Some).map_err(refused)
+    }
+
+    fn arrays(&mut self) -> CoreResult<Arrays> {
+        self.made().map_err(refused)
+    }
+}
+
+fn refused(error: anyhow::Error) -> Error {
+    Error::unsupported("COO to CSR by CuPy", format!("{error:#}"))
+}
