@@ -181,7 +181,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
                 let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.lengths));
                 let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.rows));
                 let lanes = if order.is_some() { ORDERED_LANES } else { BLOCK_LANES };
-                product.operands(launch, y).group_per_row(rows, lanes)
+                product.operands(launch, y).group_per_row(rows, lanes.min(block))
             }
             Self::SubGroup(kernel) => {
                 product.operands(backend.launch(kernel).size(rows), y).items(rows * LANES)
