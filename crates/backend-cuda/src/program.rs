@@ -18,6 +18,7 @@ const SHARED_BY_ANY: usize = 16 << 10;
 #[derive(Debug)]
 pub struct Module {
     module: sys::CUmodule,
+    file: File,
     queue: Arc<Queue>,
 }
 
@@ -36,27 +37,27 @@ impl Module {
         defines: &Defines,
     ) -> Result<Self> {
         let image = kernels_cu::image(file.name, defines.iter());
-        if let Some(module) = image.and_then(|image| Self::load(queue, image).ok()) {
+        if let Some(module) = image.and_then(|image| Self::load(queue, file, image).ok()) {
             return Ok(module);
         }
         let source = Source::new(file, defines, architecture);
         if let Some(cubin) = cache::read(&source) {
-            match Self::load(queue, &cubin) {
+            match Self::load(queue, file, &cubin) {
                 Ok(module) => return Ok(module),
                 Err(_) => cache::remove(&source),
             }
         }
         let cubin = source.compile()?;
         cache::write(&source, &cubin);
-        Self::load(queue, &cubin)
+        Self::load(queue, file, &cubin)
     }
 
-    fn load(queue: &Arc<Queue>, image: &[u8]) -> Result<Self> {
+    fn load(queue: &Arc<Queue>, file: &File, image: &[u8]) -> Result<Self> {
         queue.enter()?;
         // SAFETY: the image is a whole CUBIN or fatbin, whose header the library checks.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(failed("cuModuleLoadData"))?;
-        Ok(Self { module, queue: queue.clone() })
+        Ok(Self { module, file: *file, queue: queue.clone() })
     }
 }
 
@@ -92,7 +93,8 @@ impl Kernel {
         // SAFETY: the module is alive, and the kernel keeps it so.
         let function = unsafe { result::module::get_function(module.module, name) };
         let function = function.map_err(failed(format!("kernel {entry}")))?;
-        let parameters = parameters(function);
+        let count = module.file.parameters(entry).unwrap_or_default().len();
+        let parameters = (0..count).map(|position| parameter_size(function, position)).collect::<Result<_>>()?;
         Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
     }
 
@@ -164,15 +166,13 @@ impl Kernel {
     }
 }
 
-/// The bytes of each parameter of a function.
-fn parameters(function: sys::CUfunction) -> Vec<usize> {
-    let size = |position| {
-        let (mut offset, mut size) = (0, 0);
-        // SAFETY: the function is alive; the library refuses a position past the last parameter.
-        let code = unsafe { sys::cuFuncGetParamInfo(function, position, &raw mut offset, &raw mut size) };
-        code.result().ok().map(|()| size)
-    };
-    (0..).map_while(size).collect()
+/// The bytes of a parameter of a function.
+fn parameter_size(function: sys::CUfunction, position: usize) -> Result<usize> {
+    let (mut offset, mut size) = (0, 0);
+    // SAFETY: the function is alive; the library refuses a position past the last parameter.
+    let code = unsafe { sys::cuFuncGetParamInfo(function, position, &raw mut offset, &raw mut size) };
+    code.result().map_err(failed("cuFuncGetParamInfo"))?;
+    Ok(size)
 }
 
 #[cfg(test)]
@@ -206,7 +206,7 @@ mod tests {
         each_device::<CuDriver>(|backend| {
             for (file, defines) in programs() {
                 let Some(image) = kernels_cu::image(file.name, defines.iter()) else { continue };
-                let module = Module::load(backend.driver().queue(), image).map(Arc::new);
+                let module = Module::load(backend.driver().queue(), file, image).map(Arc::new);
                 let module = module.unwrap_or_else(|error| panic!("{} {defines}: {error}", file.name));
                 for entry in file.entries {
                     let kernel = Kernel::new(&module, entry).unwrap();

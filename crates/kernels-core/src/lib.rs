@@ -58,6 +58,13 @@ impl File {
         source.text
     }
 
+    /// The parameters of a kernel, as its text declares them; none for what is no kernel of this file.
+    pub fn parameters(&self, entry: &str) -> Option<Vec<&'static str>> {
+        let (_, rest) = self.text.split_once(&format!(" {entry}("))?;
+        let (list, _) = rest.split_once(')')?;
+        Some(list.split(',').map(str::trim).filter(|parameter| !parameter.is_empty()).collect())
+    }
+
     /// Every set of defines that the file is made for. Offsets are never narrower than indices, half precision goes
     /// with 32-bit indices and offsets alone, and real values are never conjugated.
     pub fn variants(&self) -> Vec<Vec<(&'static str, &'static str)>> {
@@ -138,6 +145,14 @@ mod tests {
             "int f;",
         ];
         assert_eq!(source.lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn a_kernel_has_the_parameters_of_its_text() {
+        let file = file(&[], "KERNEL fill(long n,\n            float *y) {}\nKERNEL nothing() {}\n");
+        assert_eq!(file.parameters("fill"), Some(vec!["long n", "float *y"]));
+        assert_eq!(file.parameters("nothing"), Some(vec![]));
+        assert_eq!(file.parameters("ill"), None);
     }
 
     #[test]

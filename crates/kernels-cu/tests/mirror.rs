@@ -20,12 +20,14 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("Words *mask", "uchar *mask"),
 ];
 
-/// The parameters of a kernel, one by one.
+/// The parameters of a kernel, spelled as in OpenCL C.
 fn parameters(file: &File, entry: &str) -> Vec<String> {
-    let (_, rest) = file.text.split_once(&format!(" {entry}(")).expect("the file has its entries");
-    let (list, _) = rest.split_once(')').expect("a list of parameters ends");
-    let spelled = SPELLINGS.iter().fold(list.to_string(), |text, (from, to)| text.replace(from, to));
-    spelled.split(',').map(|parameter| parameter.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    let spelled = |parameter: &str| {
+        let text = SPELLINGS.iter().fold(parameter.to_string(), |text, (from, to)| text.replace(from, to));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let parameters = file.parameters(entry).expect("the file has its entries");
+    parameters.into_iter().map(spelled).collect()
 }
 
 #[test]
