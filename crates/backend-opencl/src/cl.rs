@@ -1,5 +1,6 @@
 //! The driver over OpenCL's own queue.
 
+use crate::Handles;
 use crate::error;
 use crate::found::{self, Account, Found, Share, devices, in_whole_words};
 use crate::kept::Kept;
@@ -55,7 +56,7 @@ impl Memory {
         &self.allocated.share
     }
 
-    fn buffer(&self) -> cl_mem {
+    pub(crate) fn buffer(&self) -> cl_mem {
         self.allocated.buffer.get()
     }
 }
@@ -99,6 +100,11 @@ impl ClDriver {
             unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
         }
         Ok(Arc::new(Allocated { buffer, share }))
+    }
+
+    pub(crate) fn handles(&self) -> Handles {
+        let Self { queue, context, found, .. } = self;
+        Handles { context: context.get(), device: found.device().id(), queue: queue.get() }
     }
 
     /// A command that is done when all before it are.

@@ -19,8 +19,10 @@ pub use cl::ClDriver;
 pub use event::Event;
 pub use program::Program;
 use sparse_core::op::AllTypes;
-use sparse_core::{Probe, Result};
+use sparse_core::{Element, Probe, Result};
 pub use sparse_device::Device;
+use sparse_device::View;
+use std::ffi::c_void;
 
 /// An OpenCL device: a context and an in-order queue. Cloning shares them.
 pub type OpenCl = Device<ClDriver>;
@@ -50,4 +52,26 @@ pub fn preferred_index() -> Result<usize> {
 /// As [`OpenCl::new`](Device::new).
 pub fn with_clock(index: usize) -> Result<OpenCl> {
     Device::from_driver(ClDriver::open_with_clock(index)?)
+}
+
+/// What OpenCL knows a device by, for libraries that work in the same context.
+#[derive(Debug, Clone, Copy)]
+pub struct Handles {
+    /// A `cl_context` of this device alone.
+    pub context: *mut c_void,
+    /// The `cl_device_id`.
+    pub device: *mut c_void,
+    /// The `cl_command_queue`: work that others enqueue there is in order with this backend's.
+    pub queue: *mut c_void,
+}
+
+/// The handles of a device; they are alive as long as it is.
+pub fn handles(backend: &OpenCl) -> Handles {
+    backend.driver().handles()
+}
+
+/// The `cl_mem` that a view is of, and the byte of it where the view starts.
+pub fn buffer<T: Element>(view: &View<'_, ClDriver, T>) -> (*mut c_void, usize) {
+    let (memory, byte) = view.place();
+    (memory.buffer(), byte)
 }
