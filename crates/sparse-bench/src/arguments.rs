@@ -81,6 +81,7 @@ pub(crate) enum PeerName {
     Faer,
     Cusparse,
     Cupy,
+    Viennacl,
 }
 
 /// Runs a suite beside its peers and prints its table. Exits with 3 where the suite's device is missing.

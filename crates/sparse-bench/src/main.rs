@@ -1,7 +1,8 @@
 //! Ours beside its peers, in one run: medians of interleaved runs, with the bytes that had to move.
 //!
 //! `cargo xtask bench` builds and runs this; it needs nothing at run time but, for SciPy's figures, a Python that
-//! finds SciPy (`PYTHONPATH`), and for cuSPARSE's its library (`LD_LIBRARY_PATH`).
+//! finds SciPy (`PYTHONPATH`), for cuSPARSE's its library (`LD_LIBRARY_PATH`), and for ViennaCL's what
+//! `peer/viennacl.cpp` was compiled to (`NNZ_VIENNACL`).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 

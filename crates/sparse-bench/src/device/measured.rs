@@ -1,8 +1,11 @@
 //! How the work of a device is timed.
 
 use super::gather;
-use super::peer::{Nobody, Peer};
+#[cfg(feature = "sycl")]
+use super::peer::Nobody;
+use super::peer::Peer;
 use crate::peer::cusparse::Cusparse;
+use crate::peer::viennacl::ViennaCl;
 use backend_cuda::{CuDriver, Graph};
 use backend_opencl::ClDriver;
 #[cfg(feature = "sycl")]
@@ -71,7 +74,7 @@ impl Measured for CuDriver {
 }
 
 impl Measured for ClDriver {
-    type Peer = Nobody;
+    type Peer = ViennaCl;
     const HAS_GRAPHS: bool = false;
     const HAS_CUPY: bool = false;
     const GATHER: File = gather::file("gather.cl");

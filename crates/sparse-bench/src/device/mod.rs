@@ -12,7 +12,7 @@ pub(crate) mod product;
 mod spmm;
 mod spmv;
 
-use crate::arguments::{Arguments, PeerName};
+use crate::arguments::Arguments;
 use crate::op::formats;
 use crate::report::Report;
 use crate::workload;
@@ -107,7 +107,8 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
 impl<'a, D: Measured> Bench<'a, D> {
     fn new(arguments: &'a Arguments) -> Result<Self> {
         let device = D::device()?;
-        let peer = arguments.wants_peer(PeerName::Cusparse).then(|| D::Peer::connect(&device));
+        let peer = D::Peer::ASKED_AS.filter(|&name| arguments.wants_peer(name));
+        let peer = peer.map(|_| D::Peer::connect(&device));
         let peer = peer.and_then(|peer| peer.inspect_err(|error| eprintln!("left out: {error}")).ok());
         let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
         let other = RefCell::new([device.zeros(words)?, device.zeros(words)?]);

@@ -2,11 +2,15 @@
 
 use super::conversion::Conversion;
 use super::product::Product;
+use crate::arguments::PeerName;
 use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar};
 use sparse_device::{Device, Driver, View};
 
 /// A library on a device. What it does not have it leaves out.
 pub(crate) trait Peer<D: Driver>: Sized {
+    /// What asks for it.
+    const ASKED_AS: Option<PeerName>;
+
     /// The library, ready to work in order with `device`.
     ///
     /// # Errors
@@ -60,9 +64,13 @@ pub(crate) trait Peer<D: Driver>: Sized {
 }
 
 /// No library to compare with.
+#[cfg(feature = "sycl")]
 pub(crate) struct Nobody;
 
+#[cfg(feature = "sycl")]
 impl<D: Driver> Peer<D> for Nobody {
+    const ASKED_AS: Option<PeerName> = None;
+
     fn connect(_: &Device<D>) -> Result<Self> {
         Ok(Self)
     }

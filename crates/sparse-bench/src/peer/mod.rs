@@ -10,6 +10,7 @@ pub(crate) mod nalgebra;
 mod python;
 pub(crate) mod scipy;
 pub(crate) mod sprs;
+pub(crate) mod viennacl;
 
 use sparse_core::Csr;
 

@@ -6,6 +6,7 @@ mod gradients;
 mod product;
 
 use super::cublas::Cublas;
+use crate::arguments::PeerName;
 use crate::device::conversion::Conversion;
 use crate::device::peer::Peer;
 use crate::device::product::{Product, available};
@@ -50,6 +51,8 @@ impl Drop for Cusparse {
 }
 
 impl Peer<CuDriver> for Cusparse {
+    const ASKED_AS: Option<PeerName> = Some(PeerName::Cusparse);
+
     fn connect(device: &Cuda) -> Result<Self> {
         // SAFETY: the call only looks for the library.
         if !unsafe { sys::is_culib_present() } {
