@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: builds `sparse-bench` and hands the arguments on.
 
-use crate::provision::{mkl, python_packages, sycl};
+use crate::provision::{mkl, python_packages, sycl, viennacl};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -16,21 +16,22 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether one of these backends is asked for.
-    fn names(&self, backends: &[&str]) -> bool {
+    /// Whether a backend is asked for.
+    fn names(&self, backend: &str) -> bool {
         let mut values = self.arguments.iter().filter_map(|argument| argument.rsplit('=').next());
-        values.any(|value| backends.contains(&value))
+        values.any(|value| value == backend)
     }
 }
 
-/// Runs the benchmark, that of the CPU with its peers within reach and that of SYCL with its runtime. Its exit code
-/// becomes ours.
+/// Runs the benchmark, those of the CPU and of OpenCL with their peers within reach and that of SYCL with its runtime. Its
+/// exit code becomes ours.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
-    let variables = match (args.names(&["sycl"]), args.names(&["cuda", "opencl"])) {
-        (true, _) => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
-        (false, true) => vec![],
-        (false, false) => peers(&shell)?,
+    let variables = match ["sycl", "opencl", "cuda"].map(|backend| args.names(backend)) {
+        [true, ..] => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        [_, true, _] => viennacl(&shell).into_iter().collect(),
+        [.., true] => vec![],
+        _ => peers(&shell)?,
     };
     let _variables: Vec<_> = variables.into_iter().map(|(name, value)| shell.push_env(name, value)).collect();
     let manifest = crate::ci::root().join("Cargo.toml");

@@ -2,7 +2,7 @@
 
 use crate::ci::root;
 use anyhow::{Context, Result, ensure};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -187,11 +187,47 @@ pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &st
     let source = root().join(source);
     let compiled = root().join("target/sycl").join(name);
     let part = compiled.with_extension("part");
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    let compiler = compiler();
     cmd!(sh, "{compiler} -std=c++17 -O2 -Wall -Wextra -Werror -DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING -isystem {include} {source} -o {part} -L {libraries} -lsycl -Wl,--allow-shlib-undefined {flags...}")
         .quiet()
         .run()
         .context("SYCL needs a compiler of C++17; CXX names one")?;
+    std::fs::rename(&part, &compiled).with_context(|| compiled.display().to_string())?;
+    Ok(compiled)
+}
+
+/// The compiler of C++ that is there.
+fn compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".into())
+}
+
+/// The variable under which the benchmark finds ViennaCL, unless that is set already. Why it cannot be compiled is said.
+pub(crate) fn viennacl(sh: &Shell) -> Option<(&'static str, OsString)> {
+    const VARIABLE: &str = "NNZ_VIENNACL";
+    if std::env::var_os(VARIABLE).is_some() {
+        return None;
+    }
+    let compiled = compile_viennacl(sh).inspect_err(|error| eprintln!("ViennaCL is not compiled: {error:#}"));
+    Some((VARIABLE, compiled.ok()?.into()))
+}
+
+/// Compiles the benchmark's ViennaCL into target/viennacl/, with nothing of C++ that it would need elsewhere.
+fn compile_viennacl(sh: &Shell) -> Result<PathBuf> {
+    let compiler = compiler();
+    cmd!(sh, "{compiler} -fsyntax-only -x c++ -include viennacl/version.hpp /dev/null")
+        .quiet()
+        .ignore_stderr()
+        .run()
+        .context("its headers are not found; Debian's package of them is libviennacl-dev")?;
+    let source = root().join("crates/sparse-bench/src/peer/viennacl.cpp");
+    let folder = sh.create_dir(root().join("target/viennacl"))?;
+    let (compiled, part) = (folder.join("libnnz_viennacl.so"), folder.join("libnnz_viennacl.part"));
+    let definitions = ["-DVIENNACL_WITH_OPENCL", "-DCL_TARGET_OPENCL_VERSION=120", "-DNDEBUG"];
+    let link = ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL,--gc-sections", "-lOpenCL"];
+    cmd!(sh, "{compiler} -std=c++14 -O2 -Wall -Wextra -Werror -fPIC -shared -ffunction-sections {definitions...} {source} -o {part} {link...}")
+        .quiet()
+        .run()
+        .context("it needs OpenCL's headers and loader")?;
     std::fs::rename(&part, &compiled).with_context(|| compiled.display().to_string())?;
     Ok(compiled)
 }
