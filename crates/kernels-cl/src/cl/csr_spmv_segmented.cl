@@ -70,33 +70,92 @@ __kernel void csr_spmv_segmented_open(long shares, long size, long nnz, __global
     }
 }
 
-// What the lanes leave each other in a step: the rows begun up to each lane, and sums.
+// The columns and the values that a lane takes at once, in words of up to 16 bytes.
+#define AT_ONCE(TYPE) __attribute__((aligned(EACH * sizeof(TYPE) < 16 ? EACH * sizeof(TYPE) : 16)))
+typedef struct AT_ONCE(IDX)
+{
+    IDX each[EACH];
+} Cols;
+typedef struct AT_ONCE(T)
+{
+    T each[EACH];
+} Values;
+
+// What lanes tell each other, in turn on either side: so a barrier stands between what is written and what is read, and
+// none is needed before the next.
 typedef struct
 {
-    int begun[LANES];
-    ACC sums[LANES];
-} Left;
+    ACC sums[2][LANES];
+    uint words[2][STEP / BITS];
+} Told;
 
-// begun[lane] <- the rows begun up to the lane; sums[lane] <- the sum from the last lane that begins a row up to it.
-static void sum_segments(int lid, int begins, ACC sum, __local Left *left)
+// Tells the other lanes a sum.
+static __local const ACC *tell(int lid, ACC sum, __local Told *told, int *side)
 {
-    left->begun[lid] = begins;
-    left->sums[lid] = sum;
+    *side ^= 1;
+    told->sums[*side][lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int d = 1; d < LANES; d *= 2) {
-        int before = lid >= d ? left->begun[lid - d] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        left->begun[lid] += before;
-        barrier(CLK_LOCAL_MEM_FENCE);
+    return told->sums[*side];
+}
+
+// The sum of all lanes.
+static ACC sum_lanes(int lid, ACC sum, __local Told *told, int *side)
+{
+    for (int d = LANES / 2; d > 0; d /= 2)
+        sum += tell(lid, sum, told, side)[lid ^ d];
+    return sum;
+}
+
+// The sum from the last of the beginners up to each lane.
+static ACC sum_segment(int lid, uint beginners, ACC sum, __local Told *told, int *side)
+{
+    // The lanes whose segment has begun d lanes before or earlier.
+    uint going_on = ~beginners & ~1u;
+    for (int d = 1; going_on != 0; d *= 2) {
+        __local const ACC *sums = tell(lid, sum, told, side);
+        if (going_on >> lid & 1)
+            sum += sums[lid - d];
+        going_on &= going_on << d;
     }
-    for (int d = 1; d < LANES; d *= 2) {
-        ACC before = (ACC)(0);
-        if (lid >= d && left->begun[lid - d] == left->begun[lid])
-            before = left->sums[lid - d];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        left->sums[lid] += before;
-        barrier(CLK_LOCAL_MEM_FENCE);
+    return sum;
+}
+
+// The lanes of which EACH neighbouring bits have one that is set.
+static uint lanes_of_bits(uint bits)
+{
+    bits |= bits >> 1;
+    bits = (bits | bits >> 2) & 0x11111111;
+    bits = (bits | bits >> 3) & 0x03030303;
+    bits = (bits | bits >> 6) & 0x000f000f;
+    return (bits | bits >> 12) & 0xff;
+}
+
+// The rows that begin in a step.
+typedef struct
+{
+    uint beginners; // the lanes in which one begins
+    int all;
+    int before; // those that begin in lanes before this one
+} Begun;
+
+// What the bits of a step tell; those of this lane are `shift` bits from the end of `own`, and a lane looks at a word.
+static Begun begun_in(int lid, __global const uint *bits, int words, uint own, int shift, __local Told *told, int *side)
+{
+    *side ^= 1;
+    if (lid < STEP / BITS) {
+        uint word = lid < words ? bits[lid] : 0;
+        told->words[*side][lid] = lanes_of_bits(word) | popcount(word) << BITS / EACH;
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    Begun begun = {0, 0, popcount(own & ((1u << shift) - 1))};
+    for (int word = 0; word < STEP / BITS; word++) {
+        uint found = told->words[*side][word];
+        begun.beginners |= (found & 0xff) << word * (BITS / EACH);
+        if (word < lid / (BITS / EACH))
+            begun.before += found >> BITS / EACH;
+        begun.all += found >> BITS / EACH;
+    }
+    return begun;
 }
 
 // A work-group takes a share: `size` entries, a multiple of STEP.
@@ -107,32 +166,64 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                         __global ACC *tail)
 {
     int lid = (int)get_local_id(0);
-    __local Left left;
+    __local Told told;
+    int side = 0;
     for (long share = get_group_id(0); share * size < nnz; share += get_num_groups(0)) {
-        long end = min((share + 1) * size, nnz);
+        int entries = (int)min(size, nnz - share * size);
+        __global const uint *own_bits = bits + share * size / BITS;
+        __global const IDX *own_indices = indices + share * size;
+        __global const T *own_values = values + share * size;
         __global const IDX *rows = order + begun[share] - 1;
         int rows_begun = 0;
         ACC carried = (ACC)(0);
-        for (long done = share * size; done < end; done += STEP) {
-            long at = done + lid * EACH;
-            uint begin_bits = at < nnz ? bits[at / BITS] >> at % BITS & ((1 << EACH) - 1) : 0;
+        ACC waiting = (ACC)(0); // sums of lanes that `carried` does not have yet
+        int is_waiting = 0;
+        for (int done = 0; done < entries; done += STEP) {
+            int at = done + lid * EACH;
             ACC products[EACH];
-            for (int each = 0; each < EACH; each++)
-                products[each] = at + each < nnz
-                    ? mul(entry(values, at + each), load(x, x_start + indices[at + each]))
-                    : (ACC)(0);
+            if (at + EACH <= entries) {
+                Cols cols = *(__global const Cols *)(own_indices + at);
+                Values taken = *(__global const Values *)(own_values + at);
+#pragma unroll
+                for (int each = 0; each < EACH; each++)
+                    products[each] = mul(entry_of(taken.each[each]), load(x, x_start + cols.each[each]));
+            } else {
+#pragma unroll
+                for (int each = 0; each < EACH; each++)
+                    products[each] = at + each < entries
+                        ? mul(entry(own_values, at + each), load(x, x_start + own_indices[at + each]))
+                        : (ACC)(0);
+            }
+            uint own = at < entries ? own_bits[at / BITS] : 0;
+            int words = (entries - done + BITS - 1) / BITS;
+            Begun found = begun_in(lid, own_bits + done / BITS, words, own, at % BITS, &told, &side);
+            if (found.beginners == 0) {
+#pragma unroll
+                for (int each = 0; each < EACH; each++)
+                    waiting += products[each];
+                is_waiting = 1;
+                continue;
+            }
+            if (is_waiting) {
+                carried += sum_lanes(lid, waiting, &told, &side);
+                waiting = (ACC)(0);
+                is_waiting = 0;
+            }
+            uint begins = own >> at % BITS;
             ACC last_sum = (ACC)(0);
+#pragma unroll
             for (int each = 0; each < EACH; each++)
-                last_sum = (begin_bits >> each & 1) ? products[each] : last_sum + products[each];
-            sum_segments(lid, popcount(begin_bits), last_sum, &left);
+                last_sum = (begins >> each & 1) ? products[each] : last_sum + products[each];
+            last_sum = sum_segment(lid, found.beginners, last_sum, &told, &side);
+            __local const ACC *sums = tell(lid, last_sum, &told, &side);
 
-            int begun_before = lid > 0 ? left.begun[lid - 1] : 0;
-            ACC sum = lid > 0 ? left.sums[lid - 1] : (ACC)(0);
-            if (begun_before == 0)
+            ACC sum = lid > 0 ? sums[lid - 1] : (ACC)(0);
+            if (found.before == 0)
                 sum = carried + sum;
-            int open = rows_begun + begun_before;
+            int open = rows_begun + found.before;
+#pragma unroll
             for (int each = 0; each < EACH; each++) {
-                if (begin_bits >> each & 1) {
+                if (begins >> each & 1) {
                     if (open == 0)
                         head[share] = sum;
                     else
@@ -142,44 +233,52 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                 }
                 sum += products[each];
             }
-            ACC last = left.sums[LANES - 1];
-            carried = left.begun[LANES - 1] > 0 ? last : carried + last;
-            rows_begun += left.begun[LANES - 1];
-            barrier(CLK_LOCAL_MEM_FENCE);
+            carried = sums[LANES - 1];
+            rows_begun += found.all;
         }
+        carried += sum_lanes(lid, waiting, &told, &side);
         if (lid == 0)
             tail[share] = carried;
     }
 }
 
 // y of the rows that lie in several shares, or end where a share does, and of the rows without entries, which stand in
-// `order` from `filled` on. A work-group of 32 lanes takes the row that is open at the end of a share, if it begins
-// there.
+// `order` from `filled` on. A work-item takes the row that is open at the end of a share and begins there; a work-group
+// of 32 lanes adds up the parts of one that has many.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_spmv_segmented_carries(long shares, __global const IDX *open_rows, __global const long *ends, long filled,
                                 long rows, __global const IDX *order, ACC alpha, ACC beta, __global T *y, long y_start,
                                 __global const ACC *head, __global const ACC *tail)
 {
     int lid = (int)get_local_id(0);
-    __local ACC sums[LANES];
-    for (long share = get_group_id(0); share < shares; share += get_num_groups(0)) {
-        IDX row = open_rows[share];
-        long end = ends[share];
+    __local Told told;
+    __local long long_ends[LANES];
+    int side = 0;
+    for (long first = get_group_id(0) * LANES; first < shares; first += get_num_groups(0) * LANES) {
+        long share = first + lid;
+        IDX row = share < shares ? open_rows[share] : -1;
+        long end = row >= 0 ? ends[share] : -1;
         long last = end >= 0 ? end : -1 - end;
+        int is_long = row >= 0 && last - share > LANES;
         ACC sum = (ACC)(0);
-        if (row >= 0)
-            for (long t = share + lid; t < last; t += LANES)
+        if (row >= 0 && !is_long)
+            for (long t = share; t < last; t++)
                 sum += tail[t];
-        sums[lid] = sum;
+        long_ends[lid] = is_long ? last : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
-            if (lid < lanes)
-                sums[lid] += sums[lid + lanes];
-            barrier(CLK_LOCAL_MEM_FENCE);
+        for (int lane = 0; lane < LANES; lane++) {
+            if (long_ends[lane] == 0)
+                continue;
+            ACC part = (ACC)(0);
+            for (long t = first + lane + lid; t < long_ends[lane]; t += LANES)
+                part += tail[t];
+            part = sum_lanes(lid, part, &told, &side);
+            if (lid == lane)
+                sum = part;
         }
-        if (row >= 0 && lid == 0)
-            update(y, y_start + row, mul(alpha, sums[0] + (end >= 0 ? head[last] : tail[last])), beta);
         barrier(CLK_LOCAL_MEM_FENCE);
+        if (row >= 0)
+            update(y, y_start + row, mul(alpha, sum + (end >= 0 ? head[last] : tail[last])), beta);
     }
     for (long i = filled + get_global_id(0); i < rows; i += get_global_size(0))
         update(y, y_start + order[i], (ACC)(0), beta);

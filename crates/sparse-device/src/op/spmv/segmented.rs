@@ -111,9 +111,7 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
         let launch = backend.launch(&self.carries).size(self.shares).buffer(&self.open_rows);
         let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
         let launch = launch.value(alpha).value(beta).view_mut(y).buffer(&self.head).buffer(&self.tail);
-        // A warp that is a work-group takes a share, any other one for each lane.
-        let warps = if D::WARPS_PER_GROUP == 1 { self.shares } else { self.shares.div_ceil(LANES) };
-        launch.early().warps(warps.max((rows - self.filled_rows).div_ceil(LANES)))
+        launch.early().warps(self.shares.max(rows - self.filled_rows).div_ceil(LANES))
     }
 }
 
