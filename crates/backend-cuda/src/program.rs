@@ -94,7 +94,8 @@ impl Kernel {
         let function = unsafe { result::module::get_function(module.module, name) };
         let function = function.map_err(failed(format!("kernel {entry}")))?;
         let count = module.file.parameters(entry).unwrap_or_default().len();
-        let parameters = (0..count).map(|position| parameter_size(function, position)).collect::<Result<_>>()?;
+        let parameters =
+            (0..count).map(|position| parameter_size(function, position)).collect::<Result<_>>()?;
         Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
     }
 

@@ -7,15 +7,19 @@ use crate::kept::Kept;
 use crate::program::{Program, check_launch};
 use kernels_core::File;
 use opencl3::command_queue::{
-    CL_QUEUE_PROFILING_ENABLE, CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel,
-    enqueue_read_buffer, enqueue_write_buffer,
+    CL_QUEUE_PROFILING_ENABLE, CommandQueue, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
 use opencl3::context::Context;
-use opencl3::error_codes::{CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, ClError};
+use opencl3::error_codes::{
+    CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_SUCCESS, ClError,
+    DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
+};
 use opencl3::event::Event;
 use opencl3::kernel::{Kernel as ClKernel, set_kernel_arg};
 use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
-use opencl3::types::{CL_BLOCKING, cl_command_queue_properties, cl_event, cl_mem};
+use opencl3::types::{
+    CL_BLOCKING, cl_command_queue, cl_command_queue_properties, cl_event, cl_kernel, cl_mem,
+};
 use sparse_core::{Caps, Error, Result};
 use sparse_device::{Arg, Defines, Driver, Grid, Properties};
 use std::ptr;
@@ -260,19 +264,38 @@ impl Driver for ClDriver {
         let global = grid.groups * grid.local;
         // SAFETY: all arguments are set; buffers that the arguments name are kept by the runtime until the kernel has
         // run. The kernels stay inside the lengths and starts that callers take from their views.
-        let event = unsafe {
-            enqueue_nd_range_kernel(
-                self.queue.get(),
-                locked.get(),
-                1,
-                ptr::null(),
-                &raw const global,
-                &raw const grid.local,
-                0,
-                ptr::null(),
-            )
-        };
-        done(name, event)
+        unsafe { enqueue(self.queue.get(), locked.get(), global, grid.local) }
+            .map_err(|code| failed(name, code))
+    }
+}
+
+/// Enqueues a kernel without an event, which would be made and released for each launch.
+///
+/// # Safety
+/// The queue and the kernel are alive, and all arguments of the kernel are set.
+unsafe fn enqueue(
+    queue: cl_command_queue,
+    kernel: cl_kernel,
+    global: usize,
+    local: usize,
+) -> Result<(), i32> {
+    let library = cl3::load_library().as_ref().map_err(|_| DLOPEN_RUNTIME_LOAD_FAILED)?;
+    let (offset, waits, event) = (ptr::null(), ptr::null(), ptr::null_mut());
+    let code = library.clEnqueueNDRangeKernel(
+        queue,
+        kernel,
+        1,
+        offset,
+        &raw const global,
+        &raw const local,
+        0,
+        waits,
+        event,
+    );
+    match code {
+        Some(CL_SUCCESS) => Ok(()),
+        Some(code) => Err(code),
+        None => Err(DLOPEN_FUNCTION_NOT_AVAILABLE),
     }
 }
 
