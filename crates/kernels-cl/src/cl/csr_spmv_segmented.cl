@@ -14,6 +14,7 @@
 #define EACH 4
 #define STEP (LANES * EACH)
 #define BITS 32
+#define LANES_OF_WORD (BITS / EACH)
 
 // counts[row] <- 1 if the row has entries, otherwise 0; one zero more at the end. A work-item takes a row.
 __kernel void csr_spmv_segmented_count(long rows, __global const OFF *offsets, __global long *counts)
@@ -144,16 +145,16 @@ static Begun begun_in(int lid, __global const uint *bits, int words, uint own, i
     *side ^= 1;
     if (lid < STEP / BITS) {
         uint word = lid < words ? bits[lid] : 0;
-        told->words[*side][lid] = lanes_of_bits(word) | popcount(word) << BITS / EACH;
+        told->words[*side][lid] = lanes_of_bits(word) | popcount(word) << LANES_OF_WORD;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     Begun begun = {0, 0, popcount(own & ((1u << shift) - 1))};
     for (int word = 0; word < STEP / BITS; word++) {
         uint found = told->words[*side][word];
-        begun.beginners |= (found & 0xff) << word * (BITS / EACH);
-        if (word < lid / (BITS / EACH))
-            begun.before += found >> BITS / EACH;
-        begun.all += found >> BITS / EACH;
+        begun.beginners |= (found & ((1 << LANES_OF_WORD) - 1)) << word * LANES_OF_WORD;
+        if (word < lid / LANES_OF_WORD)
+            begun.before += found >> LANES_OF_WORD;
+        begun.all += found >> LANES_OF_WORD;
     }
     return begun;
 }
@@ -168,6 +169,8 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
     int lid = (int)get_local_id(0);
     __local Told told;
     int side = 0;
+    x += x_start;
+    y += y_start;
     for (long share = get_group_id(0); share * size < nnz; share += get_num_groups(0)) {
         int entries = (int)min(size, nnz - share * size);
         __global const uint *own_bits = bits + share * size / BITS;
@@ -186,12 +189,12 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                 Values taken = *(__global const Values *)(own_values + at);
 #pragma unroll
                 for (int each = 0; each < EACH; each++)
-                    products[each] = mul(entry_of(taken.each[each]), load(x, x_start + cols.each[each]));
+                    products[each] = mul(entry_of(taken.each[each]), load(x, cols.each[each]));
             } else {
 #pragma unroll
                 for (int each = 0; each < EACH; each++)
                     products[each] = at + each < entries
-                        ? mul(entry(own_values, at + each), load(x, x_start + own_indices[at + each]))
+                        ? mul(entry(own_values, at + each), load(x, own_indices[at + each]))
                         : (ACC)(0);
             }
             uint own = at < entries ? own_bits[at / BITS] : 0;
@@ -227,7 +230,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                     if (open == 0)
                         head[share] = sum;
                     else
-                        update(y, y_start + rows[open], mul(alpha, sum), beta);
+                        update(y, rows[open], mul(alpha, sum), beta);
                     sum = (ACC)(0);
                     open++;
                 }
