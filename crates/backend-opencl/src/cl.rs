@@ -52,7 +52,7 @@ struct Allocated {
 #[derive(Debug)]
 pub struct Memory {
     allocated: Arc<Allocated>,
-    kept: Option<Kept<Arc<Allocated>>>,
+    kept: Kept<Arc<Allocated>>,
 }
 
 impl Memory {
@@ -67,9 +67,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(kept) = &self.kept {
-            kept.keep(self.share().bytes(), self.allocated.clone());
-        }
+        self.kept.keep(self.share().bytes(), self.allocated.clone());
     }
 }
 
@@ -85,7 +83,7 @@ impl ClDriver {
             Context::from_device(&found.device()).map_err(|code| failed("clCreateContext", code))?;
         let queue = CommandQueue::create_default(&context, properties);
         let queue = queue.map_err(|code| failed("clCreateCommandQueue", code))?;
-        Ok(Self { queue, context, found, account: Account::new(found), kept: Kept::default() })
+        Ok(Self { queue, context, found, account: Account::new(found), kept: Kept::new(found.keeps_bytes) })
     }
 
     /// A new buffer of at least so many bytes.
@@ -148,8 +146,7 @@ impl Driver for ClDriver {
                 created => created?,
             },
         };
-        let kept = self.found.keeps_memory.then(|| self.kept.clone());
-        Ok(Memory { allocated, kept })
+        Ok(Memory { allocated, kept: self.kept.clone() })
     }
 
     fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {

@@ -9,6 +9,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// Of so many bytes of a GPU's memory, one may be kept when it is released.
+const KEPT_PART: usize = 4;
+
 /// A device that was found, and what was asked of it.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -20,8 +23,8 @@ pub(crate) struct Found {
     /// it knew of a buffer when the host writes or copies to its middle: what it says is true only where no buffer is
     /// released and the host writes them from their beginning.
     pub(crate) checks_reads: bool,
-    /// Whether memory that is released is worth keeping: an allocation of memory of its own takes a GPU's driver long.
-    pub(crate) keeps_memory: bool,
+    /// Bytes of released memory that are kept, at most: an allocation of memory of its own takes a GPU's driver long.
+    pub(crate) keeps_bytes: usize,
 }
 
 impl Found {
@@ -59,7 +62,7 @@ impl Found {
             },
             memory_bytes,
             largest_buffer: device.max_mem_alloc_size()?,
-            keeps_memory: !is_cpu && platform != "Oclgrind",
+            keeps_bytes: if is_cpu || platform == "Oclgrind" { 0 } else { memory_bytes as usize / KEPT_PART },
             checks_reads: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
