@@ -61,9 +61,31 @@ fn draw_series<'a>(area: &Area<'a>, axes: &Axes<'_>, series: &[Series]) -> Drawn
     area.present()
 }
 
+/// What a logarithmic axis spans, at least: on shorter ones plotters looks for labels without end.
+const LEAST_SPAN: f64 = 10.0;
+
 /// What all values lie in, with room on both sides, above as much of the whole as `spare`.
 fn range(values: impl Iterator<Item = f64>, spare: f64) -> std::ops::Range<f64> {
     let (least, most) =
         values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
-    least / 1.5..most * 1.5 * (most / least).powf(spare)
+    let (begin, end) = (least / 1.5, most * 1.5 * (most / least).powf(spare));
+    let widen = (LEAST_SPAN * begin / end).max(1.0).sqrt();
+    begin / widen..end * widen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_spans_all_values_and_at_least_a_decade() {
+        let span = |values: &[f64], spare| {
+            let range = range(values.iter().copied(), spare);
+            assert!(values.iter().all(|value| range.contains(value)), "{range:?}");
+            range.end / range.start
+        };
+        assert!(span(&[1.2e6], LEGEND) > LEAST_SPAN * 0.99);
+        assert!(span(&[3.0, 5.0], 0.1) > LEAST_SPAN * 0.99);
+        assert!(span(&[1.0, 1e4], 0.1) > 2e4);
+    }
 }
