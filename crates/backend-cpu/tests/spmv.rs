@@ -132,7 +132,7 @@ fn rows_are_looked_at_for_repetition_where_that_pays() {
 }
 
 #[test]
-fn rows_of_many_lengths_are_sorted_where_that_pays() {
+fn short_rows_are_sorted_by_length_where_that_pays() {
     let varied = |most| {
         let lengths: Vec<_> = (0..2000_usize).map(|row| row * 7 % most).collect();
         with_row_lengths::<f32>(&lengths, 2000, 1).unwrap()
@@ -147,7 +147,8 @@ fn rows_of_many_lengths_are_sorted_where_that_pays() {
     assert_eq!(chosen(&varied(40), &often), sorted);
     assert_eq!(chosen(&varied(40), &once), "row_per_thread");
     assert_eq!(chosen(&varied(100), &often), "row_per_thread");
-    assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), "row_per_thread");
+    assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), sorted);
+    assert_eq!(chosen(&uniform(2000, 2000, 50, 1).unwrap(), &often), "row_per_thread");
 }
 
 #[test]

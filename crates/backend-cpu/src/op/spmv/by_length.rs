@@ -1,5 +1,5 @@
 //! Algorithm `rows_by_length`: all products of a part first, without looking at rows, then the sums of its rows by their
-//! length, so that no branch depends on where a row ends. For rows whose lengths nobody foresees, as in power laws.
+//! length, so that no branch depends on where a row ends, and many elements of x are on their way at once. For short rows.
 
 use super::Product;
 use super::compressed::Members;
@@ -51,12 +51,10 @@ pub(super) struct Listed<'a> {
     pub(super) lengths: &'a [u16],
 }
 
-/// Whether at least half of the rows are longer or shorter than the row before, and most are not long.
-pub(super) fn vary<M: Members>(a: &M) -> bool {
-    let other = |w: &&[M::Offset]| w[1].as_usize() - w[0].as_usize() != w[2].as_usize() - w[1].as_usize();
-    let others: usize = (0..a.members()).map(|k| a.lines(k).offsets.windows(3).filter(other).count()).sum();
+/// Whether rows are short in the mean.
+pub(super) fn are_short<M: Members>(a: &M) -> bool {
     let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
-    2 * others >= rows && a.nnz() < LONG * rows
+    a.nnz() < LONG * rows
 }
 
 impl Part {

@@ -1,6 +1,6 @@
 //! CSR, CSC and batches of them in the direction that they are stored in.
 
-use super::by_length::{ByLength, vary};
+use super::by_length::{ByLength, are_short};
 use super::piece_sums::PieceSums;
 use super::repeated::{Repeated, repeats};
 use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size};
@@ -27,8 +27,8 @@ const STORED: &[Algorithm] = &[
     .preprocessing("the columns of each group of such rows as runs of neighbours"),
     Algorithm::new(
         "rows_by_length",
-        "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: half of the rows have another length than the \
-         row before, and fewer than 32 entries in the mean; none is longer than a piece",
+        "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries in the mean, \
+         and none is longer than a piece",
     )
     .preprocessing("the rows of each part by their length"),
     SEQUENTIAL,
@@ -114,8 +114,8 @@ impl<M: Members> SpmvFormat for M {
             ));
         }
         let native = dtype == DType::F32 && size_of::<M::Index>() == size_of::<i32>();
-        let by_length = native && longest(self) <= PIECE && vary(self);
-        by_length.then(|| ("rows_by_length", "the lengths of neighbouring rows differ".into()))
+        let by_length = native && longest(self) <= PIECE && are_short(self);
+        by_length.then(|| ("rows_by_length", "rows are short".into()))
     }
 
     fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
