@@ -118,7 +118,7 @@ fn run_avx512<W: Vectorize>(work: W) -> W::Out {
 }
 
 /// Bytes of a line of the caches.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Fetches the line of the element at `position` into the cache, which need not be inside `data`; does nothing where no
 /// instruction for it is known.

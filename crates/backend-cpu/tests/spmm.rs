@@ -4,7 +4,7 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::uniform;
+use sparse_core::generate::{uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -162,4 +162,48 @@ fn a_wide_b_whose_rows_are_used_often_is_sliced() {
         let found = product(&cpu, &a, Op::None, columns, &options, scale, layout).unwrap();
         assert!(found == expected, "{layout:?} {scale:?}");
     }
+}
+
+/// A C of more than 64 MiB, which is written past the caches, has the bits that `beta = 1` leaves in a C of zeros, which
+/// is read. It begins `offset` elements behind the beginning of a line of the caches, and so many elements lie between
+/// its rows; no other element is written.
+fn check_large_c<T: Scalar>(columns: usize, offset: usize, padding: usize)
+where
+    Cpu: SpmmKernel<Csr<T>>,
+{
+    let leading_dimension = columns + padding;
+    let rows = (65 << 20) / (leading_dimension * size_of::<T>());
+    let mut lengths = vec![1; rows];
+    (lengths[1000], lengths[1001], lengths[2000]) = (5000, 0, 4097);
+    let a = inexact(with_row_lengths::<T>(&lengths, 6000, 1).unwrap());
+    let b = integers::<T>(6000 * columns);
+    let b = DenseView::row_major(&b[..], 6000, columns).unwrap();
+    let mut plan =
+        SpmmPlan::new(&Cpu::new().unwrap(), &a, Op::None, columns, &PlanOptions::default()).unwrap();
+    let mut run = |beta: f64, before: T| {
+        let mut memory = vec![before; rows * leading_dimension + offset + 64];
+        let start = memory.as_ptr().align_offset(64) + offset;
+        let c = &mut memory[start..start + rows * leading_dimension];
+        let c = DenseViewMut::new(c, rows, columns, leading_dimension, Order::RowMajor).unwrap();
+        plan.run(acc::<T>(1.0), &a, b, acc::<T>(beta), c).unwrap();
+        (start, memory)
+    };
+    let nan = T::from_c64(c64::new(f64::NAN, 0.0));
+    let ((start, found), (expected_start, expected)) = (run(0.0, nan), run(1.0, T::ZERO));
+    let end = start + rows * leading_dimension;
+    assert!([&found[..start], &found[end..]].concat().into_iter().all(is_nan), "outside of C");
+    for row in 0..rows {
+        let found = &found[start + row * leading_dimension..][..leading_dimension];
+        let expected = &expected[expected_start + row * leading_dimension..][..columns];
+        assert_eq!(bits(&found[..columns]), bits(expected), "row {row}");
+        assert!(found[columns..].iter().all(|&element| is_nan(element)), "behind row {row}");
+    }
+}
+
+#[test]
+fn a_large_c_is_written_past_the_caches() {
+    check_large_c::<f32>(128, 0, 0);
+    check_large_c::<f32>(256, 5, 0);
+    check_large_c::<f64>(64, 3, 0);
+    check_large_c::<f64>(100, 0, 4);
 }

@@ -38,6 +38,15 @@ impl<T> Disjoint<T> {
         Self { start: memory.as_mut_ptr(), len: memory.len() }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where the memory begins.
+    pub(crate) fn address(&self) -> usize {
+        self.start.addr()
+    }
+
     /// The element at `position`.
     ///
     /// # Safety

@@ -21,7 +21,8 @@ pub(super) struct RowMajor<'a, T> {
     pub(super) data: &'a [T],
     pub(super) stride: usize,
     pub(super) columns: usize,
-    /// How many entries ahead of the one in use rows are fetched into the cache; none if 0.
+    /// How many entries ahead of the one in use rows are fetched into the cache, and a line of the rows twice as far
+    /// ahead; none if 0.
     pub(super) ahead: usize,
 }
 
@@ -38,6 +39,12 @@ pub(super) trait Sink<T: Scalar> {
     /// What [`Self::write`] would update with `len` sums, if these elements stand side by side, and how.
     fn place(&mut self, _line: usize, _first: usize, _len: usize) -> Option<(&mut [T], Update<T::Acc>)> {
         None
+    }
+
+    /// Whether the places of `len` columns from `first` on are not read, but filled line by line past the caches.
+    /// These places are the writer's until [`sums`] ends.
+    fn is_streamed(&self, _first: usize, _len: usize) -> bool {
+        false
     }
 }
 

@@ -7,6 +7,8 @@ mod block;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 mod source;
+#[cfg(target_arch = "x86_64")]
+mod stream;
 mod work;
 
 use super::SEQUENTIAL;

@@ -2,7 +2,8 @@
 
 use super::block::{NumberedRows, RowMajor, Sink, WIDE};
 use super::source::Rows;
-use crate::simd::{Isa, Simd, fetch};
+use super::stream::Stream;
+use crate::simd::{Isa, Simd, fetch, fetch_line};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
@@ -55,16 +56,31 @@ fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
     row.as_usize() * b.stride + first
 }
 
-/// The columns of these entries, and of as many entries that stand `ahead` of them, if there are such.
+/// The column of each entry, and those of the entries that stand `ahead` and twice as far ahead of it, if there are such.
 #[inline(always)]
-fn with_ahead<'a, I>(columns: &'a [I], entries: &Range<usize>, ahead: usize) -> (&'a [I], &'a [I]) {
+fn with_ahead<'a, I: Index>(
+    columns: &'a [I],
+    entries: &Range<usize>,
+    ahead: usize,
+) -> impl Iterator<Item = (I, [I; 2])> + 'a {
     let own = &columns[entries.clone()];
-    (own, columns.get(entries.start + ahead..entries.end + ahead).unwrap_or(own))
+    let later = |ahead| columns.get(entries.start + ahead..entries.end + ahead).unwrap_or(own);
+    own.iter().zip(later(ahead)).zip(later(2 * ahead)).map(|((&own, &next), &far)| (own, [next, far]))
+}
+
+/// Fetches `len` elements of the next row, and one of the row that is far ahead: the processor finds the address of its
+/// page meanwhile, which may take as long as the elements themselves.
+#[inline(always)]
+fn fetch_rows<I: Index, T: Scalar>(b: RowMajor<'_, T>, [next, far]: [I; 2], first: usize, len: usize) {
+    if b.ahead > 0 {
+        fetch(b.data, start(next, b, first), len);
+        fetch_line(b.data, start(far, b, first));
+    }
 }
 
 macro_rules! block {
     ($name:ident, $t:ty, lanes $lanes:literal, mask $mask:ty,
-     [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident]) => {
+     [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes that there are columns for. Entries are added to `C` chains
         /// of sums in turn, so that one addition need not wait for the last, and the chains in order.
         ///
@@ -82,16 +98,14 @@ macro_rules! block {
             let data: &[$t] = cast_slice(b.data);
             let len = (b.columns - first).min(V * $lanes);
             let live = <$mask>::MAX >> ($lanes - len.min($lanes));
+            let mut stream = (len == V * $lanes && sink.is_streamed(first, len)).then(|| Stream::new());
             for (line, entries) in lines {
                 let mut chains = [[$zero(); V]; C];
-                let (columns, ahead) = with_ahead(rows.columns(), &entries, b.ahead);
-                let mut entries = columns.iter().zip(ahead).zip(rows.values(entries));
+                let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
                 'line: loop {
                     for sums in &mut chains {
-                        let Some(((&column, &next), value)) = entries.next() else { break 'line };
-                        if b.ahead > 0 {
-                            fetch(data, start(next, b, first), V * $lanes);
-                        }
+                        let Some(((column, later), value)) = entries.next() else { break 'line };
+                        fetch_rows(b, later, first, V * $lanes);
                         let value = $set(cast::<R::Scalar, $t>(value));
                         let row = start(column, b, first);
                         for (v, sum) in sums.iter_mut().enumerate() {
@@ -121,6 +135,16 @@ macro_rules! block {
                 };
                 let c: &mut [$t] = &mut cast_slice_mut(c)[..len];
                 let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
+                if let Some(stream) = &mut stream {
+                    // SAFETY: `c` is as long as the vectors, and the sink's until the stream ends.
+                    unsafe {
+                        stream.seek(c.as_mut_ptr().cast());
+                        for sum in sums {
+                            stream.write($bits($mul($set(alpha), sum)));
+                        }
+                    }
+                    continue;
+                }
                 for (v, sum) in sums.into_iter().enumerate() {
                     // SAFETY: live lanes lie in `c`; others are neither read nor written.
                     unsafe {
@@ -133,6 +157,10 @@ macro_rules! block {
                     }
                 }
             }
+            if let Some(stream) = stream {
+                // SAFETY: what it has not written yet lies in elements that the sink gave it.
+                unsafe { stream.end() };
+            }
             len
         }
     };
@@ -140,10 +168,10 @@ macro_rules! block {
 
 block!(f64s, f64, lanes 8, mask u8,
     [_mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_add_pd,
-     _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd]);
+     _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512]);
 block!(f32s, f32, lanes 16, mask u16,
     [_mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_add_ps,
-     _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps]);
+     _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512]);
 
 macro_rules! whole_block {
     ($name:ident, $t:ty, lanes $lanes:literal, [$zero:ident, $set:ident, $load:ident, $fma:ident, $store:ident]) => {
@@ -163,11 +191,10 @@ macro_rules! whole_block {
             let data: &[$t] = cast_slice(b.data);
             for (line, entries) in lines {
                 let mut sums = [$zero(); WIDE / $lanes];
-                let (columns, ahead) = with_ahead(rows.columns(), &entries, b.ahead);
-                for ((&column, &next), value) in columns.iter().zip(ahead).zip(rows.values(entries)) {
-                    if b.ahead > 0 {
-                        fetch(data, start(next, b, first), WIDE);
-                    }
+                for ((column, later), value) in
+                    with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries))
+                {
+                    fetch_rows(b, later, first, WIDE);
                     let value = $set(cast::<R::Scalar, $t>(value));
                     let row = &data[start(column, b, first)..][..WIDE];
                     for (sum, row) in sums.iter_mut().zip(row.chunks_exact($lanes)) {

@@ -5,7 +5,7 @@ use super::source::Rows;
 use crate::Cpu;
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, chunks};
-use crate::simd::{Isa, Vectorize};
+use crate::simd::{Isa, LINE, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{DenseView, DenseViewMut, Order, Scalar};
 use std::ops::Range;
@@ -25,14 +25,17 @@ const BEYOND_CACHE: usize = 4 << 20;
 /// How often a row of B is to be used where slices are copied.
 const USES: usize = 64;
 
-/// Bytes of B that stay in the first cache of a core.
-const FIRST_CACHE: usize = 32 << 10;
+/// Bytes of B that need not be fetched ahead: so near to the core do they stay.
+const NEAR: usize = 512 << 10;
 
 /// Bytes of B that are on their way into the cache.
 const AHEAD: usize = 8 << 10;
 
 /// The most rows that are on their way.
 const MOST_AHEAD: usize = 32;
+
+/// From so many bytes on, C would push everything else out of the caches.
+const STREAMED: usize = 64 << 20;
 
 /// Parts that are looked at to see how far apart neighbouring rows reach.
 const SOME_PARTS: usize = 64;
@@ -148,15 +151,10 @@ fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
         && rows.columns().len() >= USES * b_rows
 }
 
-/// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay in
-/// the first cache.
+/// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay near.
 fn entries_ahead<R: Rows>(rows: &R, columns: usize) -> usize {
     let bytes = columns * size_of::<R::Scalar>();
-    if reach(rows).saturating_mul(bytes) <= FIRST_CACHE {
-        0
-    } else {
-        (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD)
-    }
+    if reach(rows).saturating_mul(bytes) <= NEAR { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
 }
 
 /// The rows of B from the first to the last that a part uses, in the mean over some parts.
@@ -213,6 +211,17 @@ struct Output<T: Scalar> {
     c: Disjoint<T>,
     strides: (usize, usize),
     update: Update<T::Acc>,
+}
+
+impl<T: Scalar> Output<T> {
+    /// Whether these columns of C are not read and fill whole lines, as they do if rows follow each other without a gap
+    /// or all of them begin with a line; and C is so large that nothing of it would stay in the cache.
+    fn is_streamed(&self, first: usize, len: usize) -> bool {
+        let Self { c, strides: (row_stride, column_stride), update } = self;
+        let lines = [c.address() + first * size_of::<T>(), row_stride * size_of::<T>()];
+        let whole = *row_stride == len || lines.iter().all(|bytes| bytes.is_multiple_of(LINE));
+        *column_stride == 1 && whole && update.beta.is_zero() && c.len() * size_of::<T>() >= STREAMED
+    }
 }
 
 impl<R: Rows> Product<'_, R> {
@@ -296,7 +305,7 @@ impl<R: Rows> Vectorize for PartSums<'_, R> {
     }
 }
 
-/// Rows of C, each of which belongs to one part.
+/// Rows of C, each of which belongs to one part, whose task alone writes it.
 impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
     #[inline(always)]
     fn write(&mut self, row: usize, first: usize, sums: &[AccOf<R>]) {
@@ -314,6 +323,10 @@ impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
         // SAFETY: as above.
         let c = unsafe { Product::place(self, row, first, len) };
         c.map(|c| (c, self.output.update))
+    }
+
+    fn is_streamed(&self, first: usize, len: usize) -> bool {
+        self.output.is_streamed(self.first + first, len)
     }
 }
 
