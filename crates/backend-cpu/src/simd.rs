@@ -120,18 +120,24 @@ fn run_avx512<W: Vectorize>(work: W) -> W::Out {
 /// Bytes of a line of the caches.
 pub(crate) const LINE: usize = 64;
 
-/// Fetches the line of the element at `position` into the cache, which need not be inside `data`; does nothing where no
-/// instruction for it is known.
+/// Fetches the line of `address` into the cache, which need not be valid; does nothing where no instruction for it is
+/// known.
 #[inline(always)]
-pub(crate) fn fetch_line<T>(data: &[T], position: usize) {
+pub(crate) fn fetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: no address is wrong for it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().wrapping_add(position).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (data, position);
+    let _ = address;
+}
+
+/// Fetches the line of the element at `position`, which need not be inside `data`, as [`fetch_address`].
+#[inline(always)]
+pub(crate) fn fetch_line<T>(data: &[T], position: usize) {
+    fetch_address(data.as_ptr().wrapping_add(position));
 }
 
 /// Fetches the lines of `len` elements from `start` on, as [`fetch_line`].

@@ -1,5 +1,6 @@
 //! The end of every product: `y ← alpha·sum + beta·y`.
 
+use crate::simd::fetch_address;
 use sparse_core::{Accumulator, Scalar};
 
 /// `alpha` and `beta` of a product.
@@ -67,5 +68,11 @@ impl<T> Disjoint<T> {
         assert!(start <= self.len && len <= self.len - start);
         // SAFETY: inside the memory by the assertion; exclusive by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
+    }
+
+    /// Fetches the line of the element at `position` into the cache, if there is one there.
+    #[inline(always)]
+    pub(crate) fn fetch(self, position: usize) {
+        fetch_address(self.start.wrapping_add(position));
     }
 }

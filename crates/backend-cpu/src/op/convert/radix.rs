@@ -9,6 +9,7 @@ use crate::Cpu;
 use crate::op::fill::{Arrays, zeroed};
 use crate::op::update::Disjoint;
 use crate::parallel::{chunks, partition_point, split_mut};
+use crate::simd::LINE;
 use sparse_core::op::Duplicates;
 use sparse_core::{Index, Result, Scalar};
 use std::ops::Range;
@@ -25,6 +26,9 @@ const MAX_BUCKETS: usize = 1024;
 /// Unused places between buckets: without them, buckets of equal size that fill up evenly are written at positions
 /// that push each other out of the cache.
 const GAP: usize = 6;
+
+/// Bytes between the place of an entry in a bucket and the one that is fetched into the cache for later entries.
+const AHEAD: usize = 2 * LINE;
 
 /// Entries in any order; the result is ordered by the major index.
 #[derive(Clone, Copy)]
@@ -125,6 +129,7 @@ fn distribute<T: Scalar, I: Index>(
             let place = &mut places[major.as_usize() >> shift];
             // SAFETY: each chunk has as many places of its own in a bucket as it has entries for it.
             *unsafe { output.at(*place) } = (major, minor, value);
+            output.fetch(*place + AHEAD / size_of::<Entry<T, I>>());
             *place += 1;
         }
     });
