@@ -25,9 +25,6 @@ const BEYOND_CACHE: usize = 4 << 20;
 /// How often a row of B is to be used where slices are copied.
 const USES: usize = 64;
 
-/// Bytes of B that need not be fetched ahead: so near to the core do they stay.
-const NEAR: usize = 512 << 10;
-
 /// Bytes of B that are on their way into the cache.
 const AHEAD: usize = 8 << 10;
 
@@ -151,10 +148,11 @@ fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
         && rows.columns().len() >= USES * b_rows
 }
 
-/// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay near.
+/// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay
+/// in the cache.
 fn entries_ahead<R: Rows>(rows: &R, columns: usize) -> usize {
     let bytes = columns * size_of::<R::Scalar>();
-    if reach(rows).saturating_mul(bytes) <= NEAR { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
+    if reach(rows).saturating_mul(bytes) <= CACHE { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
 }
 
 /// The rows of B from the first to the last that a part uses, in the mean over some parts.
