@@ -52,9 +52,12 @@ const STORED: &[Algorithm] = &[
 ];
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
-/// Entries a row, in the mean, from which on several lanes a row are worth it. Shorter ones, where some are long, take less
-/// time along the merge path with OpenCL, found by trial on an H100.
+/// Entries a row, in the mean, from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
+
+/// Entries a row, in the mean, below which rows of which some are long take less time along the merge path than in segments,
+/// where the lanes of a warp meet at barriers; found by trial on an H100.
+const SHORT_FOR_SEGMENTS: usize = 8;
 
 /// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
 /// wait side by side for what one would wait for in turn.
@@ -153,7 +156,8 @@ impl<D: Driver> Device<D> {
             let by_rows = mean >= if has_barriers { LONG_FOR_WARPS } else { LONG_FOR_BLOCKS };
             let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
             if is_unlike || mean >= LONG_ROWS && !few && !by_rows {
-                let algorithm = if has_barriers && mean < LONG_ROWS { "merge_path" } else { "segmented" };
+                let algorithm =
+                    if has_barriers && mean < SHORT_FOR_SEGMENTS { "merge_path" } else { "segmented" };
                 return Ok((algorithm, format!("{reason}, one has {longest}")));
             }
             if mean >= LONG_FOR_BLOCKS && !has_barriers {
