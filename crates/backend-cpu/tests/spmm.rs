@@ -172,7 +172,7 @@ where
     Cpu: SpmmKernel<Csr<T>>,
 {
     let leading_dimension = columns + padding;
-    let rows = (65 << 20) / (leading_dimension * size_of::<T>());
+    let rows = (65 << 20) / (columns * size_of::<T>());
     let mut lengths = vec![1; rows];
     (lengths[1000], lengths[1001], lengths[2000]) = (5000, 0, 4097);
     let a = inexact(with_row_lengths::<T>(&lengths, 6000, 1).unwrap());
@@ -206,4 +206,5 @@ fn a_large_c_is_written_past_the_caches() {
     check_large_c::<f32>(256, 5, 0);
     check_large_c::<f64>(64, 3, 0);
     check_large_c::<f64>(100, 0, 4);
+    check_large_c::<f64>(100, 3, 4);
 }

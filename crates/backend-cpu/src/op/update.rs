@@ -39,13 +39,9 @@ impl<T> Disjoint<T> {
         Self { start: memory.as_mut_ptr(), len: memory.len() }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Where the memory begins.
-    pub(crate) fn address(&self) -> usize {
-        self.start.addr()
+    /// The first element.
+    pub(crate) fn start(&self) -> *mut T {
+        self.start
     }
 
     /// The element at `position`.

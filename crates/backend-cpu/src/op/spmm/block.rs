@@ -21,8 +21,8 @@ pub(super) struct RowMajor<'a, T> {
     pub(super) data: &'a [T],
     pub(super) stride: usize,
     pub(super) columns: usize,
-    /// How many entries ahead of the one in use rows are fetched into the cache, and a line of the rows twice as far
-    /// ahead; none if 0.
+    /// How many entries ahead of the one in use rows are fetched into the cache, and one cache line of the rows twice as
+    /// far ahead; none if 0.
     pub(super) ahead: usize,
 }
 
@@ -31,8 +31,19 @@ pub(super) trait NumberedRows: Iterator<Item = (usize, Range<usize>)> + Clone {}
 
 impl<T: Iterator<Item = (usize, Range<usize>)> + Clone> NumberedRows for T {}
 
+/// Memory that sums go to without being read: those of a line times `alpha`, from `line·stride` elements behind `start` on.
+pub(super) struct Streamed<T: Scalar> {
+    pub(super) start: *mut T,
+    pub(super) stride: usize,
+    pub(super) alpha: T::Acc,
+}
+
 /// Where sums go.
-pub(super) trait Sink<T: Scalar> {
+///
+/// # Safety
+/// What [`Self::streamed`] names is valid for writes of its columns in every line that is summed, and nothing else reaches
+/// these before [`sums`] ends.
+pub(super) unsafe trait Sink<T: Scalar> {
     /// Takes the sums of a line in the columns from `first` on.
     fn write(&mut self, line: usize, first: usize, sums: &[T::Acc]);
 
@@ -41,10 +52,9 @@ pub(super) trait Sink<T: Scalar> {
         None
     }
 
-    /// Whether the places of `len` columns from `first` on are not read, but filled line by line past the caches.
-    /// These places are the writer's until [`sums`] ends.
-    fn is_streamed(&self, _first: usize, _len: usize) -> bool {
-        false
+    /// Where the sums in `len` columns from `first` on go in place of [`Self::place`], if they are to pass the caches by.
+    fn streamed(&self, _first: usize, _len: usize) -> Option<Streamed<T>> {
+        None
     }
 }
 

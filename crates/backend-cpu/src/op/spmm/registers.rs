@@ -98,7 +98,8 @@ macro_rules! block {
             let data: &[$t] = cast_slice(b.data);
             let len = (b.columns - first).min(V * $lanes);
             let live = <$mask>::MAX >> ($lanes - len.min($lanes));
-            let mut stream = (len == V * $lanes && sink.is_streamed(first, len)).then(|| Stream::new());
+            let streamed = if len == V * $lanes { sink.streamed(first, len) } else { None };
+            let mut streamed = streamed.map(|to| (to, Stream::new()));
             for (line, entries) in lines {
                 let mut chains = [[$zero(); V]; C];
                 let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
@@ -124,6 +125,17 @@ macro_rules! block {
                         *sum = $add(*sum, part);
                     }
                 }
+                if let Some((to, stream)) = &mut streamed {
+                    let alpha = $set(cast::<_, $t>(to.alpha));
+                    // SAFETY: the sink's promise: the line has room for `len` elements, those of the vectors.
+                    unsafe {
+                        stream.seek(to.start.wrapping_add(line * to.stride).cast());
+                        for sum in sums {
+                            stream.write($bits($mul(alpha, sum)));
+                        }
+                    }
+                    continue;
+                }
                 let Some((c, update)) = sink.place(line, first, len) else {
                     let mut block = [[0.0; $lanes]; V];
                     for (part, sum) in block.iter_mut().zip(sums) {
@@ -135,16 +147,6 @@ macro_rules! block {
                 };
                 let c: &mut [$t] = &mut cast_slice_mut(c)[..len];
                 let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
-                if let Some(stream) = &mut stream {
-                    // SAFETY: `c` is as long as the vectors, and the sink's until the stream ends.
-                    unsafe {
-                        stream.seek(c.as_mut_ptr().cast());
-                        for sum in sums {
-                            stream.write($bits($mul($set(alpha), sum)));
-                        }
-                    }
-                    continue;
-                }
                 for (v, sum) in sums.into_iter().enumerate() {
                     // SAFETY: live lanes lie in `c`; others are neither read nor written.
                     unsafe {
@@ -157,8 +159,8 @@ macro_rules! block {
                     }
                 }
             }
-            if let Some(stream) = stream {
-                // SAFETY: what it has not written yet lies in elements that the sink gave it.
+            if let Some((_, stream)) = streamed {
+                // SAFETY: as above.
                 unsafe { stream.end() };
             }
             len

@@ -31,7 +31,7 @@ impl Stream {
         Self { line: std::ptr::null_mut(), waiting: 0, last: zero, pick: zero, own: 0 }
     }
 
-    /// Makes the next vector begin at `to`, and writes what waits unless it ends there.
+    /// Makes the next vector begin at `to`, a multiple of four bytes, and writes what waits unless it ends there.
     ///
     /// # Safety
     /// As [`Self::write`].
@@ -53,7 +53,8 @@ impl Stream {
     /// Writes a vector behind the last one, or where [`Self::seek`] says.
     ///
     /// # Safety
-    /// There is memory for it, which nothing else reaches until [`Self::end`].
+    /// There is memory for it, in the same allocation as for all others, which nothing else reaches before [`Self::end`] is
+    /// called.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn write(&mut self, vector: __m512i) {
@@ -79,8 +80,10 @@ impl Stream {
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn end(self) {
         // SAFETY: the caller's promise.
-        unsafe { self.write_waiting() };
-        _mm_sfence();
+        unsafe {
+            self.write_waiting();
+            _mm_sfence();
+        }
     }
 
     /// # Safety
@@ -88,6 +91,9 @@ impl Stream {
     #[inline]
     #[target_feature(enable = "avx512f")]
     unsafe fn write_waiting(&self) {
+        if self.waiting == 0 {
+            return;
+        }
         let waiting = self.own & !(!0 << self.waiting);
         let words = _mm512_permutex2var_epi32(self.last, self.pick, self.last);
         // SAFETY: these words are the last vector's, which fits by the caller's promise; others are not written.
@@ -104,11 +110,12 @@ mod tests {
     #[target_feature(enable = "avx512f")]
     fn stream(memory: &mut [i32], runs: &[(usize, usize)]) {
         let mut stream = Stream::new();
+        let (start, len) = (memory.as_mut_ptr(), memory.len());
         for &(position, vectors) in runs {
-            let to = &mut memory[position..position + vectors * WORDS];
-            // SAFETY: `to` is as long as the vectors of this run.
+            assert!(position + vectors * WORDS <= len);
+            // SAFETY: there is room for the vectors of this run.
             unsafe {
-                stream.seek(to.as_mut_ptr());
+                stream.seek(start.add(position));
                 for v in 0..vectors {
                     let vector: [i32; WORDS] =
                         std::array::from_fn(|word| (position + v * WORDS + word) as i32);

@@ -1,6 +1,6 @@
 //! How SpMM is shared out: parts of whole rows, and segments of long ones.
 
-use super::block::{AccOf, RowMajor, Sink, WIDE, sums};
+use super::block::{AccOf, RowMajor, Sink, Streamed, WIDE, sums};
 use super::source::Rows;
 use crate::Cpu;
 use crate::op::update::{Disjoint, Update};
@@ -31,7 +31,7 @@ const AHEAD: usize = 8 << 10;
 /// The most rows that are on their way.
 const MOST_AHEAD: usize = 32;
 
-/// From so many bytes on, C would push everything else out of the caches.
+/// From so many bytes on, C is written past the caches, of which it would take all.
 const STREAMED: usize = 64 << 20;
 
 /// Parts that are looked at to see how far apart neighbouring rows reach.
@@ -116,7 +116,8 @@ impl<T: Scalar> Work<T> {
     pub(super) fn run<R: Rows<Scalar = T>>(&mut self, cpu: &Cpu, rows: R, operands: Operands<'_, '_, T>) {
         let Operands { b, mut c, update, op } = operands;
         let strides = strides(c.order(), c.leading_dimension());
-        let output = Output { c: Disjoint::new(c.data_mut()), strides, update };
+        let is_large = c.rows() * c.cols() * size_of::<T>() >= STREAMED;
+        let output = Output { c: Disjoint::new(c.data_mut()), strides, is_large, update };
         let (stride, columns) = (b.leading_dimension(), b.cols());
         if b.order() == Order::RowMajor && !self.shares.sliced {
             let b = RowMajor { data: b.data(), stride, columns, ahead: self.shares.ahead };
@@ -208,17 +209,21 @@ struct Product<'a, R: Rows> {
 struct Output<T: Scalar> {
     c: Disjoint<T>,
     strides: (usize, usize),
+    /// Whether C has [`STREAMED`] bytes.
+    is_large: bool,
     update: Update<T::Acc>,
 }
 
 impl<T: Scalar> Output<T> {
-    /// Whether these columns of C are not read and fill whole lines, as they do if rows follow each other without a gap
-    /// or all of them begin with a line; and C is so large that nothing of it would stay in the cache.
-    fn is_streamed(&self, first: usize, len: usize) -> bool {
-        let Self { c, strides: (row_stride, column_stride), update } = self;
-        let lines = [c.address() + first * size_of::<T>(), row_stride * size_of::<T>()];
-        let whole = *row_stride == len || lines.iter().all(|bytes| bytes.is_multiple_of(LINE));
-        *column_stride == 1 && whole && update.beta.is_zero() && c.len() * size_of::<T>() >= STREAMED
+    /// Where these columns of C are written past the caches: if C is large and not read, and they fill whole cache lines, as
+    /// they do if rows follow each other without a gap or all of them begin with a cache line.
+    fn streamed(&self, first: usize, len: usize) -> Option<Streamed<T>> {
+        let Self { c, strides: (stride, column_stride), is_large, update } = *self;
+        let start = c.start().wrapping_add(first);
+        let whole = stride == len
+            || [start.addr(), stride * size_of::<T>()].iter().all(|bytes| bytes.is_multiple_of(LINE));
+        let streams = is_large && update.beta.is_zero() && column_stride == 1 && whole;
+        streams.then_some(Streamed { start, stride, alpha: update.alpha })
     }
 }
 
@@ -240,7 +245,7 @@ impl<R: Rows> Product<'_, R> {
     /// C outlives the call; nothing else reaches these elements meanwhile.
     #[inline(always)]
     unsafe fn write(&self, row: usize, column: usize, sums: &[AccOf<R>]) {
-        let Output { c, strides: (row_stride, column_stride), update } = self.output;
+        let Output { c, strides: (row_stride, column_stride), update, .. } = self.output;
         // SAFETY: the caller's promise.
         if let Some(c) = unsafe { self.place(row, column, sums.len()) } {
             return c.iter_mut().zip(sums).for_each(|(c, &sum)| update.write(c, sum));
@@ -303,8 +308,8 @@ impl<R: Rows> Vectorize for PartSums<'_, R> {
     }
 }
 
-/// Rows of C, each of which belongs to one part, whose task alone writes it.
-impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
+// SAFETY: `streamed` names rows of C, each of which belongs to one part, whose task alone writes it.
+unsafe impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
     #[inline(always)]
     fn write(&mut self, row: usize, first: usize, sums: &[AccOf<R>]) {
         // SAFETY: each row belongs to one part, and is written by one task.
@@ -323,8 +328,8 @@ impl<R: Rows> Sink<R::Scalar> for &Product<'_, R> {
         c.map(|c| (c, self.output.update))
     }
 
-    fn is_streamed(&self, first: usize, len: usize) -> bool {
-        self.output.is_streamed(self.first + first, len)
+    fn streamed(&self, first: usize, len: usize) -> Option<Streamed<R::Scalar>> {
+        self.output.streamed(self.first + first, len)
     }
 }
 
@@ -346,7 +351,8 @@ impl<R: Rows> Vectorize for SegmentSums<'_, R> {
     }
 }
 
-impl<T: Scalar> Sink<T> for &mut [T::Acc] {
+// SAFETY: nothing is streamed.
+unsafe impl<T: Scalar> Sink<T> for &mut [T::Acc] {
     #[inline(always)]
     fn write(&mut self, _: usize, first: usize, sums: &[T::Acc]) {
         self[first..][..sums.len()].copy_from_slice(sums);
