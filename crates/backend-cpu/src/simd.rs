@@ -142,6 +142,7 @@ pub(crate) fn fetch_line<T>(data: &[T], position: usize) {
 
 /// Fetches the lines of `len` elements from `start` on, as [`fetch_line`].
 #[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for kernels in registers"))]
 pub(crate) fn fetch<T>(data: &[T], start: usize, len: usize) {
     for at in (0..len).step_by(LINE / size_of::<T>()) {
         fetch_line(data, start + at);

@@ -40,6 +40,7 @@ impl<T> Disjoint<T> {
     }
 
     /// The first element.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for kernels in registers"))]
     pub(crate) fn start(&self) -> *mut T {
         self.start
     }

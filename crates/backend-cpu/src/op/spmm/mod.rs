@@ -3,6 +3,11 @@
 //! Compressed formats in their stored direction are read as they are; for all else the plan holds the entries row by
 //! row with the slots of their values ([`RowPattern`]).
 
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "kernels in registers are written for x86 alone")
+)]
+
 mod block;
 #[cfg(target_arch = "x86_64")]
 mod registers;
