@@ -88,7 +88,7 @@ impl<T: Scalar> Work<T> {
         let sliced = pays_to_slice(rows, b);
         let at_once = if sliced { WIDE } else { columns };
         let shares = Shares {
-            ahead: entries_ahead(rows, at_once),
+            ahead: entries_ahead(rows, at_once, sliced),
             sliced,
             parts: rows.parts(entries_of_part(at_once)),
             split,
@@ -150,10 +150,11 @@ fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
 }
 
 /// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay
-/// in the cache.
-fn entries_ahead<R: Rows>(rows: &R, columns: usize) -> usize {
+/// in the cache. Slices, which all rows of op(A) use, are fetched too: where they lie in memory, some of them may not stay.
+fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
     let bytes = columns * size_of::<R::Scalar>();
-    if reach(rows).saturating_mul(bytes) <= CACHE { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
+    let stay = !sliced && reach(rows).saturating_mul(bytes) <= CACHE;
+    if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
 }
 
 /// The rows of B from the first to the last that a part uses, in the mean over some parts.
