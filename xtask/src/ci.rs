@@ -229,7 +229,7 @@ fn scipy(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", packages);
     cmd!(sh, "cargo build --release --quiet -p sparse-cli").run()?;
     let nnz = target().join("release/nnz");
-    Ok(cmd!(sh, "python3 tests/compare_with_scipy.py --nnz {nnz}").run()?)
+    Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
 }
 
 fn bench(sh: &Shell) -> Result<()> {

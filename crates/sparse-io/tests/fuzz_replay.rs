@@ -18,7 +18,7 @@ const BODIES: [(&str, Body); 4] = [
 const BYTES: [u8; 8] = [0, 1, b'\n', b' ', b'-', b'9', 0x7f, 0xff];
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
     let files = std::fs::read_dir(folder).unwrap();
     files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect()
 }

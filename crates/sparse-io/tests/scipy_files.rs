@@ -14,7 +14,7 @@ const ENTRIES: [(usize, usize, f64); 6] = [
 ];
 
 fn check<T: Scalar>(file: &str, format: SparseFormat, dtype: DType) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/npz").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/npz").join(file);
     let sparse = npz::read(path).unwrap();
     assert_eq!((sparse.format, sparse.dtype(), sparse.rows, sparse.cols), (format, dtype, 4, 3), "{file}");
     let matrix: Csr<T> = sparse.into_csr().unwrap();

@@ -20,7 +20,7 @@ const MAIN: &[(&str, &[&str])] = &[
     ("BLOCK", &["256"]),
 ];
 
-/// Compiles the CUDA kernels for every architecture and rewrites crates/kernels-cu/resources.txt: registers, bytes of
+/// Compiles the CUDA kernels for every architecture and rewrites kernels-cu/resources.txt: registers, bytes of
 /// shared memory and spilled bytes of each kernel.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn path() -> PathBuf {
-    crate::ci::root().join("crates/kernels-cu/resources.txt")
+    crate::ci::root().join("kernels-cu/resources.txt")
 }
 
 /// Files, each with a set of defines.

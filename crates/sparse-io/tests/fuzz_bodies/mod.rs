@@ -1,4 +1,4 @@
-//! What the fuzz targets do with their bytes. `fuzz/` includes this file; `fuzz_replay.rs` runs it on stable.
+//! What the fuzz targets do with their bytes. `fuzz/fuzz_targets` includes this file; `fuzz_replay.rs` runs it on stable.
 //!
 //! A target must come back, whatever the bytes, and what is accepted must be sound.
 

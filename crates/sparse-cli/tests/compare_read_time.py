@@ -3,7 +3,7 @@
 Without files, on four of its own, of five million lines each. Runs alternate; the ratio is SciPy's
 median over ours.
 
-    python3 tests/compare_read_time.py --nnz target/release/nnz [FILE.mtx ...]
+    python3 crates/sparse-cli/tests/compare_read_time.py --nnz target/release/nnz [FILE.mtx ...]
 """
 
 import argparse

@@ -3,7 +3,7 @@
 `convert` and `compress` must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise bound (rule A1) around a
 product in extended precision, `solve` the residual that it promises and the solution that follows from it.
 
-    python3 tests/compare_with_scipy.py --nnz target/release/nnz
+    python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz target/release/nnz
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-CORPUS = Path(__file__).resolve().parent / "../../shared/data/matrices"
+CORPUS = Path(__file__).resolve().parents[3] / "../shared/data/matrices"
 DENSE_ROWS, DENSE_COLS = 1500, 3000
 
 
