@@ -4,9 +4,6 @@
 use crate::paper::Paper;
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
-use backend_cuda::CuDriver;
-use backend_opencl::ClDriver;
-use backend_opencl::sycl::SyclDriver;
 use sparse_core::op::{
     ConvertKernel, DenseToCsrKernel, Op, PruneKernel, RowStatisticsKernel, ScanKernel, ScanOrder, SortKernel,
     SpmmKernel, SpmvKernel, ToDenseKernel,
@@ -133,14 +130,14 @@ struct Row {
 
 /// The tables of all backends; formats with equal tables share one, and so do backends.
 fn tables() -> Result<String> {
-    let opencl = Device::from_driver(Paper::<ClDriver>::new())?;
-    let sycl = Device::from_driver(Paper::<SyclDriver>::new())?;
-    let cuda = Device::from_driver(Paper::<CuDriver>::new())?;
+    let opencl = Device::from_driver(Box::new(Paper::new("opencl", kernels_cl::FILES, 1)))?;
+    let sycl = Device::from_driver(Box::new(Paper::new("sycl", kernels_cl::SYCL_FILES, 1)))?;
+    let cuda = Device::from_driver(Box::new(Paper::new("cuda", kernels_cu::FILES, 8)))?;
     let backends = [
         ("cpu", operations!(&Cpu::new()?, Host)),
-        ("opencl", operations!(&opencl, Device<Paper<ClDriver>>)),
-        ("sycl", operations!(&sycl, Device<Paper<SyclDriver>>)),
-        ("cuda", operations!(&cuda, Device<Paper<CuDriver>>)),
+        ("opencl", operations!(&opencl, Device)),
+        ("sycl", operations!(&sycl, Device)),
+        ("cuda", operations!(&cuda, Device)),
     ];
     let mut page = String::new();
     for (position, operation) in OPERATIONS.iter().enumerate() {

@@ -1,93 +1,79 @@
 //! A driver whose devices have tables of algorithms and nothing else.
 
 use kernels_core::File;
-use sparse_core::{Caps, Error};
-use sparse_device::{Arg, Defines, Driver, Grid, Properties};
-use std::marker::PhantomData;
+use sparse_core::{Caps, Error, Result};
+use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 
-/// A device on paper: it has the kernels of a driver and every extension, and runs nothing.
+/// A device on paper: it has the kernels of a library and every extension, and runs nothing.
 #[derive(Debug)]
-pub(crate) struct Paper<D> {
-    properties: Properties,
-    driver: PhantomData<fn() -> D>,
-}
+pub(crate) struct Paper(Properties);
 
-impl<D: Driver> Paper<D> {
-    pub(crate) fn new() -> Self {
-        let needs = D::FILES.iter().flat_map(|file| file.needs);
+impl Paper {
+    /// A device of a backend with these kernels.
+    pub(crate) fn new(backend: &'static str, files: &'static [File], warps_per_group: usize) -> Self {
         let caps = Caps {
-            backend: D::NAME,
+            backend,
             device: "paper".into(),
             compute_units: 1,
             memory_bytes: None,
             f64: true,
             flushes_subnormals: false,
-            features: needs.map(ToString::to_string).collect(),
+            features: files.iter().flat_map(|file| file.needs).map(ToString::to_string).collect(),
         };
-        let properties =
-            Properties { caps, is_cpu: false, cache_bytes: 0, shared_bytes: 1 << 16, largest_group: 256 };
-        Self { properties, driver: PhantomData }
-    }
-
-    fn refused<T>() -> sparse_core::Result<T> {
-        Err(Error::unsupported("work on a device on paper", "it has tables alone"))
+        Self(Properties {
+            caps,
+            files,
+            warps_per_group,
+            is_cpu: false,
+            cache_bytes: 0,
+            shared_bytes: 1 << 16,
+            largest_group: 256,
+        })
     }
 }
 
-impl<D: Driver> Driver for Paper<D> {
-    const NAME: &'static str = D::NAME;
-    const DEVICE_VARIABLE: &'static str = D::DEVICE_VARIABLE;
-    const FILES: &'static [File] = D::FILES;
-    const WARPS_PER_GROUP: usize = D::WARPS_PER_GROUP;
-    type Memory = ();
-    type Program = ();
-    type Kernel = ();
+fn refused<T>() -> Result<T> {
+    Err(Error::unsupported("work on a device on paper", "it has tables alone"))
+}
 
-    fn devices() -> Result<Vec<Caps>, String> {
-        Ok(vec![])
-    }
-
-    fn open(_: usize) -> sparse_core::Result<Self> {
-        Self::refused()
-    }
-
+impl Driver for Paper {
     fn properties(&self) -> &Properties {
-        &self.properties
+        &self.0
     }
 
-    fn allocate(&self, _: usize) -> sparse_core::Result<()> {
-        Self::refused()
+    fn allocate(&self, _: usize) -> Result<Memory> {
+        refused()
     }
 
-    fn write(&self, (): &(), _: usize, _: &[u8]) -> sparse_core::Result<()> {
-        Self::refused()
+    unsafe fn write(&self, _: &Memory, _: usize, _: &[u8]) -> Result<()> {
+        refused()
     }
 
-    fn read(&self, (): &(), _: usize, _: &mut [u8]) -> sparse_core::Result<()> {
-        Self::refused()
+    fn read(&self, _: &Memory, _: usize, _: &mut [u8]) -> Result<()> {
+        refused()
     }
 
-    fn copy(&self, _: (&(), usize), _: (&(), usize), _: usize) -> sparse_core::Result<()> {
-        Self::refused()
+    unsafe fn copy(&self, _: (&Memory, usize), _: (&Memory, usize), _: usize) -> Result<()> {
+        refused()
     }
 
-    fn flush(&self) -> sparse_core::Result<()> {
-        Self::refused()
+    fn flush(&self) -> Result<()> {
+        refused()
     }
 
-    fn synchronize(&self) -> sparse_core::Result<()> {
-        Self::refused()
+    fn synchronize(&self) -> Result<()> {
+        refused()
     }
 
-    fn build(&self, _: &File, _: &Defines) -> sparse_core::Result<()> {
-        Self::refused()
+    fn build(&self, _: &File, _: &Defines) -> Result<Program> {
+        refused()
     }
 
-    fn kernel(&self, (): &(), _: &str) -> sparse_core::Result<()> {
-        Self::refused()
+    fn kernel(&self, _: &Program, _: &str) -> Result<Kernel> {
+        refused()
     }
 
-    fn launch(&self, (): &(), _: Grid, _: &[Arg<'_, ()>]) -> sparse_core::Result<()> {
-        Self::refused()
+    unsafe fn launch(&self, _: &Kernel, _: Grid, _: &[Arg<'_>]) -> Result<()> {
+        refused()
     }
 }

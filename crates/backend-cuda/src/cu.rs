@@ -1,12 +1,12 @@
 //! The driver API of CUDA: devices, queues, memory and graphs. What this module hands out is safe to use.
 
 use crate::nvrtc::Architecture;
-use crate::program::{Kernel, Module};
+use crate::program::{CuKernel, Module};
 use crate::staging::Staging;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
-use sparse_device::{Arg, Defines, Driver, Grid, Properties};
+use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -26,8 +26,11 @@ pub(crate) fn failed(call: impl Into<String>) -> impl FnOnce(result::DriverError
 }
 
 pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Backend { backend: CuDriver::NAME, source: Box::new(source) }
+    Error::Backend { backend: NAME, source: Box::new(source) }
 }
+
+/// The backend's name.
+pub(crate) const NAME: &str = "cuda";
 
 /// From which architecture on a launch may begin while the one before it runs, and from which driver on graphs know of it.
 const OVERLAPPING: Architecture = Architecture(90);
@@ -60,7 +63,7 @@ impl Found {
         // SAFETY: as above.
         let memory_bytes = unsafe { result::device::total_mem(device)? };
         let caps = Caps {
-            backend: CuDriver::NAME,
+            backend: NAME,
             device: result::device::get_name(device)?,
             compute_units: usize::try_from(compute_units).unwrap_or(1),
             memory_bytes: Some(memory_bytes as u64),
@@ -68,7 +71,15 @@ impl Found {
             flushes_subnormals: false,
             features: vec![architecture.to_string()],
         };
-        let properties = Properties { caps, is_cpu: false, cache_bytes, shared_bytes, largest_group: 1024 };
+        let properties = Properties {
+            caps,
+            files: kernels_cu::FILES,
+            warps_per_group: 8,
+            is_cpu: false,
+            cache_bytes,
+            shared_bytes,
+            largest_group: 1024,
+        };
         let overlaps = architecture >= OVERLAPPING && driver >= OVERLAPPING_DRIVER;
         Ok(Self { device, properties, architecture, overlaps })
     }
@@ -78,6 +89,11 @@ impl Found {
 fn devices() -> Result<&'static [Found], String> {
     static DEVICES: OnceLock<Result<Vec<Found>, String>> = OnceLock::new();
     DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
+}
+
+/// What the devices can do, or why there are none.
+pub(crate) fn caps() -> Result<Vec<Caps>, String> {
+    Ok(devices()?.iter().map(|found| found.properties.caps.clone()).collect())
 }
 
 fn find_devices() -> Result<Vec<Found>, String> {
@@ -155,13 +171,13 @@ impl Drop for Queue {
 
 /// Memory of a device; it is given back in order with the work of its stream.
 #[derive(Debug)]
-pub struct Memory {
+pub(crate) struct CuMemory {
     pub(crate) pointer: sys::CUdeviceptr,
     bytes: usize,
     queue: Arc<Queue>,
 }
 
-impl Memory {
+impl CuMemory {
     /// Where it starts.
     pub(crate) fn address(&self) -> sys::CUdeviceptr {
         self.pointer
@@ -174,7 +190,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for CuMemory {
     fn drop(&mut self) {
         if self.queue.enter().is_ok() {
             // SAFETY: the memory was allocated on this stream, and nobody can name it any more.
@@ -185,13 +201,18 @@ impl Drop for Memory {
 
 /// A device with its queue, and pinned memory for uploads and downloads.
 #[derive(Debug)]
-pub struct CuDriver {
+pub(crate) struct CuDriver {
     found: &'static Found,
     queue: Arc<Queue>,
     staging: Mutex<Staging>,
 }
 
 impl CuDriver {
+    /// Device number `index` with a stream of its own.
+    pub(crate) fn open(index: usize) -> Result<Self> {
+        Self::with(index, None)
+    }
+
     /// Device number `index` with a stream of the caller's.
     ///
     /// # Safety
@@ -201,7 +222,7 @@ impl CuDriver {
     }
 
     fn with(index: usize, stream: Option<sys::CUstream>) -> Result<Self> {
-        let unsupported = |reason| Error::unsupported(format!("{} device {index}", Self::NAME), reason);
+        let unsupported = |reason| Error::unsupported(format!("{NAME} device {index}"), reason);
         let found = devices().map_err(unsupported)?;
         let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
         let queue = Arc::new(Queue::new(found.device, stream)?);
@@ -231,22 +252,6 @@ fn keep_freed_memory(device: sys::CUdevice) -> Result<()> {
 }
 
 impl Driver for CuDriver {
-    const NAME: &'static str = "cuda";
-    const DEVICE_VARIABLE: &'static str = "NNZ_CUDA_DEVICE";
-    const FILES: &'static [File] = kernels_cu::FILES;
-    const WARPS_PER_GROUP: usize = 8;
-    type Memory = Memory;
-    type Program = Arc<Module>;
-    type Kernel = Kernel;
-
-    fn devices() -> Result<Vec<Caps>, String> {
-        Ok(devices()?.iter().map(|found| found.properties.caps.clone()).collect())
-    }
-
-    fn open(index: usize) -> Result<Self> {
-        Self::with(index, None)
-    }
-
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -268,24 +273,25 @@ impl Driver for CuDriver {
             }
             _ => failed("cuMemAllocAsync")(code),
         })?;
-        Ok(Memory { pointer, bytes, queue: self.queue.clone() })
+        Ok(Memory::new(CuMemory { pointer, bytes, queue: self.queue.clone() }))
     }
 
-    fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
-        self.staging().upload(host, memory.range(offset, host.len()))
+    unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
+        self.staging().upload(host, memory.of::<CuMemory>()?.range(offset, host.len()))
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
-        let from = memory.range(offset, host.len());
+        let from = memory.of::<CuMemory>()?.range(offset, host.len());
         self.staging().download(from, host)
     }
 
-    fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
+    unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         self.queue.enter()?;
-        let (source, target) = (from.0.range(from.1, bytes), to.0.range(to.1, bytes));
+        let source = from.0.of::<CuMemory>()?.range(from.1, bytes);
+        let target = to.0.of::<CuMemory>()?.range(to.1, bytes);
         // SAFETY: both ranges lie inside their memory, as checked.
         unsafe { result::memcpy_dtod_async(target, source, bytes, self.queue.stream) }
             .map_err(failed("cuMemcpyDtoDAsync"))
@@ -300,17 +306,19 @@ impl Driver for CuDriver {
         self.queue.synchronize()
     }
 
-    fn build(&self, file: &File, defines: &Defines) -> Result<Arc<Module>> {
-        Module::build(&self.queue, self.found.architecture, file, defines).map(Arc::new)
+    fn build(&self, file: &File, defines: &Defines) -> Result<Program> {
+        Module::build(&self.queue, self.found.architecture, file, defines)
+            .map(|module| Program::new(Arc::new(module)))
     }
 
-    fn kernel(&self, program: &Arc<Module>, entry: &str) -> Result<Kernel> {
-        Kernel::new(program, entry)
+    fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
+        CuKernel::new(program.of::<Arc<Module>>()?, entry).map(Kernel::new)
     }
 
-    fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         let early = grid.early && self.found.overlaps;
-        kernel.launch(&self.queue, Grid { early, ..grid }, args)
+        // SAFETY: the caller vouches for the arguments.
+        unsafe { kernel.of::<CuKernel>()?.launch(&self.queue, Grid { early, ..grid }, args) }
     }
 }
 

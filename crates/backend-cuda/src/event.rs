@@ -1,9 +1,9 @@
 //! Points in the work of a stream, and the time between them as the device saw it.
 
-use crate::Cuda;
-use crate::cu::{Queue, failed};
+use crate::cu::{CuDriver, Queue, failed};
 use cudarc::driver::{result, sys};
 use sparse_core::Result;
+use sparse_device::Device;
 use std::sync::Arc;
 
 /// A point in the work of a backend's stream.
@@ -17,12 +17,12 @@ pub struct Event {
 unsafe impl Send for Event {}
 
 impl Event {
-    /// The point behind all work that was enqueued on `backend` so far.
+    /// The point behind all work that was enqueued on `device` so far.
     ///
     /// # Errors
     /// What the library reports.
-    pub fn record(backend: &Cuda) -> Result<Self> {
-        let queue = backend.driver().queue().clone();
+    pub fn record(device: &Device) -> Result<Self> {
+        let queue = device.driver_as::<CuDriver>()?.queue().clone();
         queue.enter()?;
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT);
         let event = Self { event: event.map_err(failed("cuEventCreate"))?, queue };

@@ -1,8 +1,8 @@
 //! CUDA graphs: the launches of a plan, recorded once and repeated for a fraction of their cost.
 
-use crate::Cuda;
-use crate::cu::Executable;
+use crate::cu::{CuDriver, Executable};
 use sparse_core::Result;
+use sparse_device::Device;
 use std::marker::PhantomData;
 
 /// What was enqueued while it was recorded, to be enqueued again as often as one likes.
@@ -16,13 +16,13 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Records what `work` enqueues on `backend`, in place of doing it. Only the `run` of plans whose operations make
+    /// Records what `work` enqueues on `device`, in place of doing it. Only the `run` of plans whose operations make
     /// no matrix can be recorded: they neither allocate nor wait.
     ///
     /// # Errors
     /// Those of `work`; [`Backend`](sparse_core::Error::Backend) if it did what cannot be recorded.
-    pub fn record(backend: &Cuda, work: impl FnOnce() -> Result<()> + 'a) -> Result<Self> {
-        let queue = backend.driver().queue().clone();
+    pub fn record(device: &Device, work: impl FnOnce() -> Result<()> + 'a) -> Result<Self> {
+        let queue = device.driver_as::<CuDriver>()?.queue().clone();
         Ok(Self { executable: Executable::capture(queue, work)?, operands: PhantomData })
     }
 

@@ -15,56 +15,46 @@ mod program;
 mod staging;
 
 pub use cache::CACHE_VARIABLE;
-pub use cu::CuDriver;
+use cu::{CuDriver, CuMemory};
 pub use event::Event;
 pub use graph::Graph;
-use sparse_core::op::AllTypes;
-use sparse_core::{Element, Probe, Result};
-pub use sparse_device::Device;
+use sparse_core::{Element, Result};
 use sparse_device::View;
+pub use sparse_device::{Device, Library};
 
-/// A CUDA device: its primary context and a stream. Cloning shares them.
-pub type Cuda = Device<CuDriver>;
-
-const _: () = {
-    const fn has_all_operations<B: AllTypes>() {}
-    has_all_operations::<Cuda>();
+/// CUDA: NVIDIA's GPUs, in the driver's order. `NNZ_CUDA_DEVICE` names the preferred one.
+pub static CUDA: Library = Library {
+    name: cu::NAME,
+    device_variable: "NNZ_CUDA_DEVICE",
+    devices: cu::caps,
+    driver: |index| Ok(Box::new(CuDriver::open(index)?)),
 };
-
-/// The devices in CUDA's order, or why there are none (rule P1).
-pub fn probe() -> Probe {
-    sparse_device::probe::<CuDriver>()
-}
-
-/// The index of the device that `NNZ_CUDA_DEVICE` names, by its index or by a part of its name; 0 without it.
-///
-/// # Errors
-/// [`Unsupported`](sparse_core::Error::Unsupported) if no device has such a name.
-pub fn preferred_index() -> Result<usize> {
-    sparse_device::preferred_index::<CuDriver>()
-}
 
 /// Device number `index` with a stream of the caller's.
 ///
 /// Work of this backend is in order with the caller's own work in that stream.
 ///
 /// # Errors
-/// As [`Device::new`].
+/// As [`Library::open`].
 ///
 /// # Safety
 /// `stream` is a `CUstream` of the primary context of this device, and outlives everything that is made here.
-pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<Cuda> {
+pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<Device> {
     // SAFETY: the caller promises what is asked.
-    Device::from_driver(unsafe { CuDriver::on_stream(index, stream)? })
+    Device::from_driver(Box::new(unsafe { CuDriver::on_stream(index, stream)? }))
 }
 
 /// The stream of a device, a `CUstream`: work that others enqueue there is in order with this backend's.
-pub fn stream(backend: &Cuda) -> *mut std::ffi::c_void {
-    backend.driver().queue().stream.cast()
+///
+/// # Errors
+/// [`Unsupported`](sparse_core::Error::Unsupported) if the device is none of CUDA's.
+pub fn stream(device: &Device) -> Result<*mut std::ffi::c_void> {
+    Ok(device.driver_as::<CuDriver>()?.queue().stream.cast())
 }
 
-/// The address of a view's first element on the device, for libraries that work on the same memory.
-pub fn address<T: Element>(view: &View<'_, CuDriver, T>) -> u64 {
+/// The address of a view's first element on the device, for libraries that work on the same memory; 0 if it is none of
+/// CUDA's.
+pub fn address<T: Element>(view: &View<'_, T>) -> u64 {
     let (memory, byte) = view.place();
-    memory.address() + byte as u64
+    memory.of::<CuMemory>().map_or(0, |memory| memory.address() + byte as u64)
 }

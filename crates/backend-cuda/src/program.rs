@@ -1,7 +1,7 @@
 //! Kernels: where their code comes from, and their launches. What this module hands out is safe to use.
 
 use crate::cache;
-use crate::cu::{Memory, Queue, backend_error, failed};
+use crate::cu::{CuMemory, Queue, backend_error, failed};
 use crate::nvrtc::{Architecture, Source};
 use cudarc::driver::{result, sys};
 use kernels_core::File;
@@ -16,7 +16,7 @@ const SHARED_BY_ANY: usize = 16 << 10;
 
 /// A compiled file.
 #[derive(Debug)]
-pub struct Module {
+pub(crate) struct Module {
     module: sys::CUmodule,
     file: File,
     queue: Arc<Queue>,
@@ -72,7 +72,7 @@ impl Drop for Module {
 
 /// A kernel of a module.
 #[derive(Debug)]
-pub struct Kernel {
+pub(crate) struct CuKernel {
     name: String,
     function: sys::CUfunction,
     /// The bytes of each parameter.
@@ -81,11 +81,11 @@ pub struct Kernel {
 }
 
 // SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
-unsafe impl Send for Kernel {}
+unsafe impl Send for CuKernel {}
 // SAFETY: as above.
-unsafe impl Sync for Kernel {}
+unsafe impl Sync for CuKernel {}
 
-impl Kernel {
+impl CuKernel {
     /// The kernel of this name.
     pub(crate) fn new(module: &Arc<Module>, entry: &str) -> Result<Self> {
         module.queue.enter()?;
@@ -100,19 +100,16 @@ impl Kernel {
     }
 
     /// Enqueues it, as [`Driver::launch`](sparse_device::Driver::launch) says.
-    pub(crate) fn launch(&self, queue: &Queue, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn launch(&self, queue: &Queue, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         if grid.groups == 0 {
             return Ok(());
         }
         self.check(args)?;
         queue.enter()?;
-        let mut pointers: Vec<*mut c_void> = args
-            .iter()
-            .map(|arg| match arg {
-                Arg::Memory(memory) => (&raw const memory.pointer).cast_mut().cast(),
-                Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
-            })
-            .collect();
+        let mut pointers = args.iter().map(pointer).collect::<Result<Vec<_>>>()?;
         self.allow(grid.shared)?;
         let mut overlap = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
@@ -132,9 +129,8 @@ impl Kernel {
             numAttrs: u32::from(grid.early),
         };
         // SAFETY: the arguments have the number and the sizes of the parameters, as checked; they, the configuration and
-        // its attribute are copied by the call. The kernels stay inside the lengths and starts that callers take from
-        // their views; memory that is freed later is freed in order with this stream. Kernels that are launched early
-        // wait before they touch it.
+        // its attribute are copied by the call. The caller vouches for what the kernel does with them; memory that is
+        // freed later is freed in order with this stream. Kernels that are launched early wait before they touch it.
         let code = unsafe {
             sys::cuLaunchKernelEx(&raw const config, self.function, pointers.as_mut_ptr(), ptr::null_mut())
         };
@@ -153,18 +149,26 @@ impl Kernel {
     }
 
     /// Refuses arguments that are not the parameters, by their number and sizes.
-    fn check(&self, args: &[Arg<'_, Memory>]) -> Result<()> {
+    fn check(&self, args: &[Arg<'_>]) -> Result<()> {
         let sizes = args.iter().map(|arg| match arg {
             Arg::Memory(_) => size_of::<sys::CUdeviceptr>(),
             Arg::Value(value) => value.bytes().len(),
         });
-        let sizes: Vec<_> = sizes.collect();
-        if sizes == self.parameters {
+        if sizes.clone().eq(self.parameters.iter().copied()) {
             return Ok(());
         }
+        let sizes: Vec<_> = sizes.collect();
         let reason = format!("arguments of {sizes:?} bytes for {} of {:?}", self.name, self.parameters);
         Err(Error::unsupported("a launch", reason))
     }
+}
+
+/// Where the bytes of an argument stand.
+fn pointer(arg: &Arg<'_>) -> Result<*mut c_void> {
+    Ok(match arg {
+        Arg::Memory(memory) => (&raw const memory.of::<CuMemory>()?.pointer).cast_mut().cast(),
+        Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
+    })
 }
 
 /// The bytes of a parameter of a function.
@@ -179,7 +183,8 @@ fn parameter_size(function: sys::CUfunction, position: usize) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CuDriver;
+    use crate::CUDA;
+    use crate::cu::CuDriver;
     use device_tests::each_device;
 
     /// Every file with every set of defines that this backend asks for: its blocks have 256 threads.
@@ -204,13 +209,14 @@ mod tests {
 
     #[test]
     fn every_image_loads_and_has_its_kernels() {
-        each_device::<CuDriver>(|backend| {
+        each_device(&CUDA, |device| {
+            let queue = device.driver_as::<CuDriver>().unwrap().queue();
             for (file, defines) in programs() {
                 let Some(image) = kernels_cu::image(file.name, defines.iter()) else { continue };
-                let module = Module::load(backend.driver().queue(), file, image).map(Arc::new);
+                let module = Module::load(queue, file, image).map(Arc::new);
                 let module = module.unwrap_or_else(|error| panic!("{} {defines}: {error}", file.name));
                 for entry in file.entries {
-                    let kernel = Kernel::new(&module, entry).unwrap();
+                    let kernel = CuKernel::new(&module, entry).unwrap();
                     assert!(!kernel.parameters.is_empty(), "{entry} {defines}");
                 }
             }

@@ -1,7 +1,7 @@
 //! Devices, memory, errors and graphs. Without a GPU the tests that need one have nothing to show and say so.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
-use backend_cuda::{CuDriver, Cuda, Event, Graph, address, probe};
+use backend_cuda::{CUDA, Device, Event, Graph, address};
 use device_tests::each_device;
 use device_tests::gradients::Gradients;
 use sparse_core::op::{Op, SpmvPlan};
@@ -9,17 +9,17 @@ use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
 
 #[test]
 fn an_empty_list_has_a_reason_and_no_device_is_a_typed_error() {
-    let found = probe();
+    let found = CUDA.probe();
     assert_eq!(found.devices.is_empty(), found.reason.is_some());
     assert!(found.devices.iter().all(|caps| caps.backend == "cuda" && caps.compute_units > 0));
-    let error = Cuda::new(usize::MAX).unwrap_err();
+    let error = CUDA.open(usize::MAX).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    assert!(matches!(Cuda::named("no device is called so"), Err(Error::Unsupported { .. })));
+    assert!(matches!(CUDA.open_named("no device is called so"), Err(Error::Unsupported { .. })));
 }
 
 #[test]
 fn memory_keeps_what_is_written_in_pieces_and_whole() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         for len in [0_i64, 1, 1000, 1 << 19, (3 << 19) + 5] {
             let numbers: Vec<i64> = (0..len).collect();
             let device = backend.upload(&numbers).unwrap();
@@ -27,8 +27,8 @@ fn memory_keeps_what_is_written_in_pieces_and_whole() {
         }
         let device = backend.upload(&(0..1000).collect::<Vec<i64>>()).unwrap();
         let mut copy = backend.zeros::<i64>(7).unwrap();
-        let from = Cuda::slice(Cuda::view(&device), 10..15);
-        backend.copy(from, Cuda::slice_mut(Cuda::view_mut(&mut copy), 1..6)).unwrap();
+        let from = Device::slice(Device::view(&device), 10..15);
+        backend.copy(from, Device::slice_mut(Device::view_mut(&mut copy), 1..6)).unwrap();
         assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
         backend.synchronize().unwrap();
     });
@@ -36,23 +36,23 @@ fn memory_keeps_what_is_written_in_pieces_and_whole() {
 
 #[test]
 fn events_measure_copies_and_views_have_addresses() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         let from = backend.zeros::<f32>(1 << 24).unwrap();
         let mut to = backend.zeros::<f32>(1 << 24).unwrap();
         let start = Event::record(backend).unwrap();
-        backend.copy(Cuda::view(&from), Cuda::view_mut(&mut to)).unwrap();
+        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
         let copied = Event::record(backend).unwrap();
         let seconds = copied.seconds_since(&start).unwrap();
         assert!((1e-6..1.0).contains(&seconds), "{seconds} s for 64 MiB");
         assert_eq!(copied.seconds_since(&copied).unwrap(), 0.0);
-        let whole = Cuda::view(&to);
-        assert_eq!(address(&Cuda::slice(whole, 10..20)), address(&whole) + 40);
+        let whole = Device::view(&to);
+        assert_eq!(address(&Device::slice(whole, 10..20)), address(&whole) + 40);
     });
 }
 
 #[test]
 fn too_much_memory_is_refused_and_the_context_stays_usable() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         let total = backend.caps().memory_bytes.unwrap();
         for needed in [1 << 60, total] {
             let error = backend.zeros::<u8>(needed as usize).unwrap_err();
@@ -65,14 +65,14 @@ fn too_much_memory_is_refused_and_the_context_stays_usable() {
 
 #[test]
 fn a_recorded_plan_repeats_and_sees_new_operands() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(backend).unwrap();
         let n = a.rows();
         let (mut x, mut y) = (backend.zeros::<f32>(n).unwrap(), backend.zeros::<f32>(n).unwrap());
         let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
         {
-            let (x, y) = (Cuda::view(&x), Cuda::view_mut(&mut y));
+            let (x, y) = (Device::view(&x), Device::view_mut(&mut y));
             let mut graph = Graph::record(backend, || plan.run(1.0, &a, x, 1.0, y)).unwrap();
             for _ in 0..3 {
                 graph.launch().unwrap();
@@ -80,23 +80,23 @@ fn a_recorded_plan_repeats_and_sees_new_operands() {
         }
         assert_eq!(backend.download(&y).unwrap(), vec![0.0; n]);
         let ones = backend.upload(&vec![1.0_f32; n]).unwrap();
-        backend.copy(Cuda::view(&ones), Cuda::view_mut(&mut x)).unwrap();
+        backend.copy(Device::view(&ones), Device::view_mut(&mut x)).unwrap();
         {
-            let (x, y) = (Cuda::view(&x), Cuda::view_mut(&mut y));
+            let (x, y) = (Device::view(&x), Device::view_mut(&mut y));
             let mut graph = Graph::record(backend, || plan.run(1.0, &a, x, 1.0, y)).unwrap();
             for _ in 0..3 {
                 graph.launch().unwrap();
             }
         }
         let mut once = backend.zeros::<f32>(n).unwrap();
-        plan.run(3.0, &a, Cuda::view(&x), 0.0, Cuda::view_mut(&mut once)).unwrap();
+        plan.run(3.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut once)).unwrap();
         assert_eq!(backend.download(&y).unwrap(), backend.download(&once).unwrap());
     });
 }
 
 #[test]
 fn an_iteration_of_conjugate_gradients_is_recorded() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         let mut gradients = Gradients::new(backend).unwrap();
         {
             let mut graph = Graph::record(backend, || gradients.enqueue(backend)).unwrap();
@@ -109,7 +109,7 @@ fn an_iteration_of_conjugate_gradients_is_recorded() {
 
 #[test]
 fn what_waits_for_the_host_cannot_be_recorded() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         let x = backend.upload(&[1.0_f32; 100]).unwrap();
         let recorded = Graph::record(backend, || backend.download(&x).map(drop));
         assert!(matches!(recorded, Err(Error::Backend { .. })));
@@ -118,14 +118,14 @@ fn what_waits_for_the_host_cannot_be_recorded() {
 }
 
 /// The cost of a launch of a recorded plan, in seconds.
-fn seconds_per_launch(backend: &Cuda, launches: usize) -> f64 {
+fn seconds_per_launch(backend: &Device, launches: usize) -> f64 {
     let a = generate::stencil_5::<f32>(8, 8).unwrap().to_device(backend).unwrap();
     let x = backend.zeros::<f32>(a.cols()).unwrap();
     let mut y = backend.zeros::<f32>(a.rows()).unwrap();
     let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
-    let mut y = Cuda::view_mut(&mut y);
+    let mut y = Device::view_mut(&mut y);
     let run =
-        || (0..launches).try_for_each(|_| plan.run(1.0, &a, Cuda::view(&x), 0.0, Cuda::reborrow(&mut y)));
+        || (0..launches).try_for_each(|_| plan.run(1.0, &a, Device::view(&x), 0.0, Device::reborrow(&mut y)));
     let mut graph = Graph::record(backend, run).unwrap();
     graph.launch().unwrap();
     backend.synchronize().unwrap();
@@ -137,7 +137,7 @@ fn seconds_per_launch(backend: &Cuda, launches: usize) -> f64 {
 
 #[test]
 fn a_launch_in_a_graph_costs_under_two_microseconds() {
-    each_device::<CuDriver>(|backend| {
+    each_device(&CUDA, |backend| {
         let best = (0..5).map(|_| seconds_per_launch(backend, 1000)).fold(f64::MAX, f64::min);
         eprintln!("{}: {:.2} us a launch", backend.caps().device, best * 1e6);
         assert!(best < 2e-6, "{best} s");
@@ -145,21 +145,21 @@ fn a_launch_in_a_graph_costs_under_two_microseconds() {
 }
 
 /// `A·1` on one device, by a plan that runs 100 times.
-fn row_sums(backend: &Cuda, host: &Csr<f32>) -> Vec<f32> {
+fn row_sums(backend: &Device, host: &Csr<f32>) -> Vec<f32> {
     let a = host.to_device(backend).unwrap();
     let ones = backend.upload(&vec![1.0_f32; a.cols()]).unwrap();
     let mut y = backend.zeros::<f32>(a.rows()).unwrap();
     let options = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
     let mut plan = SpmvPlan::new(backend, &a, Op::None, &options).unwrap();
     for _ in 0..100 {
-        plan.run(1.0, &a, Cuda::view(&ones), 0.0, Cuda::view_mut(&mut y)).unwrap();
+        plan.run(1.0, &a, Device::view(&ones), 0.0, Device::view_mut(&mut y)).unwrap();
     }
     backend.download(&y).unwrap()
 }
 
 #[test]
 fn devices_of_one_process_work_side_by_side() {
-    let devices: Vec<_> = (0..probe().devices.len()).map(|index| Cuda::new(index).unwrap()).collect();
+    let devices: Vec<_> = (0..CUDA.probe().devices.len()).map(|index| CUDA.open(index).unwrap()).collect();
     let [first, second, ..] = &devices[..] else {
         eprintln!("{} CUDA devices: nothing stands side by side", devices.len());
         return;
@@ -177,6 +177,6 @@ fn devices_of_one_process_work_side_by_side() {
     let elsewhere = second.zeros::<f32>(a.cols()).unwrap();
     let mut y = first.zeros::<f32>(a.rows()).unwrap();
     let mut plan = SpmvPlan::new(first, &a, Op::None, &PlanOptions::default()).unwrap();
-    let error = plan.run(1.0, &a, Cuda::view(&elsewhere), 0.0, Cuda::view_mut(&mut y)).unwrap_err();
+    let error = plan.run(1.0, &a, Device::view(&elsewhere), 0.0, Device::view_mut(&mut y)).unwrap_err();
     assert!(matches!(error, Error::WrongContext { .. }), "{error}");
 }

@@ -1,14 +1,14 @@
 //! The same operations by both drivers on the same device: the median of each one's times, and their ratio.
 #![allow(clippy::print_stdout, reason = "a command prints")]
 
-use backend_opencl::OpenCl;
-use backend_opencl::sycl::Sycl;
+use backend_opencl::OPENCL;
+use backend_opencl::sycl::SYCL;
 use sparse_core::op::{DenseToCompressedPlan, Keep, Op, SpmmPlan, SpmvPlan};
 use sparse_core::{
     Backend, Csr, Dense, DenseView, DenseViewMut, Host, Matrix, Order, PlanOptions, Result, Row, Space,
     generate,
 };
-use sparse_device::{Device, Driver};
+use sparse_device::Device;
 use std::time::Instant;
 
 /// Rounds, in each of which both drivers are measured.
@@ -24,7 +24,7 @@ const COLUMNS: usize = 32;
 type Work<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
 /// The seconds of a run: [`RUNS`] are enqueued, then the device is waited for.
-fn seconds<D: Driver>(device: &Device<D>, work: &mut Work<'_>) -> Result<f64> {
+fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64> {
     let start = Instant::now();
     (0..RUNS).try_for_each(|_| work())?;
     device.synchronize()?;
@@ -36,31 +36,31 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-fn spmv<'a, D: Driver>(device: &'a Device<D>, host: &Csr<f32>) -> Result<Work<'a>> {
+fn spmv<'a>(device: &'a Device, host: &Csr<f32>) -> Result<Work<'a>> {
     let a = host.to_device(device)?;
     let x = device.upload(&vec![1.0_f32; host.cols()])?;
     let mut y = device.zeros::<f32>(host.rows())?;
     let mut plan = SpmvPlan::new(device, &a, Op::None, &PlanOptions::default())?;
-    Ok(Box::new(move || plan.run(1.0, &a, Device::<D>::view(&x), 0.0, Device::<D>::view_mut(&mut y))))
+    Ok(Box::new(move || plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y))))
 }
 
-fn spmm<'a, D: Driver>(device: &'a Device<D>, host: &Csr<f32>) -> Result<Work<'a>> {
+fn spmm<'a>(device: &'a Device, host: &Csr<f32>) -> Result<Work<'a>> {
     let a = host.to_device(device)?;
     let b = device.upload(&vec![1.0_f32; host.cols() * COLUMNS])?;
     let mut c = device.zeros::<f32>(host.rows() * COLUMNS)?;
     let mut plan = SpmmPlan::new(device, &a, Op::None, COLUMNS, &PlanOptions::default())?;
     Ok(Box::new(move || {
-        let (b, c) = (Device::<D>::view(&b), Device::<D>::view_mut(&mut c));
+        let (b, c) = (Device::view(&b), Device::view_mut(&mut c));
         let b = DenseView::new(b, a.cols(), COLUMNS, COLUMNS, Order::RowMajor)?;
         let c = DenseViewMut::new(c, a.rows(), COLUMNS, COLUMNS, Order::RowMajor)?;
         plan.run(1.0, &a, b, 0.0, c)
     }))
 }
 
-fn dense_to_csr<'a, D: Driver>(device: &'a Device<D>, host: &Dense<f32, Host>) -> Result<Work<'a>> {
+fn dense_to_csr<'a>(device: &'a Device, host: &Dense<f32, Host>) -> Result<Work<'a>> {
     let a = device.upload(host.data())?;
     let (rows, cols) = (host.rows(), host.cols());
-    let view = DenseView::new(Device::<D>::view(&a), rows, cols, cols, Order::RowMajor)?;
+    let view = DenseView::new(Device::view(&a), rows, cols, cols, Order::RowMajor)?;
     let mut plan = DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(
         device,
         view,
@@ -68,13 +68,13 @@ fn dense_to_csr<'a, D: Driver>(device: &'a Device<D>, host: &Dense<f32, Host>) -
         &PlanOptions::default(),
     )?;
     Ok(Box::new(move || {
-        let view = DenseView::new(Device::<D>::view(&a), rows, cols, cols, Order::RowMajor)?;
+        let view = DenseView::new(Device::view(&a), rows, cols, cols, Order::RowMajor)?;
         plan.run(view).map(drop)
     }))
 }
 
 fn main() -> Result<()> {
-    let (opencl, sycl) = (OpenCl::from_env()?, Sycl::from_env()?);
+    let (opencl, sycl) = (OPENCL.open_preferred()?, SYCL.open_preferred()?);
     println!("OpenCL: {}\nSYCL:   {}", opencl.caps().device, sycl.caps().device);
     let matrix = generate::stencil_5::<f32>(300, 300)?;
     let mut dense = Dense::<f32, Host>::zeros(2048, 2048, Order::RowMajor)?;

@@ -2,9 +2,10 @@
 
 use crate::Handles;
 use crate::error;
-use crate::found::{self, Account, Found, Share, devices, in_whole_words};
+pub(crate) use crate::found::devices;
+use crate::found::{self, Account, Found, Share, in_whole_words};
 use crate::kept::Kept;
-use crate::program::{Program, check_launch};
+use crate::program::{ClProgram, check_launch};
 use kernels_core::File;
 use opencl3::command_queue::{
     CL_QUEUE_PROFILING_ENABLE, CommandQueue, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer,
@@ -15,23 +16,26 @@ use opencl3::error_codes::{
     DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
 };
 use opencl3::event::Event;
-use opencl3::kernel::{Kernel as ClKernel, set_kernel_arg};
+use opencl3::kernel::{Kernel as KernelObject, set_kernel_arg};
 use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
 use opencl3::types::{
     CL_BLOCKING, cl_command_queue, cl_command_queue_properties, cl_event, cl_kernel, cl_mem,
 };
-use sparse_core::{Caps, Error, Result};
-use sparse_device::{Arg, Defines, Driver, Grid, Properties};
+use sparse_core::{Error, Result};
+use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) fn failed(call: impl Into<String>, code: impl Into<ClError>) -> Error {
-    error::failed(ClDriver::NAME, call, code)
+    error::failed(NAME, call, code)
 }
+
+/// The backend's name.
+pub(crate) const NAME: &str = "opencl";
 
 /// A context of one device with its in-order queue.
 #[derive(Debug)]
-pub struct ClDriver {
+pub(crate) struct ClDriver {
     // Fields are dropped in this order: the queue before its context.
     queue: CommandQueue,
     context: Context,
@@ -50,12 +54,12 @@ struct Allocated {
 
 /// Memory of a device, which is kept when it is dropped where that gains.
 #[derive(Debug)]
-pub struct Memory {
+pub(crate) struct ClMemory {
     allocated: Arc<Allocated>,
     kept: Kept<Arc<Allocated>>,
 }
 
-impl Memory {
+impl ClMemory {
     fn share(&self) -> &Share {
         &self.allocated.share
     }
@@ -65,20 +69,24 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for ClMemory {
     fn drop(&mut self) {
         self.kept.keep(self.share().bytes(), self.allocated.clone());
     }
 }
 
 impl ClDriver {
+    pub(crate) fn open(index: usize) -> Result<Self> {
+        Self::open_queue(index, 0)
+    }
+
     /// A device whose queue notes when each command ran.
     pub(crate) fn open_with_clock(index: usize) -> Result<Self> {
         Self::open_queue(index, CL_QUEUE_PROFILING_ENABLE)
     }
 
     fn open_queue(index: usize, properties: cl_command_queue_properties) -> Result<Self> {
-        let found = found::number(Self::NAME, devices(), index)?;
+        let found = found::number(NAME, devices(), index)?;
         let context =
             Context::from_device(&found.device()).map_err(|code| failed("clCreateContext", code))?;
         let queue = CommandQueue::create_default(&context, properties);
@@ -109,57 +117,9 @@ impl ClDriver {
         Handles { context: context.get(), device: found.device().id(), queue: queue.get() }
     }
 
-    /// A command that is done when all before it are.
-    pub(crate) fn mark(&self) -> Result<Event> {
-        // SAFETY: the queue is alive, and the list of events to wait for is empty.
-        let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
-        event.map_err(|code| failed("clEnqueueMarkerWithWaitList", code))
-    }
-}
-
-impl Driver for ClDriver {
-    const NAME: &'static str = "opencl";
-    const DEVICE_VARIABLE: &'static str = "NNZ_OPENCL_DEVICE";
-    const FILES: &'static [File] = kernels_cl::FILES;
-    const WARPS_PER_GROUP: usize = 1;
-    type Memory = Memory;
-    type Program = Program;
-    type Kernel = Kernel;
-
-    fn devices() -> Result<Vec<Caps>, String> {
-        found::caps(devices())
-    }
-
-    fn open(index: usize) -> Result<Self> {
-        Self::open_queue(index, 0)
-    }
-
-    fn properties(&self) -> &Properties {
-        &self.found.properties
-    }
-
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
-        let allocated = match self.kept.take(in_whole_words(bytes)) {
-            Some(allocated) => allocated,
-            None => match self.create(bytes) {
-                Err(Error::OutOfMemory { .. }) if self.kept.release() => self.create(bytes)?,
-                created => created?,
-            },
-        };
-        Ok(Memory { allocated, kept: self.kept.clone() })
-    }
-
-    fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
-        if host.is_empty() {
-            return Ok(());
-        }
+    /// Writes to a buffer from byte `offset` on.
+    fn write_bytes(&self, memory: &ClMemory, offset: usize, host: &[u8]) -> Result<()> {
         memory.share().check(offset, host.len());
-        if self.found.checks_reads && offset > 0 {
-            let mut whole = vec![0; memory.share().bytes()];
-            self.read(memory, 0, &mut whole)?;
-            whole[offset..][..host.len()].copy_from_slice(host);
-            return self.write(memory, 0, &whole);
-        }
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been read.
         let event = unsafe {
             enqueue_write_buffer(
@@ -176,10 +136,8 @@ impl Driver for ClDriver {
         done("clEnqueueWriteBuffer", event)
     }
 
-    fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
-        if host.is_empty() {
-            return Ok(());
-        }
+    /// Reads a buffer from byte `offset` on.
+    fn read_bytes(&self, memory: &ClMemory, offset: usize, host: &mut [u8]) -> Result<()> {
         memory.share().check(offset, host.len());
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been written.
         let event = unsafe {
@@ -197,16 +155,63 @@ impl Driver for ClDriver {
         done("clEnqueueReadBuffer", event)
     }
 
-    fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
+    /// A command that is done when all before it are.
+    pub(crate) fn mark(&self) -> Result<Event> {
+        // SAFETY: the queue is alive, and the list of events to wait for is empty.
+        let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
+        event.map_err(|code| failed("clEnqueueMarkerWithWaitList", code))
+    }
+}
+
+impl Driver for ClDriver {
+    fn properties(&self) -> &Properties {
+        &self.found.properties
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        let allocated = match self.kept.take(in_whole_words(bytes)) {
+            Some(allocated) => allocated,
+            None => match self.create(bytes) {
+                Err(Error::OutOfMemory { .. }) if self.kept.release() => self.create(bytes)?,
+                created => created?,
+            },
+        };
+        Ok(Memory::new(ClMemory { allocated, kept: self.kept.clone() }))
+    }
+
+    unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        let memory = memory.of::<ClMemory>()?;
+        memory.share().check(offset, host.len());
+        if self.found.checks_reads && offset > 0 {
+            let mut whole = vec![0; memory.share().bytes()];
+            self.read_bytes(memory, 0, &mut whole)?;
+            whole[offset..][..host.len()].copy_from_slice(host);
+            return self.write_bytes(memory, 0, &whole);
+        }
+        self.write_bytes(memory, offset, host)
+    }
+
+    fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
+        if host.is_empty() {
+            return Ok(());
+        }
+        self.read_bytes(memory.of()?, offset, host)
+    }
+
+    unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
+        let (from, to) = ((from.0.of::<ClMemory>()?, from.1), (to.0.of::<ClMemory>()?, to.1));
         from.0.share().check(from.1, bytes);
         to.0.share().check(to.1, bytes);
         if self.found.checks_reads {
             let mut host = vec![0; bytes];
-            self.read(from.0, from.1, &mut host)?;
-            return self.write(to.0, to.1, &host);
+            self.read_bytes(from.0, from.1, &mut host)?;
+            return self.write_bytes(to.0, to.1, &host);
         }
         // SAFETY: both ranges lie inside their buffers, as checked; the runtime refuses ranges that overlap.
         let event = unsafe {
@@ -233,25 +238,26 @@ impl Driver for ClDriver {
     }
 
     fn build(&self, file: &File, defines: &Defines) -> Result<Program> {
-        Program::build(Self::NAME, &self.context, file, defines)
+        ClProgram::build(NAME, &self.context, file, defines).map(Program::new)
     }
 
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
-        let (object, arguments) = program.kernel(Self::NAME, entry)?;
-        Ok(Kernel { name: entry.into(), arguments, object: Mutex::new(object) })
+        let (object, arguments) = program.of::<ClProgram>()?.kernel(NAME, entry)?;
+        Ok(Kernel::new(ClKernel { name: entry.into(), arguments, object: Mutex::new(object) }))
     }
 
     /// The arguments are set and the kernel is enqueued under one lock: a kernel object is not made for two threads.
-    fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         if grid.groups == 0 {
             return Ok(());
         }
+        let kernel = kernel.of::<ClKernel>()?;
         let name = &kernel.name;
         check_launch(name, grid, args.len(), kernel.arguments)?;
         let locked = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
         for (position, arg) in args.iter().enumerate() {
             let bytes = match arg {
-                Arg::Memory(memory) => &(memory.buffer() as usize).to_ne_bytes(),
+                Arg::Memory(memory) => &(memory.of::<ClMemory>()?.buffer() as usize).to_ne_bytes(),
                 Arg::Value(value) => value.bytes(),
             };
             // SAFETY: the argument exists, as counted above; the runtime refuses a wrong length, and copies the bytes.
@@ -260,7 +266,7 @@ impl Driver for ClDriver {
         }
         let global = grid.groups * grid.local;
         // SAFETY: all arguments are set; buffers that the arguments name are kept by the runtime until the kernel has
-        // run. The kernels stay inside the lengths and starts that callers take from their views.
+        // run. The caller vouches for what the kernel does with them.
         unsafe { enqueue(self.queue.get(), locked.get(), global, grid.local) }
             .map_err(|code| failed(name, code))
     }
@@ -303,8 +309,8 @@ fn done(call: &str, event: Result<cl_event, i32>) -> Result<()> {
 
 /// A kernel object.
 #[derive(Debug)]
-pub struct Kernel {
+pub(crate) struct ClKernel {
     name: String,
     arguments: usize,
-    object: Mutex<ClKernel>,
+    object: Mutex<KernelObject>,
 }

@@ -1,21 +1,22 @@
 //! Points in the work of a queue, and the time between them as the device saw it.
 
-use crate::OpenCl;
-use crate::cl::failed;
+use crate::cl::{ClDriver, failed};
 use opencl3::event::Event as ClEvent;
 use sparse_core::Result;
+use sparse_device::Device;
 
 /// A point in the work of a device that was opened with its [clock](crate::with_clock).
 #[derive(Debug)]
 pub struct Event(ClEvent);
 
 impl Event {
-    /// The point behind all work that was enqueued on `backend` so far.
+    /// The point behind all work that was enqueued on `device` so far.
     ///
     /// # Errors
-    /// What the library reports.
-    pub fn record(backend: &OpenCl) -> Result<Self> {
-        backend.driver().mark().map(Self)
+    /// [`Unsupported`](sparse_core::Error::Unsupported) for a device that is not of OpenCL's own queue; what the library
+    /// reports.
+    pub fn record(device: &Device) -> Result<Self> {
+        device.driver_as::<ClDriver>()?.mark().map(Self)
     }
 
     /// The seconds that the device took from `earlier` to here, after waiting for both.

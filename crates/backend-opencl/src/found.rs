@@ -1,5 +1,7 @@
 //! Devices that were found, and how much of their memory is given out.
 
+use crate::cl;
+use kernels_core::File;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_FP_DENORM, Device};
 use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::platform::get_platforms;
@@ -38,7 +40,12 @@ impl Found {
         Device::new(self.id as opencl3::types::cl_device_id)
     }
 
-    pub(crate) fn new(backend: &'static str, platform: &str, device: Device) -> Result<Self, ClError> {
+    pub(crate) fn new(
+        backend: &'static str,
+        files: &'static [File],
+        platform: &str,
+        device: Device,
+    ) -> Result<Self, ClError> {
         let features: Vec<_> = device.extensions()?.split_whitespace().map(String::from).collect();
         let memory_bytes = device.global_mem_size()?;
         let is_cpu = device.dev_type()? & CL_DEVICE_TYPE_CPU != 0;
@@ -55,6 +62,8 @@ impl Found {
             id: device.id() as usize,
             properties: Properties {
                 caps,
+                files,
+                warps_per_group: 1,
                 is_cpu,
                 cache_bytes: device.global_mem_cache_size()? as usize,
                 shared_bytes: 0,
@@ -88,7 +97,7 @@ fn find_devices() -> Result<Vec<Found>, String> {
         let name = platform.name().unwrap_or_default();
         for id in platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default() {
             found.push(
-                Found::new("opencl", name.trim(), Device::new(id))
+                Found::new(cl::NAME, kernels_cl::FILES, name.trim(), Device::new(id))
                     .map_err(|code| format!("{name}: {code}"))?,
             );
         }

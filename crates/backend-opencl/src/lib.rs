@@ -1,9 +1,8 @@
 //! The OpenCL backend of [nnz](https://docs.rs/nnz): any device with OpenCL 1.2, found at run time, through OpenCL's own
 //! queue or, with the feature `sycl`, through a SYCL 2020 queue.
 //!
-//! [`probe`] lists the devices of all platforms; [`OpenCl::new`](Device::new) opens one by its index,
-//! [`OpenCl::named`](Device::named) by a part of its name. Without a loader, a runtime or a device nothing panics: there
-//! is a reason instead. Kernels need neither sub-groups nor float atomics, and every result is the same on every run on
+//! [`OPENCL`] lists the devices of all platforms and opens them, by index or by name. Without a loader, a runtime or a
+//! device nothing panics: there is a reason instead. Kernels need neither sub-groups nor float atomics, and every result is the same on every run on
 //! the same device. The operations are those of [`sparse_device`].
 
 mod cl;
@@ -15,43 +14,29 @@ mod program;
 #[cfg(feature = "sycl")]
 pub mod sycl;
 
-pub use cl::ClDriver;
+use cl::{ClDriver, ClMemory};
 pub use event::Event;
-pub use program::Program;
-use sparse_core::op::AllTypes;
-use sparse_core::{Element, Probe, Result};
-pub use sparse_device::Device;
+use sparse_core::{Element, Result};
 use sparse_device::View;
+pub use sparse_device::{Device, Library};
 use std::ffi::c_void;
+use std::ptr;
 
-/// An OpenCL device: a context and an in-order queue. Cloning shares them.
-pub type OpenCl = Device<ClDriver>;
-
-const _: () = {
-    const fn has_all_operations<B: AllTypes>() {}
-    has_all_operations::<OpenCl>();
+/// OpenCL: the devices of all platforms, in the loader's order. `NNZ_OPENCL_DEVICE` names the preferred one.
+pub static OPENCL: Library = Library {
+    name: cl::NAME,
+    device_variable: "NNZ_OPENCL_DEVICE",
+    devices: || found::caps(cl::devices()),
+    driver: |index| Ok(Box::new(ClDriver::open(index)?)),
 };
 
-/// The devices of all platforms, in the loader's order, or why there are none (rule P1).
-pub fn probe() -> Probe {
-    sparse_device::probe::<ClDriver>()
-}
-
-/// The index of the device that `NNZ_OPENCL_DEVICE` names, by its index or by a part of its name; 0 without it.
-///
-/// # Errors
-/// [`Unsupported`](sparse_core::Error::Unsupported) if no device has such a name.
-pub fn preferred_index() -> Result<usize> {
-    sparse_device::preferred_index::<ClDriver>()
-}
-
-/// Device number `index` of [`probe`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
+/// Device number `index` of [`OPENCL`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
 /// to enqueue work then.
 ///
 /// # Errors
-/// As [`OpenCl::new`](Device::new).
-pub fn with_clock(index: usize) -> Result<OpenCl> {
-    Device::from_driver(ClDriver::open_with_clock(index)?)
+/// As [`Library::open`].
+pub fn with_clock(index: usize) -> Result<Device> {
+    Device::from_driver(Box::new(ClDriver::open_with_clock(index)?))
 }
 
 /// What OpenCL knows a device by, for libraries that work in the same context.
@@ -66,12 +51,15 @@ pub struct Handles {
 }
 
 /// The handles of a device; they are alive as long as it is.
-pub fn handles(backend: &OpenCl) -> Handles {
-    backend.driver().handles()
+///
+/// # Errors
+/// [`Unsupported`](sparse_core::Error::Unsupported) if it is no device of OpenCL's own queue.
+pub fn handles(device: &Device) -> Result<Handles> {
+    Ok(device.driver_as::<ClDriver>()?.handles())
 }
 
-/// The `cl_mem` that a view is of, and the byte of it where the view starts.
-pub fn buffer<T: Element>(view: &View<'_, ClDriver, T>) -> (*mut c_void, usize) {
+/// The `cl_mem` that a view is of, and the byte of it where the view starts; null if it is none of OpenCL's.
+pub fn buffer<T: Element>(view: &View<'_, T>) -> (*mut c_void, usize) {
     let (memory, byte) = view.place();
-    (memory.buffer(), byte)
+    (memory.of::<ClMemory>().map_or(ptr::null_mut(), ClMemory::buffer), byte)
 }

@@ -4,15 +4,15 @@ use crate::error::failed;
 use kernels_core::File;
 use opencl3::context::Context;
 use opencl3::kernel::Kernel as ClKernel;
-use opencl3::program::Program as ClProgram;
+use opencl3::program::Program as ProgramObject;
 use sparse_core::{Error, Result};
 use sparse_device::{Defines, Grid};
 
 /// A compiled program.
 #[derive(Debug)]
-pub struct Program(ClProgram);
+pub(crate) struct ClProgram(ProgramObject);
 
-impl Program {
+impl ClProgram {
     /// Compiles a file for the context's device.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Program {
     ) -> Result<Self> {
         let options = format!("-cl-std=CL1.2 {defines}");
         let device = context.default_device();
-        let mut program = ClProgram::create_from_source(context, &file.source())
+        let mut program = ProgramObject::create_from_source(context, &file.source())
             .map_err(|code| failed(backend, "clCreateProgramWithSource", code))?;
         if let Err(code) = program.build(&[device], &options) {
             let log = program.get_build_log(device).unwrap_or_default();

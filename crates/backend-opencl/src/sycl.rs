@@ -8,7 +8,7 @@ mod program;
 mod shim;
 
 pub use event::Event;
-pub use program::{Kernel, Program};
+use program::{SyclKernel, SyclProgram};
 
 use crate::found::{self, Account, Found, Share, WORD_BYTES};
 use crate::program::check_launch;
@@ -18,41 +18,30 @@ use opencl3::device::Device;
 use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawMemory, RawQueue, functions, guarded};
-use sparse_core::op::AllTypes;
-use sparse_core::{Caps, Element, Error, Probe, Result};
-use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Properties, View};
+use sparse_core::{Element, Error, Result};
+use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Kernel, Library, Memory, Program, Properties, View};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{OnceLock, PoisonError};
 
-/// A device of SYCL's: an in-order queue. Cloning shares it.
-pub type Sycl = sparse_device::Device<SyclDriver>;
+/// The backend's name.
+const NAME: &str = "sycl";
 
-const _: () = {
-    const fn has_all_operations<B: AllTypes>() {}
-    has_all_operations::<Sycl>();
+/// SYCL: the devices that it reaches through OpenCL, in its order. `NNZ_SYCL_DEVICE` names the preferred one.
+pub static SYCL: Library = Library {
+    name: NAME,
+    device_variable: "NNZ_SYCL_DEVICE",
+    devices: || found::caps(devices()),
+    driver: |index| Ok(Box::new(SyclDriver::open_queue(index, false)?)),
 };
 
-/// The devices that SYCL reaches through OpenCL, in its order, or why there are none (rule P1).
-pub fn probe() -> Probe {
-    sparse_device::probe::<SyclDriver>()
-}
-
-/// The index of the device that `NNZ_SYCL_DEVICE` names, by its index or by a part of its name; 0 without it.
-///
-/// # Errors
-/// [`Unsupported`](Error::Unsupported) if no device has such a name.
-pub fn preferred_index() -> Result<usize> {
-    sparse_device::preferred_index::<SyclDriver>()
-}
-
-/// Device number `index` of [`probe`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
+/// Device number `index` of [`SYCL`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
 /// to enqueue work then.
 ///
 /// # Errors
-/// As [`Sycl::new`](sparse_device::Device::new).
-pub fn with_clock(index: usize) -> Result<Sycl> {
-    Sycl::from_driver(SyclDriver::open_queue(index, true)?)
+/// As [`Library::open`].
+pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
+    sparse_device::Device::from_driver(Box::new(SyclDriver::open_queue(index, true)?))
 }
 
 /// The device of a `sycl::queue` of the caller's.
@@ -65,7 +54,7 @@ pub fn with_clock(index: usize) -> Result<Sycl> {
 ///
 /// # Safety
 /// `queue` points to a `sycl::queue` of the SYCL runtime that the shim was built for.
-pub unsafe fn on_queue(queue: *const c_void) -> Result<Sycl> {
+pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
     let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
     let (mut raw, mut id) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: the caller vouches for the queue, and there is room for what is found.
@@ -76,42 +65,43 @@ pub unsafe fn on_queue(queue: *const c_void) -> Result<Sycl> {
     let found = found.iter().find(|found| found.is(id));
     let found =
         found.ok_or_else(|| Error::unsupported("the caller's queue", "its device is not a root device"))?;
-    Sycl::from_driver(SyclDriver::over(queue, found)?)
+    sparse_device::Device::from_driver(Box::new(SyclDriver::over(queue, found)?))
 }
 
 /// A buffer of `len` elements over unified shared memory of the caller's, which stays the caller's.
 ///
 /// # Errors
-/// [`Unsupported`](Error::Unsupported) if `pointer` is not unified shared memory of the context of `backend`'s queue, or
-/// is not aligned to 16 bytes.
+/// [`Unsupported`](Error::Unsupported) if `pointer` is not unified shared memory of the context of `device`'s queue, or
+/// is not aligned to 16 bytes, or if `device` is none of SYCL's.
 ///
 /// # Safety
 /// From `pointer` on there are `len` initialised elements, and up to the next multiple of 16 bytes the memory can be
 /// read. It outlives the buffer and all work with it, and nobody else writes it in the meantime.
 pub unsafe fn borrow<T: Element>(
-    backend: &Sycl,
+    device: &sparse_device::Device,
     pointer: *mut T,
     len: usize,
-) -> Result<Buffer<SyclDriver, T>> {
+) -> Result<Buffer<T>> {
     let what = "the caller's memory";
     if !pointer.addr().is_multiple_of(WORD_BYTES) {
         return Err(Error::unsupported(what, format!("{pointer:p} is not aligned to {WORD_BYTES} bytes")));
     }
     let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(WORD_BYTES));
     let bytes = bytes.ok_or_else(|| Error::unsupported(what, format!("{len} elements fit no memory")))?;
-    let Queue { raw: queue, functions } = backend.driver().queue;
+    let Queue { raw: queue, functions } = device.driver_as::<SyclDriver>()?.queue;
     let mut raw = ptr::null_mut();
     // SAFETY: the queue is open, and there is room for the memory.
     guarded(|reason| unsafe { (functions.borrow)(queue, pointer.cast(), &raw mut raw, reason) })
         .map_err(|refusal| refusal.unsupported(what))?;
-    let memory = Memory { raw, share: Share::borrowed(bytes), functions };
+    let memory = Memory::new(SyclMemory { raw, share: Share::borrowed(bytes), functions });
     // SAFETY: the caller vouches for the elements.
-    Ok(unsafe { backend.adopt(memory, len) })
+    Ok(unsafe { device.adopt(memory, len) })
 }
 
-/// The address of a view's first element on the device; null where the device has no unified shared memory.
-pub fn address<T: Element>(view: &View<'_, SyclDriver, T>) -> *const T {
+/// The address of a view's first element on the device; null where it is not in unified shared memory of SYCL's.
+pub fn address<T: Element>(view: &View<'_, T>) -> *const T {
     let (memory, byte) = view.place();
+    let Ok(memory) = memory.of::<SyclMemory>() else { return ptr::null() };
     // SAFETY: the memory is alive.
     let address = unsafe { (memory.functions.address)(memory.raw) };
     if address.is_null() { ptr::null() } else { address.cast::<u8>().wrapping_add(byte).cast() }
@@ -153,14 +143,14 @@ unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id, features: *cons
 fn describe((device, features): Listed) -> Result<Found, opencl3::error_codes::ClError> {
     let device = Device::new(device);
     let platform = Platform::new(device.platform()?).name()?;
-    let mut found = Found::new(SyclDriver::NAME, platform.trim(), device)?;
+    let mut found = Found::new(NAME, kernels_cl::SYCL_FILES, platform.trim(), device)?;
     found.properties.caps.features.extend(features.split_whitespace().map(String::from));
     Ok(found)
 }
 
 /// An in-order SYCL queue of one device, and its context as OpenCL's.
 #[derive(Debug)]
-pub struct SyclDriver {
+pub(crate) struct SyclDriver {
     // Fields are dropped in this order: the queue before its context.
     queue: Queue,
     context: Context,
@@ -170,7 +160,7 @@ pub struct SyclDriver {
 
 impl SyclDriver {
     fn open_queue(index: usize, clock: bool) -> Result<Self> {
-        let found = found::number(Self::NAME, devices(), index)?;
+        let found = found::number(NAME, devices(), index)?;
         Self::over(Queue::open(&found.device(), clock)?, found)
     }
 
@@ -220,18 +210,18 @@ impl Queue {
 
 /// Memory of a device: unified shared memory where it has that, a buffer where not.
 #[derive(Debug)]
-pub struct Memory {
+struct SyclMemory {
     raw: *mut RawMemory,
     share: Share,
     functions: &'static Functions,
 }
 
 // SAFETY: the shim's memory is a queue with a pointer or a buffer, which any thread may use, and several at once.
-unsafe impl Send for Memory {}
+unsafe impl Send for SyclMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for SyclMemory {}
 
-impl Drop for Memory {
+impl Drop for SyclMemory {
     fn drop(&mut self) {
         // What fails here has failed before, and the queue reports it when it is waited for.
         // SAFETY: the memory is alive, and nobody uses it again.
@@ -240,22 +230,6 @@ impl Drop for Memory {
 }
 
 impl Driver for SyclDriver {
-    const NAME: &'static str = "sycl";
-    const DEVICE_VARIABLE: &'static str = "NNZ_SYCL_DEVICE";
-    const FILES: &'static [File] = kernels_cl::SYCL_FILES;
-    const WARPS_PER_GROUP: usize = 1;
-    type Memory = Memory;
-    type Program = Program;
-    type Kernel = Kernel;
-
-    fn devices() -> Result<Vec<Caps>, String> {
-        found::caps(devices())
-    }
-
-    fn open(index: usize) -> Result<Self> {
-        Self::open_queue(index, false)
-    }
-
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -272,13 +246,14 @@ impl Driver for SyclDriver {
             MEMORY_ALLOCATION => share.refused(),
             _ => refusal.of("sycl::malloc_device"),
         })?;
-        Ok(Memory { raw, share, functions })
+        Ok(Memory::new(SyclMemory { raw, share, functions }))
     }
 
-    fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
+    unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
         if host.is_empty() {
             return Ok(());
         }
+        let memory = memory.of::<SyclMemory>()?;
         memory.share.check(offset, host.len());
         let Queue { raw, functions } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been read.
@@ -292,6 +267,7 @@ impl Driver for SyclDriver {
         if host.is_empty() {
             return Ok(());
         }
+        let memory = memory.of::<SyclMemory>()?;
         memory.share.check(offset, host.len());
         let Queue { raw, functions } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been written.
@@ -301,10 +277,11 @@ impl Driver for SyclDriver {
         .map_err(|refusal| refusal.of("reading memory"))
     }
 
-    fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
+    unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
+        let (from, to) = ((from.0.of::<SyclMemory>()?, from.1), (to.0.of::<SyclMemory>()?, to.1));
         from.0.share.check(from.1, bytes);
         to.0.share.check(to.1, bytes);
         let Queue { raw, functions } = self.queue;
@@ -326,25 +303,26 @@ impl Driver for SyclDriver {
     }
 
     fn build(&self, file: &File, defines: &Defines) -> Result<Program> {
-        Program::build(&self.queue, &self.context, file, defines)
+        SyclProgram::build(&self.queue, &self.context, file, defines).map(Program::new)
     }
 
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
-        program.kernel(&self.queue, entry)
+        program.of::<SyclProgram>()?.kernel(&self.queue, entry).map(Kernel::new)
     }
 
     /// The kernel is enqueued under a lock: a kernel object is not made for two threads.
-    fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_, Memory>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         if grid.groups == 0 {
             return Ok(());
         }
+        let kernel = kernel.of::<SyclKernel>()?;
         check_launch(&kernel.name, grid, args.len(), kernel.arguments)?;
-        let arguments: Vec<_> = args.iter().map(argument).collect();
+        let arguments = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { raw, functions } = self.queue;
         let count = arguments.len() as c_int;
         // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is freed
-        // waits for the queue. The kernels stay inside the lengths and starts that callers take from their views.
+        // waits for the queue. The caller vouches for what the kernel does with them.
         guarded(|reason| unsafe {
             (functions.launch)(raw, *locked, grid.groups, grid.local, arguments.as_ptr(), count, reason)
         })
@@ -353,12 +331,14 @@ impl Driver for SyclDriver {
 }
 
 /// An argument as the shim takes it.
-fn argument(arg: &Arg<'_, Memory>) -> Argument {
-    match arg {
-        Arg::Memory(memory) => Argument { memory: memory.raw, value: ptr::null(), length: 0 },
+fn argument(arg: &Arg<'_>) -> Result<Argument> {
+    Ok(match arg {
+        Arg::Memory(memory) => {
+            Argument { memory: memory.of::<SyclMemory>()?.raw, value: ptr::null(), length: 0 }
+        }
         Arg::Value(value) => {
             let bytes = value.bytes();
             Argument { memory: ptr::null_mut(), value: bytes.as_ptr().cast(), length: bytes.len() }
         }
-    }
+    })
 }

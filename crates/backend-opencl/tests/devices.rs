@@ -1,45 +1,45 @@
 //! Finding devices, memory and errors.
 
-use backend_opencl::{ClDriver, Event, OpenCl, probe, with_clock};
+use backend_opencl::{Device, Event, OPENCL, with_clock};
 use device_tests::each_device;
 use sparse_core::op::{DenseToCsrKernel, Op, SpmvKernel};
 use sparse_core::{Algorithm, Backend, Csr, Error, Space};
 
 #[test]
 fn an_empty_list_has_a_reason() {
-    let found = probe();
+    let found = OPENCL.probe();
     assert_eq!(found.devices.is_empty(), found.reason.is_some());
     assert!(found.devices.iter().all(|caps| caps.backend == "opencl" && caps.compute_units > 0));
 }
 
 #[test]
 fn a_device_that_is_not_there_is_an_error_that_says_what_is() {
-    let error = OpenCl::new(usize::MAX).unwrap_err().to_string();
+    let error = OPENCL.open(usize::MAX).unwrap_err().to_string();
     assert!(error.starts_with("opencl device 18446744073709551615 is not supported: "), "{error}");
-    assert!(matches!(OpenCl::named("no device is called so"), Err(Error::Unsupported { .. })));
+    assert!(matches!(OPENCL.open_named("no device is called so"), Err(Error::Unsupported { .. })));
 }
 
 #[test]
 fn a_device_is_found_by_a_part_of_its_name() {
-    for caps in probe().devices {
+    for caps in OPENCL.probe().devices {
         let part = caps.device[2..].to_uppercase();
-        assert_eq!(OpenCl::named(&part).unwrap().caps().device, caps.device);
+        assert_eq!(OPENCL.open_named(&part).unwrap().caps().device, caps.device);
     }
 }
 
 #[test]
 fn memory_keeps_what_is_written_and_may_be_empty() {
-    each_device::<ClDriver>(|backend| {
+    each_device(&OPENCL, |backend| {
         let numbers: Vec<i64> = (0..1000).collect();
         let device = backend.upload(&numbers).unwrap();
         assert_eq!(backend.download(&device).unwrap(), numbers);
-        let part = OpenCl::slice(OpenCl::view(&device), 10..20);
+        let part = Device::slice(Device::view(&device), 10..20);
         let mut host = [0; 5];
-        backend.download_into(OpenCl::slice(part, 5..10), &mut host).unwrap();
+        backend.download_into(Device::slice(part, 5..10), &mut host).unwrap();
         assert_eq!(host, [15, 16, 17, 18, 19]);
         let mut copy = backend.zeros::<i64>(7).unwrap();
-        let to = OpenCl::slice_mut(OpenCl::view_mut(&mut copy), 1..6);
-        backend.copy(OpenCl::slice(part, 0..5), to).unwrap();
+        let to = Device::slice_mut(Device::view_mut(&mut copy), 1..6);
+        backend.copy(Device::slice(part, 0..5), to).unwrap();
         assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
         let empty = backend.upload::<f64>(&[]).unwrap();
         assert!(backend.download(&empty).unwrap().is_empty());
@@ -49,7 +49,7 @@ fn memory_keeps_what_is_written_and_may_be_empty() {
 
 #[test]
 fn too_much_memory_is_refused_and_the_backend_stays_usable() {
-    each_device::<ClDriver>(|backend| {
+    each_device(&OPENCL, |backend| {
         let error = backend.zeros::<u8>(1 << 60).unwrap_err();
         let Error::OutOfMemory { needed, available } = error else { panic!("{error}") };
         assert_eq!(needed, 1 << 60);
@@ -61,10 +61,10 @@ fn too_much_memory_is_refused_and_the_backend_stays_usable() {
 
 #[test]
 fn algorithms_by_sub_groups_are_offered_where_the_device_has_them() {
-    each_device::<ClDriver>(|backend| {
+    each_device(&OPENCL, |backend| {
         let offered = |table: &[Algorithm]| table.iter().any(|a| a.name == "row_per_sub_group");
         let has = |extension: &str| backend.caps().features.iter().any(|feature| feature == extension);
-        let products = SpmvKernel::<Csr<f32, OpenCl>>::spmv_algorithms(backend, Op::None);
+        let products = SpmvKernel::<Csr<f32, Device>>::spmv_algorithms(backend, Op::None);
         assert_eq!(offered(products), has("cl_khr_subgroup_shuffle"));
         let compressions = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(backend);
         assert_eq!(offered(compressions), has("cl_khr_subgroup_ballot"));
@@ -73,19 +73,19 @@ fn algorithms_by_sub_groups_are_offered_where_the_device_has_them() {
 
 #[test]
 fn events_say_what_work_took_where_the_queue_has_a_clock() {
-    for index in 0..probe().devices.len() {
+    for index in 0..OPENCL.probe().devices.len() {
         let backend = with_clock(index).unwrap();
         let from = backend.zeros::<u64>(1 << 20).unwrap();
         let mut to = backend.zeros::<u64>(1 << 20).unwrap();
         let start = Event::record(&backend).unwrap();
-        backend.copy(OpenCl::view(&from), OpenCl::view_mut(&mut to)).unwrap();
+        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
         let middle = Event::record(&backend).unwrap();
-        backend.copy(OpenCl::view(&from), OpenCl::view_mut(&mut to)).unwrap();
+        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
         let end = Event::record(&backend).unwrap();
         let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
         assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
 
-        let without = OpenCl::new(index).unwrap();
+        let without = OPENCL.open(index).unwrap();
         let start = Event::record(&without).unwrap();
         assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
     }

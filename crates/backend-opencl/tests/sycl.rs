@@ -1,25 +1,25 @@
 //! The tests that every driver has to pass, on every SYCL device that is here, and what is SYCL's own.
 #![cfg(feature = "sycl")]
 
-use backend_opencl::ClDriver;
-use backend_opencl::sycl::{Event, Sycl, SyclDriver, address, borrow, probe, with_clock};
+use backend_opencl::sycl::{Event, SYCL, address, borrow, with_clock};
+use backend_opencl::{Device, OPENCL};
 use device_tests::each_device;
 use kernels_core::File;
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Coo, Error, Matrix, PlanOptions, Space};
 
-device_tests::tests!(backend_opencl::sycl::SyclDriver);
+device_tests::tests!(&SYCL);
 
 #[test]
 fn an_empty_list_has_a_reason() {
-    let found = probe();
+    let found = SYCL.probe();
     assert_eq!(found.devices.is_empty(), found.reason.is_some());
     assert!(found.devices.iter().all(|caps| caps.backend == "sycl" && caps.compute_units > 0));
 }
 
 #[test]
 fn too_much_memory_is_refused_and_the_backend_stays_usable() {
-    each_device::<SyclDriver>(|backend| {
+    each_device(&SYCL, |backend| {
         let error = backend.zeros::<u8>(1 << 60).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { needed: 0x1000_0000_0000_0000, .. }), "{error}");
         assert_eq!(backend.download(&backend.upload(&[1_i32]).unwrap()).unwrap(), [1]);
@@ -28,12 +28,12 @@ fn too_much_memory_is_refused_and_the_backend_stays_usable() {
 
 #[test]
 fn a_device_that_is_not_there_is_an_error_that_says_what_is() {
-    let error = Sycl::new(usize::MAX).unwrap_err().to_string();
+    let error = SYCL.open(usize::MAX).unwrap_err().to_string();
     assert!(error.starts_with("sycl device 18446744073709551615 is not supported: "), "{error}");
 }
 
 /// Whether memory of the caller's is refused, as what.
-fn refusal(backend: &Sycl, pointer: *const i32) -> String {
+fn refusal(backend: &Device, pointer: *const i32) -> String {
     // SAFETY: only pointers that are refused come here.
     let borrowed = unsafe { borrow(backend, pointer.cast_mut(), 4) };
     let Err(error @ Error::Unsupported { .. }) = borrowed else { panic!("{borrowed:?}") };
@@ -42,13 +42,13 @@ fn refusal(backend: &Sycl, pointer: *const i32) -> String {
 
 #[test]
 fn unified_shared_memory_is_borrowed_and_other_memory_is_refused() {
-    each_device::<SyclDriver>(|backend| {
+    each_device(&SYCL, |backend| {
         let owned = backend.upload(&[1_i32, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-        let pointer = address(&Sycl::view(&owned));
+        let pointer = address(&Device::view(&owned));
         if pointer.is_null() {
             return;
         }
-        assert_eq!(address(&Sycl::slice(Sycl::view(&owned), 4..8)), pointer.wrapping_add(4));
+        assert_eq!(address(&Device::slice(Device::view(&owned), 4..8)), pointer.wrapping_add(4));
         // SAFETY: the elements are there, and nobody writes them.
         let borrowed = unsafe { borrow(backend, pointer.wrapping_add(4).cast_mut(), 4) }.unwrap();
         assert_eq!(backend.download(&borrowed).unwrap(), [5, 6, 7, 8]);
@@ -58,26 +58,26 @@ fn unified_shared_memory_is_borrowed_and_other_memory_is_refused() {
         assert!(refusal(backend, pointer.wrapping_add(1)).contains("is not aligned"));
         let host = [0_u128; 2];
         assert!(refusal(backend, host.as_ptr().cast()).contains("not unified shared memory"));
-        let elsewhere = Sycl::from_env().unwrap().upload(&[0_i32; 4]).unwrap();
-        assert!(refusal(backend, address(&Sycl::view(&elsewhere))).contains("of the queue's context"));
+        let elsewhere = SYCL.open_preferred().unwrap().upload(&[0_i32; 4]).unwrap();
+        assert!(refusal(backend, address(&Device::view(&elsewhere))).contains("of the queue's context"));
     });
 }
 
 #[test]
 fn events_say_what_work_took_where_the_queue_has_a_clock() {
-    for index in 0..probe().devices.len() {
+    for index in 0..SYCL.probe().devices.len() {
         let backend = with_clock(index).unwrap();
         let from = backend.zeros::<u64>(1 << 20).unwrap();
         let mut to = backend.zeros::<u64>(1 << 20).unwrap();
         let start = Event::record(&backend).unwrap();
-        backend.copy(Sycl::view(&from), Sycl::view_mut(&mut to)).unwrap();
+        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
         let middle = Event::record(&backend).unwrap();
-        backend.copy(Sycl::view(&from), Sycl::view_mut(&mut to)).unwrap();
+        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
         let end = Event::record(&backend).unwrap();
         let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
         assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
 
-        let without = Sycl::new(index).unwrap();
+        let without = SYCL.open(index).unwrap();
         let start = Event::record(&without).unwrap();
         assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
     }
@@ -90,7 +90,7 @@ fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_r
         assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
         refused.to_string()
     };
-    each_device::<SyclDriver>(|backend| {
+    each_device(&SYCL, |backend| {
         let needs = ["ext_oneapi_can_compile", "usm_device_allocations", "sub_group_size_32"];
         let has = |need: &&str| backend.caps().features.iter().any(|feature| feature == need);
         let coo = Coo::<f32>::from_triplets(1, 1, [(0, 0, 1.0)]).unwrap().to_device(backend).unwrap();
@@ -100,7 +100,7 @@ fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_r
             Some(need) => assert!(reason(plan.unwrap_err()).contains(need)),
         }
     });
-    each_device::<ClDriver>(|backend| {
+    each_device(&OPENCL, |backend| {
         let coo = Coo::<f32>::from_triplets(1, 1, [(0, 0, 1.0)]).unwrap().to_device(backend).unwrap();
         let refused = SpmvPlan::new(backend, &coo, Op::None, &forced("segmented_sycl")).unwrap_err();
         assert!(reason(refused).contains("opencl has no kernels of coo_spmv_warp"));
@@ -111,7 +111,7 @@ fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_r
 fn what_does_not_compile_is_an_error_with_the_whole_log() {
     let text = "__kernel void broken(__global int *x) { x[0] = not_declared; }";
     let file = File { name: "broken.cl", entries: &["broken"], defines: &[], needs: &[], text, headers: &[] };
-    each_device::<SyclDriver>(|backend| {
+    each_device(&SYCL, |backend| {
         let error = backend.compile(&file, &[("MORE", "1")]).unwrap_err();
         let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
         let message = source.to_string();
@@ -125,7 +125,7 @@ fn what_does_not_compile_is_an_error_with_the_whole_log() {
 fn sycl_that_does_not_compile_is_an_error_with_the_whole_log() {
     let text = "int broken() { return not_declared; }";
     let file = File { name: "broken.sycl", entries: &[], defines: &[], needs: &[], text, headers: &[] };
-    each_device::<SyclDriver>(|backend| {
+    each_device(&SYCL, |backend| {
         let error = backend.compile(&file, &[("MORE", "1")]).unwrap_err();
         let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
         let message = source.to_string();

@@ -2,7 +2,7 @@
 
 use crate::each_device;
 use sparse_core::{Backend, Csc, Csr, Error, Matrix};
-use sparse_device::{Device, Driver};
+use sparse_device::Library;
 
 /// Offsets and indices of a matrix of 40 rows and 50 columns: row `i` has `i` entries.
 fn arrays() -> (Vec<i64>, Vec<i32>) {
@@ -12,7 +12,7 @@ fn arrays() -> (Vec<i64>, Vec<i32>) {
 }
 
 /// Sound arrays make a matrix with the order that the host finds, wrong ones the error that the host gives.
-pub fn arrays_on_the_device_are_checked_there<D: Driver>() {
+pub fn arrays_on_the_device_are_checked_there(library: &Library) {
     type Change = fn(&mut Vec<i64>, &mut Vec<i32>);
     let changes: [(&str, Change); 11] = [
         ("none", |_, _| ()),
@@ -27,7 +27,7 @@ pub fn arrays_on_the_device_are_checked_there<D: Driver>() {
         ("indices out of order", |_, indices| indices.swap(600, 601)),
         ("an index twice", |_, indices| indices[601] = indices[600]),
     ];
-    each_device::<D>(|backend| {
+    each_device(library, |backend| {
         for (what, change) in changes {
             let (mut offsets, mut indices) = arrays();
             change(&mut offsets, &mut indices);
@@ -53,9 +53,9 @@ pub fn arrays_on_the_device_are_checked_there<D: Driver>() {
 }
 
 /// Arrays of another context are refused.
-pub fn arrays_of_another_device_are_refused<D: Driver>() {
-    each_device::<D>(|backend| {
-        let other = Device::<D>::from_env().unwrap();
+pub fn arrays_of_another_device_are_refused(library: &Library) {
+    each_device(library, |backend| {
+        let other = library.open_preferred().unwrap();
         let (offsets, indices) = (backend.upload(&[0_i32, 0]).unwrap(), other.upload::<i32>(&[]).unwrap());
         let values = backend.upload::<f32>(&[]).unwrap();
         let refused = backend.compressed::<sparse_core::Row, _, _, _>((1, 1), offsets, indices, values);

@@ -3,28 +3,28 @@
 use crate::each_device;
 use sparse_core::op::{GradientStep, Op, SpmvPlan, VectorPlan};
 use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
-use sparse_device::{Buffer, Device, Driver};
+use sparse_device::{Buffer, Device, Library};
 
 /// `A·x = b` for a small Laplacian and a `b` of ones, as far as it has been solved.
 #[derive(Debug)]
-pub struct Gradients<D: Driver> {
-    a: Csr<f32, Device<D>>,
-    product: SpmvPlan<Device<D>, Csr<f32, Device<D>>>,
-    vectors: VectorPlan<Device<D>, f32>,
-    x: Buffer<D, f32>,
-    r: Buffer<D, f32>,
-    p: Buffer<D, f32>,
-    q: Buffer<D, f32>,
-    rho: Buffer<D, f32>,
-    next_rho: Buffer<D, f32>,
+pub struct Gradients {
+    a: Csr<f32, Device>,
+    product: SpmvPlan<Device, Csr<f32, Device>>,
+    vectors: VectorPlan<Device, f32>,
+    x: Buffer<f32>,
+    r: Buffer<f32>,
+    p: Buffer<f32>,
+    q: Buffer<f32>,
+    rho: Buffer<f32>,
+    next_rho: Buffer<f32>,
 }
 
-impl<D: Driver> Gradients<D> {
+impl Gradients {
     /// At `x = 0`.
     ///
     /// # Errors
     /// The device's, as for all methods.
-    pub fn new(backend: &Device<D>) -> Result<Self> {
+    pub fn new(backend: &Device) -> Result<Self> {
         let a = generate::stencil_5(20, 30)?.to_device(backend)?;
         let (n, ones) = (a.rows(), vec![1.0; a.rows()]);
         Ok(Self {
@@ -44,9 +44,9 @@ impl<D: Driver> Gradients<D> {
     ///
     /// # Errors
     /// As for [`new`](Self::new).
-    pub fn enqueue(&mut self, backend: &Device<D>) -> Result<()> {
+    pub fn enqueue(&mut self, backend: &Device) -> Result<()> {
         let Self { a, product, vectors, x, r, p, q, rho, next_rho } = self;
-        let (view, view_mut) = (Device::<D>::view::<f32>, Device::<D>::view_mut::<f32>);
+        let (view, view_mut) = (Device::view::<f32>, Device::view_mut::<f32>);
         product.run(1.0, a, view(p), 0.0, view_mut(q))?;
         vectors.gradient_step(GradientStep {
             q: view(q),
@@ -63,9 +63,9 @@ impl<D: Driver> Gradients<D> {
     ///
     /// # Errors
     /// As for [`new`](Self::new).
-    pub fn residual(&mut self, backend: &Device<D>) -> Result<f32> {
+    pub fn residual(&mut self, backend: &Device) -> Result<f32> {
         let mut left = backend.upload(&vec![1.0_f32; self.a.rows()])?;
-        let (x, left_mut) = (Device::<D>::view(&self.x), Device::<D>::view_mut(&mut left));
+        let (x, left_mut) = (Device::view(&self.x), Device::view_mut(&mut left));
         self.product.run(-1.0, &self.a, x, 1.0, left_mut)?;
         let parts = backend.download(&left)?.into_iter().map(f32::abs);
         Ok(parts.fold(0.0, |most, part| if part > most || part.is_nan() { part } else { most }))
@@ -73,8 +73,8 @@ impl<D: Driver> Gradients<D> {
 }
 
 /// As many iterations as there are unknowns solve the system, and as many more leave it solved.
-pub fn conjugate_gradients_wait_for_no_number<D: Driver>() {
-    each_device::<D>(|backend| {
+pub fn conjugate_gradients_wait_for_no_number(library: &Library) {
+    each_device(library, |backend| {
         let mut gradients = Gradients::new(backend).unwrap();
         assert!(gradients.residual(backend).unwrap() == 1.0);
         for _ in 0..2 {

@@ -1,6 +1,6 @@
-//! Tests that every [`Driver`] of `sparse-device` has to pass: [`tests!`] makes them for one.
+//! Tests that every [`Library`] under `sparse-device` has to pass: [`tests!`] makes them for one.
 //!
-//! They run on every device that the driver finds. Where there is none, they have nothing to show and say so on stderr.
+//! They run on every device that the library finds. Where there is none, they have nothing to show and say so on stderr.
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 pub mod arrays;
@@ -9,14 +9,14 @@ pub mod operations;
 pub mod vector;
 
 use sparse_core::{Scalar, c64};
-use sparse_device::{Device, Driver, probe};
+use sparse_device::{Device, Library};
 
-/// The tests of [`arrays`], [`gradients`], [`operations`] and [`vector`] for a driver.
+/// The tests of [`arrays`], [`gradients`], [`operations`] and [`vector`] for a library.
 #[macro_export]
 macro_rules! tests {
-    ($driver:ty) => {
+    ($library:expr) => {
         $crate::tests! {
-            $driver,
+            $library,
             arrays::arrays_on_the_device_are_checked_there,
             arrays::arrays_of_another_device_are_refused,
             gradients::conjugate_gradients_wait_for_no_number,
@@ -33,24 +33,24 @@ macro_rules! tests {
             vector::norms_neither_overflow_nor_underflow,
         }
     };
-    ($driver:ty, $($module:ident::$test:ident),+ $(,)?) => {
+    ($library:expr, $($module:ident::$test:ident),+ $(,)?) => {
         $(
             #[test]
             fn $test() {
-                $crate::$module::$test::<$driver>();
+                $crate::$module::$test($library);
             }
         )+
     };
 }
 
-/// Runs a test on every device of a driver.
-pub fn each_device<D: Driver>(test: impl Fn(&Device<D>)) {
-    let found = probe::<D>();
+/// Runs a test on every device of a library.
+pub fn each_device(library: &Library, test: impl Fn(&Device)) {
+    let found = library.probe();
     if let Some(reason) = found.reason {
-        eprintln!("skipped, for there is no {} device: {reason}", D::NAME);
+        eprintln!("skipped, for there is no {} device: {reason}", library.name);
     }
     for index in 0..found.devices.len() {
-        test(&Device::new(index).expect("a device that was found opens"));
+        test(&library.open(index).expect("a device that was found opens"));
     }
 }
 

@@ -11,7 +11,7 @@ use sparse_core::{
     Algorithm, Backend, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, DenseViewMut, Ell, Error,
     Hyb, HybWidth, Matrix, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, c32, f16,
 };
-use sparse_device::{Device, Driver};
+use sparse_device::{Device, Library};
 
 /// The adversarial matrices, and two with work for several work-groups and long rows, with small integers as values.
 fn matrices<T: Scalar>() -> Vec<(String, Csr<T>)> {
@@ -33,11 +33,11 @@ fn may_refuse(algorithm: &str, refused: &Error) -> bool {
 }
 
 /// `op(A)·x` by every algorithm of the table.
-fn spmv<D: Driver, M>(backend: &Device<D>, name: &str, host: &M)
+fn spmv<M>(backend: &Device, name: &str, host: &M)
 where
     M: Matrix<Space = sparse_core::Host>,
     Reference: SpmvKernel<M>,
-    Device<D>: SpmvKernel<M::In<Device<D>>> + Backend<Space = Device<D>>,
+    Device: SpmvKernel<M::In<Device>> + Backend<Space = Device>,
 {
     let device = host.to_device(backend).unwrap();
     for op in Op::ALL {
@@ -46,7 +46,7 @@ where
         let alpha = values::<M::Scalar>(1, 3)[0].to_acc();
         let mut expected = y.clone();
         Operations::spmv(&Reference, op, alpha, host, &x[..], alpha, &mut expected[..]).unwrap();
-        for algorithm in Device::<D>::spmv_algorithms(backend, op) {
+        for algorithm in Device::spmv_algorithms(backend, op) {
             let what = format!("{name}: {} {} op={op}", M::FORMAT, algorithm.name);
             let options = PlanOptions::forced(algorithm.name).relaxed();
             let mut plan = match SpmvPlan::new(backend, &device, op, &options) {
@@ -57,18 +57,18 @@ where
                 }
             };
             let (dx, mut dy) = (backend.upload(&x).unwrap(), backend.upload(&y).unwrap());
-            plan.run(alpha, &device, Device::<D>::view(&dx), alpha, Device::<D>::view_mut(&mut dy)).unwrap();
+            plan.run(alpha, &device, Device::view(&dx), alpha, Device::view_mut(&mut dy)).unwrap();
             assert_eq!(backend.download(&dy).unwrap(), expected, "{what}");
         }
     }
 }
 
 /// `op(A)·B` by every algorithm of the table; B by columns, and by rows, of which whole words can be read.
-fn spmm<D: Driver, M>(backend: &Device<D>, name: &str, host: &M)
+fn spmm<M>(backend: &Device, name: &str, host: &M)
 where
     M: Matrix<Space = sparse_core::Host>,
     Reference: SpmmKernel<M>,
-    Device<D>: SpmmKernel<M::In<Device<D>>> + Backend<Space = Device<D>>,
+    Device: SpmmKernel<M::In<Device>> + Backend<Space = Device>,
 {
     let device = host.to_device(backend).unwrap();
     for (op, columns, b_order) in [
@@ -87,10 +87,10 @@ where
         let host_b = DenseView::new(&b[..], cols, columns, b_step, b_order).unwrap();
         let host_c = DenseViewMut::new(&mut expected[..], rows, columns, c_step, Order::RowMajor).unwrap();
         Operations::spmm(&Reference, op, alpha, host, host_b, alpha, host_c).unwrap();
-        for algorithm in Device::<D>::spmm_algorithms(backend, op) {
+        for algorithm in Device::spmm_algorithms(backend, op) {
             let (db, mut dc) = (backend.upload(&b).unwrap(), backend.upload(&c).unwrap());
-            let b = DenseView::new(Device::<D>::view(&db), cols, columns, b_step, b_order).unwrap();
-            let c = Device::<D>::view_mut(&mut dc);
+            let b = DenseView::new(Device::view(&db), cols, columns, b_step, b_order).unwrap();
+            let c = Device::view_mut(&mut dc);
             let c = DenseViewMut::new(c, rows, columns, c_step, Order::RowMajor).unwrap();
             let options = PlanOptions::forced(algorithm.name).relaxed();
             let what = format!("{name}: {} {} op={op} columns={columns}", M::FORMAT, algorithm.name);
@@ -108,23 +108,23 @@ where
 }
 
 /// A conversion; gives its result.
-fn convert<D: Driver, From, To>(backend: &Device<D>, name: &str, from: &From, layout: &From::Layout) -> To
+fn convert<From, To>(backend: &Device, name: &str, from: &From, layout: &From::Layout) -> To
 where
     From: Matrix<Space = sparse_core::Host> + Conversion<To>,
     To: Matrix<Space = sparse_core::Host> + PartialEq,
-    From::In<Device<D>>: Conversion<To::In<Device<D>>, Layout = From::Layout> + Matrix<Space = Device<D>>,
-    To::In<Device<D>>: Matrix<Space = Device<D>, In<sparse_core::Host> = To>,
+    From::In<Device>: Conversion<To::In<Device>, Layout = From::Layout> + Matrix<Space = Device>,
+    To::In<Device>: Matrix<Space = Device, In<sparse_core::Host> = To>,
     Reference: ConvertKernel<From, To>,
-    Device<D>: ConvertKernel<From::In<Device<D>>, To::In<Device<D>>> + Backend<Space = Device<D>>,
+    Device: ConvertKernel<From::In<Device>, To::In<Device>> + Backend<Space = Device>,
 {
     let expected: To = Operations::convert(&Reference, from, layout).unwrap();
     let device = from.to_device(backend).unwrap();
-    let found: To::In<Device<D>> = Operations::convert(backend, &device, layout).unwrap();
+    let found: To::In<Device> = Operations::convert(backend, &device, layout).unwrap();
     assert_eq!(found.to_host(backend).unwrap(), expected, "{name}: {}", From::NAME);
     expected
 }
 
-fn all_formats<D: Driver, T: Scalar>(backend: &Device<D>) {
+fn all_formats<T: Scalar>(backend: &Device) {
     for (name, csr) in matrices::<T>() {
         let name = name.as_str();
         let csc: Csc<T> = convert(backend, name, &csr, &());
@@ -158,23 +158,23 @@ fn all_formats<D: Driver, T: Scalar>(backend: &Device<D>) {
 }
 
 /// Products and conversions of every format in f32.
-pub fn products_and_conversions_in_single_precision<D: Driver>() {
-    each_device::<D>(all_formats::<D, f32>);
+pub fn products_and_conversions_in_single_precision(library: &Library) {
+    each_device(library, all_formats::<f32>);
 }
 
 /// The same in c32.
-pub fn products_and_conversions_of_complex_numbers<D: Driver>() {
-    each_device::<D>(all_formats::<D, c32>);
+pub fn products_and_conversions_of_complex_numbers(library: &Library) {
+    each_device(library, all_formats::<c32>);
 }
 
 /// Entries in no order, every place several times, more of them than a tile of a sort holds: what comes first or last
 /// in a place is so in the order of the entries.
-pub fn many_duplicates_in_no_order_are_sorted_stably<D: Driver>() {
+pub fn many_duplicates_in_no_order_are_sorted_stably(library: &Library) {
     let places = (0..20_000).map(|k| (k * 7919) % 5003);
     let (rows, cols) = places.map(|place| (13 * place, place % 300)).unzip();
     let values = (0..20_000).map(|k| (k % 1009) as f32).collect();
     let coo = Coo::<f32>::new(70_000, 300, rows, cols, values).unwrap();
-    each_device::<D>(|backend| {
+    each_device(library, |backend| {
         for duplicates in [Duplicates::Sum, Duplicates::Keep, Duplicates::Last] {
             let _: Csr<f32> = convert(backend, "many duplicates", &coo, &duplicates);
             let _: Csc<f32> = convert(backend, "many duplicates", &coo, &duplicates);
@@ -183,8 +183,8 @@ pub fn many_duplicates_in_no_order_are_sorted_stably<D: Driver>() {
 }
 
 /// Entries in no order, some places twice, of matrices whose two indices take one key of eight bytes, or two.
-pub fn entries_of_huge_matrices_are_sorted<D: Driver>() {
-    each_device::<D>(|backend| {
+pub fn entries_of_huge_matrices_are_sorted(library: &Library) {
+    each_device(library, |backend| {
         for (rows, cols) in [(1_i64 << 33, 1 << 20), (1 << 40, 1 << 40), (3, i64::MAX)] {
             let index = |k: i64, below: i64| (k % 4000).wrapping_mul(0x09E3_779B_97F4_A7C1).rem_euclid(below);
             let (row_idx, col_idx) = (0..5000).map(|k| (index(k, rows), index(k + 7, cols))).unzip();
@@ -199,7 +199,7 @@ pub fn entries_of_huge_matrices_are_sorted<D: Driver>() {
 }
 
 /// Sorting, pruning, expansion and compression, which look into single values.
-fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
+fn entry_operations<T: Scalar>(backend: &Device) {
     for (name, csr) in matrices::<T>() {
         let csr = csr
             .with_values(
@@ -226,12 +226,12 @@ fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
             let mut dense = Dense::<T>::zeros(rows, cols, order).unwrap();
             Operations::to_dense(&Reference, &csr, dense.as_view_mut()).unwrap();
             let poison = backend.upload(&values::<T>(rows * cols, 7)).unwrap();
-            let mut found = Dense::<T, Device<D>>::new(poison, rows, cols, order).unwrap();
+            let mut found = Dense::<T, Device>::new(poison, rows, cols, order).unwrap();
             Operations::to_dense(backend, &on_device, found.as_view_mut()).unwrap();
             assert_eq!(&backend.download(found.data()).unwrap(), dense.data(), "{name}: to_dense");
             let expected: Csr<T> =
                 Operations::dense_to_csr(&Reference, dense.as_view(), Keep::NonZero).unwrap();
-            for algorithm in algorithms::<D, T>(backend) {
+            for algorithm in algorithms::<T>(backend) {
                 let options = PlanOptions::forced(algorithm.name).relaxed();
                 let mut plan = DenseToCompressedPlan::<_, Row, T, i32, i32>::new(
                     backend,
@@ -247,17 +247,17 @@ fn entry_operations<D: Driver, T: Scalar>(backend: &Device<D>) {
 }
 
 /// A plan gives room by what it has seen: as many entries again, some fewer, far fewer, none, and far more.
-pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries<D: Driver>() {
-    each_device::<D>(|backend| {
+pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries(library: &Library) {
+    each_device(library, |backend| {
         let (rows, cols) = (130, 300);
-        for algorithm in algorithms::<D, f32>(backend) {
+        for algorithm in algorithms::<f32>(backend) {
             let mut plan = None;
             for one_in in [10, 10, 11, 400, usize::MAX, 2] {
                 let kept = |k: usize| if k % one_in == 1 { k as f32 } else { 0.0 };
                 let elements: Vec<_> = (0..rows * cols).map(kept).collect();
                 let host = Dense::<f32>::new(elements, rows, cols, Order::RowMajor).unwrap();
                 let data = backend.upload(host.data()).unwrap();
-                let device = Dense::<f32, Device<D>>::new(data, rows, cols, Order::RowMajor).unwrap();
+                let device = Dense::<f32, Device>::new(data, rows, cols, Order::RowMajor).unwrap();
                 let plan = plan.get_or_insert_with(|| {
                     let options = PlanOptions::forced(algorithm.name).relaxed();
                     DenseToCompressedPlan::new(backend, device.as_view(), Keep::NonZero, &options).unwrap()
@@ -270,19 +270,19 @@ pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries<D: Driver>() 
     });
 }
 
-fn algorithms<D: Driver, T: Scalar>(backend: &Device<D>) -> &'static [Algorithm] {
+fn algorithms<T: Scalar>(backend: &Device) -> &'static [Algorithm] {
     DenseToCsrKernel::<T, i32, i32>::dense_to_csr_algorithms(backend)
 }
 
 /// Sorting, pruning, expansion and compression.
-pub fn operations_that_look_into_entries<D: Driver>() {
-    each_device::<D>(entry_operations::<D, f32>);
-    each_device::<D>(entry_operations::<D, f16>);
+pub fn operations_that_look_into_entries(library: &Library) {
+    each_device(library, entry_operations::<f32>);
+    each_device(library, entry_operations::<f16>);
 }
 
 /// A batch: compressed, and multiplied by vectors.
-pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied<D: Driver>() {
-    each_device::<D>(|backend| {
+pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied(library: &Library) {
+    each_device(library, |backend| {
         let (count, rows, cols) = (5, 7, 40);
         let keep = |k: usize| (k * 7919).is_multiple_of(k / (rows * cols) + 2);
         let numbers = values::<f32>(count * rows * cols, 1).into_iter().enumerate();
@@ -294,10 +294,10 @@ pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied<D: 
             DenseToCompressedPlan::<_, Row, f32, i32, i64>::new(&Reference, host, Keep::Above(1.5), &options);
         let expected: BatchCsr<f32, _, i32, i64> = plan.unwrap().run_batch(host).unwrap();
         let uploaded = backend.upload(&dense).unwrap();
-        let view = Device::<D>::view(&uploaded);
+        let view = Device::view(&uploaded);
         let device =
             DenseBatchView::new(view, count, rows * cols, (rows, cols), cols, Order::RowMajor).unwrap();
-        for algorithm in algorithms::<D, f32>(backend) {
+        for algorithm in algorithms::<f32>(backend) {
             let options = PlanOptions::forced(algorithm.name).relaxed();
             let plan = DenseToCompressedPlan::<_, Row, f32, i32, i64>::new(
                 backend,
@@ -312,7 +312,7 @@ pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied<D: 
     });
 }
 
-fn scans<D: Driver, T: ScanElement + From<i32>>(backend: &Device<D>) {
+fn scans<T: ScanElement + From<i32>>(backend: &Device) {
     for shape in [(1, 31), (1, 1), (33, 1), (3, 1025), (1025, 3), (600, 601)] {
         let input: Vec<T> =
             (0..shape.0 * shape.1).map(|k| T::from(((k * 7919) % 1999) as i32 - 900)).collect();
@@ -329,7 +329,7 @@ fn scans<D: Driver, T: ScanElement + From<i32>>(backend: &Device<D>) {
                     let from = backend.upload(&input).unwrap();
                     let mut to = backend.zeros::<T>(input.len()).unwrap();
                     let mut plan = ScanPlan::new(backend, shape, order, kind, &options).unwrap();
-                    plan.run(Device::<D>::view(&from), Device::<D>::view_mut(&mut to)).unwrap();
+                    plan.run(Device::view(&from), Device::view_mut(&mut to)).unwrap();
                     let what = format!("{shape:?} {order:?} {kind:?} {}", algorithm.name);
                     let found = backend.download(&to).unwrap();
                     let wrong = (0..found.len()).find(|&k| found[k] != expected[k]);
@@ -342,14 +342,14 @@ fn scans<D: Driver, T: ScanElement + From<i32>>(backend: &Device<D>) {
 }
 
 /// Prefix sums.
-pub fn prefix_sums_of_every_order_and_kind<D: Driver>() {
-    each_device::<D>(scans::<D, i32>);
-    each_device::<D>(scans::<D, i64>);
+pub fn prefix_sums_of_every_order_and_kind(library: &Library) {
+    each_device(library, scans::<i32>);
+    each_device(library, scans::<i64>);
 }
 
 /// Row statistics.
-pub fn row_statistics_are_those_of_the_reference<D: Driver>() {
-    each_device::<D>(|backend| {
+pub fn row_statistics_are_those_of_the_reference(library: &Library) {
+    each_device(library, |backend| {
         for (name, csr) in matrices::<f32>() {
             let device = csr.to_device(backend).unwrap();
             let found = Operations::row_statistics(backend, &device).unwrap();

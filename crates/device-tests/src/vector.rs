@@ -5,7 +5,7 @@ use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::op::{Coefficient, GradientStep, VectorKernel, VectorPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{Backend, Error, Scalar, Space, SpaceOf, bf16, c32, c64, f16};
-use sparse_device::{Device, Driver};
+use sparse_device::{Device, Library};
 
 /// Whether two sums of `n` terms agree but for the rounding of a type of so many bits.
 fn close(found: c64, expected: c64, precision: u32, n: usize, what: &str) {
@@ -13,7 +13,7 @@ fn close(found: c64, expected: c64, precision: u32, n: usize, what: &str) {
     assert!((found - expected).norm() <= bound, "{what} of {n}: {found}, not {expected}");
 }
 
-fn check<D: Driver, T: Scalar>(backend: &Device<D>) {
+fn check<T: Scalar>(backend: &Device) {
     for n in [0, 1, 31, 33, 257, 5000] {
         let (x, y) = (values::<T>(n, 1), values::<T>(n, 2));
         let (alpha, beta) =
@@ -21,48 +21,46 @@ fn check<D: Driver, T: Scalar>(backend: &Device<D>) {
         let (dx, mut dy) = (backend.upload(&x).unwrap(), backend.upload(&y).unwrap());
         let mut expected = y.clone();
         axpby(&Reference, alpha, &x, beta, &mut expected).unwrap();
-        axpby(backend, alpha, Device::<D>::view(&dx), beta, Device::<D>::view_mut(&mut dy)).unwrap();
+        axpby(backend, alpha, Device::view(&dx), beta, Device::view_mut(&mut dy)).unwrap();
         assert_eq!(backend.download(&dy).unwrap(), expected, "axpby of {n} {}", T::DTYPE);
 
-        let (found, wanted) = (
-            dot(backend, Device::<D>::view(&dx), Device::<D>::view(&dy)),
-            dot(&Reference, &x, &expected[..]),
-        );
+        let (found, wanted) =
+            (dot(backend, Device::view(&dx), Device::view(&dy)), dot(&Reference, &x, &expected[..]));
         close(found.unwrap().to_c64(), wanted.unwrap().to_c64(), T::Acc::PRECISION, n, "dot");
-        let (found, wanted) = (nrm2(backend, Device::<D>::view(&dx)), nrm2(&Reference, &x[..]));
+        let (found, wanted) = (nrm2(backend, Device::view(&dx)), nrm2(&Reference, &x[..]));
         close(found.unwrap().to_c64(), wanted.unwrap().to_c64(), T::Acc::PRECISION, n, "nrm2");
 
-        scal(backend, T::Acc::ZERO, Device::<D>::view_mut(&mut dy)).unwrap();
+        scal(backend, T::Acc::ZERO, Device::view_mut(&mut dy)).unwrap();
         assert_eq!(backend.download(&dy).unwrap(), vec![T::ZERO; n], "scal by 0");
     }
 }
 
 /// The same numbers by way of the device: a reduction's result as a quotient's parts, with a factor, missing, or zero.
-fn check_scalars<D: Driver, T: Scalar>(backend: &Device<D>) {
+fn check_scalars<T: Scalar>(backend: &Device) {
     for n in [1, 257, 5000] {
         let (x, y) = (values::<T>(n, 1), values::<T>(n, 2));
         let (dx, mut dy) = (backend.upload(&x).unwrap(), backend.upload(&y).unwrap());
         let mut scalars: [_; 2] = [(); 2].map(|()| backend.zeros::<T::Acc>(1).unwrap());
         let mut plan = VectorPlan::<_, T>::new(backend, n).unwrap();
         let [product, norm] = &mut scalars;
-        plan.dot(Device::<D>::view(&dx), Device::<D>::view(&dy), Device::<D>::view_mut(product)).unwrap();
-        plan.nrm2(Device::<D>::view(&dx), Device::<D>::view_mut(norm)).unwrap();
+        plan.dot(Device::view(&dx), Device::view(&dy), Device::view_mut(product)).unwrap();
+        plan.nrm2(Device::view(&dx), Device::view_mut(norm)).unwrap();
         let (product, norm) = (backend.download(product).unwrap()[0], backend.download(norm).unwrap()[0]);
         let host = (
-            dot::<_, T>(backend, Device::<D>::view(&dx), Device::<D>::view(&dy)),
-            nrm2::<_, T>(backend, Device::<D>::view(&dx)),
+            dot::<_, T>(backend, Device::view(&dx), Device::view(&dy)),
+            nrm2::<_, T>(backend, Device::view(&dx)),
         );
         assert_eq!((product, norm.to_c64()), (host.0.unwrap(), host.1.unwrap().to_c64()), "{n}");
 
         let [product, norm] = &scalars;
-        let element = Device::<D>::view::<T::Acc>;
+        let element = Device::view::<T::Acc>;
         let number = |re: f64| T::Acc::from_c64(c64::new(re, 0.0));
         let zero = backend.upload(&[T::Acc::ZERO]).unwrap();
         let nan = backend.upload(&vec![T::from_c64(c64::new(f64::NAN, f64::NAN)); n]).unwrap();
         // x·(−2·norm / norm) + y·(product / product), which are exact.
         let alpha = Coefficient::from(number(-2.0)).times(element(norm)).over(element(norm));
         let beta = Coefficient::from(number(1.0)).times(element(product)).over(element(product));
-        plan.axpby(alpha, Device::<D>::view(&dx), beta, Device::<D>::view_mut(&mut dy)).unwrap();
+        plan.axpby(alpha, Device::view(&dx), beta, Device::view_mut(&mut dy)).unwrap();
         let expected = |x: T, y: T| T::from_acc(number(-2.0) * x.to_acc() + y.to_acc());
         let found = backend.download(&dy).unwrap();
         let pairs = found.iter().zip(x.iter().zip(&y).map(|(&x, &y)| expected(x, y)));
@@ -73,17 +71,16 @@ fn check_scalars<D: Driver, T: Scalar>(backend: &Device<D>) {
         // 0/0 is 0, and what it stands before is not read.
         let nothing = || Coefficient::from(number(3.0)).times(element(&zero)).over(element(&zero));
         let whole = Coefficient::from(number(1.0));
-        plan.axpby(nothing(), Device::<D>::view(&nan), whole, Device::<D>::view_mut(&mut dy)).unwrap();
+        plan.axpby(nothing(), Device::view(&nan), whole, Device::view_mut(&mut dy)).unwrap();
         assert_eq!(backend.download(&dy).unwrap(), found, "{n}: alpha = 0");
         let mut into = backend.upload(&backend.download(&nan).unwrap()).unwrap();
-        plan.axpby(number(1.0).into(), Device::<D>::view(&dx), nothing(), Device::<D>::view_mut(&mut into))
-            .unwrap();
+        plan.axpby(number(1.0).into(), Device::view(&dx), nothing(), Device::view_mut(&mut into)).unwrap();
         assert_eq!(backend.download(&into).unwrap(), x, "{n}: beta = 0");
-        plan.scal(nothing(), Device::<D>::view_mut(&mut into)).unwrap();
+        plan.scal(nothing(), Device::view_mut(&mut into)).unwrap();
         assert_eq!(backend.download(&into).unwrap(), vec![T::ZERO; n], "{n}: scal by 0");
         let refused = plan.scal(
-            Coefficient::from(number(1.0)).over(Device::<D>::slice(element(&zero), 0..0)),
-            Device::<D>::view_mut(&mut into),
+            Coefficient::from(number(1.0)).over(Device::slice(element(&zero), 0..0)),
+            Device::view_mut(&mut into),
         );
         assert!(matches!(refused, Err(Error::Shape { .. })));
     }
@@ -109,7 +106,7 @@ fn gradient_step<B: VectorKernel<T>, T: Scalar>(backend: &B, from: &[Vec<T>; 4])
 }
 
 /// Several operations a launch give what they give one after the other in double precision, and the same bits again.
-fn check_gradients<D: Driver, T: Scalar>(backend: &Device<D>) {
+fn check_gradients<T: Scalar>(backend: &Device) {
     for n in [0, 1, 31, 257, 5000, 300_000] {
         let from = [1, 2, 3, 4].map(|seed| values::<T>(n, seed));
         let ((found, rho), again) = (gradient_step(backend, &from), gradient_step(backend, &from));
@@ -129,27 +126,27 @@ fn check_gradients<D: Driver, T: Scalar>(backend: &Device<D>) {
 }
 
 /// Sums, scalings, products, norms and steps of conjugate gradients in every type, with scalars of the host and of the device.
-pub fn all_types_agree_with_the_reference<D: Driver>() {
-    fn both<D: Driver, T: Scalar>(backend: &Device<D>) {
-        check::<D, T>(backend);
-        check_scalars::<D, T>(backend);
-        check_gradients::<D, T>(backend);
+pub fn all_types_agree_with_the_reference(library: &Library) {
+    fn both<T: Scalar>(backend: &Device) {
+        check::<T>(backend);
+        check_scalars::<T>(backend);
+        check_gradients::<T>(backend);
     }
-    each_device::<D>(|backend| {
-        both::<D, f16>(backend);
-        both::<D, bf16>(backend);
-        both::<D, f32>(backend);
-        both::<D, c32>(backend);
+    each_device(library, |backend| {
+        both::<f16>(backend);
+        both::<bf16>(backend);
+        both::<f32>(backend);
+        both::<c32>(backend);
         if backend.caps().f64 {
-            both::<D, f64>(backend);
-            both::<D, c64>(backend);
+            both::<f64>(backend);
+            both::<c64>(backend);
         }
     });
 }
 
 /// Norms at the ends of the range of f32.
-pub fn norms_neither_overflow_nor_underflow<D: Driver>() {
-    each_device::<D>(|backend| {
+pub fn norms_neither_overflow_nor_underflow(library: &Library) {
+    each_device(library, |backend| {
         for (x, expected) in [
             (vec![3e38_f32, 3e38, 3e38, 3e38], f32::INFINITY),
             (vec![3e30, 4e30], 5e30),
@@ -158,13 +155,13 @@ pub fn norms_neither_overflow_nor_underflow<D: Driver>() {
             (vec![1.0, f32::INFINITY], f32::INFINITY),
         ] {
             let device = backend.upload(&x).unwrap();
-            let norm = nrm2(backend, Device::<D>::view(&device)).unwrap();
+            let norm = nrm2(backend, Device::view(&device)).unwrap();
             assert!(
                 norm == expected || (norm / expected - 1.0).abs() < 1e-6,
                 "{x:?}: {norm}, not {expected}"
             );
         }
         let device = backend.upload(&[1.0, f32::NAN, 0.0]).unwrap();
-        assert!(nrm2(backend, Device::<D>::view(&device)).unwrap().is_nan());
+        assert!(nrm2(backend, Device::view(&device)).unwrap().is_nan());
     });
 }

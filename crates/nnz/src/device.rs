@@ -1,7 +1,8 @@
-//! Run-time choice of a device, with no trait objects below it.
+//! Run-time choice of a device.
 
 use sparse_core::op::WithBackend;
 use sparse_core::{Caps, Error, Probe, Result};
+use sparse_device::{Device as Accelerator, Library};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -38,28 +39,29 @@ impl BackendKind {
         match self {
             #[cfg(feature = "cpu")]
             Self::Cpu => backend_cpu::probe(),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl => backend_opencl::probe(),
-            #[cfg(feature = "sycl")]
-            Self::Sycl => backend_opencl::sycl::probe(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda => backend_cuda::probe(),
-            #[allow(unreachable_patterns, reason = "all features may be on")]
-            _ => Probe { devices: vec![], reason: Some(self.not_built()) },
+            _ => match self.library() {
+                Some(library) => library.probe(),
+                None => Probe { devices: vec![], reason: Some(self.not_built()) },
+            },
         }
     }
 
     /// The index of the device that is meant where none is named. The environment may name one (`NNZ_OPENCL_DEVICE`,
     /// `NNZ_SYCL_DEVICE`, `NNZ_CUDA_DEVICE`).
     fn preferred_index(self) -> Result<usize> {
+        self.library().map_or(Ok(0), Library::preferred_index)
+    }
+
+    /// The library that runs kernels on the backend's devices, where it is built in; the CPU needs none.
+    fn library(self) -> Option<&'static Library> {
         match self {
             #[cfg(feature = "opencl")]
-            Self::OpenCl => backend_opencl::preferred_index(),
+            Self::OpenCl => Some(&backend_opencl::OPENCL),
             #[cfg(feature = "sycl")]
-            Self::Sycl => backend_opencl::sycl::preferred_index(),
+            Self::Sycl => Some(&backend_opencl::sycl::SYCL),
             #[cfg(feature = "cuda")]
-            Self::Cuda => backend_cuda::preferred_index(),
-            _ => Ok(0),
+            Self::Cuda => Some(&backend_cuda::CUDA),
+            _ => None,
         }
     }
 
@@ -116,15 +118,8 @@ pub enum Device {
     /// The host's processor.
     #[cfg(feature = "cpu")]
     Cpu(backend_cpu::Cpu),
-    /// An OpenCL device.
-    #[cfg(feature = "opencl")]
-    OpenCl(backend_opencl::OpenCl),
-    /// An OpenCL device on a SYCL queue.
-    #[cfg(feature = "sycl")]
-    Sycl(backend_opencl::sycl::Sycl),
-    /// A CUDA device.
-    #[cfg(feature = "cuda")]
-    Cuda(backend_cuda::Cuda),
+    /// A device of OpenCL, SYCL or CUDA.
+    Accelerator(Accelerator),
 }
 
 impl Device {
@@ -153,12 +148,7 @@ impl Device {
         match *self {
             #[cfg(feature = "cpu")]
             Self::Cpu(ref cpu) => visitor.call(cpu),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(ref device) => visitor.call(device),
-            #[cfg(feature = "sycl")]
-            Self::Sycl(ref device) => visitor.call(device),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(ref device) => visitor.call(device),
+            Self::Accelerator(ref device) => visitor.call(device),
         }
     }
 
@@ -170,12 +160,7 @@ impl Device {
         match self {
             #[cfg(feature = "cpu")]
             Self::Cpu(cpu) => backend_cpu::Cpu::with(threads, cpu.simd()).map(Self::Cpu),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(device) => Ok(Self::OpenCl(device)),
-            #[cfg(feature = "sycl")]
-            Self::Sycl(device) => Ok(Self::Sycl(device)),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(device) => Ok(Self::Cuda(device)),
+            device => Ok(device),
         }
     }
 
@@ -184,12 +169,7 @@ impl Device {
         match *self {
             #[cfg(feature = "cpu")]
             Self::Cpu(ref cpu) => sparse_core::Backend::caps(cpu),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(ref device) => sparse_core::Backend::caps(device),
-            #[cfg(feature = "sycl")]
-            Self::Sycl(ref device) => sparse_core::Backend::caps(device),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(ref device) => sparse_core::Backend::caps(device),
+            Self::Accelerator(ref device) => sparse_core::Backend::caps(device),
         }
     }
 }
@@ -218,14 +198,10 @@ impl DeviceId {
         match self.backend {
             #[cfg(feature = "cpu")]
             BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
-            #[cfg(feature = "opencl")]
-            BackendKind::OpenCl => backend_opencl::OpenCl::new(self.index).map(Device::OpenCl),
-            #[cfg(feature = "sycl")]
-            BackendKind::Sycl => backend_opencl::sycl::Sycl::new(self.index).map(Device::Sycl),
-            #[cfg(feature = "cuda")]
-            BackendKind::Cuda => backend_cuda::Cuda::new(self.index).map(Device::Cuda),
-            #[allow(unreachable_patterns, reason = "all features may be on")]
-            _ => Err(Error::unsupported(self.what(), self.backend.not_built())),
+            backend => match backend.library() {
+                Some(library) => library.open(self.index).map(Device::Accelerator),
+                None => Err(Error::unsupported(self.what(), backend.not_built())),
+            },
         }
     }
 

@@ -44,18 +44,19 @@ mod device;
 
 pub use device::{BackendKind, Device, DeviceId};
 pub use sparse_core::*;
+pub use sparse_device::{Device as Accelerator, Library};
 pub use {sparse_io as io, sparse_solvers as solvers};
 
 #[cfg(feature = "cpu")]
 pub use backend_cpu::{Cpu, Simd};
 
 #[cfg(feature = "opencl")]
-pub use backend_opencl::OpenCl;
+pub use backend_opencl::OPENCL;
 #[cfg(feature = "sycl")]
-pub use backend_opencl::sycl::Sycl;
+pub use backend_opencl::sycl::SYCL;
 
 #[cfg(feature = "cuda")]
-pub use backend_cuda::Cuda;
+pub use backend_cuda::CUDA;
 
 /// The names that most programs need.
 pub mod prelude {

@@ -19,8 +19,6 @@ mod workload;
 use anyhow::Result;
 use arguments::{Arguments, PeerName, Target};
 use backend_cpu::Cpu;
-use backend_cuda::CuDriver;
-use backend_opencl::ClDriver;
 use clap::Parser;
 use limit::Machine;
 use measure::{Contender, Rounds};
@@ -66,10 +64,10 @@ fn main() -> Result<ExitCode> {
     }
     match arguments.target() {
         Target::Cpu => run_cpu(&arguments).map(|()| ExitCode::SUCCESS),
-        Target::Cuda => device::run::<CuDriver>(&arguments),
-        Target::Opencl => device::run::<ClDriver>(&arguments),
+        Target::Cuda => device::run::<device::Cuda>(&arguments),
+        Target::Opencl => device::run::<device::OpenCl>(&arguments),
         #[cfg(feature = "sycl")]
-        Target::Sycl => device::run::<backend_opencl::sycl::SyclDriver>(&arguments),
+        Target::Sycl => device::run::<device::Sycl>(&arguments),
     }
 }
 

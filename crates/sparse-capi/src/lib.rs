@@ -9,14 +9,15 @@ mod matrix;
 pub use failure::Status;
 pub use matrix::{Arrays, Type};
 
-use backend_opencl::sycl::{Sycl, on_queue};
+use backend_opencl::Device as Accelerator;
+use backend_opencl::sycl::on_queue;
 use failure::{Failure, reported};
 use matrix::{Dense, Products, compressed, over};
 use std::ffi::{c_char, c_void};
 
 /// `nnz_device`: the device of a queue.
 #[derive(Debug)]
-pub struct Device(Sycl);
+pub struct Device(Accelerator);
 
 /// `nnz_matrix`: a matrix with its plans.
 #[expect(missing_debug_implementations, reason = "it is opaque")]

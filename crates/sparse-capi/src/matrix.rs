@@ -1,7 +1,8 @@
 //! Matrices of either type of values, with the plans of their products.
 
 use crate::failure::Failure;
-use backend_opencl::sycl::{Sycl, SyclDriver, address, borrow};
+use backend_opencl::Device as Accelerator;
+use backend_opencl::sycl::{address, borrow};
 use sparse_core::op::{DenseToCompressedPlan, Keep, Op, SpmmPlan, SpmvPlan};
 use sparse_core::{
     Backend, Csr, DenseView, DenseViewMut, Element, Error, Matrix, Order, PlanOptions, Row, Scalar, Space,
@@ -69,7 +70,7 @@ pub(crate) trait Products {
 ///
 /// # Safety
 /// The pointers are what `nnz.h` asks for.
-pub(crate) unsafe fn over(device: &Sycl, arrays: &Arrays) -> Result<Box<dyn Products>, Failure> {
+pub(crate) unsafe fn over(device: &Accelerator, arrays: &Arrays) -> Result<Box<dyn Products>, Failure> {
     // SAFETY: the caller promises what is asked.
     unsafe {
         match arrays.scalar {
@@ -85,7 +86,7 @@ pub(crate) unsafe fn over(device: &Sycl, arrays: &Arrays) -> Result<Box<dyn Prod
 /// # Safety
 /// The pointer is what `nnz.h` asks for.
 pub(crate) unsafe fn compressed(
-    device: &Sycl,
+    device: &Accelerator,
     scalar: Type,
     shape: (usize, usize),
     dense: Dense,
@@ -104,27 +105,27 @@ fn unknown(scalar: Type) -> Failure {
     Error::unsupported(format!("nnz_type {scalar}"), "the types are NNZ_F32 and NNZ_F64").into()
 }
 
-type Matrix32<T> = Csr<T, Sycl, i32, i32>;
+type Matrix32<T> = Csr<T, Accelerator, i32, i32>;
 
 /// A matrix of values of type `T`.
 struct Planned<T: Scalar> {
-    device: Sycl,
+    device: Accelerator,
     scalar: Type,
     matrix: Matrix32<T>,
     /// Made with the first product, since it looks at the pattern.
-    spmv: Option<SpmvPlan<Sycl, Matrix32<T>>>,
+    spmv: Option<SpmvPlan<Accelerator, Matrix32<T>>>,
     /// The same, for so many columns.
-    spmm: Option<(usize, SpmmPlan<Sycl, Matrix32<T>>)>,
+    spmm: Option<(usize, SpmmPlan<Accelerator, Matrix32<T>>)>,
 }
 
 impl<T: Scalar> Planned<T> {
-    fn new(device: &Sycl, scalar: Type, matrix: Matrix32<T>) -> Self {
+    fn new(device: &Accelerator, scalar: Type, matrix: Matrix32<T>) -> Self {
         Self { device: device.clone(), scalar, matrix, spmv: None, spmm: None }
     }
 
     /// # Safety
     /// As [`over`].
-    unsafe fn over(device: &Sycl, arrays: &Arrays) -> Result<Self, Failure> {
+    unsafe fn over(device: &Accelerator, arrays: &Arrays) -> Result<Self, Failure> {
         let &Arrays { scalar, rows, cols, nnz, offsets, indices, values } = arrays;
         // SAFETY: the caller promises what is asked.
         let (offsets, indices, values) = unsafe {
@@ -140,14 +141,14 @@ impl<T: Scalar> Planned<T> {
     /// # Safety
     /// As [`compressed`].
     unsafe fn of_dense(
-        device: &Sycl,
+        device: &Accelerator,
         scalar: Type,
         (rows, cols): (usize, usize),
         Dense { pointer, step }: Dense,
     ) -> Result<Self, Failure> {
         // SAFETY: the caller promises what is asked.
         let elements = unsafe { borrowed(device, "dense", pointer.cast::<T>(), extent(rows, cols, step)?)? };
-        let view = DenseView::new(Sycl::view(&elements), rows, cols, step, Order::RowMajor)?;
+        let view = DenseView::new(Accelerator::view(&elements), rows, cols, step, Order::RowMajor)?;
         let mut plan = DenseToCompressedPlan::<_, Row, T, i32, i32>::new(
             device,
             view,
@@ -167,9 +168,9 @@ impl<T: Scalar<Acc = T>> Products for Planned<T> {
             rows: self.matrix.rows(),
             cols: self.matrix.cols(),
             nnz: self.matrix.nnz(),
-            offsets: address(&Sycl::view(self.matrix.offsets())),
-            indices: address(&Sycl::view(self.matrix.indices())),
-            values: address(&Sycl::view(self.matrix.values())).cast(),
+            offsets: address(&Accelerator::view(self.matrix.offsets())),
+            indices: address(&Accelerator::view(self.matrix.indices())),
+            values: address(&Accelerator::view(self.matrix.values())).cast(),
         }
     }
 
@@ -192,7 +193,13 @@ impl<T: Scalar<Acc = T>> Products for Planned<T> {
             Some(plan) => plan,
             none => none.insert(SpmvPlan::new(device, matrix, Op::None, &PlanOptions::default())?),
         };
-        Ok(plan.run(factor(alpha), matrix, Sycl::view(&x), factor(beta), Sycl::view_mut(&mut y))?)
+        Ok(plan.run(
+            factor(alpha),
+            matrix,
+            Accelerator::view(&x),
+            factor(beta),
+            Accelerator::view_mut(&mut y),
+        )?)
     }
 
     unsafe fn spmm(
@@ -212,8 +219,8 @@ impl<T: Scalar<Acc = T>> Products for Planned<T> {
                 borrowed(device, "C", c.pointer.cast::<T>(), extent(rows, columns, c.step)?)?,
             )
         };
-        let from = DenseView::new(Sycl::view(&from), cols, columns, b.step, Order::RowMajor)?;
-        let to = DenseViewMut::new(Sycl::view_mut(&mut to), rows, columns, c.step, Order::RowMajor)?;
+        let from = DenseView::new(Accelerator::view(&from), cols, columns, b.step, Order::RowMajor)?;
+        let to = DenseViewMut::new(Accelerator::view_mut(&mut to), rows, columns, c.step, Order::RowMajor)?;
         let plan = match &mut self.spmm {
             Some((planned, plan)) if *planned == columns => plan,
             other => {
@@ -241,11 +248,11 @@ fn extent(rows: usize, cols: usize, step: usize) -> Result<usize, Failure> {
 /// # Safety
 /// As [`borrow`].
 unsafe fn borrowed<T: Element>(
-    device: &Sycl,
+    device: &Accelerator,
     what: &str,
     pointer: *const T,
     len: usize,
-) -> Result<Buffer<SyclDriver, T>, Failure> {
+) -> Result<Buffer<T>, Failure> {
     if len == 0 {
         return Ok(device.upload(&[])?);
     }

@@ -2,14 +2,20 @@
 
 use crate::Defines;
 use kernels_core::File;
-use sparse_core::{Caps, Result};
+use sparse_core::{Caps, Error, Result};
+use std::any::Any;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What is known of a device.
 #[derive(Debug, Clone)]
 pub struct Properties {
     /// What it is and what it can do.
     pub caps: Caps,
+    /// The kernels, in the library's language.
+    pub files: &'static [File],
+    /// The warps that share a work-group in kernels that give a row to a warp.
+    pub warps_per_group: usize,
     /// Whether it is a processor of the host, which prefers few and long work-items.
     pub is_cpu: bool,
     /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
@@ -22,68 +28,42 @@ pub struct Properties {
 
 /// A foreign library that runs kernels: one context of one device with an in-order queue.
 ///
-/// A driver knows bytes and kernels, not operations. All its methods are safe to call: it checks that ranges lie inside
-/// their memory, and counts the arguments of a launch. What it cannot check is that a kernel stays inside the memory
-/// that it is given; that is the business of the operations above it, which have checked every shape.
-pub trait Driver: Sized + Debug + Send + Sync + 'static {
-    /// The backend's name in messages and in [`Caps`].
-    const NAME: &'static str;
-    /// The environment variable that names the device to take where none is asked for: an index, or a part of a name.
-    const DEVICE_VARIABLE: &'static str;
-    /// The kernels, in the library's language.
-    const FILES: &'static [File];
-    /// The warps that share a work-group in kernels that give a row to a warp.
-    const WARPS_PER_GROUP: usize;
-    /// Memory of the device.
-    type Memory: Debug + Send + Sync;
-    /// A compiled file.
-    type Program: Debug + Send + Sync;
-    /// A kernel of a program.
-    type Kernel: Debug + Send + Sync;
-
-    /// The devices that are there, or why there are none.
-    ///
-    /// # Errors
-    /// The reason why there are none.
-    fn devices() -> Result<Vec<Caps>, String>;
-
-    /// Opens device number `index` of [`devices`](Self::devices).
-    ///
-    /// # Errors
-    /// What the library reports.
-    fn open(index: usize) -> Result<Self>;
-
+/// A driver knows bytes and kernels, not operations. It checks that ranges lie inside their memory, that handles are its
+/// own, and counts the arguments of a launch. What it cannot check, its unsafe methods ask of their callers: the
+/// operations of this crate, which have checked every shape.
+pub trait Driver: Any + Debug + Send + Sync {
     /// What is known of the device.
     fn properties(&self) -> &Properties;
-
-    /// What the device is and what it can do.
-    fn caps(&self) -> &Caps {
-        &self.properties().caps
-    }
 
     /// Memory of at least so many bytes, rounded up to whole words of 16 bytes, that holds anything.
     ///
     /// # Errors
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or what the library reports.
-    fn allocate(&self, bytes: usize) -> Result<Self::Memory>;
+    fn allocate(&self, bytes: usize) -> Result<Memory>;
 
     /// Writes to memory from byte `offset` on; `host` is free again when the call is back.
     ///
     /// # Errors
     /// What the library reports.
-    fn write(&self, memory: &Self::Memory, offset: usize, host: &[u8]) -> Result<()>;
+    ///
+    /// # Safety
+    /// Nobody takes these bytes for something else: the indices of a checked matrix stay what they are.
+    unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()>;
 
     /// Reads memory from byte `offset` on, after all work before it.
     ///
     /// # Errors
     /// What the library reports, errors of earlier work included.
-    fn read(&self, memory: &Self::Memory, offset: usize, host: &mut [u8]) -> Result<()>;
+    fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()>;
 
     /// Copies `bytes` from one place, a memory and a byte, to another.
     ///
     /// # Errors
     /// What the library reports.
-    fn copy(&self, from: (&Self::Memory, usize), to: (&Self::Memory, usize), bytes: usize) -> Result<()>;
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write); the two ranges do not overlap.
+    unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()>;
 
     /// Lets the device begin with the work that is enqueued.
     ///
@@ -101,19 +81,63 @@ pub trait Driver: Sized + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Backend`](sparse_core::Error::Backend) with the file, the options and the compiler's whole log.
-    fn build(&self, file: &File, defines: &Defines) -> Result<Self::Program>;
+    fn build(&self, file: &File, defines: &Defines) -> Result<Program>;
 
     /// The kernel of this name.
     ///
     /// # Errors
     /// What the library reports if there is none.
-    fn kernel(&self, program: &Self::Program, entry: &str) -> Result<Self::Kernel>;
+    fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel>;
 
     /// Enqueues `kernel`; without groups nothing happens.
     ///
     /// # Errors
     /// [`Unsupported`](sparse_core::Error::Unsupported) for a wrong number of arguments, or what the library reports.
-    fn launch(&self, kernel: &Self::Kernel, grid: Grid, args: &[Arg<'_, Self::Memory>]) -> Result<()>;
+    ///
+    /// # Safety
+    /// The arguments have the types that the kernel takes, in its order, and their sizes keep it inside its memory.
+    unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()>;
+}
+
+/// Declares what a driver makes and gets back, whose type it alone knows.
+macro_rules! handles {
+    ($($(#[$meta:meta])* $name:ident, $what:literal;)+) => {$(
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $name(Arc<dyn Handle>);
+
+        impl $name {
+            /// Hides the driver's own type.
+            pub fn new(handle: impl Any + Debug + Send + Sync) -> Self {
+                Self(Arc::new(handle))
+            }
+
+            /// The handle by the driver's own type.
+            ///
+            /// # Errors
+            /// [`Error::Unsupported`] if another driver has made it.
+            pub fn of<T: Any>(&self) -> Result<&T> {
+                let handle: &dyn Any = self.0.as_ref();
+                handle.downcast_ref().ok_or_else(|| Error::unsupported($what, "another driver has made it"))
+            }
+        }
+    )+};
+}
+
+/// What a handle can be made of.
+trait Handle: Any + Debug + Send + Sync {}
+
+impl<T: Any + Debug + Send + Sync> Handle for T {}
+
+handles! {
+    /// Memory of a device.
+    Memory, "this memory";
+    /// A compiled file.
+    #[derive(Clone)]
+    Program, "this program";
+    /// A kernel of a program.
+    #[derive(Clone)]
+    Kernel, "this kernel";
 }
 
 /// The work-items of a launch.
@@ -132,9 +156,9 @@ pub struct Grid {
 
 /// An argument of a kernel.
 #[derive(Debug)]
-pub enum Arg<'a, M> {
+pub enum Arg<'a> {
     /// Memory, from its first byte on.
-    Memory(&'a M),
+    Memory(&'a Memory),
     /// A number, or a pair of numbers.
     Value(Value),
 }

@@ -2,10 +2,9 @@
 
 use crate::driver::{Arg, Grid, Value};
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, Memory, Properties, View, ViewMut};
 use sparse_core::op::Coefficient;
-use sparse_core::{DType, DenseView, DenseViewMut, Element, Error, Order, Result, Scalar};
-use std::sync::Arc;
+use sparse_core::{Backend, Caps, DType, DenseView, DenseViewMut, Element, Error, Order, Result, Scalar};
 
 /// Lanes of a warp, in the kernels that give a row to one.
 pub(crate) const LANES: usize = 32;
@@ -23,46 +22,42 @@ const WORD_BYTES: usize = 16;
 
 /// A launch that gets its arguments one by one.
 #[must_use]
-pub(crate) struct Launch<'a, D: Driver> {
-    device: &'a Device<D>,
-    kernel: &'a D::Kernel,
-    args: Vec<Arg<'a, D::Memory>>,
+pub(crate) struct Launch<'a> {
+    device: &'a Device,
+    kernel: &'a Kernel,
+    args: Vec<Arg<'a>>,
     early: bool,
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// A kernel for values of type `T`, or why the device cannot have it.
     pub(crate) fn kernel_of<T: Scalar>(
         &self,
         file: &'static str,
         entry: &'static str,
         defines: Defines,
-    ) -> Result<Arc<D::Kernel>> {
+    ) -> Result<Kernel> {
         let double = matches!(T::DTYPE, DType::F64 | DType::C64);
-        if double && !self.driver().caps().f64 {
-            let reason = format!("{} has no double precision", self.driver().caps().device);
-            return Err(Error::unsupported(format!("{} on {}", T::DTYPE, D::NAME), reason));
+        let Caps { backend, device, f64, .. } = self.caps();
+        if double && !f64 {
+            let reason = format!("{device} has no double precision");
+            return Err(Error::unsupported(format!("{} on {backend}", T::DTYPE), reason));
         }
         self.kernel(file, entry, defines.scalar(T::DTYPE))
     }
 
     /// A kernel that looks into no values, or that `defines` tell all about them.
-    pub(crate) fn kernel(
-        &self,
-        file: &'static str,
-        entry: &'static str,
-        defines: Defines,
-    ) -> Result<Arc<D::Kernel>> {
+    pub(crate) fn kernel(&self, file: &'static str, entry: &'static str, defines: Defines) -> Result<Kernel> {
         self.inner.programs.kernel(self.driver(), file, entry, defines)
     }
 
     /// A launch of `kernel`, still without arguments.
-    pub(crate) fn launch<'a>(&'a self, kernel: &'a D::Kernel) -> Launch<'a, D> {
+    pub(crate) fn launch<'a>(&'a self, kernel: &'a Kernel) -> Launch<'a> {
         Launch { device: self, kernel, args: vec![], early: false }
     }
 
     /// Fills the whole memory of a buffer with zeros. (Oclgrind takes what `clEnqueueFillBuffer` wrote for unwritten.)
-    pub(crate) fn clear<T: Element>(&self, buffer: &Buffer<D, T>) -> Result<()> {
+    pub(crate) fn clear<T: Element>(&self, buffer: &Buffer<T>) -> Result<()> {
         let kernel = self.kernel("move", "move_zeros", Defines::default().set("WORD", "ulong2"))?;
         let words = (buffer.len * size_of::<T>()).div_ceil(WORD_BYTES);
         self.launch(&kernel).size(words).buffer(buffer).items(words)
@@ -70,18 +65,18 @@ impl<D: Driver> Device<D> {
 
     /// The most work-groups that are worth launching.
     pub(crate) fn most_groups(&self) -> usize {
-        self.driver().caps().compute_units * GROUPS_PER_UNIT
+        self.caps().compute_units * GROUPS_PER_UNIT
     }
 }
 
-impl<'a, D: Driver> Launch<'a, D> {
+impl<'a> Launch<'a> {
     /// A buffer of a matrix or of a plan, from its first element on.
-    pub(crate) fn buffer<T: Element>(self, buffer: &'a Buffer<D, T>) -> Self {
+    pub(crate) fn buffer<T: Element>(self, buffer: &'a Buffer<T>) -> Self {
         self.memory(&buffer.memory)
     }
 
     /// A buffer that may be missing, then a null pointer.
-    pub(crate) fn buffer_or_null<T: Element>(self, buffer: Option<&'a Buffer<D, T>>) -> Self {
+    pub(crate) fn buffer_or_null<T: Element>(self, buffer: Option<&'a Buffer<T>>) -> Self {
         match buffer {
             Some(buffer) => self.buffer(buffer),
             None => self.null(),
@@ -92,23 +87,23 @@ impl<'a, D: Driver> Launch<'a, D> {
         self.value(0_usize)
     }
 
-    fn memory(mut self, memory: &'a D::Memory) -> Self {
+    fn memory(mut self, memory: &'a Memory) -> Self {
         self.args.push(Arg::Memory(memory));
         self
     }
 
     /// An operand: its buffer, and where it starts.
-    pub(crate) fn view<T: Element>(self, view: View<'a, D, T>) -> Self {
+    pub(crate) fn view<T: Element>(self, view: View<'a, T>) -> Self {
         self.memory(view.memory).size(view.start)
     }
 
     /// A factor of an operation: what the host knows, and its elements; a null pointer stands for what is missing.
-    pub(crate) fn coefficient<'v: 'a, A: Scalar>(self, coefficient: Coefficient<'v, Device<D>, A>) -> Self {
+    pub(crate) fn coefficient<'v: 'a, A: Scalar>(self, coefficient: Coefficient<'v, Device, A>) -> Self {
         let Coefficient { factor, numerator, denominator } = coefficient;
         self.value(factor).element(numerator).element(denominator)
     }
 
-    fn element<A: Scalar>(self, element: Option<View<'a, D, A>>) -> Self {
+    fn element<A: Scalar>(self, element: Option<View<'a, A>>) -> Self {
         match element {
             Some(view) => self.view(view),
             None => self.null().size(0),
@@ -116,18 +111,18 @@ impl<'a, D: Driver> Launch<'a, D> {
     }
 
     /// An operand that is written.
-    pub(crate) fn view_mut<T: Element>(self, view: ViewMut<'a, D, T>) -> Self {
+    pub(crate) fn view_mut<T: Element>(self, view: ViewMut<'a, T>) -> Self {
         self.memory(view.memory).size(view.start)
     }
 
     /// A dense operand: its buffer, where it starts, and the steps from row to row and from column to column.
-    pub(crate) fn dense<'v: 'a, T: Element>(self, view: DenseView<'v, T, Device<D>>) -> Self {
+    pub(crate) fn dense<'v: 'a, T: Element>(self, view: DenseView<'v, T, Device>) -> Self {
         let (row, col) = steps(view.order(), view.leading_dimension());
         self.view(view.data()).size(row).size(col)
     }
 
     /// A dense operand that is written.
-    pub(crate) fn dense_mut<'v: 'a, T: Element>(self, view: DenseViewMut<'v, T, Device<D>>) -> Self {
+    pub(crate) fn dense_mut<'v: 'a, T: Element>(self, view: DenseViewMut<'v, T, Device>) -> Self {
         let (row, col) = steps(view.order(), view.leading_dimension());
         self.view_mut(view.into_data()).size(row).size(col)
     }
@@ -152,7 +147,7 @@ impl<'a, D: Driver> Launch<'a, D> {
     /// Runs with a work-item for each of `items`, or as many as are worth it. A CPU's runtime compiles a kernel anew
     /// for each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {
-        let block = match self.device.driver().properties().is_cpu {
+        let block = match self.device.properties().is_cpu {
             true => self.device.inner.block,
             false => self.device.inner.block.min(items.next_multiple_of(LANES).max(LANES)),
         };
@@ -162,8 +157,9 @@ impl<'a, D: Driver> Launch<'a, D> {
 
     /// Runs with a warp of [`LANES`] for each of `rows`, or as many as are worth it.
     pub(crate) fn warps(self, rows: usize) -> Result<()> {
-        let groups = rows.min(self.most_warps()).div_ceil(D::WARPS_PER_GROUP);
-        self.groups(groups, D::WARPS_PER_GROUP * LANES)
+        let per_group = self.device.properties().warps_per_group;
+        let groups = rows.min(self.most_warps()).div_ceil(per_group);
+        self.groups(groups, per_group * LANES)
     }
 
     /// Runs with a work-group of `local` work-items for each of `rows`, or as many as are worth it.
@@ -174,9 +170,8 @@ impl<'a, D: Driver> Launch<'a, D> {
 
     /// The most warps that are worth launching.
     fn most_warps(&self) -> usize {
-        let driver = self.device.driver();
-        let per_unit = if driver.properties().is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT };
-        driver.caps().compute_units * per_unit
+        let Properties { ref caps, is_cpu, .. } = *self.device.properties();
+        caps.compute_units * if is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT }
     }
 
     /// Runs with `groups` work-groups of `local` work-items.
@@ -187,7 +182,9 @@ impl<'a, D: Driver> Launch<'a, D> {
     /// The same with `shared` bytes for each work-group.
     pub(crate) fn groups_that_share(self, groups: usize, local: usize, shared: usize) -> Result<()> {
         let grid = Grid { groups, local, shared, early: self.early };
-        self.device.driver().launch(self.kernel, grid, &self.args)
+        // SAFETY: operations give the arguments that the kernel's file lists, sizes and views whose shapes plans have
+        // checked among them.
+        unsafe { self.device.driver().launch(self.kernel, grid, &self.args) }
     }
 }
 

@@ -2,16 +2,19 @@
 //!
 //! [`Device`] is a backend over a [`Driver`]: what a foreign library must do is memory, programs and launches. The same
 //! plans launch `csr_spmv.cl` through OpenCL and `csr_spmv.cu` through CUDA: files, entries and the order of arguments
-//! agree. So an operation is written once, and a driver knows none.
+//! agree. So an operation is written once, and a driver knows none. A [`Library`] finds and opens devices; which one has
+//! made a device is known at run time alone, so that one collection holds matrices of all.
 
 mod device;
 mod driver;
 mod launch;
+mod library;
 mod op;
 mod program;
 mod space;
 
-pub use device::{Device, preferred_index, probe};
-pub use driver::{Arg, Driver, Grid, Properties, Value};
+pub use device::Device;
+pub use driver::{Arg, Driver, Grid, Kernel, Memory, Program, Properties, Value};
+pub use library::Library;
 pub use program::Defines;
 pub use space::{Buffer, View, ViewMut};

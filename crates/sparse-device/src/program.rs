@@ -1,12 +1,12 @@
 //! Kernels, compiled once for each set of defines.
 
-use crate::Driver;
+use crate::{Driver, Kernel, Program, Properties};
 use kernels_core::{Define, File};
 use sparse_core::op::Op;
 use sparse_core::{DType, Error, Index, Result, Scalar};
 use std::collections::HashMap;
 use std::fmt::{self, Display};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The macros of a file and their values, in order of their names. They display as a compiler's options.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -69,47 +69,45 @@ struct KernelKey {
 }
 
 /// The programs and kernels of a device that have been asked for.
-#[derive(Debug)]
-pub(crate) struct Programs<D: Driver> {
-    programs: Mutex<HashMap<ProgramKey, Arc<D::Program>>>,
-    kernels: Mutex<HashMap<KernelKey, Arc<D::Kernel>>>,
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    programs: Mutex<HashMap<ProgramKey, Program>>,
+    kernels: Mutex<HashMap<KernelKey, Kernel>>,
 }
 
-impl<D: Driver> Default for Programs<D> {
-    fn default() -> Self {
-        Self { programs: Mutex::default(), kernels: Mutex::default() }
-    }
-}
-
-impl<D: Driver> Programs<D> {
+impl Programs {
     /// A kernel of the driver's; it is compiled where it has not been yet.
     pub(crate) fn kernel(
         &self,
-        driver: &D,
+        driver: &dyn Driver,
         file: &'static str,
         entry: &'static str,
         defines: Defines,
-    ) -> Result<Arc<D::Kernel>> {
+    ) -> Result<Kernel> {
         let key = KernelKey { program: (file, defines), entry };
         if let Some(kernel) = lock(&self.kernels).get(&key) {
             return Ok(kernel.clone());
         }
         let program = self.program(driver, &key.program)?;
-        let kernel = Arc::new(driver.kernel(&program, entry)?);
+        let kernel = driver.kernel(&program, entry)?;
         lock(&self.kernels).insert(key, kernel.clone());
         Ok(kernel)
     }
 
-    fn program(&self, driver: &D, key: &ProgramKey) -> Result<Arc<D::Program>> {
+    fn program(&self, driver: &dyn Driver, key: &ProgramKey) -> Result<Program> {
         let mut programs = lock(&self.programs);
         if let Some(program) = programs.get(key) {
             return Ok(program.clone());
         }
-        let file = D::FILES.iter().find(|file| file.stem() == key.0).ok_or_else(|| {
-            Error::unsupported(format!("{} on {}", key.0, D::NAME), "it has no file of kernels of this name")
+        let Properties { caps, files, .. } = driver.properties();
+        let file = files.iter().find(|file| file.stem() == key.0).ok_or_else(|| {
+            Error::unsupported(
+                format!("{} on {}", key.0, caps.backend),
+                "it has no file of kernels of this name",
+            )
         })?;
         debug_assert!(is_listed(file, &key.1), "{} has no variant with {}", file.name, key.1);
-        let program = Arc::new(driver.build(file, &key.1)?);
+        let program = driver.build(file, &key.1)?;
         programs.insert(key.clone(), program.clone());
         Ok(program)
     }

@@ -1,20 +1,20 @@
 //! Memory of a device as a [`Space`]: a view is a buffer, a start and a length.
 
-use crate::{Device, Driver};
+use crate::{Device, Memory};
 use sparse_core::{ContextId, Element, Space, space};
 use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Owned memory of a device.
 #[derive(Debug)]
-pub struct Buffer<D: Driver, T> {
-    pub(crate) memory: D::Memory,
+pub struct Buffer<T> {
+    pub(crate) memory: Memory,
     pub(crate) len: usize,
     pub(crate) context: ContextId,
     pub(crate) element: PhantomData<T>,
 }
 
-impl<D: Driver, T> Buffer<D, T> {
+impl<T> Buffer<T> {
     /// Bytes of the elements.
     pub(crate) fn bytes(&self) -> usize {
         self.len * size_of::<T>()
@@ -23,8 +23,8 @@ impl<D: Driver, T> Buffer<D, T> {
 
 /// A shared view of a part of a [`Buffer`].
 #[derive(Debug)]
-pub struct View<'a, D: Driver, T> {
-    pub(crate) memory: &'a D::Memory,
+pub struct View<'a, T> {
+    pub(crate) memory: &'a Memory,
     pub(crate) start: usize,
     len: usize,
     context: ContextId,
@@ -33,25 +33,25 @@ pub struct View<'a, D: Driver, T> {
 
 /// An exclusive view of a part of a [`Buffer`].
 #[derive(Debug)]
-pub struct ViewMut<'a, D: Driver, T> {
-    pub(crate) memory: &'a D::Memory,
+pub struct ViewMut<'a, T> {
+    pub(crate) memory: &'a Memory,
     pub(crate) start: usize,
     len: usize,
     context: ContextId,
     element: PhantomData<&'a mut T>,
 }
 
-impl<D: Driver, T> Clone for View<'_, D, T> {
+impl<T> Clone for View<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: Driver, T> Copy for View<'_, D, T> {}
+impl<T> Copy for View<'_, T> {}
 
-impl<'a, D: Driver, T: Element> View<'a, D, T> {
+impl<'a, T: Element> View<'a, T> {
     /// The memory, and the byte of it where the view starts, for those who hand it to another library.
-    pub fn place(&self) -> (&'a D::Memory, usize) {
+    pub fn place(&self) -> (&'a Memory, usize) {
         (self.memory, self.offset())
     }
 
@@ -61,17 +61,17 @@ impl<'a, D: Driver, T: Element> View<'a, D, T> {
     }
 }
 
-impl<D: Driver, T: Element> ViewMut<'_, D, T> {
+impl<T: Element> ViewMut<'_, T> {
     /// Where the view starts in its buffer, in bytes.
     pub(crate) fn offset(&self) -> usize {
         self.start * size_of::<T>()
     }
 }
 
-impl<D: Driver> Space for Device<D> {
-    type Buffer<T: Element> = Buffer<D, T>;
-    type View<'a, T: Element> = View<'a, D, T>;
-    type ViewMut<'a, T: Element> = ViewMut<'a, D, T>;
+impl Space for Device {
+    type Buffer<T: Element> = Buffer<T>;
+    type View<'a, T: Element> = View<'a, T>;
+    type ViewMut<'a, T: Element> = ViewMut<'a, T>;
 
     fn view<T: Element>(buffer: &Self::Buffer<T>) -> Self::View<'_, T> {
         let Buffer { ref memory, len, context, .. } = *buffer;
@@ -110,7 +110,7 @@ fn part(start: usize, len: usize, range: Range<usize>) -> (usize, usize) {
     (start + range.start, range.end - range.start)
 }
 
-impl<D: Driver, T: Element> space::Buffer<T> for Buffer<D, T> {
+impl<T: Element> space::Buffer<T> for Buffer<T> {
     fn len(&self) -> usize {
         self.len
     }
@@ -120,7 +120,7 @@ impl<D: Driver, T: Element> space::Buffer<T> for Buffer<D, T> {
     }
 }
 
-impl<D: Driver, T: Element> space::View<T> for View<'_, D, T> {
+impl<T: Element> space::View<T> for View<'_, T> {
     fn len(&self) -> usize {
         self.len
     }
@@ -130,7 +130,7 @@ impl<D: Driver, T: Element> space::View<T> for View<'_, D, T> {
     }
 }
 
-impl<D: Driver, T: Element> space::ViewMut<T> for ViewMut<'_, D, T> {
+impl<T: Element> space::ViewMut<T> for ViewMut<'_, T> {
     fn len(&self) -> usize {
         self.len
     }

@@ -47,7 +47,7 @@ fn cpu(_: Option<usize>) -> Result<Suite> {
 
 #[cfg(feature = "opencl")]
 fn opencl(_: Option<usize>) -> Result<Suite> {
-    Ok(suite_of(&backend_opencl::OpenCl::from_env()?))
+    suite_of(&backend_opencl::OPENCL)
 }
 
 #[cfg(not(feature = "opencl"))]
@@ -57,7 +57,7 @@ fn opencl(_: Option<usize>) -> Result<Suite> {
 
 #[cfg(feature = "sycl")]
 fn sycl(_: Option<usize>) -> Result<Suite> {
-    Ok(suite_of(&backend_opencl::sycl::Sycl::from_env()?))
+    suite_of(&backend_opencl::sycl::SYCL)
 }
 
 #[cfg(not(feature = "sycl"))]
@@ -67,7 +67,7 @@ fn sycl(_: Option<usize>) -> Result<Suite> {
 
 #[cfg(feature = "cuda")]
 fn cuda(_: Option<usize>) -> Result<Suite> {
-    Ok(suite_of(&backend_cuda::Cuda::from_env()?))
+    suite_of(&backend_cuda::CUDA)
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -75,12 +75,13 @@ fn cuda(_: Option<usize>) -> Result<Suite> {
     not_built("cuda")
 }
 
-/// The suite of a device, which is named: there may be many.
+/// The suite of the preferred device of a library, which is named: there may be many.
 #[cfg(any(feature = "opencl", feature = "cuda"))]
-fn suite_of<B: sparse_core::op::AllTypes>(device: &B) -> Suite {
-    let caps = device.caps();
+fn suite_of(library: &sparse_device::Library) -> Result<Suite> {
+    let device = library.open_preferred()?;
+    let caps = sparse_core::Backend::caps(&device);
     eprintln!("{}: {}", caps.backend, caps.device);
-    Suite::full(device)
+    Ok(Suite::full(&device))
 }
 
 #[cfg(not(all(feature = "cpu", feature = "sycl", feature = "cuda")))]
@@ -94,11 +95,11 @@ pub(super) type Variables = Vec<(&'static str, String)>;
 /// How a backend that has no device at all gets one by what can be fetched.
 #[cfg(feature = "opencl")]
 pub(super) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
-    let no_opencl = || backend_opencl::probe().devices.is_empty();
+    let no_opencl = || backend_opencl::OPENCL.probe().devices.is_empty();
     match name {
         "opencl" if no_opencl() => Some(|shell| Runtime::Pocl.variables(shell)),
         #[cfg(feature = "sycl")]
-        "sycl" if !backend_opencl::sycl::probe().devices.is_empty() => None,
+        "sycl" if !backend_opencl::sycl::SYCL.probe().devices.is_empty() => None,
         #[cfg(feature = "sycl")]
         "sycl" if no_opencl() => Some(|shell| crate::provision::sycl(shell, Some(Runtime::Pocl))),
         #[cfg(feature = "sycl")]

@@ -56,7 +56,7 @@ type Table = BTreeMap<String, Vec<Resources>>;
 
 pub(super) fn run(args: &Args) -> Result<()> {
     if let Some(part) = &args.on_device {
-        return super::device::compile(&backend_cuda::Cuda::from_env()?, part);
+        return super::device::compile(&backend_cuda::CUDA.open_preferred()?, part);
     }
     let nvrtc = Nvrtc::load()?;
     if let Some(part) = &args.every_variant {

@@ -2,13 +2,13 @@
 
 use anyhow::{Result, bail};
 use sparse_core::Backend;
-use sparse_device::{Device, Driver};
+use sparse_device::Device;
 
 /// Compiles the files whose names contain `part`, and prints what failed with the log.
-pub(super) fn compile<D: Driver>(device: &Device<D>, part: &str) -> Result<()> {
+pub(super) fn compile(device: &Device, part: &str) -> Result<()> {
     println!("{}", device.caps().device);
     let mut failures = 0;
-    for file in D::FILES.iter().filter(|file| file.name.contains(part)) {
+    for file in device.driver().properties().files.iter().filter(|file| file.name.contains(part)) {
         let lacks = file.lacks(&device.caps().features);
         if !lacks.is_empty() {
             println!("{}: left out, for the device lacks {}", file.name, lacks.join(", "));

@@ -1,7 +1,7 @@
 //! `cargo xtask kernels opencl`: compiles every OpenCL kernel under every set of defines.
 
 use anyhow::Result;
-use backend_opencl::OpenCl;
+use backend_opencl::OPENCL;
 
 /// Compiles every OpenCL kernel under every set of defines on one device, and prints what failed with the log.
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,8 @@ pub(crate) struct Args {
 /// Compiles the kernels.
 pub(super) fn run(args: &Args) -> Result<()> {
     let device = match &args.device {
-        Some(part) => OpenCl::named(part)?,
-        None => OpenCl::from_env()?,
+        Some(part) => OPENCL.open_named(part)?,
+        None => OPENCL.open_preferred()?,
     };
     super::device::compile(&device, &args.file)
 }

@@ -1,8 +1,9 @@
 //! Points in the work of a SYCL queue, and the time between them as the device saw it.
 
-use super::Sycl;
+use super::SyclDriver;
 use super::shim::{Functions, RawEvent, guarded};
 use sparse_core::Result;
+use sparse_device::Device;
 use std::ptr;
 
 /// A point in the work of a device that was opened with its [clock](super::with_clock).
@@ -20,12 +21,12 @@ impl Drop for Event {
 }
 
 impl Event {
-    /// The point behind all work that was enqueued on `backend` so far.
+    /// The point behind all work that was enqueued on `device` so far.
     ///
     /// # Errors
-    /// What the library reports.
-    pub fn record(backend: &Sycl) -> Result<Self> {
-        let queue = &backend.driver().queue;
+    /// [`Unsupported`](sparse_core::Error::Unsupported) for a device that is none of SYCL's; what the library reports.
+    pub fn record(device: &Device) -> Result<Self> {
+        let queue = &device.driver_as::<SyclDriver>()?.queue;
         let (functions, mut raw) = (queue.functions, ptr::null_mut());
         // SAFETY: the queue is open, and there is room for the event.
         guarded(|reason| unsafe { (functions.mark)(queue.raw, &raw mut raw, reason) })

@@ -1,12 +1,12 @@
 //! Programs in OpenCL C, which OpenCL builds, and in SYCL C++, which SYCL compiles at run time; their kernels.
 
 use super::shim::{Functions, RawKernel, RawProgram, guarded};
-use super::{Queue, SyclDriver};
-use crate::program;
+use super::{NAME, Queue};
+use crate::program::ClProgram;
 use kernels_core::File;
 use opencl3::context::Context;
 use sparse_core::{Error, Result};
-use sparse_device::{Defines, Driver};
+use sparse_device::Defines;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt::Write;
 use std::ptr;
@@ -14,14 +14,14 @@ use std::sync::{Mutex, PoisonError};
 
 /// A compiled program.
 #[derive(Debug)]
-pub enum Program {
+pub(super) enum SyclProgram {
     /// In OpenCL C, for the native context of the queue.
-    OpenCl(program::Program),
+    OpenCl(ClProgram),
     /// In SYCL C++.
     Sycl(Bundle),
 }
 
-impl Program {
+impl SyclProgram {
     /// Compiles a file for the queue's device.
     ///
     /// # Errors
@@ -29,17 +29,17 @@ impl Program {
     pub(super) fn build(queue: &Queue, context: &Context, file: &File, defines: &Defines) -> Result<Self> {
         match file.language() {
             "sycl" => Bundle::compile(queue, file, defines).map(Self::Sycl),
-            _ => program::Program::build(SyclDriver::NAME, context, file, defines).map(Self::OpenCl),
+            _ => ClProgram::build(NAME, context, file, defines).map(Self::OpenCl),
         }
     }
 
     /// The kernel of this name.
-    pub(super) fn kernel(&self, queue: &Queue, entry: &str) -> Result<Kernel> {
+    pub(super) fn kernel(&self, queue: &Queue, entry: &str) -> Result<SyclKernel> {
         let functions = queue.functions;
         let mut raw = ptr::null_mut();
         let (made, arguments) = match self {
             Self::OpenCl(program) => {
-                let (native, arguments) = program.kernel(SyclDriver::NAME, entry)?;
+                let (native, arguments) = program.kernel(NAME, entry)?;
                 // SAFETY: the kernel is alive and of the queue's context, and there is room for SYCL's.
                 let made = guarded(|reason| unsafe {
                     (functions.kernel_of)(queue.raw, native.get(), &raw mut raw, reason)
@@ -56,13 +56,13 @@ impl Program {
             }
         };
         made.map_err(|refusal| refusal.of(format!("kernel {entry}")))?;
-        Ok(Kernel { name: entry.into(), arguments, raw: Mutex::new(raw), functions })
+        Ok(SyclKernel { name: entry.into(), arguments, raw: Mutex::new(raw), functions })
     }
 }
 
 /// A program of the shim's.
 #[derive(Debug)]
-pub struct Bundle {
+pub(super) struct Bundle {
     raw: *mut RawProgram,
     functions: &'static Functions,
 }
@@ -117,7 +117,7 @@ fn text(what: &str, text: &str) -> Result<CString> {
 
 /// A kernel object.
 #[derive(Debug)]
-pub struct Kernel {
+pub(super) struct SyclKernel {
     pub(super) name: String,
     pub(super) arguments: usize,
     pub(super) raw: Mutex<*mut RawKernel>,
@@ -125,11 +125,11 @@ pub struct Kernel {
 }
 
 // SAFETY: a kernel may be used by any thread, by one at a time: it stands behind a lock.
-unsafe impl Send for Kernel {}
+unsafe impl Send for SyclKernel {}
 // SAFETY: as above.
-unsafe impl Sync for Kernel {}
+unsafe impl Sync for SyclKernel {}
 
-impl Drop for Kernel {
+impl Drop for SyclKernel {
     fn drop(&mut self) {
         let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the kernel is alive, and nobody uses it again.

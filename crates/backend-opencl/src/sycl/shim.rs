@@ -3,7 +3,6 @@
 use libloading::Library;
 use opencl3::types::{cl_context, cl_device_id, cl_kernel};
 use sparse_core::Error;
-use sparse_device::Driver;
 use std::env;
 use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 use std::path::PathBuf;
@@ -194,7 +193,7 @@ impl Refusal {
     pub(super) fn of(self, call: impl Into<String>) -> Error {
         let Self { code, reason } = self;
         Error::Backend {
-            backend: super::SyclDriver::NAME,
+            backend: super::NAME,
             source: Box::new(CallFailed { call: call.into(), reason, code }),
         }
     }

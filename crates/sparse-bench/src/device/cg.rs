@@ -31,7 +31,7 @@ fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) 
     let system = System {
         bench,
         a: &a,
-        b: Device::<D>::view(&b),
+        b: Device::view(&b),
         x: RefCell::new(device.zeros(n)?),
         expected: cg::Expected::new(&Cpu::new()?, side)?,
     };
@@ -51,9 +51,9 @@ fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) 
 /// What is solved.
 struct System<'a, D: Measured> {
     bench: &'a Bench<'a, D>,
-    a: &'a Csr<f32, Device<D>>,
-    b: View<'a, D, f32>,
-    x: RefCell<Buffer<D, f32>>,
+    a: &'a Csr<f32, Device>,
+    b: View<'a, f32>,
+    x: RefCell<Buffer<f32>>,
     expected: cg::Expected,
 }
 
@@ -66,13 +66,13 @@ enum Enqueued {
 
 impl<D: Measured> System<'_, D> {
     /// Ours, which waits for no number.
-    fn enqueued(&self) -> Result<Product<'_, D, f32>> {
+    fn enqueued(&self) -> Result<Product<'_, f32>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;
         let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, &cg::options().plan))?;
         let (choice, zero) = (solver.choice().clone(), device.zeros(a.rows())?);
-        let run = move |mut x: ViewMut<'_, D, f32>| {
-            device.copy(Device::<D>::view(&zero), Device::<D>::reborrow(&mut x))?;
-            solver.start(a, b, Device::<D>::as_shared(&x))?;
+        let run = move |mut x: ViewMut<'_, f32>| {
+            device.copy(Device::view(&zero), Device::reborrow(&mut x))?;
+            solver.start(a, b, Device::as_shared(&x))?;
             solver.run(a, cg::ITERATIONS, x)
         };
         Ok(Product::new("ours", seconds, run).chosen(choice))
@@ -87,7 +87,7 @@ impl<D: Measured> System<'_, D> {
             self.bench.fill(&mut x, &[0.0; 1 << 16])?;
             let mut solution = None;
             let seconds = D::seconds(device, &mut || {
-                let x = Device::<D>::view_mut(&mut x);
+                let x = Device::view_mut(&mut x);
                 solution = Some(solver.solve(self.a, self.b, x, |_| ControlFlow::Continue(()))?);
                 Ok(())
             })?;
@@ -101,7 +101,7 @@ impl<D: Measured> System<'_, D> {
 
     /// A solver in every way, the graph first, if its x is right; what another library gets wrong is said and not timed.
     /// It is launched before it is recorded, since what a library loads with its first launches cannot be.
-    fn contenders<'b>(&'b self, solver: &'b RefCell<Product<'_, D, f32>>) -> Result<Vec<Contender<'b>>> {
+    fn contenders<'b>(&'b self, solver: &'b RefCell<Product<'_, f32>>) -> Result<Vec<Contender<'b>>> {
         let ways: &[_] = match D::HAS_GRAPHS {
             true => &[(":launched", Enqueued::OneByOne), ("", Enqueued::AsGraph)],
             false => &[("", Enqueued::OneByOne)],
@@ -123,7 +123,7 @@ impl<D: Measured> System<'_, D> {
     }
 
     /// An error unless a solver finds x, of which nothing is there before.
-    fn checked(&self, solver: &mut Product<'_, D, f32>, way: Enqueued) -> Result<()> {
+    fn checked(&self, solver: &mut Product<'_, f32>, way: Enqueued) -> Result<()> {
         self.bench.fill(&mut self.x.borrow_mut(), &[f32::NAN; 1 << 16])?;
         self.seconds(solver, way)?;
         self.check()
@@ -133,9 +133,9 @@ impl<D: Measured> System<'_, D> {
         self.expected.check(&self.bench.device.download(&self.x.borrow())?)
     }
 
-    fn seconds(&self, solver: &mut Product<'_, D, f32>, way: Enqueued) -> sparse_core::Result<f64> {
+    fn seconds(&self, solver: &mut Product<'_, f32>, way: Enqueued) -> sparse_core::Result<f64> {
         let (device, mut x) = (&self.bench.device, self.x.borrow_mut());
-        let mut work = || (solver.run)(Device::<D>::view_mut(&mut x));
+        let mut work = || (solver.run)(Device::view_mut(&mut x));
         match way {
             Enqueued::AsGraph => D::replayed(device, 1, &mut work),
             Enqueued::OneByOne => D::seconds(device, &mut work),

@@ -6,7 +6,7 @@ use crate::measure::Contender;
 use crate::report::{Case, Report};
 use anyhow::{Result, ensure};
 use sparse_core::{BatchCsr, Csr, Host, Matrix, Result as CoreResult};
-use sparse_device::{Device, Driver};
+use sparse_device::Device;
 
 /// The arrays of a CSR matrix, or of a batch, on the host.
 pub(crate) struct Arrays {
@@ -67,14 +67,14 @@ pub(crate) struct Conversion<'a> {
 
 impl<'a> Conversion<'a> {
     /// One of ours, which `make`s a new matrix in every run.
-    pub(crate) fn ours<D: Driver, M>(
+    pub(crate) fn ours<M>(
         name: &str,
         plan_seconds: Option<f64>,
-        device: &'a Device<D>,
+        device: &'a Device,
         make: impl FnMut() -> CoreResult<M> + 'a,
     ) -> Self
     where
-        M: Matrix<Space = Device<D>, In<Host>: Into<Arrays>>,
+        M: Matrix<Space = Device, In<Host>: Into<Arrays>>,
     {
         let convert = Box::new(Latest { device, make, made: None });
         Self { name: name.into(), plan_seconds, convert }
@@ -97,16 +97,16 @@ impl Conversion<'_> {
 }
 
 /// The matrix that was made last.
-struct Latest<'a, D: Driver, F, M> {
-    device: &'a Device<D>,
+struct Latest<'a, F, M> {
+    device: &'a Device,
     make: F,
     made: Option<M>,
 }
 
-impl<D: Driver, F, M> Convert for Latest<'_, D, F, M>
+impl<F, M> Convert for Latest<'_, F, M>
 where
     F: FnMut() -> CoreResult<M>,
-    M: Matrix<Space = Device<D>, In<Host>: Into<Arrays>>,
+    M: Matrix<Space = Device, In<Host>: Into<Arrays>>,
 {
     fn run(&mut self) -> CoreResult<Option<f64>> {
         self.made = None;

@@ -19,21 +19,17 @@ const MOST_ENTRIES: usize = 2_000_000;
 /// What is compared, where the device has it.
 const COMPARED: [&str; 3] = ["segmented", "segmented_sycl", "sequential"];
 
-pub(super) fn run<D: Measured>(
-    bench: &Bench<'_, D>,
-    report: &mut Report,
-    graph: &Graph<'_, D>,
-) -> Result<()> {
+pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, graph: &Graph<'_>) -> Result<()> {
     if graph.host.nnz() > MOST_ENTRIES {
         return Ok(());
     }
     let coo: Coo<f32> = Reference.convert(graph.host, &())?;
     let coo = coo.to_device(&bench.device)?;
     let x = bench.filled(bench.pattern.period(), coo.cols())?;
-    let x = Device::<D>::view(&x);
+    let x = Device::view(&x);
     let forced =
         |name: &str| product(&bench.device, format!("ours:{name}"), &coo, x, &PlanOptions::forced(name));
-    let offered = SpmvKernel::<Coo<f32, Device<D>>>::spmv_algorithms(&bench.device, Op::None).iter();
+    let offered = SpmvKernel::<Coo<f32, Device>>::spmv_algorithms(&bench.device, Op::None).iter();
     let products = offered.map(|algorithm| algorithm.name).filter(|name| COMPARED.contains(name)).map(forced);
     let products = products.collect::<sparse_core::Result<_>>()?;
     let comparison = Comparison {
@@ -45,6 +41,6 @@ pub(super) fn run<D: Measured>(
         entries: coo.nnz(),
         columns: 1,
     };
-    let gathers = gathers(&bench.device, Device::<D>::view(coo.col_idx()), x, 1);
+    let gathers = gathers::<D, _>(&bench.device, Device::view(coo.col_idx()), x, 1);
     comparison.run(bench, report, products, gathers)
 }

@@ -33,9 +33,8 @@ fn on<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &
         false => None,
     };
     let (device, coo) = (&bench.device, coo.to_device(&bench.device)?);
-    let plan = || {
-        ConvertPlan::<_, _, Csr<f32, Device<D>>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once())
-    };
+    let plan =
+        || ConvertPlan::<_, _, Csr<f32, Device>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once());
     let (mut kept, seconds) = planned(device, plan)?;
     let mut conversions = vec![
         Conversion::ours("ours", None, device, || plan()?.run(&coo)),

@@ -58,7 +58,7 @@ pub(super) fn run_batches<D: Measured>(bench: &Bench<'_, D>, report: &mut Report
 }
 
 /// The choice of the plan, and every algorithm that gives a row to more than a work-item.
-fn contenders<D: Measured>(device: &Device<D>) -> Vec<(String, PlanOptions)> {
+fn contenders<D: Measured>(device: &Device) -> Vec<(String, PlanOptions)> {
     let algorithms = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(device).iter();
     let named = algorithms.filter(|algorithm| algorithm.name != "row_per_thread");
     let forced = named.map(|a| (format!("ours:{}", a.name), PlanOptions::forced(a.name)));
@@ -83,9 +83,9 @@ fn single<D: Measured>(
     let expected = repeated(part.into(), n * n / rows.len());
     let nnz = expected.values.len();
     let uploaded = bench.filled(rows, n * n)?;
-    let view = DenseView::new(Device::<D>::view(&uploaded), n, n, n, Order::RowMajor)?;
+    let view = DenseView::new(Device::view(&uploaded), n, n, n, Order::RowMajor)?;
     let mut conversions = vec![];
-    for (name, options) in contenders(device) {
+    for (name, options) in contenders::<D>(device) {
         let plan = || DenseToCompressedPlan::<_, Row, _, _, i32>::new(device, view, Keep::NonZero, &options);
         let (mut plan, seconds) = planned(device, plan)?;
         let run = move || -> sparse_core::Result<Csr<f32, _>> { plan.run(view) };
@@ -120,9 +120,9 @@ fn batch<D: Measured>(
     let members: Vec<_> = (0..DIFFERENT).map(|k| workload::dense(n, n, percent, k as u32)).collect();
     let (expected, most) = compressed(&members, count, n)?;
     let uploaded = bench.filled(&members.concat(), count * n * n)?;
-    let view = DenseBatchView::new(Device::<D>::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
+    let view = DenseBatchView::new(Device::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
     let mut conversions = vec![];
-    for (name, options) in contenders(device) {
+    for (name, options) in contenders::<D>(device) {
         let plan = || DenseToCompressedPlan::<_, Row, _, _, i32>::new(device, view, Keep::NonZero, &options);
         let (mut plan, seconds) = planned(device, plan)?;
         let run = move || -> sparse_core::Result<BatchCsr<f32, _>> { plan.run_batch(view) };

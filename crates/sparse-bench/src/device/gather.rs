@@ -4,7 +4,7 @@ use super::measured::Measured;
 use super::product::Product;
 use kernels_core::File;
 use sparse_core::{Backend, Element, Error, Result, Scalar, Space};
-use sparse_device::{Arg, Defines, Device, Driver, Grid, Value, View};
+use sparse_device::{Arg, Defines, Device, Grid, Memory, Value, View};
 
 /// Work-items of a work-group.
 const GROUP: usize = 256;
@@ -21,11 +21,11 @@ pub(super) const fn file(name: &'static str) -> File {
 
 /// Reads the row of `table`, `width` elements, that each of `indices` names. It writes nothing.
 pub(super) fn gathers<'a, D: Measured, T: Scalar>(
-    device: &'a Device<D>,
-    indices: View<'a, D, i32>,
-    table: View<'a, D, T>,
+    device: &'a Device,
+    indices: View<'a, i32>,
+    table: View<'a, T>,
     width: usize,
-) -> Result<Product<'a, D, T>> {
+) -> Result<Product<'a, T>> {
     let row = width * size_of::<T>();
     let word = [16, 8, 4].into_iter().find(|word| row.is_multiple_of(*word)).unwrap_or(row);
     let defines = Defines::default().set("BYTES", word).set("WORDS", row / word);
@@ -34,7 +34,7 @@ pub(super) fn gathers<'a, D: Measured, T: Scalar>(
     let sink = device.zeros::<u64>(1)?;
     let count = sparse_core::space::View::len(&indices);
     let local = GROUP.min(driver.properties().largest_group);
-    let groups = (count * row / word).div_ceil(local).min(driver.caps().compute_units * GROUPS_PER_UNIT);
+    let groups = (count * row / word).div_ceil(local).min(device.caps().compute_units * GROUPS_PER_UNIT);
     let (indices, table) = (whole(indices)?, whole(table)?);
     Ok(Product::new("limit:gather", 0.0, move |_| {
         let args = [
@@ -42,14 +42,16 @@ pub(super) fn gathers<'a, D: Measured, T: Scalar>(
             Arg::Memory(table),
             Arg::Value(Value::from(count as i64)),
             Arg::Value(Value::from(NEVER)),
-            Arg::Memory(whole(Device::<D>::view(&sink))?),
+            Arg::Memory(whole(Device::view(&sink))?),
         ];
-        device.driver().launch(&kernel, Grid { groups, local, shared: 0, early: false }, &args)
+        let grid = Grid { groups, local, shared: 0, early: false };
+        // SAFETY: the arguments are those of `gather.c`; the indices are columns of a checked matrix, rows of the table.
+        unsafe { device.driver().launch(&kernel, grid, &args) }
     }))
 }
 
 /// The memory of a view that begins where its memory does.
-fn whole<'a, D: Driver, T: Element>(view: View<'a, D, T>) -> Result<&'a D::Memory> {
+fn whole<'a, T: Element>(view: View<'a, T>) -> Result<&'a Memory> {
     match view.place() {
         (memory, 0) => Ok(memory),
         (_, byte) => {

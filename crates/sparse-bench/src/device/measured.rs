@@ -6,21 +6,23 @@ use super::peer::Nobody;
 use super::peer::Peer;
 use crate::peer::cusparse::Cusparse;
 use crate::peer::viennacl::ViennaCl;
-use backend_cuda::{CuDriver, Graph};
-use backend_opencl::ClDriver;
+use backend_cuda::{CUDA, Graph};
+use backend_opencl::OPENCL;
 #[cfg(feature = "sycl")]
-use backend_opencl::sycl::{self, SyclDriver};
+use backend_opencl::sycl::{self, SYCL};
 use kernels_core::File;
 use sparse_core::Result;
-use sparse_device::{Device, Driver};
+use sparse_device::{Device, Library};
 
 /// Something that enqueues work.
 pub(crate) type Work<'a> = dyn FnMut() -> Result<()> + 'a;
 
-/// A driver whose work can be timed, by the device's own clock.
-pub(crate) trait Measured: Driver {
+/// A library whose work can be timed, by the device's own clock.
+pub(crate) trait Measured: 'static {
+    /// The library.
+    const LIBRARY: &'static Library;
     /// The library that ours is compared with.
-    type Peer: Peer<Self>;
+    type Peer: Peer;
     /// Whether work can be recorded and replayed.
     const HAS_GRAPHS: bool;
     /// Whether CuPy runs on such devices.
@@ -29,79 +31,92 @@ pub(crate) trait Measured: Driver {
     const GATHER: File;
 
     /// The device that the environment names.
-    fn device() -> Result<Device<Self>>;
+    fn device() -> Result<Device>;
 
     /// The seconds from the begin of the first work to the end of the last.
-    fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64>;
+    fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64>;
 
     /// Whether [`replayed`](Self::replayed) can record `work`.
-    fn replays(_: &Device<Self>, _: &mut Work<'_>) -> bool {
+    fn replays(_: &Device, _: &mut Work<'_>) -> bool {
         false
     }
 
     /// The seconds of `times` repetitions, recorded and then enqueued at once.
-    fn replayed(device: &Device<Self>, times: usize, work: &mut Work<'_>) -> Result<f64> {
+    fn replayed(device: &Device, times: usize, work: &mut Work<'_>) -> Result<f64> {
         Self::seconds(device, &mut || (0..times).try_for_each(|_| work()))
     }
 }
 
-impl Measured for CuDriver {
+/// CUDA, beside cuSPARSE.
+pub(crate) struct Cuda;
+
+impl Measured for Cuda {
+    const LIBRARY: &'static Library = &CUDA;
     type Peer = Cusparse;
     const HAS_GRAPHS: bool = true;
     const HAS_CUPY: bool = true;
     const GATHER: File = gather::file("gather.cu");
 
-    fn device() -> Result<Device<Self>> {
-        Device::from_env()
+    fn device() -> Result<Device> {
+        CUDA.open_preferred()
     }
 
-    fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
+    fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64> {
         let start = backend_cuda::Event::record(device)?;
         work()?;
         backend_cuda::Event::record(device)?.seconds_since(&start)
     }
 
-    fn replays(device: &Device<Self>, work: &mut Work<'_>) -> bool {
+    fn replays(device: &Device, work: &mut Work<'_>) -> bool {
         Graph::record(device, work).is_ok()
     }
 
     /// The first launch of a graph, which also brings it to the device, is not timed.
-    fn replayed(device: &Device<Self>, times: usize, work: &mut Work<'_>) -> Result<f64> {
+    fn replayed(device: &Device, times: usize, work: &mut Work<'_>) -> Result<f64> {
         let mut graph = Graph::record(device, || (0..times).try_for_each(|_| work()))?;
         graph.launch()?;
         Self::seconds(device, &mut || graph.launch())
     }
 }
 
-impl Measured for ClDriver {
+/// OpenCL, beside ViennaCL.
+pub(crate) struct OpenCl;
+
+impl Measured for OpenCl {
+    const LIBRARY: &'static Library = &OPENCL;
     type Peer = ViennaCl;
     const HAS_GRAPHS: bool = false;
     const HAS_CUPY: bool = false;
     const GATHER: File = gather::file("gather.cl");
 
-    fn device() -> Result<Device<Self>> {
-        backend_opencl::with_clock(backend_opencl::preferred_index()?)
+    fn device() -> Result<Device> {
+        backend_opencl::with_clock(OPENCL.preferred_index()?)
     }
 
-    fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
+    fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64> {
         let start = backend_opencl::Event::record(device)?;
         work()?;
         backend_opencl::Event::record(device)?.seconds_since(&start)
     }
 }
 
+/// SYCL.
 #[cfg(feature = "sycl")]
-impl Measured for SyclDriver {
+pub(crate) struct Sycl;
+
+#[cfg(feature = "sycl")]
+impl Measured for Sycl {
+    const LIBRARY: &'static Library = &SYCL;
     type Peer = Nobody;
     const HAS_GRAPHS: bool = false;
     const HAS_CUPY: bool = false;
     const GATHER: File = gather::file("gather.cl");
 
-    fn device() -> Result<Device<Self>> {
-        sycl::with_clock(sycl::preferred_index()?)
+    fn device() -> Result<Device> {
+        sycl::with_clock(SYCL.preferred_index()?)
     }
 
-    fn seconds(device: &Device<Self>, work: &mut Work<'_>) -> Result<f64> {
+    fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64> {
         let start = sycl::Event::record(device)?;
         work()?;
         sycl::Event::record(device)?.seconds_since(&start)

@@ -17,32 +17,35 @@ use crate::op::formats;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
+#[cfg(feature = "sycl")]
+pub(crate) use measured::Sycl;
+pub(crate) use measured::{Cuda, OpenCl};
 use measured::{Measured, Work};
 use peer::Peer;
 use sparse_core::{Backend, Csr, Element, Matrix, Space};
-use sparse_device::{Buffer, Device, Driver};
+use sparse_device::{Buffer, Device};
 use std::cell::RefCell;
 use std::process::ExitCode;
 
 /// What every benchmark of a device needs.
 struct Bench<'a, D: Measured> {
     arguments: &'a Arguments,
-    device: Device<D>,
+    device: Device,
     peer: Option<D::Peer>,
     pattern: workload::Pattern,
     /// Two buffers that do not fit the cache.
-    other: RefCell<[Buffer<D, u64>; 2]>,
+    other: RefCell<[Buffer<u64>; 2]>,
 }
 
 /// A matrix, in both memories.
-struct Graph<'a, D: Driver> {
+struct Graph<'a> {
     name: &'a str,
     host: &'a Csr<f32>,
-    device: Csr<f32, Device<D>>,
+    device: Csr<f32, Device>,
 }
 
 /// Times one operation on a matrix.
-type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_, D>) -> Result<()>;
+type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
 
 /// What devices are measured in.
 const OPERATIONS: [&str; 9] =
@@ -62,8 +65,8 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     let on_graphs: [(&[&str], OnGraph<D>); 3] =
         [(&["spmv"], spmv::run), (&["coo_spmv"], coo_spmv::run), (&["spmm", "seed-004"], spmm::run)];
     arguments.check_ops(&OPERATIONS)?;
-    if let Some(reason) = sparse_device::probe::<D>().reason {
-        eprintln!("no {} device: {reason}", D::NAME);
+    if let Some(reason) = D::LIBRARY.probe().reason {
+        eprintln!("no {} device: {reason}", D::LIBRARY.name);
         return Ok(ExitCode::from(NO_DEVICE));
     }
     let bench = Bench::<D>::new(arguments)?;
@@ -137,7 +140,7 @@ impl<'a, D: Measured> Bench<'a, D> {
         let mut to = self.device.zeros::<u64>(words)?;
         let mut best = f64::INFINITY;
         for _ in 0..10 {
-            let mut copy = || self.device.copy(Device::<D>::view(&from), Device::<D>::view_mut(&mut to));
+            let mut copy = || self.device.copy(Device::view(&from), Device::view_mut(&mut to));
             best = best.min(D::seconds(&self.device, &mut copy)?);
         }
         Ok((2 * words * size_of::<u64>()) as f64 / best)
@@ -146,23 +149,23 @@ impl<'a, D: Measured> Bench<'a, D> {
     /// Puts something else into the device's cache.
     fn fill_cache(&self) -> sparse_core::Result<()> {
         let [from, to] = &mut *self.other.borrow_mut();
-        self.device.copy(Device::<D>::view(from), Device::<D>::view_mut(to))
+        self.device.copy(Device::view(from), Device::view_mut(to))
     }
 
     /// Writes `elements` into a buffer, again and again.
-    fn fill<T: Element>(&self, buffer: &mut Buffer<D, T>, elements: &[T]) -> sparse_core::Result<()> {
+    fn fill<T: Element>(&self, buffer: &mut Buffer<T>, elements: &[T]) -> sparse_core::Result<()> {
         let source = self.device.upload(elements)?;
         let len = sparse_core::space::Buffer::len(buffer);
         for start in (0..len).step_by(elements.len()) {
             let end = len.min(start + elements.len());
-            let from = Device::<D>::slice(Device::<D>::view(&source), 0..end - start);
-            self.device.copy(from, Device::<D>::slice_mut(Device::<D>::view_mut(buffer), start..end))?;
+            let from = Device::slice(Device::view(&source), 0..end - start);
+            self.device.copy(from, Device::slice_mut(Device::view_mut(buffer), start..end))?;
         }
         Ok(())
     }
 
     /// A buffer of `len` elements that repeat.
-    fn filled<T: Element>(&self, elements: &[T], len: usize) -> sparse_core::Result<Buffer<D, T>> {
+    fn filled<T: Element>(&self, elements: &[T], len: usize) -> sparse_core::Result<Buffer<T>> {
         let mut buffer = self.device.zeros(len)?;
         self.fill(&mut buffer, elements)?;
         Ok(buffer)

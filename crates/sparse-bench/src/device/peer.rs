@@ -4,10 +4,10 @@ use super::conversion::Conversion;
 use super::product::Product;
 use crate::arguments::PeerName;
 use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar};
-use sparse_device::{Device, Driver, View};
+use sparse_device::{Device, View};
 
 /// A library on a device. What it does not have it leaves out.
-pub(crate) trait Peer<D: Driver>: Sized {
+pub(crate) trait Peer: Sized {
     /// What asks for it.
     const ASKED_AS: Option<PeerName>;
 
@@ -15,33 +15,29 @@ pub(crate) trait Peer<D: Driver>: Sized {
     ///
     /// # Errors
     /// The reason why there is none.
-    fn connect(device: &Device<D>) -> Result<Self>;
+    fn connect(device: &Device) -> Result<Self>;
 
     /// Its name and version.
     fn name(&self) -> String;
 
     /// `y = A·x` by each of its algorithms.
-    fn spmv<'a, T: Scalar>(
-        &'a self,
-        _a: &'a Csr<T, Device<D>>,
-        _x: View<'a, D, T>,
-    ) -> Result<Vec<Product<'a, D, T>>> {
+    fn spmv<'a, T: Scalar>(&'a self, _a: &'a Csr<T, Device>, _x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
         Ok(vec![])
     }
 
     /// `C = A·B` by each of its algorithms.
     fn spmm<'a, T: Scalar>(
         &'a self,
-        _a: &'a Csr<T, Device<D>>,
-        _b: DenseView<'a, T, Device<D>>,
-    ) -> Result<Vec<Product<'a, D, T>>> {
+        _a: &'a Csr<T, Device>,
+        _b: DenseView<'a, T, Device>,
+    ) -> Result<Vec<Product<'a, T>>> {
         Ok(vec![])
     }
 
     /// Dense to CSR; no member has more than `most` entries.
     fn dense_to_csr<'a>(
         &'a self,
-        _a: DenseBatchView<'a, f32, Device<D>>,
+        _a: DenseBatchView<'a, f32, Device>,
         _most: usize,
     ) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![])
@@ -50,15 +46,15 @@ pub(crate) trait Peer<D: Driver>: Sized {
     /// `iterations` of conjugate gradients from x = 0, whatever x was, by each of its algorithms.
     fn cg<'a>(
         &'a self,
-        _a: &'a Csr<f32, Device<D>>,
-        _b: View<'a, D, f32>,
+        _a: &'a Csr<f32, Device>,
+        _b: View<'a, f32>,
         _iterations: usize,
-    ) -> Result<Vec<Product<'a, D, f32>>> {
+    ) -> Result<Vec<Product<'a, f32>>> {
         Ok(vec![])
     }
 
     /// COO to CSR.
-    fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device<D>>) -> Result<Vec<Conversion<'a>>> {
+    fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![])
     }
 }
@@ -68,10 +64,10 @@ pub(crate) trait Peer<D: Driver>: Sized {
 pub(crate) struct Nobody;
 
 #[cfg(feature = "sycl")]
-impl<D: Driver> Peer<D> for Nobody {
+impl Peer for Nobody {
     const ASKED_AS: Option<PeerName> = None;
 
-    fn connect(_: &Device<D>) -> Result<Self> {
+    fn connect(_: &Device) -> Result<Self> {
         Ok(Self)
     }
 

@@ -7,27 +7,27 @@ use crate::measure::Contender;
 use crate::report::{Case, Report};
 use anyhow::{Result, ensure};
 use sparse_core::{Backend, Choice, Scalar, Space};
-use sparse_device::{Device, Driver, ViewMut};
+use sparse_device::{Device, ViewMut};
 use std::cell::RefCell;
 use std::time::Instant;
 
 /// What runs a plan: it enqueues the product, which is written into the view.
-type Run<'a, D, T> = Box<dyn FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()> + 'a>;
+type Run<'a, T> = Box<dyn FnMut(ViewMut<'_, T>) -> sparse_core::Result<()> + 'a>;
 
 /// A product that was planned, or a solver, which takes no start from what it writes.
-pub(crate) struct Product<'a, D: Driver, T: Scalar> {
+pub(crate) struct Product<'a, T: Scalar> {
     pub(super) name: String,
     pub(super) plan_seconds: f64,
     pub(super) choice: Option<Choice>,
-    pub(super) run: Run<'a, D, T>,
+    pub(super) run: Run<'a, T>,
 }
 
-impl<'a, D: Driver, T: Scalar> Product<'a, D, T> {
+impl<'a, T: Scalar> Product<'a, T> {
     /// A product whose plan took `plan_seconds`.
     pub(crate) fn new(
         name: impl Into<String>,
         plan_seconds: f64,
-        run: impl FnMut(ViewMut<'_, D, T>) -> sparse_core::Result<()> + 'a,
+        run: impl FnMut(ViewMut<'_, T>) -> sparse_core::Result<()> + 'a,
     ) -> Self {
         Self { name: name.into(), plan_seconds, choice: None, run: Box::new(run) }
     }
@@ -39,8 +39,8 @@ impl<'a, D: Driver, T: Scalar> Product<'a, D, T> {
 }
 
 /// Makes a plan and says how long that took; kernels are compiled before.
-pub(crate) fn planned<D: Driver, P>(
-    device: &Device<D>,
+pub(crate) fn planned<P>(
+    device: &Device,
     make: impl Fn() -> sparse_core::Result<P>,
 ) -> sparse_core::Result<(P, f64)> {
     drop(make()?);
@@ -75,8 +75,8 @@ pub(super) struct Comparison<'a> {
 const ALWAYS_COLD: usize = 1 << 30;
 
 /// A product that was found to be right.
-struct Checked<'a, D: Driver, T: Scalar> {
-    product: Product<'a, D, T>,
+struct Checked<'a, T: Scalar> {
+    product: Product<'a, T>,
     /// Launches that are timed together.
     launches: usize,
     /// Whether they are recorded and replayed.
@@ -90,8 +90,8 @@ impl Comparison<'_> {
         &self,
         bench: &Bench<'_, D>,
         report: &mut Report,
-        products: Vec<Product<'_, D, T>>,
-        gathers: sparse_core::Result<Product<'_, D, T>>,
+        products: Vec<Product<'_, T>>,
+        gathers: sparse_core::Result<Product<'_, T>>,
     ) -> Result<()> {
         let mut output = bench.device.zeros(self.elements)?;
         let mut host = vec![T::ZERO; self.elements];
@@ -128,13 +128,13 @@ impl Comparison<'_> {
     fn check<D: Measured, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,
-        product: &mut Product<'_, D, T>,
-        output: &mut <Device<D> as Space>::Buffer<T>,
+        product: &mut Product<'_, T>,
+        output: &mut <Device as Space>::Buffer<T>,
         host: &mut [T],
     ) -> Result<()> {
         bench.fill(output, &[T::from_c64(f64::NAN.into()); 1 << 16])?;
-        (product.run)(Device::<D>::view_mut(output))?;
-        bench.device.download_into(Device::<D>::view(output), host)?;
+        (product.run)(Device::view_mut(output))?;
+        bench.device.download_into(Device::view(output), host)?;
         self.expected.check(host)
     }
 }
@@ -144,13 +144,13 @@ const ROUND: f64 = 1e-3;
 /// Launches that are timed together, at most.
 const MOST_LAUNCHES: usize = 100;
 
-impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
-    fn new(
+impl<'a, T: Scalar> Checked<'a, T> {
+    fn new<D: Measured>(
         bench: &Bench<'_, D>,
-        mut product: Product<'a, D, T>,
-        output: &mut <Device<D> as Space>::Buffer<T>,
+        mut product: Product<'a, T>,
+        output: &mut <Device as Space>::Buffer<T>,
     ) -> Result<Self> {
-        let mut work = || (product.run)(Device::<D>::view_mut(output));
+        let mut work = || (product.run)(Device::view_mut(output));
         let once = D::seconds(&bench.device, &mut work)?;
         let launches = ((ROUND / once) as usize).clamp(1, MOST_LAUNCHES);
         let replays = launches > 1 && D::replays(&bench.device, &mut work);
@@ -161,16 +161,16 @@ impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
     }
 
     /// The same launch again and again.
-    fn warm<'b>(
+    fn warm<'b, D: Measured>(
         &'b mut self,
         bench: &'b Bench<'_, D>,
-        output: &'b RefCell<<Device<D> as Space>::Buffer<T>>,
+        output: &'b RefCell<<Device as Space>::Buffer<T>>,
     ) -> Contender<'b> {
         let Self { product, launches, replays } = self;
         let run = &mut product.run;
         let seconds = move || {
             let mut output = output.borrow_mut();
-            let mut work = || run(Device::<D>::view_mut(&mut output));
+            let mut work = || run(Device::view_mut(&mut output));
             let seconds = match replays {
                 true => D::replayed(&bench.device, *launches, &mut work)?,
                 false => D::seconds(&bench.device, &mut || (0..*launches).try_for_each(|_| work()))?,
@@ -183,16 +183,16 @@ impl<'a, D: Measured, T: Scalar> Checked<'a, D, T> {
     }
 
     /// A launch after the cache was filled with something else.
-    fn cold<'b>(
+    fn cold<'b, D: Measured>(
         &'b mut self,
         bench: &'b Bench<'_, D>,
-        output: &'b RefCell<<Device<D> as Space>::Buffer<T>>,
+        output: &'b RefCell<<Device as Space>::Buffer<T>>,
     ) -> Contender<'b> {
         let run = &mut self.product.run;
         let seconds = move || {
             let mut output = output.borrow_mut();
             bench.fill_cache()?;
-            Ok(D::seconds(&bench.device, &mut || run(Device::<D>::view_mut(&mut output)))?)
+            Ok(D::seconds(&bench.device, &mut || run(Device::view_mut(&mut output)))?)
         };
         Contender::external(&self.product.name, seconds)
             .planned(self.product.plan_seconds)

@@ -10,16 +10,12 @@ use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan};
 use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, Order, PlanOptions, Space};
-use sparse_device::{Device, Driver, ViewMut};
+use sparse_device::{Device, ViewMut};
 
 /// An algorithm that takes many times as long as the others with many columns.
 const SLOW: &str = "row_per_thread";
 
-pub(super) fn run<D: Measured>(
-    bench: &Bench<'_, D>,
-    report: &mut Report,
-    graph: &Graph<'_, D>,
-) -> Result<()> {
+pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, graph: &Graph<'_>) -> Result<()> {
     for &columns in bench.arguments.columns() {
         compare(bench, report, graph, columns)?;
     }
@@ -29,12 +25,12 @@ pub(super) fn run<D: Measured>(
 fn compare<D: Measured>(
     bench: &Bench<'_, D>,
     report: &mut Report,
-    graph: &Graph<'_, D>,
+    graph: &Graph<'_>,
     columns: usize,
 ) -> Result<()> {
     let a = &graph.device;
     let b = bench.filled(bench.pattern.period(), a.cols() * columns)?;
-    let b = DenseView::new(Device::<D>::view(&b), a.cols(), columns, columns, Order::RowMajor)?;
+    let b = DenseView::new(Device::view(&b), a.cols(), columns, columns, Order::RowMajor)?;
     let mut products = ours(&bench.device, a, b)?;
     if let Some(peer) = &bench.peer {
         products.extend(peer.spmm(a, b)?);
@@ -48,28 +44,28 @@ fn compare<D: Measured>(
         entries: a.nnz(),
         columns,
     };
-    let gathers = gathers(&bench.device, Device::<D>::view(a.col_idx()), b.data(), columns);
+    let gathers = gathers::<D, _>(&bench.device, Device::view(a.col_idx()), b.data(), columns);
     comparison.run(bench, report, products, gathers)
 }
 
 /// The automatic choice, then every algorithm but the slow one.
-fn ours<'a, D: Driver>(
-    device: &Device<D>,
-    a: &'a Csr<f32, Device<D>>,
-    b: DenseView<'a, f32, Device<D>>,
-) -> Result<Vec<Product<'a, D, f32>>> {
+fn ours<'a>(
+    device: &Device,
+    a: &'a Csr<f32, Device>,
+    b: DenseView<'a, f32, Device>,
+) -> Result<Vec<Product<'a, f32>>> {
     let (rows, columns) = (a.rows(), b.cols());
     let product = |name: String, options: &PlanOptions| -> sparse_core::Result<_> {
         let (mut plan, seconds) = planned(device, || SpmmPlan::new(device, a, Op::None, columns, options))?;
         let choice = plan.choice().clone();
-        let run = move |c: ViewMut<'_, D, f32>| {
+        let run = move |c: ViewMut<'_, f32>| {
             plan.run(1.0, a, b, 0.0, DenseViewMut::new(c, rows, columns, columns, Order::RowMajor)?)
         };
         Ok(Product::new(name, seconds, run).chosen(choice))
     };
     let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     let mut products = vec![product("ours".into(), &automatic)?];
-    let algorithms = SpmmKernel::<Csr<f32, Device<D>>>::spmm_algorithms(device, Op::None);
+    let algorithms = SpmmKernel::<Csr<f32, Device>>::spmm_algorithms(device, Op::None);
     for algorithm in algorithms.iter().filter(|algorithm| algorithm.name != SLOW) {
         let name = format!("ours:{}", algorithm.name);
         products.extend(available(&name, product(name.clone(), &PlanOptions::forced(algorithm.name))));

@@ -10,13 +10,9 @@ use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{AccOf, Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::{Backend, Csr, Matrix, PlanOptions, Scalar, Space, c64, cast_slice};
-use sparse_device::{Device, Driver, View};
+use sparse_device::{Device, View};
 
-pub(super) fn run<D: Measured>(
-    bench: &Bench<'_, D>,
-    report: &mut Report,
-    graph: &Graph<'_, D>,
-) -> Result<()> {
+pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, graph: &Graph<'_>) -> Result<()> {
     let expected = Expected::new(graph.host, &bench.pattern, 1);
     compare(bench, report, graph.name, &expected, &graph.device)?;
     let values = bench.device.upload(&cast_slice::<f32, f64>(graph.host.values())?)?;
@@ -28,10 +24,10 @@ fn compare<D: Measured, T: Scalar>(
     report: &mut Report,
     workload: &str,
     expected: &Expected,
-    a: &Csr<T, Device<D>>,
+    a: &Csr<T, Device>,
 ) -> Result<()> {
     let x = bench.filled(&cast_slice::<f32, T>(bench.pattern.period())?, a.cols())?;
-    let x = Device::<D>::view(&x);
+    let x = Device::view(&x);
     let mut products = ours(&bench.device, a, x)?;
     if let Some(peer) = &bench.peer {
         products.extend(peer.spmv(a, x)?);
@@ -46,19 +42,19 @@ fn compare<D: Measured, T: Scalar>(
         entries: a.nnz(),
         columns: 1,
     };
-    let gathers = gathers(&bench.device, Device::<D>::view(a.col_idx()), x, 1);
+    let gathers = gathers::<D, _>(&bench.device, Device::view(a.col_idx()), x, 1);
     comparison.run(bench, report, products, gathers)
 }
 
 /// The automatic choice, then every algorithm that takes this pattern.
-pub(super) fn ours<'a, D: Driver, M>(
-    device: &Device<D>,
+pub(super) fn ours<'a, M>(
+    device: &Device,
     a: &'a M,
-    x: View<'a, D, M::Scalar>,
-) -> Result<Vec<Product<'a, D, M::Scalar>>>
+    x: View<'a, M::Scalar>,
+) -> Result<Vec<Product<'a, M::Scalar>>>
 where
-    M: Matrix<Space = Device<D>>,
-    Device<D>: Backend<Space = Device<D>> + SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = Device>,
+    Device: Backend<Space = Device> + SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
     let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     let mut products = vec![product(device, "ours".into(), a, x, &automatic)?];
@@ -71,16 +67,16 @@ where
 }
 
 /// A plan as a product.
-pub(super) fn product<'a, D: Driver, M>(
-    device: &Device<D>,
+pub(super) fn product<'a, M>(
+    device: &Device,
     name: String,
     a: &'a M,
-    x: View<'a, D, M::Scalar>,
+    x: View<'a, M::Scalar>,
     options: &PlanOptions,
-) -> sparse_core::Result<Product<'a, D, M::Scalar>>
+) -> sparse_core::Result<Product<'a, M::Scalar>>
 where
-    M: Matrix<Space = Device<D>>,
-    Device<D>: Backend<Space = Device<D>> + SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = Device>,
+    Device: Backend<Space = Device> + SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
     let (mut plan, seconds) = planned(device, || SpmvPlan::new(device, a, Op::None, options))?;
     let (one, zero) = (AccOf::<M>::from_c64(c64::ONE), AccOf::<M>::ZERO);

@@ -1,7 +1,7 @@
 //! cuBLAS, loaded at run time: vectors of f32, whose scalars are in the device's memory.
 
 use super::cusparse::{CallFailed, pointer};
-use backend_cuda::{CuDriver, Cuda, stream};
+use backend_cuda::{Device, stream};
 use cudarc::cublas::{result, sys};
 use sparse_core::{Backend, Error, Result, Space, space};
 use sparse_device::{Buffer, View, ViewMut};
@@ -10,9 +10,9 @@ use sparse_device::{Buffer, View, ViewMut};
 const WORKSPACE: usize = 32 << 20;
 
 /// A vector, or a scalar.
-type Input<'a> = View<'a, CuDriver, f32>;
+type Input<'a> = View<'a, f32>;
 /// One that is written.
-type Output<'a> = ViewMut<'a, CuDriver, f32>;
+type Output<'a> = ViewMut<'a, f32>;
 
 /// The error of a call.
 fn failed(call: &'static str) -> impl FnOnce(result::CublasError) -> Error {
@@ -28,7 +28,7 @@ fn check(call: &'static str, status: sys::cublasStatus_t) -> Result<()> {
 pub(super) struct Cublas {
     handle: sys::cublasHandle_t,
     version: i32,
-    workspace: Buffer<CuDriver, u8>,
+    workspace: Buffer<u8>,
 }
 
 impl Drop for Cublas {
@@ -39,7 +39,7 @@ impl Drop for Cublas {
 }
 
 impl Cublas {
-    pub(super) fn connect(device: &Cuda) -> Result<Self> {
+    pub(super) fn connect(device: &Device) -> Result<Self> {
         // SAFETY: the call only looks for the library.
         if !unsafe { sys::is_culib_present() } {
             let reason = "its library (libcublas.so, .so.12, and libcublasLt beside it) was not found by the loader: \
@@ -55,8 +55,8 @@ impl Cublas {
         let status = unsafe { sys::cublasGetVersion_v2(handle, &raw mut library.version) };
         check("cublasGetVersion", status)?;
         // SAFETY: handle and stream are alive; the workspace's memory keeps the stream.
-        check("cublasSetStream", unsafe { sys::cublasSetStream_v2(handle, stream(device).cast()) })?;
-        let workspace = pointer(&Cuda::view(&library.workspace));
+        check("cublasSetStream", unsafe { sys::cublasSetStream_v2(handle, stream(device)?.cast()) })?;
+        let workspace = pointer(&Device::view(&library.workspace));
         // SAFETY: the workspace has so many bytes and is freed after the handle. It comes behind the stream, with which
         // the library takes its own workspace again.
         check("cublasSetWorkspace", unsafe { sys::cublasSetWorkspace_v2(handle, workspace, WORKSPACE) })?;
@@ -74,7 +74,7 @@ impl Cublas {
 
     /// `y ← x`.
     pub(super) fn copy(&self, x: Input<'_>, y: Output<'_>) -> Result<()> {
-        let y = Cuda::as_shared(&y);
+        let y = Device::as_shared(&y);
         let n = length(&x, &y)?;
         // SAFETY: the handle is alive, the vectors have n elements, and y is borrowed exclusively.
         let status =
@@ -84,7 +84,7 @@ impl Cublas {
 
     /// `y ← alpha·x + y`.
     pub(super) fn axpy(&self, alpha: Input<'_>, x: Input<'_>, y: Output<'_>) -> Result<()> {
-        let y = Cuda::as_shared(&y);
+        let y = Device::as_shared(&y);
         let (n, alpha) = (length(&x, &y)?, pointer(&alpha).cast());
         // SAFETY: as for `copy`; alpha is on the device, as the mode of the handle says.
         let status = unsafe {
@@ -95,7 +95,7 @@ impl Cublas {
 
     /// `x ← alpha·x`.
     pub(super) fn scal(&self, alpha: Input<'_>, x: Output<'_>) -> Result<()> {
-        let x = Cuda::as_shared(&x);
+        let x = Device::as_shared(&x);
         let (n, alpha) = (length(&x, &x)?, pointer(&alpha).cast());
         // SAFETY: as for `axpy`.
         let status = unsafe { sys::cublasSscal_v2(self.handle, n, alpha, pointer(&x).cast(), 1) };
@@ -104,7 +104,7 @@ impl Cublas {
 
     /// `Σ x_i·y_i` into `result`.
     pub(super) fn dot(&self, x: Input<'_>, y: Input<'_>, result: Output<'_>) -> Result<()> {
-        let (n, result) = (length(&x, &y)?, pointer(&Cuda::as_shared(&result)).cast());
+        let (n, result) = (length(&x, &y)?, pointer(&Device::as_shared(&result)).cast());
         // SAFETY: as for `axpy`, and so is the result.
         let status = unsafe {
             sys::cublasSdot_v2(self.handle, n, pointer(&x).cast(), 1, pointer(&y).cast(), 1, result)

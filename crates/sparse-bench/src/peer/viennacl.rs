@@ -4,7 +4,7 @@
 use crate::arguments::PeerName;
 use crate::device::peer::Peer;
 use crate::device::product::{Product, available, planned};
-use backend_opencl::{ClDriver, OpenCl, buffer, handles};
+use backend_opencl::{Device, buffer, handles};
 use libloading::Library;
 use sparse_core::{Csr, DType, DenseView, Element, Error, Matrix, Order, Result, Scalar, Space};
 use sparse_device::{Buffer, View, ViewMut};
@@ -49,7 +49,7 @@ struct RawView {
 }
 
 impl RawView {
-    fn of<T: Element>(view: &View<'_, ClDriver, T>) -> Self {
+    fn of<T: Element>(view: &View<'_, T>) -> Self {
         let (buffer, byte) = buffer(view);
         Self { buffer, start: byte / size_of::<T>() }
     }
@@ -138,18 +138,18 @@ fn guarded(call: &'static str, make: impl FnOnce(*mut c_char) -> c_int) -> Resul
 
 /// The library, in our context and on our queue.
 pub(crate) struct ViennaCl {
-    device: OpenCl,
+    device: Device,
     functions: Functions,
     context: *const RawContext,
 }
 
-impl Peer<ClDriver> for ViennaCl {
+impl Peer for ViennaCl {
     const ASKED_AS: Option<PeerName> = Some(PeerName::Viennacl);
 
-    fn connect(device: &OpenCl) -> Result<Self> {
+    fn connect(device: &Device) -> Result<Self> {
         let path = env::var_os(VARIABLE).unwrap_or_else(|| LIBRARY.into());
         let functions = Functions::load(&path)?;
-        let (handles, mut context) = (handles(device), ptr::null());
+        let (handles, mut context) = (handles(device)?, ptr::null());
         // SAFETY: the handles are alive, and ViennaCL keeps them; there is room for what is opened.
         guarded("open", |reason| unsafe {
             (functions.open)(handles.context, handles.device, handles.queue, &raw mut context, reason)
@@ -163,11 +163,7 @@ impl Peer<ClDriver> for ViennaCl {
         format!("ViennaCL {}.{}", version / 100, version % 100)
     }
 
-    fn spmv<'a, T: Scalar>(
-        &'a self,
-        a: &'a Csr<T, OpenCl>,
-        x: View<'a, ClDriver, T>,
-    ) -> Result<Vec<Product<'a, ClDriver, T>>> {
+    fn spmv<'a, T: Scalar>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
         let product = || {
             let (matrix, seconds) = planned(&self.device, || Wrapped::new(self, a))?;
             Ok(Product::new("viennacl", seconds, move |y| matrix.spmv(x, y)))
@@ -177,9 +173,9 @@ impl Peer<ClDriver> for ViennaCl {
 
     fn spmm<'a, T: Scalar>(
         &'a self,
-        a: &'a Csr<T, OpenCl>,
-        b: DenseView<'a, T, OpenCl>,
-    ) -> Result<Vec<Product<'a, ClDriver, T>>> {
+        a: &'a Csr<T, Device>,
+        b: DenseView<'a, T, Device>,
+    ) -> Result<Vec<Product<'a, T>>> {
         let product = || {
             let (matrix, seconds) = planned(&self.device, || Wrapped::new(self, a))?;
             Ok(Product::new("viennacl", seconds, move |c| matrix.spmm(b, c)))
@@ -192,11 +188,11 @@ impl Peer<ClDriver> for ViennaCl {
 struct Wrapped<'a, T: Scalar> {
     library: &'a ViennaCl,
     raw: *mut RawMatrix,
-    matrix: PhantomData<&'a Csr<T, OpenCl>>,
+    matrix: PhantomData<&'a Csr<T, Device>>,
 }
 
 impl<'a, T: Scalar> Wrapped<'a, T> {
-    fn new(library: &'a ViennaCl, a: &'a Csr<T, OpenCl>) -> Result<Self> {
+    fn new(library: &'a ViennaCl, a: &'a Csr<T, Device>) -> Result<Self> {
         let csr = RawCsr {
             rows: a.rows(),
             cols: a.cols(),
@@ -215,19 +211,19 @@ impl<'a, T: Scalar> Wrapped<'a, T> {
     }
 
     /// `x` and `y` have as many elements as there are columns and rows.
-    fn spmv(&self, x: View<'_, ClDriver, T>, y: ViewMut<'_, ClDriver, T>) -> Result<()> {
-        let (x, y) = (RawView::of(&x), RawView::of(&OpenCl::as_shared(&y)));
+    fn spmv(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
+        let (x, y) = (RawView::of(&x), RawView::of(&Device::as_shared(&y)));
         // SAFETY: the matrix and both buffers are alive and of one type, with lengths that fit; y is borrowed exclusively.
         guarded("spmv", |reason| unsafe { (self.library.functions.spmv)(self.raw, x, y, reason) })
     }
 
     /// `b` and `c` have as many rows as there are columns and rows here.
-    fn spmm(&self, b: DenseView<'_, T, OpenCl>, c: ViewMut<'_, ClDriver, T>) -> Result<()> {
+    fn spmm(&self, b: DenseView<'_, T, Device>, c: ViewMut<'_, T>) -> Result<()> {
         let columns = b.cols();
         if b.order() != Order::RowMajor || b.leading_dimension() != columns {
             return Err(Error::unsupported("SpMM by ViennaCL here", "B has gaps, or stands by columns"));
         }
-        let (b, c) = (RawView::of(&b.data()), RawView::of(&OpenCl::as_shared(&c)));
+        let (b, c) = (RawView::of(&b.data()), RawView::of(&Device::as_shared(&c)));
         // SAFETY: as for `spmv`.
         guarded("spmm", |reason| unsafe { (self.library.functions.spmm)(self.raw, b, c, columns, reason) })
     }
@@ -250,8 +246,8 @@ fn is_double<T: Scalar>() -> Result<bool> {
 }
 
 /// The `cl_mem` of a buffer's elements, which begin where it does.
-fn whole<T: Element>(elements: &Buffer<ClDriver, T>) -> *mut c_void {
-    buffer(&OpenCl::view(elements)).0
+fn whole<T: Element>(elements: &Buffer<T>) -> *mut c_void {
+    buffer(&Device::view(elements)).0
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::radix_sort::radix_sort;
 use super::scan::Scan;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
-use sparse_core::{Index, Result};
+use crate::{Buffer, Device};
+use sparse_core::{Backend, Index, Result};
 
 /// The file of the kernels.
 const FILE: &str = "csr_chunks";
@@ -18,45 +18,45 @@ const CHUNKS_PER_UNIT: usize = 64;
 
 /// The chunks of the rows of a matrix in the order in which they are taken: the longest first.
 #[derive(Debug)]
-pub struct Chunks<D: Driver> {
+pub struct Chunks {
     /// How many there are.
     pub(super) count: usize,
-    pub(super) begins: Buffer<D, i64>,
-    pub(super) lengths: Buffer<D, i32>,
-    pub(super) rows: Buffer<D, i64>,
+    pub(super) begins: Buffer<i64>,
+    pub(super) lengths: Buffer<i32>,
+    pub(super) rows: Buffer<i64>,
     /// Where a chunk leaves its sums; −1 for a whole row.
-    pub(super) slots: Buffer<D, i64>,
+    pub(super) slots: Buffer<i64>,
     /// How many slots there are, where those of each row begin, and the row of each.
     pub(super) splits: usize,
-    pub(super) split_starts: Buffer<D, i64>,
-    pub(super) split_rows: Buffer<D, i64>,
+    pub(super) split_starts: Buffer<i64>,
+    pub(super) split_rows: Buffer<i64>,
 }
 
-impl<D: Driver> Chunks<D> {
+impl Chunks {
     /// The chunks of the rows between these offsets, which hold `nnz` entries. If they are taken several
     /// `times`, there may be half as many.
     pub(super) fn new<I: Index, O: Index>(
-        backend: &Device<D>,
-        offsets: &Buffer<D, O>,
+        backend: &Device,
+        offsets: &Buffer<O>,
         nnz: usize,
         times: usize,
     ) -> Result<Self> {
-        let wanted = backend.driver().caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
+        let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
         let most = (1 << (nnz / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
         Self::of::<I, O>(backend, offsets, most)
     }
 
     /// Whole rows, of which the longest has `longest` entries, at most [`i32::MAX`].
     pub(super) fn whole_rows<I: Index, O: Index>(
-        backend: &Device<D>,
-        offsets: &Buffer<D, O>,
+        backend: &Device,
+        offsets: &Buffer<O>,
         longest: usize,
     ) -> Result<Self> {
         Self::of::<I, O>(backend, offsets, longest.max(1))
     }
 
     /// Chunks of at most `most` entries.
-    fn of<I: Index, O: Index>(backend: &Device<D>, offsets: &Buffer<D, O>, most: usize) -> Result<Self> {
+    fn of<I: Index, O: Index>(backend: &Device, offsets: &Buffer<O>, most: usize) -> Result<Self> {
         let rows = offsets.len - 1;
         let key_bits = most.ilog2() + 1;
         let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
@@ -68,14 +68,14 @@ impl<D: Driver> Chunks<D> {
         let count = scan.starts_and_sum(backend, &starts)?;
         let splits = scan.starts_and_sum(backend, &split_starts)?;
 
-        let chunk_rows: Buffer<D, i64> = backend.allocate(count)?;
+        let chunk_rows: Buffer<i64> = backend.allocate(count)?;
         let split_rows = backend.allocate(splits)?;
-        let keys: Buffer<D, i32> = backend.allocate(count)?;
+        let keys: Buffer<i32> = backend.allocate(count)?;
         let fill = kernel("csr_chunks_fill")?;
         let launch = backend.launch(&fill).size(rows).size(most).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&keys).items(rows)?;
-        let order: Buffer<D, i64> = radix_sort(backend, keys, None, 0..key_bits)?.positions;
+        let order: Buffer<i64> = radix_sort(backend, keys, None, 0..key_bits)?.positions;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);

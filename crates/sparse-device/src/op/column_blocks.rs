@@ -2,11 +2,10 @@
 //! what a block of columns is multiplied with in memory that they share.
 
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Error, Index, Result, Scalar};
-use std::sync::Arc;
+use sparse_core::{Axis, Backend, Compressed, Error, Index, Result, Scalar};
 
 /// The file of the kernel that splits the rows.
 pub(super) const SPLIT_FILE: &str = "csr_spmv_column_blocks";
@@ -27,30 +26,30 @@ pub(super) struct Cut {
 /// The plan of a product: where the rows come into each block of columns, and room for the sums of blocks, which a second
 /// kernel adds.
 #[derive(Debug)]
-pub struct ColumnBlocks<D: Driver, T: Scalar, O> {
-    pub(super) kernel: Arc<D::Kernel>,
-    pub(super) add: Arc<D::Kernel>,
+pub struct ColumnBlocks<T: Scalar, O> {
+    pub(super) kernel: Kernel,
+    pub(super) add: Kernel,
     pub(super) cut: Cut,
     pub(super) groups: usize,
-    pub(super) splits: Buffer<D, O>,
-    pub(super) sums: Buffer<D, T::Acc>,
+    pub(super) splits: Buffer<O>,
+    pub(super) sums: Buffer<T::Acc>,
 }
 
-impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
+impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
     pub(super) fn bytes(&self) -> usize {
         self.splits.bytes() + self.sums.bytes()
     }
 }
 
 /// The macros of the kernel that splits the rows, and of those beside it.
-pub(super) fn defines<D: Driver, T: Scalar, I: Index, O: Index>(backend: &Device<D>, op: Op) -> Defines {
+pub(super) fn defines<T: Scalar, I: Index, O: Index>(backend: &Device, op: Op) -> Defines {
     Defines::default().index::<I>().offset::<O>().conj::<T>(op).set("BLOCK", backend.inner.block)
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// Whether there are these kernels, and memory that their work-groups can share.
     pub(super) fn can_share(&self, file: &str) -> bool {
-        self.has(file) && self.driver().properties().shared_bytes > 0
+        self.has(file) && self.properties().shared_bytes > 0
     }
 
     /// The first entry of each row in each block of columns: of row r in block b it is element b·rows + r, for one block
@@ -60,17 +59,17 @@ impl<D: Driver> Device<D> {
     /// [`Error::Unsupported`] unless columns ascend in each row.
     pub(super) fn split_rows<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         cut: Cut,
-    ) -> Result<Buffer<D, O>> {
+    ) -> Result<Buffer<O>> {
         if !a.order().sorted {
             let reason = "columns must ascend in each row: sort the matrix first";
-            return Err(Error::unsupported(format!("{NAME} on {}", D::NAME), reason));
+            return Err(Error::unsupported(format!("{NAME} on {}", self.caps().backend), reason));
         }
         let rows = a.pattern().major();
         let splits = self.allocate(checked_product("rows x blocks of columns", rows, cut.blocks + 1)?)?;
-        let defines = defines::<D, T, I, O>(self, op);
+        let defines = defines::<T, I, O>(self, op);
         let kernel = self.kernel_of::<T>(SPLIT_FILE, "csr_spmv_column_blocks_split", defines)?;
         let launch = self.launch(&kernel).size(rows).size(cut.blocks).size(cut.width);
         launch.buffer(a.offsets()).buffer(a.indices()).buffer(&splits).items(splits.len)?;

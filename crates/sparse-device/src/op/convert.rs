@@ -10,7 +10,7 @@ use super::padded;
 use super::positions::Positions;
 use super::slots;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{Conversion, ConvertKernel, Duplicates, Operations};
@@ -20,7 +20,6 @@ use sparse_core::{
     KernelPlan, Matrix, PlanOptions, Result, Row, Scalar, Sell, SellLayout,
 };
 use std::fmt::Debug;
-use std::sync::Arc;
 
 pub(super) const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
     "the pattern of the result and the place of every value: of rows in order on the device, by their lengths, which the host reads; of others by the serial reference on the host",
@@ -55,20 +54,20 @@ impl Layout for HybWidth {
 
 /// Where the values of a value array come from.
 #[derive(Debug)]
-pub(super) enum Source<D: Driver> {
+pub(super) enum Source {
     /// One position each; −1 is padding.
-    Gather(Arc<D::Kernel>, Positions<D>),
+    Gather(Kernel, Positions),
     /// Runs of entries.
-    Merge(Merge<D>),
+    Merge(Merge),
 }
 
-impl<D: Driver> Source<D> {
+impl Source {
     /// The values at these positions.
-    pub(super) fn gather<T: Scalar>(backend: &Device<D>, positions: Positions<D>) -> Result<Self> {
+    pub(super) fn gather<T: Scalar>(backend: &Device, positions: Positions) -> Result<Self> {
         Ok(Self::Gather(backend.gather_kernel::<T>(&positions)?, positions))
     }
 
-    fn run<T: Scalar>(&self, backend: &Device<D>, values: Values<'_, D, T>) -> Result<Buffer<D, T>> {
+    fn run<T: Scalar>(&self, backend: &Device, values: Values<'_, T>) -> Result<Buffer<T>> {
         match self {
             Self::Gather(kernel, positions) => backend.gather(kernel, positions, values),
             Self::Merge(merge) => merge.run(backend, values.head),
@@ -78,15 +77,15 @@ impl<D: Driver> Source<D> {
 
 /// A plan that makes a matrix of the values of another.
 #[derive(Debug)]
-pub struct Rearrangement<D: Driver, To> {
+pub struct Rearrangement<To> {
     choice: Choice,
     target: To,
-    arrays: Vec<Source<D>>,
+    arrays: Vec<Source>,
 }
 
-impl<D: Driver, To: HostTarget<D>> Rearrangement<D, To> {
+impl<To: HostTarget> Rearrangement<To> {
     /// A plan that moves values to where their numbers stand in `numbered`.
-    fn gather(backend: &Device<D>, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
+    fn gather(backend: &Device, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
             let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
             Source::gather::<To::Scalar>(backend, Positions::upload(backend, &positions)?)
@@ -96,14 +95,14 @@ impl<D: Driver, To: HostTarget<D>> Rearrangement<D, To> {
     }
 }
 
-impl<D: Driver, To: Target<D>> Rearrangement<D, To> {
+impl<To: Target> Rearrangement<To> {
     /// A plan that gives `target` other values.
-    pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source<D>>) -> Self {
+    pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source>) -> Self {
         Self { choice, target, arrays }
     }
 
     /// The matrix of these values.
-    pub(super) fn run(&self, backend: &Device<D>, values: Values<'_, D, To::Scalar>) -> Result<To> {
+    pub(super) fn run(&self, backend: &Device, values: Values<'_, To::Scalar>) -> Result<To> {
         let arrays = self.arrays.iter().map(|source| source.run(backend, values));
         self.target.with_arrays(arrays.collect::<Result<_>>()?)
     }
@@ -119,14 +118,14 @@ fn word<T>() -> &'static str {
     }
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// A kernel that moves values, or other elements of the size of `T`.
-    pub(super) fn move_kernel<T>(&self, entry: &'static str) -> Result<Arc<D::Kernel>> {
+    pub(super) fn move_kernel<T>(&self, entry: &'static str) -> Result<Kernel> {
         self.kernel("move", entry, Defines::default().set("WORD", word::<T>()))
     }
 
     /// The kernel that [`gather`](Self::gather) runs.
-    pub(super) fn gather_kernel<T>(&self, positions: &Positions<D>) -> Result<Arc<D::Kernel>> {
+    pub(super) fn gather_kernel<T>(&self, positions: &Positions) -> Result<Kernel> {
         let defines = Defines::default().set("WORD", word::<T>()).set("POS", positions.type_name());
         self.kernel("gather", "gather_words", defines)
     }
@@ -134,31 +133,27 @@ impl<D: Driver> Device<D> {
     /// The elements at these positions.
     pub(super) fn gather<T: Element>(
         &self,
-        kernel: &D::Kernel,
-        positions: &Positions<D>,
-        from: Values<'_, D, T>,
-    ) -> Result<Buffer<D, T>> {
+        kernel: &Kernel,
+        positions: &Positions,
+        from: Values<'_, T>,
+    ) -> Result<Buffer<T>> {
         let (n, to) = (positions.len(), self.allocate(positions.len())?);
         self.launch(kernel).size(n).positions(positions).values(from).buffer(&to).items(n)?;
         Ok(to)
     }
 
     /// The elements of one buffer at these positions.
-    pub(super) fn gathered<T: Element>(
-        &self,
-        positions: &Positions<D>,
-        from: &Buffer<D, T>,
-    ) -> Result<Buffer<D, T>> {
-        self.gather(&*self.gather_kernel::<T>(positions)?, positions, Values::one(from))
+    pub(super) fn gathered<T: Element>(&self, positions: &Positions, from: &Buffer<T>) -> Result<Buffer<T>> {
+        self.gather(&self.gather_kernel::<T>(positions)?, positions, Values::one(from))
     }
 
     /// The elements at which a run begins, as `starts` say, of which there are `kept`.
     pub(super) fn compact<T: Element>(
         &self,
-        starts: &Buffer<D, i64>,
-        from: &Buffer<D, T>,
+        starts: &Buffer<i64>,
+        from: &Buffer<T>,
         kept: usize,
-    ) -> Result<Buffer<D, T>> {
+    ) -> Result<Buffer<T>> {
         let (kernel, to) = (self.move_kernel::<T>("move_compact")?, self.allocate(kept)?);
         let launch = self.launch(&kernel).size(from.len).buffer(starts);
         launch.buffer(from).buffer(&to).items(from.len)?;
@@ -172,11 +167,11 @@ impl<D: Driver> Device<D> {
         layout: &From::Layout,
         sizes: Sizes,
         options: &PlanOptions,
-    ) -> Result<Rearrangement<D, To>>
+    ) -> Result<Rearrangement<To>>
     where
-        From: Numerable<D> + Conversion<To, Layout: Layout>,
+        From: Numerable + Conversion<To, Layout: Layout>,
         From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
-        To: HostTarget<D>,
+        To: HostTarget,
     {
         let choice = options.choose(From::NAME, GATHER, "gather", "there is no other")?;
         let host = from.numbered(self)?;
@@ -185,7 +180,7 @@ impl<D: Driver> Device<D> {
     }
 }
 
-impl<D: Driver, To: Debug + Send> KernelPlan for Rearrangement<D, To> {
+impl<To: Debug + Send> KernelPlan for Rearrangement<To> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -201,8 +196,8 @@ fn row_lengths(a: &impl Entries) -> Vec<usize> {
 /// A conversion: its algorithms, and how its plan is made.
 macro_rules! conversion {
     ([$($generics:tt)*], $from:ty => $to:ty, $table:expr, $plan:expr) => {
-        impl<D: Driver, $($generics)*> ConvertKernel<$from, $to> for Device<D> {
-            type Plan = Rearrangement<D, $to>;
+        impl<$($generics)*> ConvertKernel<$from, $to> for Device {
+            type Plan = Rearrangement<$to>;
 
             fn convert_algorithms(&self) -> &'static [Algorithm] {
                 $table
@@ -225,42 +220,42 @@ macro_rules! conversion {
 }
 
 /// The plans of CSR, CSC and coordinates from each other.
-pub(super) type ToCompressed<D, A, T, I, O> = Rearrangement<D, Compressed<A, T, Device<D>, I, O>>;
-pub(super) type RowsOf<D, M, O> = ToCompressed<D, Row, <M as Matrix>::Scalar, <M as Numbered<D>>::Index, O>;
-pub(super) type ToCoo<D, T, I> = Rearrangement<D, Coo<T, Device<D>, I>>;
+pub(super) type ToCompressed<A, T, I, O> = Rearrangement<Compressed<A, T, Device, I, O>>;
+pub(super) type RowsOf<M, O> = ToCompressed<Row, <M as Matrix>::Scalar, <M as Numbered>::Index, O>;
+pub(super) type ToCoo<T, I> = Rearrangement<Coo<T, Device, I>>;
 
-type CsrOn<D, T, I, O> = Csr<T, Device<D>, I, O>;
-type CscOn<D, T, I, O> = Csc<T, Device<D>, I, O>;
+type CsrOn<T, I, O> = Csr<T, Device, I, O>;
+type CscOn<T, I, O> = Csc<T, Device, I, O>;
 
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Ell<T, Device<D>, I>, GATHER, padded::to_ell);
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Hyb<T, Device<D>, I>, GATHER, padded::to_hyb);
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => Sell<T, Device<D>, I, O>, GATHER, padded::to_sell);
-conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device<D>, I> => CsrOn<D, T, I, O>, RADIX_SORT, slots::to_csr);
-conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device<D>, I> => CsrOn<D, T, I, O>, RADIX_SORT, slots::to_csr);
-conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device<D>, I, O> => CsrOn<D, T, I, O>, RADIX_SORT, slots::to_csr);
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<D, T, I, O> => CscOn<D, T, I, O>, RADIX_SORT, transpose);
-conversion!([T: Scalar, I: Index, O: Index], CscOn<D, T, I, O> => CsrOn<D, T, I, O>, RADIX_SORT, transpose);
-conversion!([A: Axis, T: Scalar, I: Index, O: Index], Coo<T, Device<D>, I> => Compressed<A, T, Device<D>, I, O>, RADIX_SORT, compress);
-conversion!([A: Axis, T: Scalar, I: Index, O: Index], Compressed<A, T, Device<D>, I, O> => Coo<T, Device<D>, I>, EXPAND, expand);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => Ell<T, Device, I>, GATHER, padded::to_ell);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => Hyb<T, Device, I>, GATHER, padded::to_hyb);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => Sell<T, Device, I, O>, GATHER, padded::to_sell);
+conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device, I> => CsrOn<T, I, O>, RADIX_SORT, slots::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device, I> => CsrOn<T, I, O>, RADIX_SORT, slots::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device, I, O> => CsrOn<T, I, O>, RADIX_SORT, slots::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => CscOn<T, I, O>, RADIX_SORT, transpose);
+conversion!([T: Scalar, I: Index, O: Index], CscOn<T, I, O> => CsrOn<T, I, O>, RADIX_SORT, transpose);
+conversion!([A: Axis, T: Scalar, I: Index, O: Index], Coo<T, Device, I> => Compressed<A, T, Device, I, O>, RADIX_SORT, compress);
+conversion!([A: Axis, T: Scalar, I: Index, O: Index], Compressed<A, T, Device, I, O> => Coo<T, Device, I>, EXPAND, expand);
 
 /// CSR to CSC, and back.
-fn transpose<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
-    backend: &Device<D>,
-    from: &Compressed<A, T, Device<D>, I, O>,
+fn transpose<A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &Compressed<A, T, Device, I, O>,
     (): &(),
     options: &PlanOptions,
-) -> Result<ToCompressed<D, A::Other, T, I, O>> {
+) -> Result<ToCompressed<A::Other, T, I, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
     Coordinates::across(backend, from)?.compress(backend, choice, Duplicates::Keep)
 }
 
 /// Coordinates to CSR or CSC.
-fn compress<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
-    backend: &Device<D>,
-    from: &Coo<T, Device<D>, I>,
+fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &Coo<T, Device, I>,
     duplicates: &Duplicates,
     options: &PlanOptions,
-) -> Result<ToCompressed<D, A, T, I, O>> {
+) -> Result<ToCompressed<A, T, I, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
     let mut coordinates = Coordinates::of_coo::<A, T>(backend, from)?;
     if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
@@ -271,12 +266,12 @@ fn compress<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
 }
 
 /// CSR or CSC to coordinates, as the entries stand.
-fn expand<D: Driver, A: Axis, T: Scalar, I: Index, O: Index>(
-    backend: &Device<D>,
-    from: &Compressed<A, T, Device<D>, I, O>,
+fn expand<A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &Compressed<A, T, Device, I, O>,
     (): &(),
     options: &PlanOptions,
-) -> Result<ToCoo<D, T, I>> {
+) -> Result<ToCoo<T, I>> {
     let choice = options.choose("convert", EXPAND, EXPAND[0].name, "there is no other")?;
     let known = IndexOrder { major_sorted: true, ..from.order() };
     let unknown = IndexOrder { major_sorted: false, sorted: false, unique: false };

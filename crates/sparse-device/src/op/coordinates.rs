@@ -7,14 +7,13 @@ use super::radix_sort::sort_keys;
 use super::scan::Scan;
 use super::to_dense::Places;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::format::IndexOrder;
 use sparse_core::op::Duplicates;
 use sparse_core::{
     Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, Matrix, Result, Row, Scalar, Space,
 };
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The files of the kernels: of the coordinates, and of the values.
 const FILE: &str = "coordinates";
@@ -49,44 +48,39 @@ impl SortBy {
 
 /// Entries in order of their coordinates, the major one first; those with one coordinate in the order of the input.
 #[derive(Debug)]
-pub(super) struct Coordinates<D: Driver, I> {
+pub(super) struct Coordinates<I> {
     extents: (usize, usize),
-    major: Buffer<D, I>,
-    minor: Buffer<D, I>,
-    positions: Positions<D>,
+    major: Buffer<I>,
+    minor: Buffer<I>,
+    positions: Positions,
     /// Whether it is known that no coordinate occurs twice.
     unique: bool,
 }
 
 /// Where each run of entries with one coordinate goes.
 #[derive(Debug)]
-struct Runs<D: Driver> {
+struct Runs {
     count: usize,
-    starts: Buffer<D, i64>,
+    starts: Buffer<i64>,
 }
 
 /// One value for each run.
 #[derive(Debug)]
-pub(super) struct Merge<D: Driver> {
-    kernel: Arc<D::Kernel>,
-    runs: Runs<D>,
-    positions: Positions<D>,
+pub(super) struct Merge {
+    kernel: Kernel,
+    runs: Runs,
+    positions: Positions,
 }
 
-impl<D: Driver> Merge<D> {
-    fn new<T: Scalar>(
-        backend: &Device<D>,
-        runs: Runs<D>,
-        positions: Positions<D>,
-        last: bool,
-    ) -> Result<Self> {
+impl Merge {
+    fn new<T: Scalar>(backend: &Device, runs: Runs, positions: Positions, last: bool) -> Result<Self> {
         let entry = if last { "coo_merge_last" } else { "coo_merge_sum" };
         let defines = Defines::default().set("POS", positions.type_name());
         Ok(Self { kernel: backend.kernel_of::<T>(MERGE_FILE, entry, defines)?, runs, positions })
     }
 
     /// The values of the runs.
-    pub(super) fn run<T: Scalar>(&self, backend: &Device<D>, values: &Buffer<D, T>) -> Result<Buffer<D, T>> {
+    pub(super) fn run<T: Scalar>(&self, backend: &Device, values: &Buffer<T>) -> Result<Buffer<T>> {
         let (n, merged) = (self.positions.len(), backend.allocate(self.runs.count)?);
         let launch = backend.launch(&self.kernel).size(n).buffer(&self.runs.starts);
         launch.positions(&self.positions).buffer(values).buffer(&merged).items(n)?;
@@ -95,21 +89,21 @@ impl<D: Driver> Merge<D> {
 }
 
 /// Major and minor indices.
-type Indices<'a, D, I> = (&'a Buffer<D, I>, &'a Buffer<D, I>);
+type Indices<'a, I> = (&'a Buffer<I>, &'a Buffer<I>);
 
-impl<D: Driver, I: Index> Coordinates<D, I> {
+impl<I: Index> Coordinates<I> {
     /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by keys of both where they fit.
     fn sorted(
-        backend: &Device<D>,
+        backend: &Device,
         extents: (usize, usize),
-        indices: Indices<'_, D, I>,
+        indices: Indices<'_, I>,
         by: SortBy,
     ) -> Result<Self> {
         let bits = (bits_below(extents.0), bits_below(extents.1));
         let (major, minor, positions) = match bits.0 + bits.1 {
             _ if by == SortBy::Nothing => copies(backend, indices)?,
-            0..=32 if size_of::<I>() == 4 => sort_together::<D, I, i32>(backend, indices, bits, by)?,
-            0..=64 => sort_together::<D, I, i64>(backend, indices, bits, by)?,
+            0..=32 if size_of::<I>() == 4 => sort_together::<I, i32>(backend, indices, bits, by)?,
+            0..=64 => sort_together::<I, i64>(backend, indices, bits, by)?,
             _ => sort_apart(backend, indices, bits, by)?,
         };
         Ok(Self { extents, major, minor, positions, unique: false })
@@ -122,8 +116,8 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
 
     /// The entries of compressed rows or columns as they stand.
     pub(super) fn stored<A: Axis, T: Scalar, O: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
     ) -> Result<Self> {
         let (pattern, major) = (a.pattern(), backend.major_indices(a)?);
         let extents = (pattern.major(), pattern.minor());
@@ -133,8 +127,8 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
 
     /// The same in order.
     pub(super) fn along<A: Axis, T: Scalar, O: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
     ) -> Result<Self> {
         let by = if a.order().sorted { SortBy::Nothing } else { SortBy::Both };
         let (pattern, major) = (a.pattern(), backend.major_indices(a)?);
@@ -144,8 +138,8 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
 
     /// The same in order of the index that is not compressed.
     pub(super) fn across<A: Axis, T: Scalar, O: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
     ) -> Result<Self> {
         let (pattern, minor) = (a.pattern(), backend.major_indices(a)?);
         let extents = (pattern.minor(), pattern.major());
@@ -154,14 +148,14 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     }
 
     /// The entries of coordinates in order, by rows or by columns.
-    pub(super) fn of_coo<A: Axis, T: Scalar>(backend: &Device<D>, a: &Coo<T, Device<D>, I>) -> Result<Self> {
+    pub(super) fn of_coo<A: Axis, T: Scalar>(backend: &Device, a: &Coo<T, Device, I>) -> Result<Self> {
         Self::of_coo_by::<A, T>(backend, a, SortBy::from_order::<A>(a.order()))
     }
 
     /// The same as far as the major index goes.
     pub(super) fn of_coo_by_major<A: Axis, T: Scalar>(
-        backend: &Device<D>,
-        a: &Coo<T, Device<D>, I>,
+        backend: &Device,
+        a: &Coo<T, Device, I>,
     ) -> Result<Self> {
         let in_order = A::IS_ROW && a.order().major_sorted;
         Self::of_coo_by::<A, T>(backend, a, if in_order { SortBy::Nothing } else { SortBy::Major })
@@ -169,9 +163,9 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
 
     /// Entries of any format, in order, by rows or by columns.
     pub(super) fn of_entries<A: Axis>(
-        backend: &Device<D>,
+        backend: &Device,
         shape: (usize, usize),
-        entries: &Places<D, I>,
+        entries: &Places<I>,
         by: SortBy,
     ) -> Result<Self> {
         let (rows, cols) = (&entries.rows, &entries.cols);
@@ -181,11 +175,7 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         Ok(Self { positions, ..sorted })
     }
 
-    fn of_coo_by<A: Axis, T: Scalar>(
-        backend: &Device<D>,
-        a: &Coo<T, Device<D>, I>,
-        by: SortBy,
-    ) -> Result<Self> {
+    fn of_coo_by<A: Axis, T: Scalar>(backend: &Device, a: &Coo<T, Device, I>, by: SortBy) -> Result<Self> {
         let indices = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
         let sorted = Self::sorted(backend, A::swap(a.rows(), a.cols()), indices, by)?;
         Ok(sorted.known_unique(a.order().unique))
@@ -195,12 +185,12 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
         self.major.len
     }
 
-    fn kernel<O: Index>(&self, backend: &Device<D>, entry: &'static str) -> Result<Arc<D::Kernel>> {
+    fn kernel<O: Index>(&self, backend: &Device, entry: &'static str) -> Result<Kernel> {
         backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>())
     }
 
     /// The runs of entries with one coordinate.
-    fn runs(&self, backend: &Device<D>) -> Result<Runs<D>> {
+    fn runs(&self, backend: &Device) -> Result<Runs> {
         let starts = backend.allocate(self.len() + 1)?;
         let kernel = self.kernel::<I>(backend, "coordinates_heads")?;
         let launch = backend.launch(&kernel).size(self.len()).buffer(&self.major).buffer(&self.minor);
@@ -212,10 +202,10 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     /// The plan of a compressed matrix of these entries.
     pub(super) fn compress<A: Axis, T: Scalar, O: Index>(
         mut self,
-        backend: &Device<D>,
+        backend: &Device,
         choice: Choice,
         duplicates: Duplicates,
-    ) -> Result<ToCompressed<D, A, T, I, O>> {
+    ) -> Result<ToCompressed<A, T, I, O>> {
         let unique = self.are_unique(backend)?;
         let merges = !unique && matches!(duplicates, Duplicates::Sum | Duplicates::Last);
         let order = IndexOrder { major_sorted: true, sorted: true, unique: unique || merges };
@@ -240,7 +230,7 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     }
 
     /// The minor index of each run.
-    fn minor_of(&self, backend: &Device<D>, runs: &Runs<D>) -> Result<Buffer<D, I>> {
+    fn minor_of(&self, backend: &Device, runs: &Runs) -> Result<Buffer<I>> {
         let (n, indices) = (self.len(), backend.allocate(runs.count)?);
         let kernel = self.kernel::<I>(backend, "coordinates_minor")?;
         let launch = backend.launch(&kernel).size(n).buffer(&self.minor);
@@ -251,9 +241,9 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     /// The plan of compressed rows with the entries of each as they stand.
     pub(super) fn into_rows<T: Scalar, O: Index>(
         self,
-        backend: &Device<D>,
+        backend: &Device,
         choice: Choice,
-    ) -> Result<ToCompressed<D, Row, T, I, O>> {
+    ) -> Result<ToCompressed<Row, T, I, O>> {
         O::try_new("nnz", self.len())?;
         let ((rows, cols), offsets) = (self.extents, self.offsets(backend, None)?);
         let order = backend.index_order(cols, &offsets, &self.minor)?;
@@ -267,10 +257,10 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     /// The plan of coordinates with these entries; whether they are in `order` is the caller's to know.
     pub(super) fn into_coo<A: Axis, T: Scalar>(
         self,
-        backend: &Device<D>,
+        backend: &Device,
         choice: Choice,
         order: IndexOrder,
-    ) -> Result<ToCoo<D, T, I>> {
+    ) -> Result<ToCoo<T, I>> {
         let (rows, cols) = A::swap(self.extents.0, self.extents.1);
         let (row_idx, col_idx) = if A::IS_ROW { (self.major, self.minor) } else { (self.minor, self.major) };
         let values = backend.allocate(row_idx.len)?;
@@ -281,19 +271,19 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     }
 
     /// The entries by their major index.
-    pub(super) fn into_row_groups(self, backend: &Device<D>) -> Result<RowGroups<D, I>> {
+    pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups<I>> {
         let offsets = self.offsets(backend, None)?;
         Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
     }
 
     /// The entries by coordinates.
-    pub(super) fn into_places<A: Axis>(self) -> Places<D, I> {
+    pub(super) fn into_places<A: Axis>(self) -> Places<I> {
         let (rows, cols) = if A::IS_ROW { (self.major, self.minor) } else { (self.minor, self.major) };
         Places { rows, cols, positions: self.positions }
     }
 
     /// The number of runs before each major index, or of entries.
-    fn offsets<O: Index>(&self, backend: &Device<D>, runs: Option<&Runs<D>>) -> Result<Buffer<D, O>> {
+    fn offsets<O: Index>(&self, backend: &Device, runs: Option<&Runs>) -> Result<Buffer<O>> {
         let (majors, offsets) = (self.extents.0, backend.allocate(self.extents.0 + 1)?);
         let kernel = self.kernel::<O>(backend, "coordinates_offsets")?;
         let launch = backend.launch(&kernel).size(majors).size(self.len()).buffer(&self.major);
@@ -303,7 +293,7 @@ impl<D: Driver, I: Index> Coordinates<D, I> {
     }
 
     /// Whether no coordinate occurs twice.
-    pub(super) fn are_unique(&mut self, backend: &Device<D>) -> Result<bool> {
+    pub(super) fn are_unique(&mut self, backend: &Device) -> Result<bool> {
         if !self.unique {
             let (n, found) = (self.len(), backend.zeros::<i32>(1)?);
             let kernel = self.kernel::<I>(backend, "coordinates_repeats")?;
@@ -321,24 +311,21 @@ fn bits_below(extent: usize) -> u32 {
 }
 
 /// Major and minor indices, and where they stood.
-type Moved<D, I> = (Buffer<D, I>, Buffer<D, I>, Positions<D>);
+type Moved<I> = (Buffer<I>, Buffer<I>, Positions);
 
 /// The indices as they stand.
-fn copies<D: Driver, I: Index>(
-    backend: &Device<D>,
-    (major, minor): Indices<'_, D, I>,
-) -> Result<Moved<D, I>> {
+fn copies<I: Index>(backend: &Device, (major, minor): Indices<'_, I>) -> Result<Moved<I>> {
     let positions = Positions::counted(backend, 0..major.len, major.len)?;
     Ok((backend.duplicate(major)?, backend.duplicate(minor)?, positions))
 }
 
 /// The indices in order, by keys of both.
-fn sort_together<D: Driver, I: Index, K: Index>(
-    backend: &Device<D>,
-    (major, minor): Indices<'_, D, I>,
+fn sort_together<I: Index, K: Index>(
+    backend: &Device,
+    (major, minor): Indices<'_, I>,
     (major_bits, minor_bits): (u32, u32),
     by: SortBy,
-) -> Result<Moved<D, I>> {
+) -> Result<Moved<I>> {
     let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<K>());
     let (n, keys) = (major.len, backend.allocate::<K>(major.len)?);
     let pack = kernel("coordinates_pack")?;
@@ -354,12 +341,12 @@ fn sort_together<D: Driver, I: Index, K: Index>(
 }
 
 /// The indices in order, by one and then by the other.
-fn sort_apart<D: Driver, I: Index>(
-    backend: &Device<D>,
-    (major, minor): Indices<'_, D, I>,
+fn sort_apart<I: Index>(
+    backend: &Device,
+    (major, minor): Indices<'_, I>,
     (major_bits, minor_bits): (u32, u32),
     by: SortBy,
-) -> Result<Moved<D, I>> {
+) -> Result<Moved<I>> {
     let mut positions = Positions::counted(backend, 0..major.len, major.len)?;
     if by == SortBy::Both {
         positions = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.1;
@@ -369,16 +356,16 @@ fn sort_apart<D: Driver, I: Index>(
     Ok((major, backend.gathered(&positions, minor)?, positions))
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// A copy.
-    fn duplicate<T: Element>(&self, buffer: &Buffer<D, T>) -> Result<Buffer<D, T>> {
+    fn duplicate<T: Element>(&self, buffer: &Buffer<T>) -> Result<Buffer<T>> {
         let mut copy = self.allocate(buffer.len)?;
         self.copy(Self::view(buffer), Self::view_mut(&mut copy))?;
         Ok(copy)
     }
 
     /// The numbers of a range.
-    pub(super) fn count_up<P: Index>(&self, numbers: Range<usize>) -> Result<Buffer<D, P>> {
+    pub(super) fn count_up<P: Index>(&self, numbers: Range<usize>) -> Result<Buffer<P>> {
         let (n, positions) = (numbers.len(), self.allocate(numbers.len())?);
         let defines = Defines::default().index::<P>().offset::<P>();
         let kernel = self.kernel(FILE, "coordinates_positions", defines)?;
@@ -390,7 +377,7 @@ impl<D: Driver> Device<D> {
     fn major_indices<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
         a: &Compressed<A, T, Self, I, O>,
-    ) -> Result<Buffer<D, I>> {
+    ) -> Result<Buffer<I>> {
         let (majors, indices) = (a.pattern().major(), self.allocate(a.nnz())?);
         let kernel = self.kernel(FILE, "coordinates_rows", Defines::default().index::<I>().offset::<O>())?;
         self.launch(&kernel).size(majors).buffer(a.offsets()).buffer(&indices).warps(majors)?;

@@ -7,13 +7,12 @@ use super::scan::Scan;
 use super::single_pass::{self, SinglePass};
 use crate::launch::{LANES, Launch, in_words, steps, vector};
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep, RealOf};
 use sparse_core::{
     Algorithm, Backend, Choice, DenseBatchView, Index, KernelPlan, PlanOptions, Result, Scalar,
 };
-use std::sync::Arc;
 
 const BY_WARP: &str = "row_per_warp";
 const BY_MASK: &str = "mask";
@@ -66,46 +65,46 @@ const WARP_FILE: &str = "dense_to_csr_warp";
 
 /// The plan of a compression: kernels, and room for a count for each row.
 #[derive(Debug)]
-pub struct CompressionPlan<D: Driver, T: Scalar> {
+pub struct CompressionPlan<T: Scalar> {
     choice: Choice,
     keep: Keep<T>,
-    passes: Passes<D>,
-    masked: Option<Masked<D>>,
-    single_pass: Option<SinglePass<D>>,
+    passes: Passes,
+    masked: Option<Masked>,
+    single_pass: Option<SinglePass>,
     /// Room for as many entries as are expected, if a guess is worth it.
     room: Option<usize>,
-    members: Arc<D::Kernel>,
-    offsets: Arc<D::Kernel>,
-    starts: Buffer<D, i64>,
-    member_ptr: Buffer<D, i64>,
-    scan: Scan<D, i64>,
+    members: Kernel,
+    offsets: Kernel,
+    starts: Buffer<i64>,
+    member_ptr: Buffer<i64>,
+    scan: Scan<i64>,
 }
 
 /// The kernels of the two passes.
 #[derive(Debug)]
-struct Passes<D: Driver> {
-    count: Arc<D::Kernel>,
-    fill: Arc<D::Kernel>,
+struct Passes {
+    count: Kernel,
+    fill: Kernel,
 }
 
 /// What `mask` has more: kernels for rows in whole words, and the bits.
 #[derive(Debug)]
-struct Masked<D: Driver> {
-    wide: Passes<D>,
-    bits: Buffer<D, i32>,
+struct Masked {
+    wide: Passes,
+    bits: Buffer<i32>,
 }
 
-impl<D: Driver> Masked<D> {
+impl Masked {
     /// Room for rows that begin at whole words.
-    fn new<T: Scalar>(backend: &Device<D>, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
+    fn new<T: Scalar>(backend: &Device, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
         let words = cols.div_ceil(MASK_COLS) * (MASK_COLS / i32::BITS as usize);
         let bits = backend.allocate(checked_product("rows x words of the mask", rows, words)?)?;
         Ok(Self { wide: Passes::masked::<T>(backend, vector::<T>() > 1, defines)?, bits })
     }
 }
 
-impl<D: Driver> Passes<D> {
-    fn new<T: Scalar, I: Index>(backend: &Device<D>, algorithm: &str, defines: &Defines) -> Result<Self> {
+impl Passes {
+    fn new<T: Scalar, I: Index>(backend: &Device, algorithm: &str, defines: &Defines) -> Result<Self> {
         let of_file = |file, [count, fill]: [&'static str; 2], defines: &Defines| {
             let kernel = |entry| backend.kernel_of::<T>(file, entry, defines.clone());
             Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
@@ -135,14 +134,14 @@ impl<D: Driver> Passes<D> {
         }
     }
 
-    fn masked<T: Scalar>(backend: &Device<D>, wide: bool, defines: &Defines) -> Result<Self> {
+    fn masked<T: Scalar>(backend: &Device, wide: bool, defines: &Defines) -> Result<Self> {
         let defines = defines.clone().set("WIDE", u8::from(wide)).set("BLOCK", mask_block(backend));
         let kernel = |entry| backend.kernel_of::<T>(MASK_FILE, entry, defines.clone());
         Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
     }
 }
 
-impl<D: Driver, T: Scalar> KernelPlan for CompressionPlan<D, T> {
+impl<T: Scalar> KernelPlan for CompressionPlan<T> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -163,30 +162,26 @@ pub(super) fn threshold<T: Scalar>(keep: Keep<T>) -> (i32, RealOf<T>) {
 }
 
 /// The work-items of a group of `mask`.
-fn mask_block<D: Driver>(backend: &Device<D>) -> usize {
-    let has_warps = D::WARPS_PER_GROUP > 1;
+fn mask_block(backend: &Device) -> usize {
+    let has_warps = backend.properties().warps_per_group > 1;
     if has_warps { backend.inner.block } else { backend.inner.block.min(LARGEST_LOCAL_BLOCK) }
 }
 
 /// Whether rows can be read in whole words.
-fn is_in_words<D: Driver, T: Scalar>(a: &DenseBatchView<'_, T, Device<D>>) -> bool {
+fn is_in_words<T: Scalar>(a: &DenseBatchView<'_, T, Device>) -> bool {
     in_words::<T>(&[a.data().start, a.stride()], steps(a.order(), a.leading_dimension()))
 }
 
-impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
+impl<T: Scalar> CompressionPlan<T> {
     /// Sets the arguments that counting and filling share.
-    fn source<'a, 'v: 'a>(
-        &self,
-        launch: Launch<'a, D>,
-        a: DenseBatchView<'v, T, Device<D>>,
-    ) -> Launch<'a, D> {
+    fn source<'a, 'v: 'a>(&self, launch: Launch<'a>, a: DenseBatchView<'v, T, Device>) -> Launch<'a> {
         let (row_step, col_step) = steps(a.order(), a.leading_dimension());
         let launch = launch.size(a.count() * a.rows()).size(a.rows()).size(a.cols()).view(a.data());
         launch.size(a.stride()).size(row_step).size(col_step)
     }
 
     /// The kernels for a matrix.
-    fn passes_for(&self, a: &DenseBatchView<'_, T, Device<D>>) -> &Passes<D> {
+    fn passes_for(&self, a: &DenseBatchView<'_, T, Device>) -> &Passes {
         match &self.masked {
             Some(masked) if is_in_words(a) => &masked.wide,
             _ => &self.passes,
@@ -194,7 +189,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     }
 
     /// Finds where rows start.
-    fn count(&self, backend: &Device<D>, a: DenseBatchView<'_, T, Device<D>>) -> Result<()> {
+    fn count(&self, backend: &Device, a: DenseBatchView<'_, T, Device>) -> Result<()> {
         let (has_threshold, tolerance) = threshold(self.keep);
         let launch = self.source(backend.launch(&self.passes_for(&a).count), a);
         let launch = launch.value(has_threshold).value(tolerance).buffer(&self.starts);
@@ -205,9 +200,9 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     /// Fills the rows, if there is room for the entries of all; a single pass first finds where they start.
     fn fill<I: Index>(
         &self,
-        backend: &Device<D>,
-        a: DenseBatchView<'_, T, Device<D>>,
-        entries: &Entries<D, T, I>,
+        backend: &Device,
+        a: DenseBatchView<'_, T, Device>,
+        entries: &Entries<T, I>,
     ) -> Result<()> {
         let (has_threshold, tolerance) = threshold(self.keep);
         let kernel = match &self.single_pass {
@@ -227,7 +222,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     }
 
     /// The offsets of all members.
-    fn offsets<O: Index>(&self, backend: &Device<D>, (count, rows): (usize, usize)) -> Result<Buffer<D, O>> {
+    fn offsets<O: Index>(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Buffer<O>> {
         let offsets = backend.allocate(checked_product("count x offsets", count, rows + 1)?)?;
         let launch = backend.launch(&self.offsets).size(count).size(rows).buffer(&self.starts);
         launch.buffer(&offsets).items(offsets.len)?;
@@ -235,7 +230,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     }
 
     /// Where the members start, and nnz; the host waits for it.
-    fn members<O: Index>(&self, backend: &Device<D>, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
+    fn members<O: Index>(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
         let launch = backend.launch(&self.members).size(count).size(rows).buffer(&self.starts);
         launch.buffer(&self.member_ptr).items(count + 1)?;
         let starts = backend.download(&self.member_ptr)?;
@@ -249,9 +244,9 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     /// The arrays of all members.
     fn compress<I: Index, O: Index>(
         &mut self,
-        backend: &Device<D>,
-        a: DenseBatchView<'_, T, Device<D>>,
-    ) -> Result<CompressedArrays<Device<D>, T, I, O>> {
+        backend: &Device,
+        a: DenseBatchView<'_, T, Device>,
+    ) -> Result<CompressedArrays<Device, T, I, O>> {
         let members = (a.count(), a.rows());
         if self.single_pass.is_none() {
             self.count(backend, a)?;
@@ -276,7 +271,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     }
 
     /// Sets the bits, where the algorithm keeps them.
-    fn with_bits<'a>(&'a self, launch: Launch<'a, D>) -> Launch<'a, D> {
+    fn with_bits<'a>(&'a self, launch: Launch<'a>) -> Launch<'a> {
         match &self.masked {
             Some(masked) => launch.buffer(&masked.bits),
             None => launch,
@@ -284,7 +279,7 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
     }
 
     /// Runs over rows.
-    fn over(&self, backend: &Device<D>, rows: usize, launch: Launch<'_, D>) -> Result<()> {
+    fn over(&self, backend: &Device, rows: usize, launch: Launch<'_>) -> Result<()> {
         let block = mask_block(backend);
         match self.choice.algorithm {
             BY_WARP => launch.warps(rows),
@@ -296,12 +291,12 @@ impl<D: Driver, T: Scalar> CompressionPlan<D, T> {
 }
 
 /// The table of a device.
-fn offer<D: Driver>(device: &Device<D>) -> Offer {
+fn offer(device: &Device) -> Offer {
     if device.has(single_pass::FILE) { WITH_LOOK_BACK } else { WITH_SUB_GROUPS }
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device<D> {
-    type Plan = CompressionPlan<D, T>;
+impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
+    type Plan = CompressionPlan<T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
         offer(self).on(self)
@@ -312,10 +307,10 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
         a: &DenseBatchView<'_, T, Self>,
         keep: Keep<T>,
         options: &PlanOptions,
-    ) -> Result<CompressionPlan<D, T>> {
+    ) -> Result<CompressionPlan<T>> {
         let (_, col_step) = steps(a.order(), a.leading_dimension());
         let repeats = options.expected_calls > 1 && self.has(single_pass::FILE);
-        let (automatic, reason) = match (self.driver().properties().is_cpu, col_step) {
+        let (automatic, reason) = match (self.properties().is_cpu, col_step) {
             (true, _) => ("row_per_thread", "the device is a CPU"),
             (false, 1) if repeats => {
                 (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")
@@ -353,7 +348,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Dev
 
     unsafe fn dense_to_csr(
         &self,
-        plan: &mut CompressionPlan<D, T>,
+        plan: &mut CompressionPlan<T>,
         a: DenseBatchView<'_, T, Self>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
         plan.compress(self, a)

@@ -4,11 +4,10 @@ use super::numbered::{Values, position};
 use super::positions::Positions;
 use crate::launch::Launch;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::reference::Entries;
 use sparse_core::{Algorithm, Backend, Element, Index, Result, Scalar};
-use std::sync::Arc;
 
 pub(super) const GROUPED_ROWS: Algorithm =
     Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
@@ -16,15 +15,15 @@ pub(super) const GROUPED_ROWS: Algorithm =
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]
-pub struct RowGroups<D: Driver, I> {
-    pub(super) offsets: Buffer<D, i64>,
-    pub(super) columns: Buffer<D, I>,
-    pub(super) positions: Positions<D>,
+pub struct RowGroups<I> {
+    pub(super) offsets: Buffer<i64>,
+    pub(super) columns: Buffer<I>,
+    pub(super) positions: Positions,
 }
 
-impl<D: Driver, I: Index> RowGroups<D, I> {
+impl<I: Index> RowGroups<I> {
     /// The entries of a numbered matrix, sorted here.
-    pub(super) fn numbered<M: Entries<Scalar = f64>>(backend: &Device<D>, a: &M, op: Op) -> Result<Self> {
+    pub(super) fn numbered<M: Entries<Scalar = f64>>(backend: &Device, a: &M, op: Op) -> Result<Self> {
         let (rows, _) = op.shape(a);
         let mut entries: Vec<_> = a.entries().collect();
         if op.transposes() {
@@ -49,30 +48,30 @@ impl<D: Driver, I: Index> RowGroups<D, I> {
     }
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// A kernel over grouped entries with columns of type `I` and such positions.
     pub(super) fn grouped_kernel<T: Scalar, I: Index>(
         &self,
         entry: &'static str,
-        positions: &Positions<D>,
+        positions: &Positions,
         op: Op,
-    ) -> Result<Arc<D::Kernel>> {
+    ) -> Result<Kernel> {
         let defines = Defines::default().index::<I>().set("POS", positions.type_name());
         self.kernel_of::<T>("grouped", entry, defines.conj::<T>(op))
     }
 }
 
-impl<'a, D: Driver> Launch<'a, D> {
+impl<'a> Launch<'a> {
     /// The value arrays of a matrix, by position.
-    pub(super) fn values<T: Element>(self, values: Values<'a, D, T>) -> Self {
+    pub(super) fn values<T: Element>(self, values: Values<'a, T>) -> Self {
         self.size(values.split).buffer(values.head).buffer(values.tail)
     }
 
     /// Groups and the matrix that they are of.
     pub(super) fn groups_of<T: Scalar, I: Index>(
         self,
-        groups: &'a RowGroups<D, I>,
-        values: Values<'a, D, T>,
+        groups: &'a RowGroups<I>,
+        values: Values<'a, T>,
     ) -> Self {
         self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
     }

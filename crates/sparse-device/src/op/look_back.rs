@@ -1,18 +1,18 @@
 //! Launches of kernels that find what stands before a tile by decoupled look-back.
 
 use crate::launch::Launch;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device};
 use sparse_core::Result;
 
 /// The number of the next tile, and what each has said: two words each.
 #[derive(Debug)]
-pub(super) struct Tiles<D: Driver> {
-    states: Buffer<D, i64>,
+pub(super) struct Tiles {
+    states: Buffer<i64>,
 }
 
-impl<D: Driver> Tiles<D> {
+impl Tiles {
     /// For `count` tiles.
-    pub(super) fn new(backend: &Device<D>, count: usize) -> Result<Self> {
+    pub(super) fn new(backend: &Device, count: usize) -> Result<Self> {
         Ok(Self { states: backend.allocate(2 * (count + 1))? })
     }
 
@@ -27,7 +27,7 @@ impl<D: Driver> Tiles<D> {
     }
 
     /// Sets the last argument of a launch: the states, of which none has said anything yet.
-    pub(super) fn begin<'a>(&'a self, backend: &Device<D>, launch: Launch<'a, D>) -> Result<Launch<'a, D>> {
+    pub(super) fn begin<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<Launch<'a>> {
         backend.clear(&self.states)?;
         Ok(launch.buffer(&self.states))
     }

@@ -9,7 +9,7 @@ use super::grouped::RowGroups;
 use super::slots::Slots;
 use super::spmv::along;
 use super::to_dense::Places;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device};
 use sparse_core::op::Op;
 use sparse_core::reference::Entries;
 use sparse_core::space::Buffer as _;
@@ -20,64 +20,64 @@ use sparse_core::{
 
 /// The value arrays of a matrix: from position `split` on values stand in `tail`. Only HYB has two.
 #[derive(Debug)]
-pub struct Values<'a, D: Driver, T> {
-    pub(super) head: &'a Buffer<D, T>,
-    pub(super) tail: &'a Buffer<D, T>,
+pub struct Values<'a, T> {
+    pub(super) head: &'a Buffer<T>,
+    pub(super) tail: &'a Buffer<T>,
     pub(super) split: usize,
 }
 
-impl<D: Driver, T> Clone for Values<'_, D, T> {
+impl<T> Clone for Values<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: Driver, T> Copy for Values<'_, D, T> {}
+impl<T> Copy for Values<'_, T> {}
 
-impl<'a, D: Driver, T: Element> Values<'a, D, T> {
+impl<'a, T: Element> Values<'a, T> {
     /// A single array.
-    pub(super) fn one(values: &'a Buffer<D, T>) -> Self {
+    pub(super) fn one(values: &'a Buffer<T>) -> Self {
         Self { head: values, tail: values, split: values.len() }
     }
 }
 
 /// A format on a device whose values stand at positions.
-pub trait Numbered<D: Driver>: Matrix<Space = Device<D>> {
+pub trait Numbered: Matrix<Space = Device> {
     /// The type of its indices.
     type Index: Index;
 
     /// The stored values.
-    fn values(&self) -> Values<'_, D, Self::Scalar>;
+    fn values(&self) -> Values<'_, Self::Scalar>;
 
     /// The entries of op(A) by rows.
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, Self::Index>>;
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<Self::Index>>;
 
     /// The entries by coordinates.
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, Self::Index>>;
+    fn places(&self, backend: &Device) -> Result<Places<Self::Index>>;
 }
 
 /// A format whose entries the host can number.
-pub(super) trait Numerable<D: Driver>: Numbered<D> {
+pub(super) trait Numerable: Numbered {
     /// The same format on the host, with the numbers of the entries, from 1 on, as values.
     type OnHost: Entries<Scalar = f64>;
 
     /// Downloads the pattern and numbers its entries.
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost>;
+    fn numbered(&self, backend: &Device) -> Result<Self::OnHost>;
 }
 
 /// A format that can be given other values.
-pub trait Target<D: Driver>: Numbered<D> + Sized {
+pub trait Target: Numbered + Sized {
     /// The same pattern with other values, one array for each that it has.
-    fn with_arrays(&self, arrays: Vec<Buffer<D, Self::Scalar>>) -> Result<Self>;
+    fn with_arrays(&self, arrays: Vec<Buffer<Self::Scalar>>) -> Result<Self>;
 }
 
 /// A format that can be made from one that the host has numbered. Padding has the number 0.
-pub trait HostTarget<D: Driver>: Target<D> {
+pub trait HostTarget: Target {
     /// The same format on the host.
     type OnHost: Matrix<Space = Host>;
 
     /// Uploads the pattern; the values are zeros.
-    fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self>;
+    fn upload(numbered: &Self::OnHost, backend: &Device) -> Result<Self>;
 
     /// The numbers in each of the value arrays.
     fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]>;
@@ -94,51 +94,51 @@ pub(super) fn position(number: f64) -> i64 {
 }
 
 /// The only array.
-fn only<D: Driver, T>(arrays: Vec<Buffer<D, T>>) -> Buffer<D, T> {
+fn only<T>(arrays: Vec<Buffer<T>>) -> Buffer<T> {
     arrays.into_iter().next().expect("a value array for each array of numbers")
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numerable<D> for Compressed<A, T, Device<D>, I, O> {
+impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for Compressed<A, T, Device, I, O> {
     type OnHost = Compressed<A, f64, Host, I, O>;
 
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
+    fn numbered(&self, backend: &Device) -> Result<Self::OnHost> {
         let (offsets, indices) = (backend.download(self.offsets())?, backend.download(self.indices())?);
         Compressed::new_unsorted(self.rows(), self.cols(), offsets, indices, numbers(self.nnz()))
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D> for Compressed<A, T, Device<D>, I, O> {
+impl<A: Axis, T: Scalar, I: Index, O: Index> Numbered for Compressed<A, T, Device, I, O> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, D, T> {
+    fn values(&self) -> Values<'_, T> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
         let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
         sorted(backend, self)?.into_row_groups(backend)
     }
 
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+    fn places(&self, backend: &Device) -> Result<Places<I>> {
         let found = if self.order().unique { Coordinates::stored } else { Coordinates::along };
         Ok(found(backend, self)?.into_places::<A>())
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Target<D> for Compressed<A, T, Device<D>, I, O> {
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+impl<A: Axis, T: Scalar, I: Index, O: Index> Target for Compressed<A, T, Device, I, O> {
+    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
+impl<T: Scalar, I: Index> Numbered for Coo<T, Device, I> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, D, T> {
+    fn values(&self) -> Values<'_, T> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
         let sorted = match op.transposes() {
             true => Coordinates::of_coo_by_major::<Col, T>,
             false => Coordinates::of_coo_by_major::<Row, T>,
@@ -146,43 +146,43 @@ impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Coo<T, Device<D>, I> {
         sorted(backend, self)?.into_row_groups(backend)
     }
 
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+    fn places(&self, backend: &Device) -> Result<Places<I>> {
         Ok(Coordinates::of_coo::<Row, T>(backend, self)?.into_places::<Row>())
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Target<D> for Coo<T, Device<D>, I> {
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+impl<T: Scalar, I: Index> Target for Coo<T, Device, I> {
+    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Ell<T, Device<D>, I> {
+impl<T: Scalar, I: Index> Numbered for Ell<T, Device, I> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, D, T> {
+    fn values(&self) -> Values<'_, T> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
         self.grouped(backend, op)
     }
 
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+    fn places(&self, backend: &Device) -> Result<Places<I>> {
         self.sorted(backend)
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Target<D> for Ell<T, Device<D>, I> {
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+impl<T: Scalar, I: Index> Target for Ell<T, Device, I> {
+    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> HostTarget<D> for Ell<T, Device<D>, I> {
+impl<T: Scalar, I: Index> HostTarget for Ell<T, Device, I> {
     type OnHost = Ell<f64, Host, I>;
 
-    fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
+    fn upload(numbered: &Self::OnHost, backend: &Device) -> Result<Self> {
         numbered.with_values(vec![T::ZERO; numbered.values().len()])?.to_device(backend)
     }
 
@@ -191,35 +191,35 @@ impl<D: Driver, T: Scalar, I: Index> HostTarget<D> for Ell<T, Device<D>, I> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Numbered<D> for Hyb<T, Device<D>, I> {
+impl<T: Scalar, I: Index> Numbered for Hyb<T, Device, I> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, D, T> {
+    fn values(&self) -> Values<'_, T> {
         let (head, tail) = (self.ell().values(), self.coo().values());
         Values { head, tail, split: head.len() }
     }
 
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
         self.grouped(backend, op)
     }
 
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+    fn places(&self, backend: &Device) -> Result<Places<I>> {
         self.sorted(backend)
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Target<D> for Hyb<T, Device<D>, I> {
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+impl<T: Scalar, I: Index> Target for Hyb<T, Device, I> {
+    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
         let mut arrays = arrays.into_iter();
         let mut next = || arrays.next().expect("a value array for each that the format has");
         self.with_values(next(), next())
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> HostTarget<D> for Hyb<T, Device<D>, I> {
+impl<T: Scalar, I: Index> HostTarget for Hyb<T, Device, I> {
     type OnHost = Hyb<f64, Host, I>;
 
-    fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
+    fn upload(numbered: &Self::OnHost, backend: &Device) -> Result<Self> {
         let (ell, coo) = (numbered.ell().values().len(), numbered.coo().nnz());
         numbered.with_values(vec![T::ZERO; ell], vec![T::ZERO; coo])?.to_device(backend)
     }
@@ -229,32 +229,32 @@ impl<D: Driver, T: Scalar, I: Index> HostTarget<D> for Hyb<T, Device<D>, I> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> Numbered<D> for Sell<T, Device<D>, I, O> {
+impl<T: Scalar, I: Index, O: Index> Numbered for Sell<T, Device, I, O> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, D, T> {
+    fn values(&self) -> Values<'_, T> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
         self.grouped(backend, op)
     }
 
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+    fn places(&self, backend: &Device) -> Result<Places<I>> {
         self.sorted(backend)
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> Target<D> for Sell<T, Device<D>, I, O> {
-    fn with_arrays(&self, arrays: Vec<Buffer<D, T>>) -> Result<Self> {
+impl<T: Scalar, I: Index, O: Index> Target for Sell<T, Device, I, O> {
+    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> HostTarget<D> for Sell<T, Device<D>, I, O> {
+impl<T: Scalar, I: Index, O: Index> HostTarget for Sell<T, Device, I, O> {
     type OnHost = Sell<f64, Host, I, O>;
 
-    fn upload(numbered: &Self::OnHost, backend: &Device<D>) -> Result<Self> {
+    fn upload(numbered: &Self::OnHost, backend: &Device) -> Result<Self> {
         numbered.with_values(vec![T::ZERO; numbered.values().len()])?.to_device(backend)
     }
 
@@ -263,32 +263,28 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> HostTarget<D> for Sell<T, Device<
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numerable<D>
-    for BatchCompressed<A, T, Device<D>, I, O>
-{
+impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for BatchCompressed<A, T, Device, I, O> {
     type OnHost = BatchCompressed<A, f64, Host, I, O>;
 
-    fn numbered(&self, backend: &Device<D>) -> Result<Self::OnHost> {
+    fn numbered(&self, backend: &Device) -> Result<Self::OnHost> {
         let (offsets, indices) = (backend.download(self.offsets())?, backend.download(self.indices())?);
         let member_ptr = self.member_ptr().to_vec();
         BatchCompressed::new(self.member_shape(), member_ptr, offsets, indices, numbers(self.nnz()))
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Numbered<D>
-    for BatchCompressed<A, T, Device<D>, I, O>
-{
+impl<A: Axis, T: Scalar, I: Index, O: Index> Numbered for BatchCompressed<A, T, Device, I, O> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, D, T> {
+    fn values(&self) -> Values<'_, T> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
         RowGroups::numbered(backend, &self.numbered(backend)?, op)
     }
 
-    fn places(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+    fn places(&self, backend: &Device) -> Result<Places<I>> {
         Places::numbered(backend, &self.numbered(backend)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Algorithms that not every device has.
 
-use crate::{Device, Driver};
+use crate::Device;
 use sparse_core::{Algorithm, Choice, Error, PlanOptions, Result};
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ pub(super) struct Offer {
 
 impl Offer {
     /// What a device has of the table.
-    pub(super) fn on<D: Driver>(self, device: &Device<D>) -> &'static [Algorithm] {
+    pub(super) fn on(self, device: &Device) -> &'static [Algorithm] {
         let missing = self.files.iter().skip_while(|file| device.has(file)).count();
         &self.algorithms[..self.algorithms.len() - missing]
     }
@@ -23,9 +23,9 @@ impl Offer {
     ///
     /// # Errors
     /// As there; for an algorithm of the table that the device has not, what it lacks.
-    pub(super) fn choose<D: Driver>(
+    pub(super) fn choose(
         self,
-        device: &Device<D>,
+        device: &Device,
         op: &str,
         options: &PlanOptions,
         (automatic, reason): (&str, impl Display),

@@ -3,7 +3,7 @@
 use super::convert::{GATHER, Rearrangement, Source};
 use super::positions::Positions;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::{self, Sizes};
@@ -11,35 +11,34 @@ use sparse_core::{
     Backend, Choice, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Index, Matrix, PlanOptions, Result, Scalar,
     Sell, SellLayout,
 };
-use std::sync::Arc;
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "padded";
 
-type CsrOn<D, T, I, O> = Csr<T, Device<D>, I, O>;
-type EllOn<D, T, I> = Ell<T, Device<D>, I>;
-type CooOn<D, T, I> = Coo<T, Device<D>, I>;
-type HybOn<D, T, I> = Hyb<T, Device<D>, I>;
-type SellOn<D, T, I, O> = Sell<T, Device<D>, I, O>;
+type CsrOn<T, I, O> = Csr<T, Device, I, O>;
+type EllOn<T, I> = Ell<T, Device, I>;
+type CooOn<T, I> = Coo<T, Device, I>;
+type HybOn<T, I> = Hyb<T, Device, I>;
+type SellOn<T, I, O> = Sell<T, Device, I, O>;
 
 /// A pattern, and where its values come from.
-type Filled<D, M> = (M, Source<D>);
+type Filled<M> = (M, Source);
 
 /// Rows in order without duplicates, of which the host knows the lengths.
-struct Rows<'a, D: Driver, T: Scalar, I: Index, O: Index> {
-    backend: &'a Device<D>,
-    a: &'a CsrOn<D, T, I, O>,
+struct Rows<'a, T: Scalar, I: Index, O: Index> {
+    backend: &'a Device,
+    a: &'a CsrOn<T, I, O>,
     choice: Choice,
     lengths: Vec<usize>,
     sizes: Sizes,
 }
 
 /// The rows of a matrix, if the order of every part of them is known.
-fn rows<'a, D: Driver, T: Scalar, I: Index, O: Index>(
-    backend: &'a Device<D>,
-    a: &'a CsrOn<D, T, I, O>,
+fn rows<'a, T: Scalar, I: Index, O: Index>(
+    backend: &'a Device,
+    a: &'a CsrOn<T, I, O>,
     options: &PlanOptions,
-) -> Result<Option<Rows<'a, D, T, I, O>>> {
+) -> Result<Option<Rows<'a, T, I, O>>> {
     if a.order() != IndexOrder::CANONICAL {
         return Ok(None);
     }
@@ -49,19 +48,19 @@ fn rows<'a, D: Driver, T: Scalar, I: Index, O: Index>(
     Ok(Some(Rows { backend, a, choice, lengths, sizes: Sizes::of::<T, I, O>() }))
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> Rows<'_, D, T, I, O> {
-    fn kernel(&self, entry: &'static str, positions: &Positions<D>) -> Result<Arc<D::Kernel>> {
+impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
+    fn kernel(&self, entry: &'static str, positions: &Positions) -> Result<Kernel> {
         let defines = Defines::default().index::<I>().offset::<O>().set("POS", positions.type_name());
         self.backend.kernel(FILE, entry, defines)
     }
 
     /// Room for the positions of entries in `slots` slots.
-    fn positions(&self, slots: usize) -> Result<Positions<D>> {
+    fn positions(&self, slots: usize) -> Result<Positions> {
         Positions::room(self.backend, slots, self.a.nnz())
     }
 
     /// The first `width` entries of each row, and where their values come from.
-    fn ell(&self, width: usize) -> Result<Filled<D, EllOn<D, T, I>>> {
+    fn ell(&self, width: usize) -> Result<Filled<EllOn<T, I>>> {
         let (backend, a) = (self.backend, self.a);
         let slots = checked_product("rows x width", a.rows(), width)?;
         let (cols, positions) = (backend.allocate(slots)?, self.positions(slots)?);
@@ -77,7 +76,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Rows<'_, D, T, I, O> {
     }
 
     /// The entries of each row from the first `width` on, and where their values come from.
-    fn overflow(&self, width: usize) -> Result<Filled<D, CooOn<D, T, I>>> {
+    fn overflow(&self, width: usize) -> Result<Filled<CooOn<T, I>>> {
         let (backend, a) = (self.backend, self.a);
         let (mut nnz, mut starts) = (0, vec![]);
         for length in &self.lengths {
@@ -99,7 +98,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Rows<'_, D, T, I, O> {
     }
 
     /// All entries in slices, and where their values come from.
-    fn sell(&self, layout: SellLayout) -> Result<Filled<D, SellOn<D, T, I, O>>> {
+    fn sell(&self, layout: SellLayout) -> Result<Filled<SellOn<T, I, O>>> {
         let (backend, a, height) = (self.backend, self.a, layout.slice_height);
         let row_order = layout.row_order(&self.lengths)?;
         let mut slots = 0;
@@ -117,7 +116,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Rows<'_, D, T, I, O> {
         let launch = launch.buffer(&row_order).buffer(a.offsets()).buffer(a.indices());
         launch.buffer(&cols).positions(&positions).items(slices * height)?;
         let (shape, order) = ((a.rows(), a.cols()), IndexOrder::CANONICAL);
-        let values: Buffer<D, T> = backend.allocate(slots)?;
+        let values: Buffer<T> = backend.allocate(slots)?;
         // SAFETY: the slices have room for their longest rows, and the kernel wrote the columns of each row of a checked
         // matrix in their order and −1 behind them. The values are replaced before they are read.
         let sell =
@@ -127,12 +126,12 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Rows<'_, D, T, I, O> {
 }
 
 /// CSR to ELL.
-pub(super) fn to_ell<D: Driver, T: Scalar, I: Index, O: Index>(
-    backend: &Device<D>,
-    from: &CsrOn<D, T, I, O>,
+pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &CsrOn<T, I, O>,
     layout: &EllLayout,
     options: &PlanOptions,
-) -> Result<Rearrangement<D, EllOn<D, T, I>>> {
+) -> Result<Rearrangement<EllOn<T, I>>> {
     let Some(rows) = rows(backend, from, options)? else {
         return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };
@@ -141,12 +140,12 @@ pub(super) fn to_ell<D: Driver, T: Scalar, I: Index, O: Index>(
 }
 
 /// CSR to HYB.
-pub(super) fn to_hyb<D: Driver, T: Scalar, I: Index, O: Index>(
-    backend: &Device<D>,
-    from: &CsrOn<D, T, I, O>,
+pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &CsrOn<T, I, O>,
     layout: &HybWidth,
     options: &PlanOptions,
-) -> Result<Rearrangement<D, HybOn<D, T, I>>> {
+) -> Result<Rearrangement<HybOn<T, I>>> {
     let Some(rows) = rows(backend, from, options)? else {
         return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };
@@ -158,12 +157,12 @@ pub(super) fn to_hyb<D: Driver, T: Scalar, I: Index, O: Index>(
 }
 
 /// CSR to SELL.
-pub(super) fn to_sell<D: Driver, T: Scalar, I: Index, O: Index>(
-    backend: &Device<D>,
-    from: &CsrOn<D, T, I, O>,
+pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &CsrOn<T, I, O>,
     layout: &SellLayout,
     options: &PlanOptions,
-) -> Result<Rearrangement<D, SellOn<D, T, I, O>>> {
+) -> Result<Rearrangement<SellOn<T, I, O>>> {
     let Some(rows) = rows(backend, from, options)? else {
         return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };

@@ -2,17 +2,17 @@
 
 use crate::launch::Launch;
 use crate::program::c_name;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device};
 use sparse_core::{Backend, Error, Result};
 use std::ops::Range;
 
 /// Where entries stand; −1 is padding.
 #[derive(Debug)]
-pub(super) enum Positions<D: Driver> {
+pub(super) enum Positions {
     /// Below 2³¹.
-    Narrow(Buffer<D, i32>),
+    Narrow(Buffer<i32>),
     /// Any.
-    Wide(Buffer<D, i64>),
+    Wide(Buffer<i64>),
 }
 
 /// Whether positions of `n` entries, and their number, fit into four bytes.
@@ -20,9 +20,9 @@ pub(super) fn are_narrow(n: usize) -> bool {
     i32::try_from(n).is_ok()
 }
 
-impl<D: Driver> Positions<D> {
+impl Positions {
     /// The numbers of a range, as positions of entries of which there are `n`.
-    pub(super) fn counted(backend: &Device<D>, numbers: Range<usize>, n: usize) -> Result<Self> {
+    pub(super) fn counted(backend: &Device, numbers: Range<usize>, n: usize) -> Result<Self> {
         match are_narrow(n) {
             true => Ok(Self::Narrow(backend.count_up(numbers)?)),
             false => Ok(Self::Wide(backend.count_up(numbers)?)),
@@ -30,7 +30,7 @@ impl<D: Driver> Positions<D> {
     }
 
     /// Those that stand at these positions.
-    pub(super) fn gather(&self, backend: &Device<D>, at: &Self) -> Result<Self> {
+    pub(super) fn gather(&self, backend: &Device, at: &Self) -> Result<Self> {
         match self {
             Self::Narrow(from) => Ok(Self::Narrow(backend.gathered(at, from)?)),
             Self::Wide(from) => Ok(Self::Wide(backend.gathered(at, from)?)),
@@ -38,7 +38,7 @@ impl<D: Driver> Positions<D> {
     }
 
     /// Others behind these, positions of the same entries.
-    pub(super) fn joined(&self, backend: &Device<D>, tail: &Self) -> Result<Self> {
+    pub(super) fn joined(&self, backend: &Device, tail: &Self) -> Result<Self> {
         match (self, tail) {
             (Self::Narrow(head), Self::Narrow(tail)) => Ok(Self::Narrow(backend.joined(head, tail)?)),
             (Self::Wide(head), Self::Wide(tail)) => Ok(Self::Wide(backend.joined(head, tail)?)),
@@ -47,7 +47,7 @@ impl<D: Driver> Positions<D> {
     }
 
     /// Those at which a run begins, as `starts` say, of which there are `kept`.
-    pub(super) fn compact(&self, backend: &Device<D>, starts: &Buffer<D, i64>, kept: usize) -> Result<Self> {
+    pub(super) fn compact(&self, backend: &Device, starts: &Buffer<i64>, kept: usize) -> Result<Self> {
         match self {
             Self::Narrow(from) => Ok(Self::Narrow(backend.compact(starts, from, kept)?)),
             Self::Wide(from) => Ok(Self::Wide(backend.compact(starts, from, kept)?)),
@@ -55,7 +55,7 @@ impl<D: Driver> Positions<D> {
     }
 
     /// Room for `len` positions of entries of which there are `n`.
-    pub(super) fn room(backend: &Device<D>, len: usize, n: usize) -> Result<Self> {
+    pub(super) fn room(backend: &Device, len: usize, n: usize) -> Result<Self> {
         match are_narrow(n) {
             true => Ok(Self::Narrow(backend.allocate(len)?)),
             false => Ok(Self::Wide(backend.allocate(len)?)),
@@ -63,7 +63,7 @@ impl<D: Driver> Positions<D> {
     }
 
     /// Positions that the host has found.
-    pub(super) fn upload(backend: &Device<D>, positions: &[i64]) -> Result<Self> {
+    pub(super) fn upload(backend: &Device, positions: &[i64]) -> Result<Self> {
         let narrow: std::result::Result<Vec<i32>, _> = positions.iter().map(|&p| i32::try_from(p)).collect();
         match narrow {
             Ok(narrow) => Ok(Self::Narrow(backend.upload(&narrow)?)),
@@ -96,9 +96,9 @@ impl<D: Driver> Positions<D> {
     }
 }
 
-impl<'a, D: Driver> Launch<'a, D> {
+impl<'a> Launch<'a> {
     /// Positions, for a kernel that was made for their type.
-    pub(super) fn positions(self, positions: &'a Positions<D>) -> Self {
+    pub(super) fn positions(self, positions: &'a Positions) -> Self {
         match positions {
             Positions::Narrow(positions) => self.buffer(positions),
             Positions::Wide(positions) => self.buffer(positions),

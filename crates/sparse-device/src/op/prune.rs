@@ -3,27 +3,26 @@
 use super::dense_to_csr::threshold;
 use super::scan::Scan;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
 };
-use std::sync::Arc;
 
 const COUNT_FILL: &[Algorithm] =
     &[Algorithm::new("count_fill", "always").preprocessing("room for a place for each entry")];
 
 /// The plan of a pruning.
 #[derive(Debug)]
-pub struct PruningPlan<D: Driver> {
+pub struct PruningPlan {
     choice: Choice,
-    flags: Arc<D::Kernel>,
-    offsets: Arc<D::Kernel>,
-    starts: Buffer<D, i64>,
-    scan: Scan<D, i64>,
+    flags: Kernel,
+    offsets: Kernel,
+    starts: Buffer<i64>,
+    scan: Scan<i64>,
 }
 
-impl<D: Driver> KernelPlan for PruningPlan<D> {
+impl KernelPlan for PruningPlan {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -33,8 +32,8 @@ impl<D: Driver> KernelPlan for PruningPlan<D> {
     }
 }
 
-impl<D: Driver> PruningPlan<D> {
-    fn new<T: Scalar, O: Index>(backend: &Device<D>, nnz: usize, options: &PlanOptions) -> Result<Self> {
+impl PruningPlan {
+    fn new<T: Scalar, O: Index>(backend: &Device, nnz: usize, options: &PlanOptions) -> Result<Self> {
         let choice = options.choose("prune", COUNT_FILL, "count_fill", "there is no other")?;
         let defines = Defines::default().index::<O>().offset::<O>();
         Ok(Self {
@@ -47,12 +46,7 @@ impl<D: Driver> PruningPlan<D> {
     }
 
     /// Finds the places of the entries that stay, and how many do.
-    fn find<T: Scalar>(
-        &mut self,
-        backend: &Device<D>,
-        values: &Buffer<D, T>,
-        keep: Keep<T>,
-    ) -> Result<usize> {
+    fn find<T: Scalar>(&mut self, backend: &Device, values: &Buffer<T>, keep: Keep<T>) -> Result<usize> {
         let (has_threshold, tolerance) = threshold(keep);
         let launch = backend.launch(&self.flags).size(values.len).buffer(values).value(has_threshold);
         launch.value(tolerance).buffer(&self.starts).items(values.len + 1)?;
@@ -60,33 +54,27 @@ impl<D: Driver> PruningPlan<D> {
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device<D>, I, O>>
-    for Device<D>
-{
-    type Plan = PruningPlan<D>;
+impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = PruningPlan;
 
     fn prune_algorithms(&self) -> &'static [Algorithm] {
         COUNT_FILL
     }
 
-    fn plan_prune(
-        &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
-        options: &PlanOptions,
-    ) -> Result<PruningPlan<D>> {
+    fn plan_prune(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<PruningPlan> {
         PruningPlan::new::<T, O>(self, a.nnz(), options)
     }
 
     unsafe fn prune(
         &self,
-        plan: &mut PruningPlan<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        plan: &mut PruningPlan,
+        a: &Compressed<A, T, Device, I, O>,
         keep: Keep<T>,
-    ) -> Result<Compressed<A, T, Device<D>, I, O>> {
+    ) -> Result<Compressed<A, T, Device, I, O>> {
         let kept = plan.find(self, a.values(), keep)?;
         let indices = self.compact(&plan.starts, a.indices(), kept)?;
         let values = self.compact(&plan.starts, a.values(), kept)?;
-        let offsets: Buffer<D, O> = self.allocate(a.offsets().len)?;
+        let offsets: Buffer<O> = self.allocate(a.offsets().len)?;
         let launch = self.launch(&plan.offsets).size(offsets.len).buffer(a.offsets());
         launch.buffer(&plan.starts).buffer(&offsets).items(offsets.len)?;
         // SAFETY: the offsets count the entries that stay, whose indices and order are those of `a`.
@@ -94,23 +82,23 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> PruneKernel<Coo<T, Device<D>, I>> for Device<D> {
-    type Plan = PruningPlan<D>;
+impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
+    type Plan = PruningPlan;
 
     fn prune_algorithms(&self) -> &'static [Algorithm] {
         COUNT_FILL
     }
 
-    fn plan_prune(&self, a: &Coo<T, Device<D>, I>, options: &PlanOptions) -> Result<PruningPlan<D>> {
+    fn plan_prune(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<PruningPlan> {
         PruningPlan::new::<T, I>(self, a.nnz(), options)
     }
 
     unsafe fn prune(
         &self,
-        plan: &mut PruningPlan<D>,
-        a: &Coo<T, Device<D>, I>,
+        plan: &mut PruningPlan,
+        a: &Coo<T, Device, I>,
         keep: Keep<T>,
-    ) -> Result<Coo<T, Device<D>, I>> {
+    ) -> Result<Coo<T, Device, I>> {
         let kept = plan.find(self, a.values(), keep)?;
         let row_idx = self.compact(&plan.starts, a.row_idx(), kept)?;
         let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?;

@@ -2,11 +2,10 @@
 
 use super::positions::{Positions, are_narrow};
 use crate::program::{Defines, c_name};
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::{Element, Index, Result};
 use std::mem::replace;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The file of the kernels.
 const FILE: &str = "radix_sort";
@@ -17,35 +16,35 @@ const ITEMS: usize = 16;
 
 /// Keys and where they stood.
 #[derive(Debug)]
-pub(super) struct Sorted<D: Driver, K, P> {
-    pub(super) keys: Buffer<D, K>,
-    pub(super) positions: Buffer<D, P>,
+pub(super) struct Sorted<K, P> {
+    pub(super) keys: Buffer<K>,
+    pub(super) positions: Buffer<P>,
 }
 
-impl<D: Driver, K> Sorted<D, K, i32> {
-    fn narrow(self) -> (Buffer<D, K>, Positions<D>) {
+impl<K> Sorted<K, i32> {
+    fn narrow(self) -> (Buffer<K>, Positions) {
         (self.keys, Positions::Narrow(self.positions))
     }
 }
 
-impl<D: Driver, K> Sorted<D, K, i64> {
-    fn wide(self) -> (Buffer<D, K>, Positions<D>) {
+impl<K> Sorted<K, i64> {
+    fn wide(self) -> (Buffer<K>, Positions) {
         (self.keys, Positions::Wide(self.positions))
     }
 }
 
 /// The kernels of a pass and the counts of its digits.
-struct Pass<D: Driver, P> {
-    count: Arc<D::Kernel>,
-    starts: Arc<D::Kernel>,
-    scatter: Arc<D::Kernel>,
-    counts: Buffer<D, P>,
-    totals: Buffer<D, P>,
+struct Pass<P> {
+    count: Kernel,
+    starts: Kernel,
+    scatter: Kernel,
+    counts: Buffer<P>,
+    totals: Buffer<P>,
     tiles: usize,
 }
 
-impl<D: Driver, P: Index> Pass<D, P> {
-    fn new<K>(backend: &Device<D>, n: usize) -> Result<Self> {
+impl<P: Index> Pass<P> {
+    fn new<K>(backend: &Device, n: usize) -> Result<Self> {
         let key = if size_of::<K>() == 4 { "uint" } else { "ulong" };
         let block = backend.inner.block;
         let defines = Defines::default().set("KEY", key).set("POS", c_name::<P>()).set("BLOCK", block);
@@ -64,10 +63,10 @@ impl<D: Driver, P: Index> Pass<D, P> {
     /// Sorts by the digit from bit `shift` on. Keys without positions stand where they stood.
     fn run<K: Element>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         shift: u32,
-        (keys, positions): (&Buffer<D, K>, Option<&Buffer<D, P>>),
-        to: &Sorted<D, K, P>,
+        (keys, positions): (&Buffer<K>, Option<&Buffer<P>>),
+        to: &Sorted<K, P>,
     ) -> Result<()> {
         let (n, block) = (keys.len, backend.inner.block);
         let groups = self.tiles.min(backend.most_groups());
@@ -83,12 +82,12 @@ impl<D: Driver, P: Index> Pass<D, P> {
 
 /// Sorts by these bits of the keys, above which there are none. Positions stand beside the keys; without them they are
 /// 0, 1, …, and `P` holds their number.
-pub(super) fn radix_sort<D: Driver, K: Element, P: Index>(
-    backend: &Device<D>,
-    mut keys: Buffer<D, K>,
-    mut positions: Option<Buffer<D, P>>,
+pub(super) fn radix_sort<K: Element, P: Index>(
+    backend: &Device,
+    mut keys: Buffer<K>,
+    mut positions: Option<Buffer<P>>,
     bits: Range<u32>,
-) -> Result<Sorted<D, K, P>> {
+) -> Result<Sorted<K, P>> {
     let n = keys.len;
     let pass = Pass::new::<K>(backend, n)?;
     let mut to = Sorted { keys: backend.allocate(n)?, positions: backend.allocate(n)? };
@@ -103,12 +102,12 @@ pub(super) fn radix_sort<D: Driver, K: Element, P: Index>(
 }
 
 /// The same with positions in four bytes where their number fits.
-pub(super) fn sort_keys<D: Driver, K: Element>(
-    backend: &Device<D>,
-    keys: Buffer<D, K>,
-    positions: Option<Positions<D>>,
+pub(super) fn sort_keys<K: Element>(
+    backend: &Device,
+    keys: Buffer<K>,
+    positions: Option<Positions>,
     bits: Range<u32>,
-) -> Result<(Buffer<D, K>, Positions<D>)> {
+) -> Result<(Buffer<K>, Positions)> {
     let narrow = are_narrow(keys.len);
     match positions {
         None if narrow => radix_sort(backend, keys, None, bits).map(Sorted::narrow),

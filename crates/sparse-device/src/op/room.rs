@@ -3,7 +3,7 @@
 //! How many entries a matrix has is known when the device has counted them. Where a guess gives room to them before,
 //! they are written without a wait, and the host waits once, at the end.
 
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device};
 use sparse_core::{Backend, Element, Index, Result, Space};
 
 /// Of so many entries that there was room for, one may be missing before arrays are copied to others of their size.
@@ -16,34 +16,30 @@ pub(super) fn room_for(nnz: usize) -> usize {
 
 /// The arrays of entries.
 #[derive(Debug)]
-pub(super) struct Entries<D: Driver, T, I> {
-    pub(super) indices: Buffer<D, I>,
-    pub(super) values: Buffer<D, T>,
+pub(super) struct Entries<T, I> {
+    pub(super) indices: Buffer<I>,
+    pub(super) values: Buffer<T>,
 }
 
-impl<D: Driver, T: Element, I: Index> Entries<D, T, I> {
+impl<T: Element, I: Index> Entries<T, I> {
     /// Room for `n` of them.
-    pub(super) fn new(backend: &Device<D>, n: usize) -> Result<Self> {
+    pub(super) fn new(backend: &Device, n: usize) -> Result<Self> {
         Ok(Self { indices: backend.allocate(n)?, values: backend.allocate(n)? })
     }
 
     /// The first `n`, in the same memory if little of it is left over.
-    pub(super) fn cut(self, backend: &Device<D>, n: usize) -> Result<Self> {
+    pub(super) fn cut(self, backend: &Device, n: usize) -> Result<Self> {
         Ok(Self { indices: cut(backend, self.indices, n)?, values: cut(backend, self.values, n)? })
     }
 }
 
-fn cut<D: Driver, T: Element>(
-    backend: &Device<D>,
-    mut buffer: Buffer<D, T>,
-    n: usize,
-) -> Result<Buffer<D, T>> {
+fn cut<T: Element>(backend: &Device, mut buffer: Buffer<T>, n: usize) -> Result<Buffer<T>> {
     if n >= buffer.len - buffer.len / SLACK {
         buffer.len = n;
         return Ok(buffer);
     }
     let mut exact = backend.allocate(n)?;
-    let first = Device::<D>::slice(Device::<D>::view(&buffer), 0..n);
-    backend.copy(first, Device::<D>::view_mut(&mut exact))?;
+    let first = Device::slice(Device::view(&buffer), 0..n);
+    backend.copy(first, Device::view_mut(&mut exact))?;
     Ok(exact)
 }

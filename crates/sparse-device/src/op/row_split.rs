@@ -4,35 +4,34 @@
 use super::chunks::Chunks;
 use crate::launch::{LANES, in_words, steps, vector};
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::space::{View as _, ViewMut as _};
 use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, Order, Result, Scalar, Space};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The file of the kernels.
 const FILE: &str = "csr_spmm_split";
 
 /// The plan: the chunks, a kernel for operands of either alignment, and room for the sums of chunks.
 #[derive(Debug)]
-pub struct RowSplit<D: Driver, T: Scalar> {
-    narrow: Way<D>,
-    wide: Way<D>,
-    sums: Arc<D::Kernel>,
-    chunks: Chunks<D>,
+pub struct RowSplit<T: Scalar> {
+    narrow: Way,
+    wide: Way,
+    sums: Kernel,
+    chunks: Chunks,
     columns: usize,
-    partial: Buffer<D, T::Acc>,
-    packed: Option<Packed<D, T>>,
+    partial: Buffer<T::Acc>,
+    packed: Option<Packed<T>>,
 }
 
 /// A slice of B in memory of its own.
 #[derive(Debug)]
-struct Packed<D: Driver, T: Scalar> {
-    kernel: Arc<D::Kernel>,
+struct Packed<T: Scalar> {
+    kernel: Kernel,
     columns: usize,
-    slice: Buffer<D, T>,
+    slice: Buffer<T>,
 }
 
 /// What C is multiplied with.
@@ -40,8 +39,8 @@ type Factors<T> = (<T as Scalar>::Acc, <T as Scalar>::Acc);
 
 /// A kernel, the columns that a warp takes with it, and the chunks that go side by side.
 #[derive(Debug)]
-struct Way<D: Driver> {
-    kernel: Arc<D::Kernel>,
+struct Way {
+    kernel: Kernel,
     columns: usize,
     together: usize,
 }
@@ -85,9 +84,9 @@ fn slice_columns<T: Scalar>(
     slice.min(columns)
 }
 
-impl<D: Driver> Way<D> {
+impl Way {
     /// With 16 bytes of columns a lane if it is `wide`, else with one column.
-    fn new<T: Scalar>(backend: &Device<D>, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
+    fn new<T: Scalar>(backend: &Device, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
         let vector = if wide { vector::<T>() } else { 1 };
         let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
         let packs = if wide && lanes == LANES { 2 } else { 1 };
@@ -97,18 +96,17 @@ impl<D: Driver> Way<D> {
     }
 }
 
-impl<D: Driver, T: Scalar> RowSplit<D, T> {
+impl<T: Scalar> RowSplit<T> {
     pub(super) fn new<A: Axis, I: Index, O: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         columns: usize,
         is_packed: bool,
     ) -> Result<Self> {
         let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
         let (nnz, (_, b_rows)) = (a.nnz(), op.shape(a));
-        let slice =
-            slice_columns::<T>(backend.driver().properties().cache_bytes, nnz, op.shape(a), columns).max(1);
+        let slice = slice_columns::<T>(backend.properties().cache_bytes, nnz, op.shape(a), columns).max(1);
         let chunks = Chunks::new::<I, O>(backend, a.offsets(), nnz, columns.div_ceil(slice))?;
         let kernel = |entry| {
             let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
@@ -140,11 +138,11 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
 
     pub(super) fn run<A: Axis, I: Index, O: Index>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         factors: Factors<T>,
-        a: &Compressed<A, T, Device<D>, I, O>,
-        b: DenseView<'_, T, Device<D>>,
-        mut c: DenseViewMut<'_, T, Device<D>>,
+        a: &Compressed<A, T, Device, I, O>,
+        b: DenseView<'_, T, Device>,
+        mut c: DenseViewMut<'_, T, Device>,
     ) -> Result<()> {
         let Some(packed) = &self.packed else { return self.multiply(backend, factors, a, b, c) };
         for first in (0..self.columns).step_by(packed.columns) {
@@ -158,11 +156,11 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
     /// The product for the columns of `b` and `c`.
     fn multiply<A: Axis, I: Index, O: Index>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         (alpha, beta): Factors<T>,
-        a: &Compressed<A, T, Device<D>, I, O>,
-        b: DenseView<'_, T, Device<D>>,
-        mut c: DenseViewMut<'_, T, Device<D>>,
+        a: &Compressed<A, T, Device, I, O>,
+        b: DenseView<'_, T, Device>,
+        mut c: DenseViewMut<'_, T, Device>,
     ) -> Result<()> {
         let (chunks, columns) = (&self.chunks, c.cols());
         let b_words = in_words::<T>(&[b.data().start], steps(b.order(), b.leading_dimension()));
@@ -180,17 +178,13 @@ impl<D: Driver, T: Scalar> RowSplit<D, T> {
     }
 }
 
-impl<D: Driver, T: Scalar> Packed<D, T> {
+impl<T: Scalar> Packed<T> {
     /// Some columns of B, row by row.
-    fn fill(
-        &self,
-        backend: &Device<D>,
-        b: DenseView<'_, T, Device<D>>,
-    ) -> Result<DenseView<'_, T, Device<D>>> {
+    fn fill(&self, backend: &Device, b: DenseView<'_, T, Device>) -> Result<DenseView<'_, T, Device>> {
         let (rows, columns) = (b.rows(), b.cols());
         let launch = backend.launch(&self.kernel).size(rows).size(columns).dense(b).buffer(&self.slice);
         launch.warps(rows)?;
-        DenseView::new(Device::<D>::view(&self.slice), rows, columns, columns, Order::RowMajor)
+        DenseView::new(Device::view(&self.slice), rows, columns, columns, Order::RowMajor)
     }
 }
 
@@ -202,20 +196,20 @@ fn place(order: Order, leading_dimension: usize, columns: &Range<usize>, len: us
     }
 }
 
-fn columns_of<D: Driver, T: Scalar>(
-    b: DenseView<'_, T, Device<D>>,
+fn columns_of<T: Scalar>(
+    b: DenseView<'_, T, Device>,
     columns: Range<usize>,
-) -> Result<DenseView<'_, T, Device<D>>> {
+) -> Result<DenseView<'_, T, Device>> {
     let (order, ld, data) = (b.order(), b.leading_dimension(), b.data());
     let place = place(order, ld, &columns, data.len());
-    DenseView::new(Device::<D>::slice(data, place), b.rows(), columns.len(), ld, order)
+    DenseView::new(Device::slice(data, place), b.rows(), columns.len(), ld, order)
 }
 
-fn columns_of_mut<D: Driver, T: Scalar>(
-    c: DenseViewMut<'_, T, Device<D>>,
+fn columns_of_mut<T: Scalar>(
+    c: DenseViewMut<'_, T, Device>,
     columns: Range<usize>,
-) -> Result<DenseViewMut<'_, T, Device<D>>> {
+) -> Result<DenseViewMut<'_, T, Device>> {
     let (rows, order, ld, data) = (c.rows(), c.order(), c.leading_dimension(), c.into_data());
     let place = place(order, ld, &columns, data.len());
-    DenseViewMut::new(Device::<D>::slice_mut(data, place), rows, columns.len(), ld, order)
+    DenseViewMut::new(Device::slice_mut(data, place), rows, columns.len(), ld, order)
 }

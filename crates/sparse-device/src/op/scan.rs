@@ -5,10 +5,9 @@
 
 use super::look_back::Tiles;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, Space};
-use std::sync::Arc;
 
 const PADDED: &str = "work_efficient_padded";
 const LOOK_BACK: &str = "look_back";
@@ -42,29 +41,29 @@ fn element<T: ScanElement>() -> &'static str {
 
 /// One pass: lines cut into chunks, and room for the chunks' totals.
 #[derive(Debug)]
-struct Level<D: Driver, T> {
+struct Level<T> {
     lines: Lines,
     per_line: usize,
     chunks: usize,
-    totals: Buffer<D, T>,
+    totals: Buffer<T>,
 }
 
 /// Prefix sums of arrays of one shape.
 #[derive(Debug)]
-pub(super) struct Scan<D: Driver, T> {
-    scan_chunks: Arc<D::Kernel>,
-    add: Arc<D::Kernel>,
+pub(super) struct Scan<T> {
+    scan_chunks: Kernel,
+    add: Kernel,
     chunk: usize,
-    levels: Vec<Level<D, T>>,
+    levels: Vec<Level<T>>,
 }
 
-impl<D: Driver, T: ScanElement> Scan<D, T> {
+impl<T: ScanElement> Scan<T> {
     /// Scans of `len` elements as one series.
-    pub(super) fn series(backend: &Device<D>, len: usize) -> Result<Self> {
+    pub(super) fn series(backend: &Device, len: usize) -> Result<Self> {
         Self::new(backend, Lines { count: 1, len, line_step: 0, item_step: 1 }, false)
     }
 
-    fn new(backend: &Device<D>, lines: Lines, padded: bool) -> Result<Self> {
+    fn new(backend: &Device, lines: Lines, padded: bool) -> Result<Self> {
         let block = backend.inner.block;
         let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
         let defines = defines.set("PADDED", u8::from(padded));
@@ -81,7 +80,7 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
         Ok(scan)
     }
 
-    fn push_level(&mut self, backend: &Device<D>, lines: Lines) -> Result<usize> {
+    fn push_level(&mut self, backend: &Device, lines: Lines) -> Result<usize> {
         let per_line = lines.len.div_ceil(self.chunk);
         let chunks = lines.count * per_line;
         self.levels.push(Level { lines, per_line, chunks, totals: backend.allocate(chunks)? });
@@ -89,17 +88,11 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
     }
 
     /// Writes the prefix sums of `input` to `output`.
-    fn run(
-        &self,
-        backend: &Device<D>,
-        kind: ScanKind,
-        input: View<'_, D, T>,
-        output: View<'_, D, T>,
-    ) -> Result<()> {
+    fn run(&self, backend: &Device, kind: ScanKind, input: View<'_, T>, output: View<'_, T>) -> Result<()> {
         let operands = |level: usize| match level {
             0 => (input, output, kind),
             _ => {
-                let totals = Device::<D>::view(&self.levels[level - 1].totals);
+                let totals = Device::view(&self.levels[level - 1].totals);
                 (totals, totals, ScanKind::Exclusive)
             }
         };
@@ -121,8 +114,8 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
     }
 
     /// Turns `counts` into the sums of what stands before each.
-    pub(super) fn starts(&self, backend: &Device<D>, counts: &Buffer<D, T>) -> Result<()> {
-        let view = Device::<D>::view(counts);
+    pub(super) fn starts(&self, backend: &Device, counts: &Buffer<T>) -> Result<()> {
+        let view = Device::view(counts);
         self.run(backend, ScanKind::Exclusive, view, view)
     }
 
@@ -131,12 +124,12 @@ impl<D: Driver, T: ScanElement> Scan<D, T> {
     }
 }
 
-impl<D: Driver> Scan<D, i64> {
+impl Scan<i64> {
     /// Turns counts, with a zero behind them, into the sums of what stands before each, and gives the sum of all.
-    pub(super) fn starts_and_sum(&self, backend: &Device<D>, counts: &Buffer<D, i64>) -> Result<usize> {
+    pub(super) fn starts_and_sum(&self, backend: &Device, counts: &Buffer<i64>) -> Result<usize> {
         self.starts(backend, counts)?;
         let mut sum = [0];
-        let last = Device::<D>::slice(Device::<D>::view(counts), counts.len - 1..counts.len);
+        let last = Device::slice(Device::view(counts), counts.len - 1..counts.len);
         backend.download_into(last, &mut sum)?;
         Ok(sum[0] as usize)
     }
@@ -144,14 +137,14 @@ impl<D: Driver> Scan<D, i64> {
 
 /// The scan of an array without gaps in a single pass.
 #[derive(Debug)]
-struct LookBack<D: Driver> {
-    kernel: Arc<D::Kernel>,
+struct LookBack {
+    kernel: Kernel,
     len: usize,
-    tiles: Tiles<D>,
+    tiles: Tiles,
 }
 
-impl<D: Driver> LookBack<D> {
-    fn new<T: ScanElement>(backend: &Device<D>, len: usize) -> Result<Self> {
+impl LookBack {
+    fn new<T: ScanElement>(backend: &Device, len: usize) -> Result<Self> {
         let block = backend.inner.block;
         let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
         Ok(Self {
@@ -163,10 +156,10 @@ impl<D: Driver> LookBack<D> {
 
     fn run<T: ScanElement>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         kind: ScanKind,
-        input: View<'_, D, T>,
-        output: View<'_, D, T>,
+        input: View<'_, T>,
+        output: View<'_, T>,
     ) -> Result<()> {
         let launch =
             backend.launch(&self.kernel).size(self.len).value(i32::from(kind == ScanKind::Inclusive));
@@ -178,19 +171,19 @@ impl<D: Driver> LookBack<D> {
 
 /// The plan of a scan.
 #[derive(Debug)]
-pub struct ScanSteps<D: Driver, T> {
+pub struct ScanSteps<T> {
     choice: Choice,
     kind: ScanKind,
-    way: Way<D, T>,
+    way: Way<T>,
 }
 
 #[derive(Debug)]
-enum Way<D: Driver, T> {
-    Levels(Scan<D, T>),
-    LookBack(LookBack<D>),
+enum Way<T> {
+    Levels(Scan<T>),
+    LookBack(LookBack),
 }
 
-impl<D: Driver, T: ScanElement> KernelPlan for ScanSteps<D, T> {
+impl<T: ScanElement> KernelPlan for ScanSteps<T> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -203,8 +196,8 @@ impl<D: Driver, T: ScanElement> KernelPlan for ScanSteps<D, T> {
     }
 }
 
-impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
-    type Plan = ScanSteps<D, T>;
+impl<T: ScanElement> ScanKernel<T> for Device {
+    type Plan = ScanSteps<T>;
 
     fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
         let in_one_pass = self.has(LOOK_BACK_FILE) && order != ScanOrder::Vps;
@@ -217,8 +210,8 @@ impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
         order: ScanOrder,
         kind: ScanKind,
         options: &PlanOptions,
-    ) -> Result<ScanSteps<D, T>> {
-        let (automatic, reason) = match self.driver().properties().is_cpu {
+    ) -> Result<ScanSteps<T>> {
+        let (automatic, reason) = match self.properties().is_cpu {
             true => ("work_efficient", "the device is a CPU"),
             false => (PADDED, "the device is no CPU"),
         };
@@ -237,13 +230,8 @@ impl<D: Driver, T: ScanElement> ScanKernel<T> for Device<D> {
         Ok(ScanSteps { choice, kind, way })
     }
 
-    unsafe fn scan(
-        &self,
-        plan: &mut ScanSteps<D, T>,
-        input: View<'_, D, T>,
-        output: ViewMut<'_, D, T>,
-    ) -> Result<()> {
-        let output = Device::<D>::as_shared(&output);
+    unsafe fn scan(&self, plan: &mut ScanSteps<T>, input: View<'_, T>, output: ViewMut<'_, T>) -> Result<()> {
+        let output = Device::as_shared(&output);
         match &plan.way {
             Way::Levels(scan) => scan.run(self, plan.kind, input, output),
             Way::LookBack(scan) => scan.run(self, plan.kind, input, output),

@@ -3,10 +3,9 @@
 use super::look_back::Tiles;
 use crate::launch::{LANES, Launch, vector};
 use crate::program::Defines;
-use crate::{Device, Driver};
+use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
-use sparse_core::{Result, Scalar};
-use std::sync::Arc;
+use sparse_core::{Backend, Result, Scalar};
 
 /// The file of the kernel.
 pub(super) const FILE: &str = "dense_to_csr_look_back";
@@ -28,19 +27,19 @@ const BOARD_BYTES: usize = 1 << 10;
 
 /// What the pass needs beside the plan's.
 #[derive(Debug)]
-pub(super) struct SinglePass<D: Driver> {
-    narrow: Arc<D::Kernel>,
-    wide: Arc<D::Kernel>,
-    tiles: Tiles<D>,
+pub(super) struct SinglePass {
+    narrow: Kernel,
+    wide: Kernel,
+    tiles: Tiles,
     workers: usize,
     /// What each of them has in shared memory: `Worker` of the kernel.
     worker_bytes: usize,
 }
 
-impl<D: Driver> SinglePass<D> {
+impl SinglePass {
     /// For matrices of so many rows, of all members together, and columns.
     pub(super) fn new<T: Scalar>(
-        backend: &Device<D>,
+        backend: &Device,
         (rows, cols): (usize, usize),
         defines: &Defines,
     ) -> Result<Self> {
@@ -50,7 +49,7 @@ impl<D: Driver> SinglePass<D> {
         };
         let elements = LANE_ELEMENTS.min(LANE_BYTES / size_of::<T>());
         let worker_bytes = LANES * elements * (STAGES * size_of::<T>() + size_of::<u16>());
-        let shared = backend.driver().properties().shared_bytes.saturating_sub(BOARD_BYTES);
+        let shared = backend.properties().shared_bytes.saturating_sub(BOARD_BYTES);
         let workers = (shared / worker_bytes).clamp(1, MOST_WORKERS);
         // Narrow steps make no more tiles: as many elements of a row fill a part, and less of its last step is empty.
         let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector::<T>()))?;
@@ -64,13 +63,13 @@ impl<D: Driver> SinglePass<D> {
     }
 
     /// The kernel for rows that can be read in whole words, or for any.
-    pub(super) fn kernel(&self, wide: bool) -> &D::Kernel {
+    pub(super) fn kernel(&self, wide: bool) -> &Kernel {
         if wide { &self.wide } else { &self.narrow }
     }
 
     /// Finds where rows start and writes the entries that there is room for; `launch` has all arguments of the plan.
-    pub(super) fn run<'a>(&'a self, backend: &Device<D>, launch: Launch<'a, D>) -> Result<()> {
-        let groups = (backend.driver().caps().compute_units * GROUPS_PER_UNIT).min(self.tiles.count());
+    pub(super) fn run<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<()> {
+        let groups = (backend.caps().compute_units * GROUPS_PER_UNIT).min(self.tiles.count());
         let launch = self.tiles.begin(backend, launch)?;
         launch.groups_that_share(groups, (self.workers + 1) * LANES, self.workers * self.worker_bytes)
     }

@@ -10,19 +10,19 @@ use super::scan::Scan;
 use super::to_dense::Places;
 use crate::launch::Launch;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device};
 use sparse_core::op::Op;
 use sparse_core::{
     Backend, Col, Element, Ell, Hyb, Index, Matrix, PlanOptions, Result, Row, Scalar, Sell, Space,
 };
 
 /// A format with padding.
-pub(super) trait Slots<D: Driver>: Numbered<D> {
+pub(super) trait Slots: Numbered {
     /// The entries, those of each row in storage order, and where their values stand.
-    fn entries(&self, backend: &Device<D>) -> Result<Places<D, Self::Index>>;
+    fn entries(&self, backend: &Device) -> Result<Places<Self::Index>>;
 
     /// The entries by rows of op(A).
-    fn grouped(&self, backend: &Device<D>, op: Op) -> Result<RowGroups<D, Self::Index>> {
+    fn grouped(&self, backend: &Device, op: Op) -> Result<RowGroups<Self::Index>> {
         let entries = self.entries(backend)?;
         let sorted = match op.transposes() {
             true => Coordinates::of_entries::<Col>,
@@ -32,7 +32,7 @@ pub(super) trait Slots<D: Driver>: Numbered<D> {
     }
 
     /// The entries by coordinates.
-    fn sorted(&self, backend: &Device<D>) -> Result<Places<D, Self::Index>> {
+    fn sorted(&self, backend: &Device) -> Result<Places<Self::Index>> {
         let (shape, entries) = ((self.rows(), self.cols()), self.entries(backend)?);
         let sorted = Coordinates::of_entries::<Row>(backend, shape, &entries, SortBy::Both)?;
         Ok(sorted.into_places::<Row>())
@@ -40,12 +40,12 @@ pub(super) trait Slots<D: Driver>: Numbered<D> {
 }
 
 /// To CSR, the entries of each row in storage order.
-pub(super) fn to_csr<D: Driver, M: Slots<D>, O: Index>(
-    backend: &Device<D>,
+pub(super) fn to_csr<M: Slots, O: Index>(
+    backend: &Device,
     from: &M,
     (): &(),
     options: &PlanOptions,
-) -> Result<RowsOf<D, M, O>> {
+) -> Result<RowsOf<M, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
     let (shape, entries) = ((from.rows(), from.cols()), from.entries(backend)?);
     let by_rows = Coordinates::of_entries::<Row>(backend, shape, &entries, SortBy::Major)?;
@@ -54,12 +54,12 @@ pub(super) fn to_csr<D: Driver, M: Slots<D>, O: Index>(
 
 /// What is left of `cols.len()` slots at these positions without padding; `launch` has all arguments but the columns,
 /// and what the kernel finds: the rows of the slots, and whether they hold entries.
-fn without_padding<'a, D: Driver, I: Index>(
-    backend: &'a Device<D>,
-    launch: Launch<'a, D>,
-    cols: &'a Buffer<D, I>,
-    positions: &Positions<D>,
-) -> Result<Places<D, I>> {
+fn without_padding<'a, I: Index>(
+    backend: &'a Device,
+    launch: Launch<'a>,
+    cols: &'a Buffer<I>,
+    positions: &Positions,
+) -> Result<Places<I>> {
     let slots = cols.len;
     let (rows, starts) = (backend.allocate(slots)?, backend.allocate(slots + 1)?);
     launch.buffer(cols).buffer(&rows).buffer(&starts).items(slots + 1)?;
@@ -72,11 +72,11 @@ fn without_padding<'a, D: Driver, I: Index>(
 }
 
 /// The entries of ELL, in a matrix with so many slots in all.
-fn entries_of_ell<D: Driver, T: Scalar, I: Index>(
-    backend: &Device<D>,
-    ell: &Ell<T, Device<D>, I>,
+fn entries_of_ell<T: Scalar, I: Index>(
+    backend: &Device,
+    ell: &Ell<T, Device, I>,
     slots: usize,
-) -> Result<Places<D, I>> {
+) -> Result<Places<I>> {
     let (cols, positions) = (ell.col_idx(), Positions::counted(backend, 0..ell.col_idx().len, slots)?);
     let defines = Defines::default().index::<I>().offset::<I>().set("POS", positions.type_name());
     let kernel = backend.kernel(padded::FILE, "padded_ell_rows", defines)?;
@@ -84,14 +84,14 @@ fn entries_of_ell<D: Driver, T: Scalar, I: Index>(
     without_padding(backend, launch, cols, &positions)
 }
 
-impl<D: Driver, T: Scalar, I: Index> Slots<D> for Ell<T, Device<D>, I> {
-    fn entries(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+impl<T: Scalar, I: Index> Slots for Ell<T, Device, I> {
+    fn entries(&self, backend: &Device) -> Result<Places<I>> {
         entries_of_ell(backend, self, self.col_idx().len)
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Slots<D> for Hyb<T, Device<D>, I> {
-    fn entries(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+impl<T: Scalar, I: Index> Slots for Hyb<T, Device, I> {
+    fn entries(&self, backend: &Device) -> Result<Places<I>> {
         let (split, coo) = (self.ell().col_idx().len, self.coo());
         let slots = split + coo.nnz();
         let head = entries_of_ell(backend, self.ell(), slots)?;
@@ -104,8 +104,8 @@ impl<D: Driver, T: Scalar, I: Index> Slots<D> for Hyb<T, Device<D>, I> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> Slots<D> for Sell<T, Device<D>, I, O> {
-    fn entries(&self, backend: &Device<D>) -> Result<Places<D, I>> {
+impl<T: Scalar, I: Index, O: Index> Slots for Sell<T, Device, I, O> {
+    fn entries(&self, backend: &Device) -> Result<Places<I>> {
         let (cols, slots) = (self.col_idx(), self.col_idx().len);
         let positions = Positions::counted(backend, 0..slots, slots)?;
         let defines = Defines::default().index::<I>().offset::<O>().set("POS", positions.type_name());
@@ -116,13 +116,9 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Slots<D> for Sell<T, Device<D>, I
     }
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// One buffer behind the other.
-    pub(super) fn joined<T: Element>(
-        &self,
-        head: &Buffer<D, T>,
-        tail: &Buffer<D, T>,
-    ) -> Result<Buffer<D, T>> {
+    pub(super) fn joined<T: Element>(&self, head: &Buffer<T>, tail: &Buffer<T>) -> Result<Buffer<T>> {
         let mut all = self.allocate(head.len + tail.len)?;
         self.copy(Self::view(head), Self::slice_mut(Self::view_mut(&mut all), 0..head.len))?;
         let behind = head.len..head.len + tail.len;

@@ -3,7 +3,7 @@
 use super::convert::Rearrangement;
 use super::coordinates::{Coordinates, RADIX_SORT};
 use super::numbered::Numbered;
-use crate::{Device, Driver};
+use crate::Device;
 use sparse_core::format::IndexOrder;
 use sparse_core::op::{Duplicates, SortKernel};
 use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Row, Scalar};
@@ -12,16 +12,14 @@ fn choose(options: &PlanOptions) -> Result<Choice> {
     options.choose("sort", RADIX_SORT, RADIX_SORT[0].name, "there is no other")
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device<D>, I, O>>
-    for Device<D>
-{
-    type Plan = Rearrangement<D, Compressed<A, T, Device<D>, I, O>>;
+impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = Rearrangement<Compressed<A, T, Device, I, O>>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
         RADIX_SORT
     }
 
-    fn plan_sort(&self, a: &Compressed<A, T, Device<D>, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
+    fn plan_sort(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
         let choice = choose(options)?;
         Coordinates::along(self, a)?.compress(self, choice, Duplicates::Keep)
     }
@@ -29,20 +27,20 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A,
     unsafe fn sort(
         &self,
         plan: &mut Self::Plan,
-        a: &Compressed<A, T, Device<D>, I, O>,
-    ) -> Result<Compressed<A, T, Device<D>, I, O>> {
+        a: &Compressed<A, T, Device, I, O>,
+    ) -> Result<Compressed<A, T, Device, I, O>> {
         plan.run(self, Numbered::values(a))
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> SortKernel<Coo<T, Device<D>, I>> for Device<D> {
-    type Plan = Rearrangement<D, Coo<T, Device<D>, I>>;
+impl<T: Scalar, I: Index> SortKernel<Coo<T, Device, I>> for Device {
+    type Plan = Rearrangement<Coo<T, Device, I>>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
         RADIX_SORT
     }
 
-    fn plan_sort(&self, a: &Coo<T, Device<D>, I>, options: &PlanOptions) -> Result<Self::Plan> {
+    fn plan_sort(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<Self::Plan> {
         let choice = choose(options)?;
         let mut coordinates = Coordinates::of_coo::<Row, T>(self, a)?;
         let unique = coordinates.are_unique(self)?;
@@ -50,7 +48,7 @@ impl<D: Driver, T: Scalar, I: Index> SortKernel<Coo<T, Device<D>, I>> for Device
         coordinates.into_coo::<Row, T>(self, choice, order)
     }
 
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device<D>, I>) -> Result<Coo<T, Device<D>, I>> {
+    unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device, I>) -> Result<Coo<T, Device, I>> {
         plan.run(self, Numbered::values(a))
     }
 }

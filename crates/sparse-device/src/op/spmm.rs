@@ -9,13 +9,12 @@ use super::spmm_column_blocks;
 use super::spmv::along;
 use crate::launch::LANES;
 use crate::program::Defines;
-use crate::{Device, Driver};
+use crate::{Device, Kernel};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan, Matrix,
     PlanOptions, Result, Scalar, Sell,
 };
-use std::sync::Arc;
 
 const STORED: &[Algorithm] = &[
     Algorithm::new(
@@ -47,33 +46,28 @@ const CWM_COLUMNS: usize = 4 * LANES;
 
 /// A product with the entries grouped by the rows of op(A).
 #[derive(Debug)]
-pub struct GroupedPlan<D: Driver, I> {
+pub struct GroupedPlan<I> {
     choice: Choice,
-    kernel: Arc<D::Kernel>,
-    groups: RowGroups<D, I>,
+    kernel: Kernel,
+    groups: RowGroups<I>,
 }
 
-impl<D: Driver, I: Index> GroupedPlan<D, I> {
-    fn new<M: Numbered<D, Index = I>>(
-        backend: &Device<D>,
-        a: &M,
-        op: Op,
-        options: &PlanOptions,
-    ) -> Result<Self> {
+impl<I: Index> GroupedPlan<I> {
+    fn new<M: Numbered<Index = I>>(backend: &Device, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
         let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
         let groups = a.row_groups(backend, op)?;
         let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmm", &groups.positions, op)?;
         Ok(Self { choice, kernel, groups })
     }
 
-    fn run<M: Numbered<D, Index = I>>(
+    fn run<M: Numbered<Index = I>>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         alpha: AccOf<M>,
         a: &M,
-        b: DenseView<'_, M::Scalar, Device<D>>,
+        b: DenseView<'_, M::Scalar, Device>,
         beta: AccOf<M>,
-        c: DenseViewMut<'_, M::Scalar, Device<D>>,
+        c: DenseViewMut<'_, M::Scalar, Device>,
     ) -> Result<()> {
         let (rows, cols) = (c.rows(), c.cols());
         let launch = backend.launch(&self.kernel).size(rows).size(cols).groups_of(&self.groups, a.values());
@@ -81,7 +75,7 @@ impl<D: Driver, I: Index> GroupedPlan<D, I> {
     }
 }
 
-impl<D: Driver, I: Index> KernelPlan for GroupedPlan<D, I> {
+impl<I: Index> KernelPlan for GroupedPlan<I> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -93,18 +87,18 @@ impl<D: Driver, I: Index> KernelPlan for GroupedPlan<D, I> {
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
-pub enum CompressedPlan<D: Driver, T: Scalar, I, O> {
+pub enum CompressedPlan<T: Scalar, I, O> {
     /// Along what is stored, by a kernel that needs nothing more.
-    Stored(Choice, Arc<D::Kernel>),
+    Stored(Choice, Kernel),
     /// The same by chunks of rows.
-    Split(Choice, RowSplit<D, T>),
+    Split(Choice, RowSplit<T>),
     /// The same by blocks of columns.
-    ColumnBlocks(Choice, ColumnBlocks<D, T, O>),
+    ColumnBlocks(Choice, ColumnBlocks<T, O>),
     /// Across it.
-    Grouped(GroupedPlan<D, I>),
+    Grouped(GroupedPlan<I>),
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> KernelPlan for CompressedPlan<D, T, I, O> {
+impl<T: Scalar, I: Index, O: Index> KernelPlan for CompressedPlan<T, I, O> {
     fn choice(&self) -> &Choice {
         match self {
             Self::Stored(choice, _) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
@@ -122,7 +116,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> KernelPlan for CompressedPlan<D, 
     }
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// What the device can run of [`STORED`].
     fn along_algorithms(&self) -> &'static [Algorithm] {
         if self.can_share(spmm_column_blocks::FILE) { STORED } else { &STORED[1..] }
@@ -131,7 +125,7 @@ impl<D: Driver> Device<D> {
     /// The algorithm that fits the rows and the columns of B, and why.
     fn fitting<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         columns: usize,
         options: &PlanOptions,
@@ -140,7 +134,7 @@ impl<D: Driver> Device<D> {
             return Ok((column_blocks::NAME, reason));
         }
         Ok(match columns {
-            _ if self.driver().properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
+            _ if self.properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
             _ if self.is_worth_splitting(a, options)? => {
                 let packed = is_far::<T>(a.nnz(), (op.shape(a).1, columns));
                 let name = if packed { "row_split_packed" } else { "row_split" };
@@ -154,7 +148,7 @@ impl<D: Driver> Device<D> {
     /// Whether chunks of rows pay: rows have [`LANES`] entries in the mean, or one has several chunks.
     fn is_worth_splitting<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         options: &PlanOptions,
     ) -> Result<bool> {
         if options.expected_calls <= 1 || options.algorithm.is_some() {
@@ -172,15 +166,13 @@ impl<D: Driver> Device<D> {
         op: Op,
         columns: usize,
         is_packed: bool,
-    ) -> Result<CompressedPlan<D, T, I, O>> {
+    ) -> Result<CompressedPlan<T, I, O>> {
         Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns, is_packed)?))
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device<D>, I, O>>
-    for Device<D>
-{
-    type Plan = CompressedPlan<D, T, I, O>;
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = CompressedPlan<T, I, O>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.along_algorithms() } else { GROUPED }
@@ -188,11 +180,11 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 
     fn plan_spmm(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<CompressedPlan<D, T, I, O>> {
+    ) -> Result<CompressedPlan<T, I, O>> {
         if !along::<A>(op) {
             return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
         }
@@ -216,9 +208,9 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 
     unsafe fn spmm(
         &self,
-        plan: &mut CompressedPlan<D, T, I, O>,
+        plan: &mut CompressedPlan<T, I, O>,
         alpha: T::Acc,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         b: DenseView<'_, T, Self>,
         beta: T::Acc,
         c: DenseViewMut<'_, T, Self>,
@@ -243,20 +235,20 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A,
 
 macro_rules! grouped_spmm {
     ([$($generics:tt)*], $matrix:ty) => {
-        impl<D: Driver, T: Scalar, $($generics)*> SpmmKernel<$matrix> for Device<D> {
-            type Plan = GroupedPlan<D, I>;
+        impl<T: Scalar, $($generics)*> SpmmKernel<$matrix> for Device {
+            type Plan = GroupedPlan<I>;
 
             fn spmm_algorithms(&self, _: Op) -> &'static [Algorithm] {
                 GROUPED
             }
 
-            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan<D, I>> {
+            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan<I>> {
                 GroupedPlan::new(self, a, op, options)
             }
 
             unsafe fn spmm(
                 &self,
-                plan: &mut GroupedPlan<D, I>,
+                plan: &mut GroupedPlan<I>,
                 alpha: T::Acc,
                 a: &$matrix,
                 b: DenseView<'_, T, Self>,
@@ -269,7 +261,7 @@ macro_rules! grouped_spmm {
     };
 }
 
-grouped_spmm!([I: Index], Coo<T, Device<D>, I>);
-grouped_spmm!([I: Index], Ell<T, Device<D>, I>);
-grouped_spmm!([I: Index], Hyb<T, Device<D>, I>);
-grouped_spmm!([I: Index, O: Index], Sell<T, Device<D>, I, O>);
+grouped_spmm!([I: Index], Coo<T, Device, I>);
+grouped_spmm!([I: Index], Ell<T, Device, I>);
+grouped_spmm!([I: Index], Hyb<T, Device, I>);
+grouped_spmm!([I: Index, O: Index], Sell<T, Device, I, O>);

@@ -3,11 +3,13 @@
 
 use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS};
 use super::row_statistics::mean_length;
+use crate::Device;
 use crate::program::Defines;
-use crate::{Device, Driver};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Axis, Backend, Compressed, DenseView, DenseViewMut, Index, Matrix, PlanOptions, Result, Scalar,
+};
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_spmm_column_blocks";
@@ -40,10 +42,10 @@ fn groups(tiles: usize, units: usize) -> usize {
     (1..).find(leaves_few_idle).map_or(tiles, whole)
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// The fewest blocks of columns whose rows of a slice of B a work-group can share.
     fn cut_rows_of_b(&self, b_rows: usize) -> Cut {
-        let bytes = self.driver().properties().shared_bytes.saturating_sub(OWN_BYTES);
+        let bytes = self.properties().shared_bytes.saturating_sub(OWN_BYTES);
         let blocks = b_rows.div_ceil((bytes / SLICE_BYTES).max(1)).max(1);
         Cut { blocks, width: b_rows.div_ceil(blocks) }
     }
@@ -52,7 +54,7 @@ impl<D: Driver> Device<D> {
     /// slice, and rows of A have many entries in each of few blocks.
     pub(super) fn gains_by_shared_rows<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         columns: usize,
         options: &PlanOptions,
     ) -> Option<String> {
@@ -60,7 +62,7 @@ impl<D: Driver> Device<D> {
             return None;
         }
         let Cut { blocks, width } = self.cut_rows_of_b(a.pattern().minor());
-        let few = a.nnz() < self.driver().caps().compute_units * MANY_ENTRIES_PER_UNIT;
+        let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
         let is_narrow = columns < slice_columns::<T>();
         if few || is_narrow || blocks > FEW_BLOCKS || !a.order().sorted {
             return None;
@@ -71,11 +73,11 @@ impl<D: Driver> Device<D> {
     }
 }
 
-impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
+impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
     /// The plan of a product with a dense matrix: room for a row of C for each row of a block.
     pub(super) fn for_spmm<A: Axis, I: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         columns: usize,
     ) -> Result<Self> {
@@ -89,7 +91,7 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
             kernel: kernel("csr_spmm_column_blocks")?,
             add: kernel("csr_spmm_column_blocks_add")?,
             cut,
-            groups: groups(cut.blocks * slices, backend.driver().caps().compute_units),
+            groups: groups(cut.blocks * slices, backend.caps().compute_units),
             splits: backend.split_rows(a, op, cut)?,
             sums: backend.allocate(room)?,
         })
@@ -98,18 +100,18 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
     /// Computes the product with a dense matrix.
     pub(super) fn spmm<A: Axis, I: Index>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         (alpha, beta): (T::Acc, T::Acc),
-        a: &Compressed<A, T, Device<D>, I, O>,
-        b: DenseView<'_, T, Device<D>>,
-        c: DenseViewMut<'_, T, Device<D>>,
+        a: &Compressed<A, T, Device, I, O>,
+        b: DenseView<'_, T, Device>,
+        c: DenseViewMut<'_, T, Device>,
     ) -> Result<()> {
         let (rows, cols) = (c.rows(), c.cols());
         let Cut { blocks, width } = self.cut;
         let launch =
             backend.launch(&self.kernel).size(rows).size(cols).size(b.rows()).size(blocks).size(width);
         let launch = launch.buffer(&self.splits).buffer(a.indices()).buffer(a.values()).dense(b);
-        let local = backend.driver().properties().largest_group;
+        let local = backend.properties().largest_group;
         launch.buffer(&self.sums).groups_that_share(self.groups, local, width * SLICE_BYTES)?;
         let launch = backend.launch(&self.add).size(rows).size(cols).size(blocks).buffer(&self.sums);
         launch.value(alpha).value(beta).dense_mut(c).items(rows * cols)

@@ -3,11 +3,10 @@
 use super::numbered::{Numbered, position};
 use super::positions::Positions;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{ToDenseKernel, VectorKernel};
 use sparse_core::reference::Entries;
 use sparse_core::{Algorithm, Backend, Choice, DenseViewMut, Index, KernelPlan, PlanOptions, Result, Scalar};
-use std::sync::Arc;
 
 const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "always").preprocessing(
     "the coordinates of the entries, sorted on the device where they are not known to be unique",
@@ -15,15 +14,15 @@ const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "alway
 
 /// The coordinates of entries, equal ones side by side, and where their values stand.
 #[derive(Debug)]
-pub struct Places<D: Driver, I> {
-    pub(super) rows: Buffer<D, I>,
-    pub(super) cols: Buffer<D, I>,
-    pub(super) positions: Positions<D>,
+pub struct Places<I> {
+    pub(super) rows: Buffer<I>,
+    pub(super) cols: Buffer<I>,
+    pub(super) positions: Positions,
 }
 
-impl<D: Driver, I: Index> Places<D, I> {
+impl<I: Index> Places<I> {
     /// The entries of a numbered matrix, sorted here.
-    pub(super) fn numbered<M: Entries<Scalar = f64>>(backend: &Device<D>, a: &M) -> Result<Self> {
+    pub(super) fn numbered<M: Entries<Scalar = f64>>(backend: &Device, a: &M) -> Result<Self> {
         let mut entries: Vec<_> = a.entries().collect();
         entries.sort_by_key(|&(i, j, _)| (i, j));
         let rows: Vec<_> = entries.iter().map(|&(i, _, _)| I::try_new("a row", i)).collect::<Result<_>>()?;
@@ -37,13 +36,13 @@ impl<D: Driver, I: Index> Places<D, I> {
 
 /// The plan of an expansion.
 #[derive(Debug)]
-pub struct ExpansionPlan<D: Driver, I> {
+pub struct ExpansionPlan<I> {
     choice: Choice,
-    places: Places<D, I>,
-    kernel: Arc<D::Kernel>,
+    places: Places<I>,
+    kernel: Kernel,
 }
 
-impl<D: Driver, I: Index> KernelPlan for ExpansionPlan<D, I> {
+impl<I: Index> KernelPlan for ExpansionPlan<I> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -53,8 +52,8 @@ impl<D: Driver, I: Index> KernelPlan for ExpansionPlan<D, I> {
     }
 }
 
-impl<D: Driver, M: Numbered<D>> ToDenseKernel<M> for Device<D> {
-    type Plan = ExpansionPlan<D, M::Index>;
+impl<M: Numbered> ToDenseKernel<M> for Device {
+    type Plan = ExpansionPlan<M::Index>;
 
     fn to_dense_algorithms(&self) -> &'static [Algorithm] {
         COORDINATE_SUMS

@@ -1,7 +1,7 @@
 //! Compressed rows and columns from arrays that are on the device already, checked there.
 
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver};
+use crate::{Buffer, Device};
 use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Matrix, Result, Scalar};
 
 /// The file of the kernels.
@@ -19,7 +19,7 @@ fn order_of(problems: i32) -> IndexOrder {
     IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 }
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// A matrix from arrays on this device, whose indices may stand in any order and may repeat; what order they have
     /// is found out and remembered. Nothing but a word is read back, unless something is wrong.
     ///
@@ -29,9 +29,9 @@ impl<D: Driver> Device<D> {
     pub fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
         (rows, cols): (usize, usize),
-        offsets: Buffer<D, O>,
-        indices: Buffer<D, I>,
-        values: Buffer<D, T>,
+        offsets: Buffer<O>,
+        indices: Buffer<I>,
+        values: Buffer<T>,
     ) -> Result<Compressed<A, T, Self, I, O>> {
         let arrays = [("offsets", offsets.context), ("indices", indices.context), ("values", values.context)];
         if let Some(&(operand, found)) = arrays.iter().find(|array| array.1 != self.context()) {
@@ -65,8 +65,8 @@ impl<D: Driver> Device<D> {
     pub(super) fn index_order<I: Index, O: Index>(
         &self,
         minor: usize,
-        offsets: &Buffer<D, O>,
-        indices: &Buffer<D, I>,
+        offsets: &Buffer<O>,
+        indices: &Buffer<I>,
     ) -> Result<IndexOrder> {
         self.problems((offsets.len - 1, minor), offsets, indices).map(order_of)
     }
@@ -75,8 +75,8 @@ impl<D: Driver> Device<D> {
     fn problems<I: Index, O: Index>(
         &self,
         (major, minor): (usize, usize),
-        offsets: &Buffer<D, O>,
-        indices: &Buffer<D, I>,
+        offsets: &Buffer<O>,
+        indices: &Buffer<I>,
     ) -> Result<i32> {
         let kernel = |entry| self.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
         let problems = self.zeros::<i32>(1)?;

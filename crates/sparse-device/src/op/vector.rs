@@ -3,11 +3,10 @@
 
 use crate::launch::Launch;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
 use sparse_core::{Accumulator, Backend, DenseViewMut, Element, Result, Scalar, Space};
-use std::sync::Arc;
 
 /// The kernels of the operations whose scalars stay on the device.
 const PLANNED: [&str; 8] = [
@@ -25,8 +24,8 @@ const PARTIALS: usize = 1024;
 /// Elements that a work-item adds, at least, before another work-group is worth it.
 const ITEMS_PER_LANE: usize = 8;
 
-impl<D: Driver> Device<D> {
-    pub(super) fn vector_kernel<T: Scalar>(&self, entry: &'static str) -> Result<Arc<D::Kernel>> {
+impl Device {
+    pub(super) fn vector_kernel<T: Scalar>(&self, entry: &'static str) -> Result<Kernel> {
         self.kernel_of::<T>("vector", entry, Defines::default().set("BLOCK", self.inner.block))
     }
 
@@ -38,20 +37,20 @@ impl<D: Driver> Device<D> {
     /// The work-groups of the kernels of a step of conjugate gradients, each of which adds up what those before it left:
     /// on a GPU with an element a work-item, as long as there are few, since it waits for memory above all.
     fn step_groups(&self, len: usize) -> usize {
-        let items = if self.driver().properties().is_cpu { ITEMS_PER_LANE } else { 1 };
+        let items = if self.properties().is_cpu { ITEMS_PER_LANE } else { 1 };
         len.div_ceil(self.inner.block * items).clamp(1, PARTIALS)
     }
 
     /// Runs a reduction over `len` elements, all of whose arguments are there but the last: the partial results.
-    pub(super) fn partials<R: Element>(&self, reduction: Launch<'_, D>, len: usize) -> Result<Vec<R>> {
+    pub(super) fn partials<R: Element>(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<R>> {
         let groups = self.partial_count(len);
-        let partial: Buffer<D, R> = self.allocate(groups)?;
+        let partial: Buffer<R> = self.allocate(groups)?;
         reduction.buffer(&partial).groups(groups, self.inner.block)?;
         self.download(&partial)
     }
 
     /// Room for the partial results of reductions over `len` elements, two numbers each, as few or as many as there are.
-    fn reduction_room<A: Scalar>(&self, len: usize) -> Result<Buffer<D, A>> {
+    fn reduction_room<A: Scalar>(&self, len: usize) -> Result<Buffer<A>> {
         self.allocate(2 * self.step_groups(len))
     }
 
@@ -59,7 +58,7 @@ impl<D: Driver> Device<D> {
     fn reduced<A: Scalar>(
         &self,
         len: usize,
-        reduce: impl FnOnce(&mut Buffer<D, A>, ViewMut<'_, D, A>) -> Result<()>,
+        reduce: impl FnOnce(&mut Buffer<A>, ViewMut<'_, A>) -> Result<()>,
     ) -> Result<A> {
         let (mut room, mut result) = (self.reduction_room(len)?, self.allocate(1)?);
         reduce(&mut room, Self::view_mut(&mut result))?;
@@ -67,13 +66,13 @@ impl<D: Driver> Device<D> {
     }
 }
 
-impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
+impl<T: Scalar> VectorKernel<T> for Device {
     unsafe fn axpby(
         &self,
         alpha: CoefficientOf<'_, Self, T>,
-        x: View<'_, D, T>,
+        x: View<'_, T>,
         beta: CoefficientOf<'_, Self, T>,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         let kernel = self.vector_kernel::<T>("vector_axpby")?;
         let len = y.len();
@@ -81,14 +80,14 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
         launch.coefficient(beta).view_mut(y).items(len)
     }
 
-    unsafe fn dot(&self, x: View<'_, D, T>, y: View<'_, D, T>) -> Result<T::Acc> {
+    unsafe fn dot(&self, x: View<'_, T>, y: View<'_, T>) -> Result<T::Acc> {
         self.reduced(x.len(), |room, result| {
             // SAFETY: the caller promises it of the operands; room and result were just made here.
             unsafe { VectorKernel::<T>::dot_into(self, room, x, y, result) }
         })
     }
 
-    unsafe fn nrm2(&self, x: View<'_, D, T>) -> Result<RealOf<T>> {
+    unsafe fn nrm2(&self, x: View<'_, T>) -> Result<RealOf<T>> {
         let norm: T::Acc = self.reduced(x.len(), |room, result| {
             // SAFETY: as above.
             unsafe { VectorKernel::<T>::nrm2_into(self, room, x, result) }
@@ -97,7 +96,7 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
     }
 
     /// `x ← 0·x + alpha·x`, which reads the first operand as little as the second where `alpha` is zero.
-    unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMut<'_, D, T>) -> Result<()> {
+    unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMut<'_, T>) -> Result<()> {
         let kernel = self.vector_kernel::<T>("vector_axpby")?;
         let (len, x) = (x.len(), Self::as_shared(&x));
         let launch = self.launch(&kernel).size(len).coefficient(T::Acc::ZERO.into()).view(x);
@@ -110,7 +109,7 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
         self.launch(&kernel).size(rows).size(cols).value(beta).dense_mut(c).items(rows * cols)
     }
 
-    fn plan_vectors(&self, len: usize) -> Result<Buffer<D, T::Acc>> {
+    fn plan_vectors(&self, len: usize) -> Result<Buffer<T::Acc>> {
         for entry in PLANNED {
             self.vector_kernel::<T>(entry)?;
         }
@@ -119,10 +118,10 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
 
     unsafe fn dot_into(
         &self,
-        room: &mut Buffer<D, T::Acc>,
-        x: View<'_, D, T>,
-        y: View<'_, D, T>,
-        result: ViewMut<'_, D, T::Acc>,
+        room: &mut Buffer<T::Acc>,
+        x: View<'_, T>,
+        y: View<'_, T>,
+        result: ViewMut<'_, T::Acc>,
     ) -> Result<()> {
         let (groups, block) = (self.partial_count(x.len()), self.inner.block);
         let dot = self.vector_kernel::<T>("vector_dot")?;
@@ -134,9 +133,9 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
     /// Scaled by a power of two near the largest element, so that no square overflows and none that counts underflows.
     unsafe fn nrm2_into(
         &self,
-        room: &mut Buffer<D, T::Acc>,
-        x: View<'_, D, T>,
-        result: ViewMut<'_, D, T::Acc>,
+        room: &mut Buffer<T::Acc>,
+        x: View<'_, T>,
+        result: ViewMut<'_, T::Acc>,
     ) -> Result<()> {
         let (groups, block) = (self.partial_count(x.len()), self.inner.block);
         for entry in ["vector_largest", "vector_squares"] {
@@ -147,11 +146,7 @@ impl<D: Driver, T: Scalar> VectorKernel<T> for Device<D> {
         self.launch(&norm).size(groups).buffer(room).view_mut(result).groups(1, block)
     }
     /// Every work-group adds up what those of the kernel before left, in the same order.
-    unsafe fn gradient_step(
-        &self,
-        room: &mut Buffer<D, T::Acc>,
-        step: GradientStep<'_, Self, T>,
-    ) -> Result<()> {
+    unsafe fn gradient_step(&self, room: &mut Buffer<T::Acc>, step: GradientStep<'_, Self, T>) -> Result<()> {
         let GradientStep { q, p, x, r, rho, next_rho } = step;
         let (len, block) = (q.len(), self.inner.block);
         let (groups, p, r) = (self.step_groups(len), Self::as_shared(&p), Self::as_shared(&r));

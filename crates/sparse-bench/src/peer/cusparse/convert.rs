@@ -3,7 +3,7 @@
 use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
 use super::{Cusparse, check};
 use crate::device::conversion::{Arrays, Conversion, Convert};
-use backend_cuda::{CuDriver, Cuda};
+use backend_cuda::Device;
 use cudarc::cusparse::sys;
 use rayon::prelude::*;
 use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Matrix, Result, Space};
@@ -17,40 +17,40 @@ const DENSE_TO_CSR: sys::cusparseDenseToSparseAlg_t =
 
 pub(super) fn dense_to_csr<'a>(
     library: &'a Cusparse,
-    a: DenseBatchView<'a, f32, Cuda>,
+    a: DenseBatchView<'a, f32, Device>,
     most: usize,
 ) -> Result<Conversion<'a>> {
     let convert = Box::new(DenseToCsr::new(library, a, most)?);
     Ok(Conversion { name: "cusparse".into(), plan_seconds: None, convert })
 }
 
-pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Cuda>) -> Result<Conversion<'a>> {
+pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Result<Conversion<'a>> {
     let convert = Box::new(CooToCsr::new(library, a)?);
     Ok(Conversion { name: "cusparse:coosort".into(), plan_seconds: None, convert })
 }
 
 /// A part of a buffer on the host.
-fn download<T: Element>(device: &Cuda, buffer: &Buffer<CuDriver, T>, range: Range<usize>) -> Result<Vec<T>> {
+fn download<T: Element>(device: &Device, buffer: &Buffer<T>, range: Range<usize>) -> Result<Vec<T>> {
     let mut host = vec![T::zeroed(); range.len()];
-    device.download_into(Cuda::slice(Cuda::view(buffer), range), &mut host)?;
+    device.download_into(Device::slice(Device::view(buffer), range), &mut host)?;
     Ok(host)
 }
 
 /// Members of a batch, one after the other, each with room for as many entries as the fullest has.
 struct DenseToCsr<'a> {
     library: &'a Cusparse,
-    a: DenseBatchView<'a, f32, Cuda>,
+    a: DenseBatchView<'a, f32, Device>,
     most: usize,
     /// The entries of each member.
     nnz: Vec<usize>,
-    offsets: Buffer<CuDriver, i32>,
-    indices: Buffer<CuDriver, i32>,
-    values: Buffer<CuDriver, f32>,
-    workspace: Buffer<CuDriver, u8>,
+    offsets: Buffer<i32>,
+    indices: Buffer<i32>,
+    values: Buffer<f32>,
+    workspace: Buffer<u8>,
 }
 
 impl<'a> DenseToCsr<'a> {
-    fn new(library: &'a Cusparse, a: DenseBatchView<'a, f32, Cuda>, most: usize) -> Result<Self> {
+    fn new(library: &'a Cusparse, a: DenseBatchView<'a, f32, Device>, most: usize) -> Result<Self> {
         let device = &library.device;
         let mut this = Self {
             library,
@@ -154,20 +154,20 @@ impl Convert for DenseToCsr<'_> {
 /// The coordinates are copied, since the sort changes them, and sorted with their positions; the values follow.
 struct CooToCsr<'a> {
     library: &'a Cusparse,
-    a: &'a Coo<f32, Cuda>,
-    identity: Buffer<CuDriver, i32>,
-    positions: Buffer<CuDriver, i32>,
-    rows: Buffer<CuDriver, i32>,
-    offsets: Buffer<CuDriver, i32>,
-    indices: Buffer<CuDriver, i32>,
-    values: Buffer<CuDriver, f32>,
-    workspace: Buffer<CuDriver, u8>,
+    a: &'a Coo<f32, Device>,
+    identity: Buffer<i32>,
+    positions: Buffer<i32>,
+    rows: Buffer<i32>,
+    offsets: Buffer<i32>,
+    indices: Buffer<i32>,
+    values: Buffer<f32>,
+    workspace: Buffer<u8>,
     from: Vector,
     to: SparseVector,
 }
 
 impl<'a> CooToCsr<'a> {
-    fn new(library: &'a Cusparse, a: &'a Coo<f32, Cuda>) -> Result<Self> {
+    fn new(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Result<Self> {
         let (device, nnz) = (&library.device, a.nnz());
         let identity: Vec<i32> = (0..nnz as i32).collect();
         let (positions, values) = (device.zeros(nnz)?, device.zeros(nnz)?);
@@ -193,7 +193,7 @@ impl<'a> CooToCsr<'a> {
             offsets: device.zeros(a.rows() + 1)?,
             indices: device.zeros(nnz)?,
             workspace: device.zeros(bytes)?,
-            from: Vector::new(&Cuda::view(a.values()))?,
+            from: Vector::new(&Device::view(a.values()))?,
             to: SparseVector::new(&positions, &values)?,
             positions,
             values,
@@ -204,9 +204,9 @@ impl<'a> CooToCsr<'a> {
 impl Convert for CooToCsr<'_> {
     fn run(&mut self) -> Result<Option<f64>> {
         let (device, handle, nnz) = (&self.library.device, self.library.handle, self.a.nnz() as i32);
-        device.copy(Cuda::view(&self.identity), Cuda::view_mut(&mut self.positions))?;
-        device.copy(Cuda::view(self.a.row_idx()), Cuda::view_mut(&mut self.rows))?;
-        device.copy(Cuda::view(self.a.col_idx()), Cuda::view_mut(&mut self.indices))?;
+        device.copy(Device::view(&self.identity), Device::view_mut(&mut self.positions))?;
+        device.copy(Device::view(self.a.row_idx()), Device::view_mut(&mut self.rows))?;
+        device.copy(Device::view(self.a.col_idx()), Device::view_mut(&mut self.indices))?;
         // SAFETY: the handle is alive; coordinates and positions have nnz elements, the workspace the size that was
         // asked for.
         let status = unsafe {

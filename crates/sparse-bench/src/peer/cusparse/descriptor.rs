@@ -1,7 +1,7 @@
 //! What cuSPARSE is told of operands. A descriptor names memory and does not keep it.
 
 use super::check;
-use backend_cuda::{CuDriver, Cuda, address};
+use backend_cuda::{Device, address};
 use cudarc::cusparse::sys;
 use sparse_core::{Csr, DType, DenseView, Element, Error, Matrix, Order, Result, Scalar, Space};
 use sparse_device::{Buffer, View};
@@ -23,20 +23,20 @@ pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
 }
 
 /// The first element of a view, for calls that take any pointer.
-pub(in crate::peer) fn pointer<T: Element>(view: &View<'_, CuDriver, T>) -> *mut c_void {
+pub(in crate::peer) fn pointer<T: Element>(view: &View<'_, T>) -> *mut c_void {
     ptr::without_provenance_mut(address(view) as usize)
 }
 
 /// The first element of a buffer.
-pub(super) fn start<T: Element, P>(buffer: &Buffer<CuDriver, T>) -> *mut P {
-    pointer(&Cuda::view(buffer)).cast()
+pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
+    pointer(&Device::view(buffer)).cast()
 }
 
 /// A sparse matrix.
 pub(super) struct SparseMatrix(pub(super) sys::cusparseSpMatDescr_t);
 
 impl SparseMatrix {
-    pub(super) fn new<T: Scalar>(a: &Csr<T, Cuda>) -> Result<Self> {
+    pub(super) fn new<T: Scalar>(a: &Csr<T, Device>) -> Result<Self> {
         let (shape, arrays) =
             ((a.rows(), a.cols()), (start(a.row_ptr()), start(a.col_idx()), start(a.values())));
         Self::of_arrays::<T>(shape, a.nnz(), arrays)
@@ -81,7 +81,7 @@ impl Drop for SparseMatrix {
 pub(super) struct Vector(pub(super) sys::cusparseDnVecDescr_t);
 
 impl Vector {
-    pub(super) fn new<T: Scalar>(view: &View<'_, CuDriver, T>) -> Result<Self> {
+    pub(super) fn new<T: Scalar>(view: &View<'_, T>) -> Result<Self> {
         let mut descriptor = ptr::null_mut();
         let len = sparse_core::space::View::len(view) as i64;
         // SAFETY: the call writes the descriptor; the library does not look into the elements.
@@ -92,7 +92,7 @@ impl Vector {
     }
 
     /// Names other elements, as many.
-    pub(super) fn set<T: Element>(&self, view: &View<'_, CuDriver, T>) -> Result<()> {
+    pub(super) fn set<T: Element>(&self, view: &View<'_, T>) -> Result<()> {
         // SAFETY: the descriptor is alive; the library does not look into the elements.
         check("cusparseDnVecSetValues", unsafe { sys::cusparseDnVecSetValues(self.0, pointer(view)) })
     }
@@ -110,7 +110,7 @@ pub(super) struct SparseVector(pub(super) sys::cusparseSpVecDescr_t);
 
 impl SparseVector {
     /// One of as many entries as it has elements.
-    pub(super) fn new(indices: &Buffer<CuDriver, i32>, values: &Buffer<CuDriver, f32>) -> Result<Self> {
+    pub(super) fn new(indices: &Buffer<i32>, values: &Buffer<f32>) -> Result<Self> {
         let mut descriptor = ptr::null_mut();
         let len = sparse_core::space::Buffer::len(indices) as i64;
         // SAFETY: the call writes the descriptor; the library does not look into the arrays.
@@ -142,7 +142,7 @@ impl Drop for SparseVector {
 pub(super) struct DenseMatrix(pub(super) sys::cusparseDnMatDescr_t);
 
 impl DenseMatrix {
-    pub(super) fn new<T: Scalar>(a: &DenseView<'_, T, Cuda>) -> Result<Self> {
+    pub(super) fn new<T: Scalar>(a: &DenseView<'_, T, Device>) -> Result<Self> {
         let mut descriptor = ptr::null_mut();
         let order = match a.order() {
             Order::RowMajor => sys::cusparseOrder_t::CUSPARSE_ORDER_ROW,

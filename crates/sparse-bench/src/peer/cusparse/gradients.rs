@@ -5,11 +5,10 @@ use super::Cusparse;
 use super::product::{SPMV, Spmv, SpmvAlgorithm};
 use crate::device::product::{Product, available, planned};
 use crate::peer::cublas::Cublas;
-use backend_cuda::{CuDriver, Cuda, address};
+use backend_cuda::{Device, address};
 use kernels_core::File;
 use sparse_core::{Backend, Csr, Matrix, Result, Space};
-use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Value, View, ViewMut};
-use std::sync::Arc;
+use sparse_device::{Arg, Buffer, Defines, Grid, Kernel, Value, View, ViewMut};
 
 const QUOTIENT: File = File {
     name: "quotient.cu",
@@ -24,12 +23,12 @@ const QUOTIENT: File = File {
 pub(super) fn cg<'a>(
     library: &'a Cusparse,
     blas: &'a Cublas,
-    a: &'a Csr<f32, Cuda>,
-    b: View<'a, CuDriver, f32>,
+    a: &'a Csr<f32, Device>,
+    b: View<'a, f32>,
     iterations: usize,
-) -> Result<Vec<Product<'a, CuDriver, f32>>> {
+) -> Result<Vec<Product<'a, f32>>> {
     let driver = library.device.driver();
-    let quotient = Arc::new(driver.kernel(&driver.build(&QUOTIENT, &Defines::default())?, "quotient")?);
+    let quotient = driver.kernel(&driver.build(&QUOTIENT, &Defines::default())?, "quotient")?;
     let solver = |name: String, algorithm| {
         let make = || Gradients::new(library, blas, quotient.clone(), (a, b), algorithm);
         let (mut gradients, seconds) = planned(&library.device, make)?;
@@ -44,17 +43,17 @@ pub(super) fn cg<'a>(
 
 /// `p·q`, `α`, `−α` and `β` of an iteration, `ρ = r·r` of this one and the one before, and 1.
 struct Scalars {
-    curvature: Buffer<CuDriver, f32>,
-    alpha: Buffer<CuDriver, f32>,
-    minus_alpha: Buffer<CuDriver, f32>,
-    beta: Buffer<CuDriver, f32>,
-    minus_beta: Buffer<CuDriver, f32>,
-    rho: [Buffer<CuDriver, f32>; 2],
-    one: Buffer<CuDriver, f32>,
+    curvature: Buffer<f32>,
+    alpha: Buffer<f32>,
+    minus_alpha: Buffer<f32>,
+    beta: Buffer<f32>,
+    minus_beta: Buffer<f32>,
+    rho: [Buffer<f32>; 2],
+    one: Buffer<f32>,
 }
 
 impl Scalars {
-    fn new(device: &Cuda) -> Result<Self> {
+    fn new(device: &Device) -> Result<Self> {
         Ok(Self {
             curvature: device.zeros(1)?,
             alpha: device.zeros(1)?,
@@ -69,15 +68,15 @@ impl Scalars {
 
 /// A system with what its solution needs.
 struct Gradients<'a> {
-    device: &'a Cuda,
+    device: &'a Device,
     blas: &'a Cublas,
     product: Spmv<'a, f32>,
-    quotient: Arc<<CuDriver as Driver>::Kernel>,
-    b: View<'a, CuDriver, f32>,
-    zero: Buffer<CuDriver, f32>,
-    r: Buffer<CuDriver, f32>,
-    p: Buffer<CuDriver, f32>,
-    q: Buffer<CuDriver, f32>,
+    quotient: Kernel,
+    b: View<'a, f32>,
+    zero: Buffer<f32>,
+    r: Buffer<f32>,
+    p: Buffer<f32>,
+    q: Buffer<f32>,
     scalars: Scalars,
 }
 
@@ -85,8 +84,8 @@ impl<'a> Gradients<'a> {
     fn new(
         library: &'a Cusparse,
         blas: &'a Cublas,
-        quotient: Arc<<CuDriver as Driver>::Kernel>,
-        (a, b): (&'a Csr<f32, Cuda>, View<'a, CuDriver, f32>),
+        quotient: Kernel,
+        (a, b): (&'a Csr<f32, Device>, View<'a, f32>),
         algorithm: SpmvAlgorithm,
     ) -> Result<Self> {
         let (device, n) = (&library.device, a.rows());
@@ -105,39 +104,37 @@ impl<'a> Gradients<'a> {
     }
 
     /// Enqueues all of it; what `x` was does not matter.
-    fn solve(&mut self, iterations: usize, mut x: ViewMut<'_, CuDriver, f32>) -> Result<()> {
+    fn solve(&mut self, iterations: usize, mut x: ViewMut<'_, f32>) -> Result<()> {
         let Self { blas, b, zero, r, p, scalars, .. } = self;
-        blas.copy(Cuda::view(zero), Cuda::reborrow(&mut x))?;
-        blas.copy(*b, Cuda::view_mut(r))?;
-        blas.copy(*b, Cuda::view_mut(p))?;
-        blas.dot(Cuda::view(r), Cuda::view(r), Cuda::view_mut(&mut scalars.rho[0]))?;
-        (0..iterations).try_for_each(|_| self.step(Cuda::reborrow(&mut x)))
+        blas.copy(Device::view(zero), Device::reborrow(&mut x))?;
+        blas.copy(*b, Device::view_mut(r))?;
+        blas.copy(*b, Device::view_mut(p))?;
+        blas.dot(Device::view(r), Device::view(r), Device::view_mut(&mut scalars.rho[0]))?;
+        (0..iterations).try_for_each(|_| self.step(Device::reborrow(&mut x)))
     }
 
     /// `q = A·p`, `α = ρ / (p·q)`, `x ← x + α·p`, `r ← r − α·q`, `β = r·r / ρ`, `p ← r + β·p`.
-    fn step(&mut self, x: ViewMut<'_, CuDriver, f32>) -> Result<()> {
+    fn step(&mut self, x: ViewMut<'_, f32>) -> Result<()> {
         let Self { device, blas, product, quotient, r, p, q, scalars, .. } = self;
         let Scalars { curvature, alpha, minus_alpha, beta, minus_beta, rho: [rho, next_rho], one } = scalars;
-        product.run(Cuda::view(p), Cuda::view_mut(q))?;
-        blas.dot(Cuda::view(p), Cuda::view(q), Cuda::view_mut(curvature))?;
+        product.run(Device::view(p), Device::view_mut(q))?;
+        blas.dot(Device::view(p), Device::view(q), Device::view_mut(curvature))?;
         divide(device, quotient, [rho, curvature, alpha, minus_alpha])?;
-        blas.axpy(Cuda::view(alpha), Cuda::view(p), x)?;
-        blas.axpy(Cuda::view(minus_alpha), Cuda::view(q), Cuda::view_mut(r))?;
-        blas.dot(Cuda::view(r), Cuda::view(r), Cuda::view_mut(next_rho))?;
+        blas.axpy(Device::view(alpha), Device::view(p), x)?;
+        blas.axpy(Device::view(minus_alpha), Device::view(q), Device::view_mut(r))?;
+        blas.dot(Device::view(r), Device::view(r), Device::view_mut(next_rho))?;
         divide(device, quotient, [next_rho, rho, beta, minus_beta])?;
-        blas.scal(Cuda::view(beta), Cuda::view_mut(p))?;
-        blas.axpy(Cuda::view(one), Cuda::view(r), Cuda::view_mut(p))?;
+        blas.scal(Device::view(beta), Device::view_mut(p))?;
+        blas.axpy(Device::view(one), Device::view(r), Device::view_mut(p))?;
         scalars.rho.swap(0, 1);
         Ok(())
     }
 }
 
 /// Enqueues a division: numerator, denominator, quotient and its negative.
-fn divide(
-    device: &Cuda,
-    quotient: &<CuDriver as Driver>::Kernel,
-    scalars: [&Buffer<CuDriver, f32>; 4],
-) -> Result<()> {
-    let args = scalars.map(|scalar| Arg::Value(Value::from(address(&Cuda::view(scalar)) as i64)));
-    device.driver().launch(quotient, Grid { groups: 1, local: 1, shared: 0, early: false }, &args)
+fn divide(device: &Device, quotient: &Kernel, scalars: [&Buffer<f32>; 4]) -> Result<()> {
+    let args = scalars.map(|scalar| Arg::Value(Value::from(address(&Device::view(scalar)) as i64)));
+    let grid = Grid { groups: 1, local: 1, shared: 0, early: false };
+    // SAFETY: the kernel takes four addresses of single numbers.
+    unsafe { device.driver().launch(quotient, grid, &args) }
 }

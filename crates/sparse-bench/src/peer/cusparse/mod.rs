@@ -10,7 +10,7 @@ use crate::arguments::PeerName;
 use crate::device::conversion::Conversion;
 use crate::device::peer::Peer;
 use crate::device::product::{Product, available};
-use backend_cuda::{CuDriver, Cuda, stream};
+use backend_cuda::{Device, stream};
 use cudarc::cusparse::{result, sys};
 pub(super) use descriptor::pointer;
 use sparse_core::{Backend, Coo, Csr, DenseBatchView, DenseView, Error, Result, Scalar};
@@ -37,7 +37,7 @@ fn check(call: &'static str, status: sys::cusparseStatus_t) -> Result<()> {
 
 /// The library with a handle that works on our stream.
 pub(crate) struct Cusparse {
-    device: Cuda,
+    device: Device,
     blas: Option<Cublas>,
     handle: sys::cusparseHandle_t,
     version: i32,
@@ -50,10 +50,10 @@ impl Drop for Cusparse {
     }
 }
 
-impl Peer<CuDriver> for Cusparse {
+impl Peer for Cusparse {
     const ASKED_AS: Option<PeerName> = Some(PeerName::Cusparse);
 
-    fn connect(device: &Cuda) -> Result<Self> {
+    fn connect(device: &Device) -> Result<Self> {
         // SAFETY: the call only looks for the library.
         if !unsafe { sys::is_culib_present() } {
             let reason = "its library (libcusparse.so, .so.12) was not found by the loader: name its folder in \
@@ -65,7 +65,7 @@ impl Peer<CuDriver> for Cusparse {
         let handle = result::create().map_err(failed("cusparseCreate"))?;
         let mut library = Self { device: device.clone(), blas: None, handle, version: 0 };
         // SAFETY: handle and stream are alive; the device that is kept keeps the stream.
-        check("cusparseSetStream", unsafe { sys::cusparseSetStream(handle, stream(device).cast()) })?;
+        check("cusparseSetStream", unsafe { sys::cusparseSetStream(handle, stream(device)?.cast()) })?;
         // SAFETY: the number is written by the call.
         let status = unsafe { sys::cusparseGetVersion(handle, &raw mut library.version) };
         check("cusparseGetVersion", status)?;
@@ -79,40 +79,36 @@ impl Peer<CuDriver> for Cusparse {
         format!("cuSPARSE {}.{}.{}, {blas}", version / 1000, version / 100 % 10, version % 100)
     }
 
-    fn spmv<'a, T: Scalar>(
-        &'a self,
-        a: &'a Csr<T, Cuda>,
-        x: View<'a, CuDriver, T>,
-    ) -> Result<Vec<Product<'a, CuDriver, T>>> {
+    fn spmv<'a, T: Scalar>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
         product::spmv(self, a, x)
     }
 
     fn spmm<'a, T: Scalar>(
         &'a self,
-        a: &'a Csr<T, Cuda>,
-        b: DenseView<'a, T, Cuda>,
-    ) -> Result<Vec<Product<'a, CuDriver, T>>> {
+        a: &'a Csr<T, Device>,
+        b: DenseView<'a, T, Device>,
+    ) -> Result<Vec<Product<'a, T>>> {
         product::spmm(self, a, b)
     }
 
     fn dense_to_csr<'a>(
         &'a self,
-        a: DenseBatchView<'a, f32, Cuda>,
+        a: DenseBatchView<'a, f32, Device>,
         most: usize,
     ) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![convert::dense_to_csr(self, a, most)?])
     }
 
-    fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Cuda>) -> Result<Vec<Conversion<'a>>> {
+    fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![convert::coo_to_csr(self, a)?])
     }
 
     fn cg<'a>(
         &'a self,
-        a: &'a Csr<f32, Cuda>,
-        b: View<'a, CuDriver, f32>,
+        a: &'a Csr<f32, Device>,
+        b: View<'a, f32>,
         iterations: usize,
-    ) -> Result<Vec<Product<'a, CuDriver, f32>>> {
+    ) -> Result<Vec<Product<'a, f32>>> {
         match &self.blas {
             Some(blas) => gradients::cg(self, blas, a, b, iterations),
             None => Ok(vec![]),

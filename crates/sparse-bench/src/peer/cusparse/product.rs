@@ -3,7 +3,7 @@
 use super::descriptor::{DenseMatrix, SparseMatrix, Vector, data_type, pointer, start};
 use super::{Cusparse, check};
 use crate::device::product::{Product, available, planned};
-use backend_cuda::{CuDriver, Cuda};
+use backend_cuda::Device;
 pub(super) use cudarc::cusparse::sys::cusparseSpMVAlg_t as SpmvAlgorithm;
 use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm};
 use sparse_core::{Backend, Csr, DenseView, Matrix, Order, Result, Scalar, Space, c64};
@@ -25,9 +25,9 @@ const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERA
 
 pub(super) fn spmv<'a, T: Scalar>(
     library: &'a Cusparse,
-    a: &'a Csr<T, Cuda>,
-    x: View<'a, CuDriver, T>,
-) -> Result<Vec<Product<'a, CuDriver, T>>> {
+    a: &'a Csr<T, Device>,
+    x: View<'a, T>,
+) -> Result<Vec<Product<'a, T>>> {
     let product = |(name, algorithm)| {
         let (plan, seconds) = planned(&library.device, || Spmv::new(library, a, algorithm))?;
         Ok(Product::new(name, seconds, move |y| plan.run(x, y)))
@@ -37,9 +37,9 @@ pub(super) fn spmv<'a, T: Scalar>(
 
 pub(super) fn spmm<'a, T: Scalar>(
     library: &'a Cusparse,
-    a: &'a Csr<T, Cuda>,
-    b: DenseView<'a, T, Cuda>,
-) -> Result<Vec<Product<'a, CuDriver, T>>> {
+    a: &'a Csr<T, Device>,
+    b: DenseView<'a, T, Device>,
+) -> Result<Vec<Product<'a, T>>> {
     let product = |(name, algorithm)| {
         let (plan, seconds) = planned(&library.device, || Spmm::new(library, a, &b, algorithm))?;
         Ok(Product::new(name, seconds, move |c| plan.run(c)))
@@ -75,19 +75,19 @@ pub(super) struct Spmv<'a, T: Scalar> {
     x: Vector,
     y: Vector,
     algorithm: SpmvAlgorithm,
-    workspace: Buffer<CuDriver, u8>,
+    workspace: Buffer<u8>,
 }
 
 impl<'a, T: Scalar> Spmv<'a, T> {
     /// Prepared with vectors of its own, which are not kept.
     pub(super) fn new(
         library: &'a Cusparse,
-        matrix: &'a Csr<T, Cuda>,
+        matrix: &'a Csr<T, Device>,
         algorithm: SpmvAlgorithm,
     ) -> Result<Self> {
         let device = &library.device;
         let (input, output) = (device.zeros::<T>(matrix.cols())?, device.zeros::<T>(matrix.rows())?);
-        let (x, y) = (Vector::new(&Cuda::view(&input))?, Vector::new(&Cuda::view(&output))?);
+        let (x, y) = (Vector::new(&Device::view(&input))?, Vector::new(&Device::view(&output))?);
         let a = SparseMatrix::new(matrix)?;
         let scalars = Scalars::new();
         let mut bytes = 0;
@@ -128,9 +128,9 @@ impl<'a, T: Scalar> Spmv<'a, T> {
     }
 
     /// `x` and `y` have as many elements as there are columns and rows.
-    pub(super) fn run(&self, x: View<'_, CuDriver, T>, y: ViewMut<'_, CuDriver, T>) -> Result<()> {
+    pub(super) fn run(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         self.x.set(&x)?;
-        self.y.set(&Cuda::as_shared(&y))?;
+        self.y.set(&Device::as_shared(&y))?;
         // SAFETY: as in `new`; the matrix is borrowed, and the vectors have the lengths that were prepared for.
         let status = unsafe {
             sys::cusparseSpMV(
@@ -158,19 +158,19 @@ struct Spmm<'a, T: Scalar> {
     b: DenseMatrix,
     c: DenseMatrix,
     algorithm: SpmmAlgorithm,
-    workspace: Buffer<CuDriver, u8>,
+    workspace: Buffer<u8>,
 }
 
 impl<'a, T: Scalar> Spmm<'a, T> {
     fn new(
         library: &'a Cusparse,
-        matrix: &'a Csr<T, Cuda>,
-        b: &DenseView<'a, T, Cuda>,
+        matrix: &'a Csr<T, Device>,
+        b: &DenseView<'a, T, Device>,
         algorithm: SpmmAlgorithm,
     ) -> Result<Self> {
         let (device, rows, columns) = (&library.device, matrix.rows(), b.cols());
         let output = device.zeros::<T>(rows * columns)?;
-        let output = DenseView::new(Cuda::view(&output), rows, columns, columns, Order::RowMajor)?;
+        let output = DenseView::new(Device::view(&output), rows, columns, columns, Order::RowMajor)?;
         let (a, b, c) = (SparseMatrix::new(matrix)?, DenseMatrix::new(b)?, DenseMatrix::new(&output)?);
         let scalars = Scalars::new();
         let mut bytes = 0;
@@ -212,9 +212,9 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         Ok(plan)
     }
 
-    fn run(&self, c: ViewMut<'_, CuDriver, T>) -> Result<()> {
+    fn run(&self, c: ViewMut<'_, T>) -> Result<()> {
         // SAFETY: the descriptor is alive.
-        let status = unsafe { sys::cusparseDnMatSetValues(self.c.0, pointer(&Cuda::as_shared(&c))) };
+        let status = unsafe { sys::cusparseDnMatSetValues(self.c.0, pointer(&Device::as_shared(&c))) };
         check("cusparseDnMatSetValues", status)?;
         // SAFETY: as in `new`; A and B are borrowed, C has the shape of the output there.
         let status = unsafe {

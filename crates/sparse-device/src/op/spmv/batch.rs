@@ -2,7 +2,7 @@
 
 use super::Grouped;
 use crate::op::grouped::GROUPED_ROWS;
-use crate::{Device, Driver, View, ViewMut};
+use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Choice, Index, KernelPlan, PlanOptions, Result, Scalar};
 
@@ -10,12 +10,12 @@ const ALGORITHMS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The plan of a batch of products.
 #[derive(Debug)]
-pub struct BatchPlan<D: Driver, I> {
+pub struct BatchPlan<I> {
     choice: Choice,
-    grouped: Grouped<D, I>,
+    grouped: Grouped<I>,
 }
 
-impl<D: Driver, I: Index> KernelPlan for BatchPlan<D, I> {
+impl<I: Index> KernelPlan for BatchPlan<I> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -25,10 +25,8 @@ impl<D: Driver, I: Index> KernelPlan for BatchPlan<D, I> {
     }
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, Device<D>, I, O>>
-    for Device<D>
-{
-    type Plan = BatchPlan<D, I>;
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, Device, I, O>> for Device {
+    type Plan = BatchPlan<I>;
 
     fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
         ALGORITHMS
@@ -36,22 +34,22 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompress
 
     fn plan_spmv(
         &self,
-        a: &BatchCompressed<A, T, Device<D>, I, O>,
+        a: &BatchCompressed<A, T, Device, I, O>,
         op: Op,
         options: &PlanOptions,
-    ) -> Result<BatchPlan<D, I>> {
+    ) -> Result<BatchPlan<I>> {
         let choice = options.choose("spmv", ALGORITHMS, GROUPED_ROWS.name, "there is no other")?;
         Ok(BatchPlan { choice, grouped: Grouped::new(self, a, op)? })
     }
 
     unsafe fn spmv(
         &self,
-        plan: &mut BatchPlan<D, I>,
+        plan: &mut BatchPlan<I>,
         alpha: T::Acc,
-        a: &BatchCompressed<A, T, Device<D>, I, O>,
-        x: View<'_, D, T>,
+        a: &BatchCompressed<A, T, Device, I, O>,
+        x: View<'_, T>,
         beta: T::Acc,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         plan.grouped.run(self, alpha, a, x, beta, y)
     }

@@ -4,9 +4,9 @@ use super::shares::Product;
 use crate::launch::LANES;
 use crate::op::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
 use crate::op::row_statistics::mean_length;
-use crate::{Device, Driver, ViewMut};
+use crate::{Device, ViewMut};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar};
+use sparse_core::{Axis, Backend, Compressed, Index, Matrix, Result, Scalar};
 
 /// Entries for each compute unit from which on filling shared memory and adding up sums are a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
@@ -18,7 +18,7 @@ const SAMPLED_ROWS: usize = 1 << 12;
 /// pieces of rows lose. (Found by trial on an H100.)
 const LONG_PIECES: usize = 4;
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// Whether there is an algorithm by blocks of columns.
     pub(super) fn has_column_blocks(&self) -> bool {
         self.can_share(FILE)
@@ -27,9 +27,9 @@ impl<D: Driver> Device<D> {
     /// Three quarters of what a work-group can share, so that the rest caches entries beside those of a block. The
     /// blocks are as many as the work-groups that run at once are a multiple of, or nearly so.
     fn cut_columns<T: Scalar, O>(&self, cols: usize) -> Cut {
-        let of_lanes = self.driver().properties().largest_group * (size_of::<O>() + size_of::<T::Acc>());
-        let bytes = self.driver().properties().shared_bytes.saturating_sub(of_lanes) / 4 * 3;
-        let units = self.driver().caps().compute_units;
+        let of_lanes = self.properties().largest_group * (size_of::<O>() + size_of::<T::Acc>());
+        let bytes = self.properties().shared_bytes.saturating_sub(of_lanes) / 4 * 3;
+        let units = self.caps().compute_units;
         let least = cols.div_ceil(bytes / size_of::<T>()).max(1);
         let leaves_few_idle = |&blocks: &usize| blocks >= units || units % blocks * 20 <= units;
         let blocks = (least..).find(leaves_few_idle).unwrap_or(least);
@@ -40,17 +40,17 @@ impl<D: Driver> Device<D> {
     /// and rows have several entries in each block, in whatever order, so that no cache holds what is gathered.
     pub(super) fn gains_by_column_blocks<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
     ) -> Result<Option<String>> {
         let (rows, nnz) = (a.pattern().major(), a.nnz());
         let Cut { blocks, width } = self.cut_columns::<T, O>(a.pattern().minor());
-        let few = nnz < self.driver().caps().compute_units * MANY_ENTRIES_PER_UNIT;
+        let few = nnz < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
         if few || blocks == 1 || mean_length(a) < LONG_PIECES || !a.order().sorted {
             return Ok(None);
         }
         let step = rows.div_ceil(SAMPLED_ROWS);
         let sampled = rows.div_ceil(step);
-        let defines = defines::<D, T, I, O>(self, Op::None);
+        let defines = defines::<T, I, O>(self, Op::None);
         let kernel = self.kernel_of::<T>(FILE, "csr_spmv_column_blocks_touched", defines)?;
         let launch = self.launch(&kernel).size(rows).size(step).size(width);
         let launch = launch.buffer(a.offsets()).buffer(a.indices());
@@ -64,18 +64,18 @@ impl<D: Driver> Device<D> {
     }
 }
 
-impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
+impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
     /// The plan of a product with a vector: room for a sum for each row of a block.
     pub(super) fn for_spmv<A: Axis, I: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
     ) -> Result<Self> {
-        let defines = defines::<D, T, I, O>(backend, op);
+        let defines = defines::<T, I, O>(backend, op);
         let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
         let rows = a.pattern().major();
         let cut = backend.cut_columns::<T, O>(a.pattern().minor());
-        let units = backend.driver().caps().compute_units;
+        let units = backend.caps().compute_units;
         Ok(Self {
             kernel: kernel("csr_spmv_column_blocks")?,
             add: kernel("csr_spmv_column_blocks_add")?,
@@ -89,9 +89,9 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
     /// Computes the product with a vector.
     pub(super) fn spmv<A: Axis, I: Index>(
         &self,
-        backend: &Device<D>,
-        product: &Product<'_, D, A, T, I, O>,
-        y: ViewMut<'_, D, T>,
+        backend: &Device,
+        product: &Product<'_, A, T, I, O>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         let Product { alpha, a, x, beta } = *product;
         let (rows, cols) = (a.pattern().major(), a.pattern().minor());
@@ -99,7 +99,7 @@ impl<D: Driver, T: Scalar, O: Index> ColumnBlocks<D, T, O> {
         let launch = backend.launch(&self.kernel).size(rows).size(cols).size(blocks).size(width);
         let launch =
             launch.buffer(&self.splits).buffer(a.indices()).buffer(a.values()).view(x).buffer(&self.sums);
-        let local = backend.driver().properties().largest_group;
+        let local = backend.properties().largest_group;
         launch.groups_that_share(self.groups, local, width * size_of::<T>())?;
         let launch = backend.launch(&self.add).size(rows).size(blocks).buffer(&self.sums);
         launch.value(alpha).value(beta).view_mut(y).early().items(rows)

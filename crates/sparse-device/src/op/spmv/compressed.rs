@@ -7,9 +7,9 @@ use crate::op::column_blocks::{self, MANY_CALLS};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::offer::Offer;
 use crate::op::row_statistics::mean_length;
-use crate::{Device, Driver, View, ViewMut};
+use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Axis, Compressed, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new(
@@ -81,10 +81,8 @@ pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
     A::IS_ROW != op.transposes()
 }
 
-impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device<D>, I, O>>
-    for Device<D>
-{
-    type Plan = ProductPlan<D, I, Shares<D, T, I, O>>;
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = ProductPlan<I, Shares<T, I, O>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.stored_algorithms().on(self) } else { ACROSS }
@@ -92,7 +90,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
 
     fn plan_spmv(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
@@ -111,10 +109,10 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
-        a: &Compressed<A, T, Device<D>, I, O>,
-        x: View<'_, D, T>,
+        a: &Compressed<A, T, Device, I, O>,
+        x: View<'_, T>,
         beta: T::Acc,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         match &plan.way {
             Way::Grouped(grouped) => grouped.run(self, alpha, a, x, beta, y),
@@ -123,7 +121,7 @@ impl<D: Driver, A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A,
     }
 }
 
-impl<D: Driver> Device<D> {
+impl Device {
     /// [`STORED`], without its first where work-groups share too little.
     fn stored_algorithms(&self) -> Offer {
         let algorithms = if self.has_column_blocks() { STORED } else { &STORED[1..] };
@@ -133,17 +131,17 @@ impl<D: Driver> Device<D> {
     /// The algorithm that fits the rows, and why. It looks at their lengths where a plan is worth it.
     fn share_out<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        a: &Compressed<A, T, Device, I, O>,
         options: &PlanOptions,
     ) -> Result<(&'static str, String)> {
         let rows = a.pattern().major();
         let mean = mean_length(a);
         let reason = format!("{rows} rows have {mean} entries in the mean");
-        if self.driver().properties().is_cpu {
+        if self.properties().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
-        let has_barriers = D::WARPS_PER_GROUP == 1;
-        let few = rows <= self.driver().caps().compute_units * MANY_ROWS_PER_UNIT;
+        let has_barriers = self.properties().warps_per_group == 1;
+        let few = rows <= self.caps().compute_units * MANY_ROWS_PER_UNIT;
         let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks();
         if options.algorithm.is_none()
             && looks_at_columns

@@ -5,10 +5,9 @@ use crate::launch::{LANES, Launch};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::offer::Offer;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Coo, Error, Index, Matrix, PlanOptions, Result, Scalar};
-use std::sync::Arc;
 
 const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: one work-item takes all entries")
     .preprocessing("room for a sum for each row");
@@ -34,43 +33,43 @@ const UNITS_PER_WARP: usize = 8;
 
 /// The plan of op(A)·x in unrounded sums, one for each row.
 #[derive(Debug)]
-pub struct CooSums<D: Driver, T: Scalar> {
-    sums: Buffer<D, T::Acc>,
+pub struct CooSums<T: Scalar> {
+    sums: Buffer<T::Acc>,
     rows: usize,
     op: Op,
-    walk: Walk<D, T>,
+    walk: Walk<T>,
 }
 
 /// How the entries come to their sums.
 #[derive(Debug)]
-enum Walk<D: Driver, T: Scalar> {
+enum Walk<T: Scalar> {
     /// One after the other.
-    Sequential(Arc<D::Kernel>),
+    Sequential(Kernel),
     /// In any order, by atomic additions.
-    Atomic(Arc<D::Kernel>),
+    Atomic(Kernel),
     /// By intervals.
-    Segmented(Segments<D, T>),
+    Segmented(Segments<T>),
 }
 
 /// The intervals of the warps and the carries between them.
 #[derive(Debug)]
-struct Segments<D: Driver, T: Scalar> {
-    walk: Arc<D::Kernel>,
-    rest: Arc<D::Kernel>,
-    add_carries: Arc<D::Kernel>,
+struct Segments<T: Scalar> {
+    walk: Kernel,
+    rest: Kernel,
+    add_carries: Kernel,
     block: usize,
     groups: usize,
     units: usize,
     per_warp: usize,
-    carry_row: Buffer<D, i64>,
-    carry_sum: Buffer<D, T::Acc>,
+    carry_row: Buffer<i64>,
+    carry_sum: Buffer<T::Acc>,
 }
 
-impl<D: Driver, T: Scalar> Segments<D, T> {
+impl<T: Scalar> Segments<T> {
     /// `walk` is the kernel that walks the intervals.
-    fn new(backend: &Device<D>, nnz: usize, walk: Arc<D::Kernel>, defines: &Defines) -> Result<Self> {
+    fn new(backend: &Device, nnz: usize, walk: Kernel, defines: &Defines) -> Result<Self> {
         let block = backend.inner.block;
-        let kernel = |entry| coo_kernel::<D, T>(backend, entry, defines);
+        let kernel = |entry| coo_kernel::<T>(backend, entry, defines);
         let units = nnz / LANES;
         let groups = units.div_ceil(block / LANES * UNITS_PER_WARP).clamp(1, backend.most_groups());
         let warps = groups * (block / LANES);
@@ -88,18 +87,14 @@ impl<D: Driver, T: Scalar> Segments<D, T> {
     }
 }
 
-fn coo_kernel<D: Driver, T: Scalar>(
-    backend: &Device<D>,
-    entry: &'static str,
-    defines: &Defines,
-) -> Result<Arc<D::Kernel>> {
+fn coo_kernel<T: Scalar>(backend: &Device, entry: &'static str, defines: &Defines) -> Result<Kernel> {
     backend.kernel_of::<T>("coo_spmv", entry, defines.clone().set("BLOCK", backend.inner.block))
 }
 
-impl<D: Driver, T: Scalar> CooSums<D, T> {
+impl<T: Scalar> CooSums<T> {
     pub(super) fn new<I: Index>(
-        backend: &Device<D>,
-        a: &Coo<T, Device<D>, I>,
+        backend: &Device,
+        a: &Coo<T, Device, I>,
         op: Op,
         algorithm: &str,
     ) -> Result<Self> {
@@ -107,7 +102,7 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
         let defines = Defines::default().index::<I>().offset::<I>().conj::<T>(op);
         let segmented = |kernel| Ok(Walk::Segmented(Segments::new(backend, a.nnz(), kernel, &defines)?));
         let walk = match algorithm {
-            "segmented" => segmented(coo_kernel::<D, T>(backend, "coo_spmv_segmented", &defines)?)?,
+            "segmented" => segmented(coo_kernel::<T>(backend, "coo_spmv_segmented", &defines)?)?,
             "segmented_sycl" => {
                 let defines = Defines::default().index::<I>().set("BLOCK", backend.inner.block);
                 segmented(backend.kernel_of::<T>(WARP_FILE, "coo_spmv_segmented_warp", defines)?)?
@@ -115,7 +110,7 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
             "atomic" => {
                 Walk::Atomic(backend.kernel_of::<T>("coo_spmv_atomic", "coo_spmv_atomic", defines)?)
             }
-            _ => Walk::Sequential(coo_kernel::<D, T>(backend, "coo_spmv_sequential", &defines)?),
+            _ => Walk::Sequential(coo_kernel::<T>(backend, "coo_spmv_sequential", &defines)?),
         };
         Ok(Self { sums: backend.allocate(rows)?, rows, op, walk })
     }
@@ -123,10 +118,10 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
     /// Sets the arguments that all walks share.
     fn operands<'a, I: Index>(
         &'a self,
-        launch: Launch<'a, D>,
-        a: &'a Coo<T, Device<D>, I>,
-        x: View<'a, D, T>,
-    ) -> Launch<'a, D> {
+        launch: Launch<'a>,
+        a: &'a Coo<T, Device, I>,
+        x: View<'a, T>,
+    ) -> Launch<'a> {
         let (rows, cols) = match self.op.transposes() {
             false => (a.row_idx(), a.col_idx()),
             true => (a.col_idx(), a.row_idx()),
@@ -137,10 +132,10 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
     /// Computes the sums, and gives them.
     pub(super) fn run<I: Index>(
         &self,
-        backend: &Device<D>,
-        a: &Coo<T, Device<D>, I>,
-        x: View<'_, D, T>,
-    ) -> Result<&Buffer<D, T::Acc>> {
+        backend: &Device,
+        a: &Coo<T, Device, I>,
+        x: View<'_, T>,
+    ) -> Result<&Buffer<T::Acc>> {
         let nnz = a.nnz();
         let one_by_one = |kernel, from| {
             let launch = backend.launch(kernel).size(from).size(nnz);
@@ -167,18 +162,18 @@ impl<D: Driver, T: Scalar> CooSums<D, T> {
 
 /// The plan of y: the sums, and the kernel that makes y of them.
 #[derive(Debug)]
-pub struct CooProduct<D: Driver, T: Scalar> {
-    sums: CooSums<D, T>,
-    update: Arc<D::Kernel>,
+pub struct CooProduct<T: Scalar> {
+    sums: CooSums<T>,
+    update: Kernel,
 }
 
-impl<D: Driver, T: Scalar> Workspace for CooProduct<D, T> {
+impl<T: Scalar> Workspace for CooProduct<T> {
     fn bytes(&self) -> usize {
         self.sums.bytes()
     }
 }
 
-impl<D: Driver, T: Scalar> Workspace for CooSums<D, T> {
+impl<T: Scalar> Workspace for CooSums<T> {
     fn bytes(&self) -> usize {
         let carries = match &self.walk {
             Walk::Segmented(s) => s.carry_row.bytes() + s.carry_sum.bytes(),
@@ -188,14 +183,14 @@ impl<D: Driver, T: Scalar> Workspace for CooSums<D, T> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Coo<T, Device<D>, I>> for Device<D> {
-    type Plan = ProductPlan<D, I, CooProduct<D, T>>;
+impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
+    type Plan = ProductPlan<I, CooProduct<T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { BY_COLUMNS } else { BY_ROWS.on(self) }
     }
 
-    fn plan_spmv(&self, a: &Coo<T, Device<D>, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+    fn plan_spmv(&self, a: &Coo<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let sorted = a.order().major_sorted;
         let (automatic, reason) = match sorted && !op.transposes() {
             true => ("segmented", "the rows are in order"),
@@ -225,10 +220,10 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Coo<T, Device<D>, I>> for Device
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
-        a: &Coo<T, Device<D>, I>,
-        x: View<'_, D, T>,
+        a: &Coo<T, Device, I>,
+        x: View<'_, T>,
         beta: T::Acc,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         let stored = match &plan.way {
             Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),

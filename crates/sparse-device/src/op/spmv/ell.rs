@@ -3,23 +3,22 @@
 use super::{Grouped, ProductPlan, Way};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::program::Defines;
-use crate::{Device, Driver, View, ViewMut};
+use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Ell, Index, Matrix, PlanOptions, Result, Scalar};
-use std::sync::Arc;
 
 const ROW_PER_THREAD: &[Algorithm] = &[Algorithm::new("row_per_thread", "always")];
 const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 
-impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Ell<T, Device<D>, I>> for Device<D> {
-    type Plan = ProductPlan<D, I, Arc<D::Kernel>>;
+impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
+    type Plan = ProductPlan<I, Kernel>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { ROW_PER_THREAD }
     }
 
-    fn plan_spmv(&self, a: &Ell<T, Device<D>, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let table = SpmvKernel::<Ell<T, Device<D>, I>>::spmv_algorithms(self, op);
+    fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let table = SpmvKernel::<Ell<T, Device, I>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "there is no other")?;
         let way = match op.transposes() {
             true => Way::Grouped(Grouped::new(self, a, op)?),
@@ -35,10 +34,10 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Ell<T, Device<D>, I>> for Device
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
-        a: &Ell<T, Device<D>, I>,
-        x: View<'_, D, T>,
+        a: &Ell<T, Device, I>,
+        x: View<'_, T>,
         beta: T::Acc,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         let kernel = match &plan.way {
             Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),

@@ -1,25 +1,24 @@
 //! The overflow of HYB on the host, while the device works on the rows.
 
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::{Backend, Hyb, Index, Matrix, Result, Scalar, Space};
-use std::sync::Arc;
 
 /// The plan: where the entries of the overflow stand, and room for all that passes between host and device.
 #[derive(Debug)]
-pub struct HostOverflow<D: Driver, T: Scalar> {
-    rows: Arc<D::Kernel>,
-    add: Arc<D::Kernel>,
+pub struct HostOverflow<T: Scalar> {
+    rows: Kernel,
+    add: Kernel,
     coordinates: Vec<(usize, usize)>,
     values: Vec<T>,
     x: Vec<T>,
     sums: Vec<T::Acc>,
-    row_sums: Buffer<D, T::Acc>,
-    overflow_sums: Buffer<D, T::Acc>,
+    row_sums: Buffer<T::Acc>,
+    overflow_sums: Buffer<T::Acc>,
 }
 
-impl<D: Driver, T: Scalar> HostOverflow<D, T> {
-    pub(super) fn new<I: Index>(backend: &Device<D>, a: &Hyb<T, Device<D>, I>) -> Result<Self> {
+impl<T: Scalar> HostOverflow<T> {
+    pub(super) fn new<I: Index>(backend: &Device, a: &Hyb<T, Device, I>) -> Result<Self> {
         let defines = Defines::default().index::<I>().offset::<I>();
         let kernel = |entry| backend.kernel_of::<T>("ell_spmv", entry, defines.clone());
         let (rows, cols) = (backend.download(a.coo().row_idx())?, backend.download(a.coo().col_idx())?);
@@ -44,20 +43,21 @@ impl<D: Driver, T: Scalar> HostOverflow<D, T> {
     /// Fetches x and the values, lets the device begin with the rows, adds the overflow up, and brings both together.
     pub(super) fn run<I: Index>(
         &mut self,
-        backend: &Device<D>,
+        backend: &Device,
         (alpha, beta): (T::Acc, T::Acc),
-        a: &Hyb<T, Device<D>, I>,
-        x: View<'_, D, T>,
-        y: ViewMut<'_, D, T>,
+        a: &Hyb<T, Device, I>,
+        x: View<'_, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
-        backend.download_into(Device::<D>::view(a.coo().values()), &mut self.values)?;
+        backend.download_into(Device::view(a.coo().values()), &mut self.values)?;
         backend.download_into(x, &mut self.x)?;
         let (n, ell) = (a.rows(), a.ell());
         let launch = backend.launch(&self.rows).size(n).size(ell.width()).buffer(ell.col_idx());
         launch.buffer(ell.values()).view(x).buffer(&self.row_sums).items(n)?;
         backend.driver().flush()?;
         self.add_up();
-        backend.driver().write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums))?;
+        // SAFETY: the plan alone has the sums, which are of this type.
+        unsafe { backend.driver().write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums)) }?;
         let launch = backend.launch(&self.add).size(n).value(alpha).buffer(&self.row_sums);
         launch.buffer(&self.overflow_sums).value(beta).view_mut(y).items(n)
     }

@@ -5,10 +5,9 @@ use super::host_overflow::HostOverflow;
 use super::{Grouped, ProductPlan, Way, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::program::Defines;
-use crate::{Device, Driver, View, ViewMut};
+use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Hyb, Index, Matrix, PlanOptions, Result, Scalar};
-use std::sync::Arc;
 
 const HOST_COO: &str = "host_coo";
 const STORED: &[Algorithm] = &[
@@ -25,14 +24,14 @@ const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The plan of both parts.
 #[derive(Debug)]
-pub enum HybParts<D: Driver, T: Scalar> {
+pub enum HybParts<T: Scalar> {
     /// The overflow's sums, and a kernel that adds the rows of the ELL part to them.
-    Device(CooSums<D, T>, Arc<D::Kernel>),
+    Device(CooSums<T>, Kernel),
     /// The overflow on the host.
-    Host(HostOverflow<D, T>),
+    Host(HostOverflow<T>),
 }
 
-impl<D: Driver, T: Scalar> Workspace for HybParts<D, T> {
+impl<T: Scalar> Workspace for HybParts<T> {
     fn bytes(&self) -> usize {
         match self {
             Self::Device(overflow, _) => overflow.bytes(),
@@ -41,15 +40,15 @@ impl<D: Driver, T: Scalar> Workspace for HybParts<D, T> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Hyb<T, Device<D>, I>> for Device<D> {
-    type Plan = ProductPlan<D, I, HybParts<D, T>>;
+impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
+    type Plan = ProductPlan<I, HybParts<T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { STORED }
     }
 
-    fn plan_spmv(&self, a: &Hyb<T, Device<D>, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let table = SpmvKernel::<Hyb<T, Device<D>, I>>::spmv_algorithms(self, op);
+    fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let table = SpmvKernel::<Hyb<T, Device, I>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "it is the default")?;
         let way = match choice.algorithm {
             "device" => {
@@ -67,10 +66,10 @@ impl<D: Driver, T: Scalar, I: Index> SpmvKernel<Hyb<T, Device<D>, I>> for Device
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
-        a: &Hyb<T, Device<D>, I>,
-        x: View<'_, D, T>,
+        a: &Hyb<T, Device, I>,
+        x: View<'_, T>,
         beta: T::Acc,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         let (overflow, rows) = match &mut plan.way {
             Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),

@@ -15,34 +15,33 @@ pub(super) use compressed::along;
 
 use super::grouped::RowGroups;
 use super::numbered::Numbered;
-use crate::{Device, Driver, View, ViewMut};
+use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{Choice, Index, KernelPlan, Result};
-use std::sync::Arc;
 
 /// A product with the entries grouped by the rows of op(A).
 #[derive(Debug)]
-struct Grouped<D: Driver, I> {
-    kernel: Arc<D::Kernel>,
-    groups: RowGroups<D, I>,
+struct Grouped<I> {
+    kernel: Kernel,
+    groups: RowGroups<I>,
     rows: usize,
 }
 
-impl<D: Driver, I: Index> Grouped<D, I> {
-    fn new<M: Numbered<D, Index = I>>(backend: &Device<D>, a: &M, op: Op) -> Result<Self> {
+impl<I: Index> Grouped<I> {
+    fn new<M: Numbered<Index = I>>(backend: &Device, a: &M, op: Op) -> Result<Self> {
         let groups = a.row_groups(backend, op)?;
         let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmv", &groups.positions, op)?;
         Ok(Self { kernel, groups, rows: op.shape(a).0 })
     }
 
-    fn run<M: Numbered<D, Index = I>>(
+    fn run<M: Numbered<Index = I>>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         alpha: AccOf<M>,
         a: &M,
-        x: View<'_, D, M::Scalar>,
+        x: View<'_, M::Scalar>,
         beta: AccOf<M>,
-        y: ViewMut<'_, D, M::Scalar>,
+        y: ViewMut<'_, M::Scalar>,
     ) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(self.rows).groups_of(&self.groups, a.values());
         launch.value(alpha).view(x).value(beta).view_mut(y).items(self.rows)
@@ -51,18 +50,18 @@ impl<D: Driver, I: Index> Grouped<D, I> {
 
 /// The plan of a product: by the format's own kernel, or by grouped entries.
 #[derive(Debug)]
-pub struct ProductPlan<D: Driver, I, Stored> {
+pub struct ProductPlan<I, Stored> {
     choice: Choice,
-    way: Way<D, I, Stored>,
+    way: Way<I, Stored>,
 }
 
 #[derive(Debug)]
-enum Way<D: Driver, I, Stored> {
+enum Way<I, Stored> {
     Stored(Stored),
-    Grouped(Grouped<D, I>),
+    Grouped(Grouped<I>),
 }
 
-impl<D: Driver, I: Index, Stored: Workspace> KernelPlan for ProductPlan<D, I, Stored> {
+impl<I: Index, Stored: Workspace> KernelPlan for ProductPlan<I, Stored> {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -84,4 +83,4 @@ pub trait Workspace: std::fmt::Debug + Send {
 }
 
 /// A single kernel without a workspace.
-impl<K: std::fmt::Debug + Send + Sync> Workspace for Arc<K> {}
+impl Workspace for Kernel {}

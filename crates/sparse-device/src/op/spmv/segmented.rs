@@ -5,9 +5,8 @@ use super::shares::Product;
 use crate::launch::LANES;
 use crate::op::scan::Scan;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, ViewMut};
+use crate::{Buffer, Device, Kernel, ViewMut};
 use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar, Space};
-use std::sync::Arc;
 
 /// The file of the kernels.
 const FILE: &str = "csr_spmv_segmented";
@@ -27,32 +26,32 @@ const MOST_STEPS: usize = 16;
 
 /// Where rows begin, and room for what shares have of rows that begin before them or end behind them.
 #[derive(Debug)]
-pub struct Segmented<D: Driver, T: Scalar, I> {
-    kernel: Arc<D::Kernel>,
-    carries: Arc<D::Kernel>,
+pub struct Segmented<T: Scalar, I> {
+    kernel: Kernel,
+    carries: Kernel,
     /// Entries of a share.
     size: usize,
     shares: usize,
     filled_rows: usize,
     /// A bit an entry: whether a row begins with it.
-    bits: Buffer<D, i32>,
+    bits: Buffer<i32>,
     /// For each share, how many rows with entries have begun before.
-    begun: Buffer<D, i64>,
+    begun: Buffer<i64>,
     /// The rows with entries, then the others.
-    order: Buffer<D, I>,
+    order: Buffer<I>,
     /// For each share, the row that is open at its end and begins in it, or −1, and the last share that it has entries
     /// in, negative if it goes on to the end of that one.
-    open_rows: Buffer<D, I>,
-    open_ends: Buffer<D, i64>,
-    head: Buffer<D, T::Acc>,
-    tail: Buffer<D, T::Acc>,
+    open_rows: Buffer<I>,
+    open_ends: Buffer<i64>,
+    head: Buffer<T::Acc>,
+    tail: Buffer<T::Acc>,
 }
 
-impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
+impl<T: Scalar, I: Index> Segmented<T, I> {
     /// Finds where rows begin; `defines` are those of the kernels.
     pub(super) fn new<A: Axis, O: Index>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
         defines: &Defines,
     ) -> Result<Self> {
         let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
@@ -98,15 +97,15 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
     /// Computes the product.
     pub(super) fn run<A: Axis, O: Index>(
         &self,
-        backend: &Device<D>,
-        product: &Product<'_, D, A, T, I, O>,
-        mut y: ViewMut<'_, D, T>,
+        backend: &Device,
+        product: &Product<'_, A, T, I, O>,
+        mut y: ViewMut<'_, T>,
     ) -> Result<()> {
         let Product { alpha, a, x, beta } = *product;
         let (rows, nnz) = (a.pattern().major(), a.nnz());
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
         let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices()).buffer(a.values());
-        let launch = launch.value(alpha).view(x).value(beta).view_mut(Device::<D>::reborrow(&mut y));
+        let launch = launch.value(alpha).view(x).value(beta).view_mut(Device::reborrow(&mut y));
         launch.buffer(&self.head).buffer(&self.tail).warps(self.shares)?;
         let launch = backend.launch(&self.carries).size(self.shares).buffer(&self.open_rows);
         let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
@@ -115,7 +114,7 @@ impl<D: Driver, T: Scalar, I: Index> Segmented<D, T, I> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index> Workspace for Segmented<D, T, I> {
+impl<T: Scalar, I: Index> Workspace for Segmented<T, I> {
     fn bytes(&self) -> usize {
         let positions = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
         positions + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()

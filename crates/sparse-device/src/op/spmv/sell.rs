@@ -3,10 +3,9 @@
 use super::{Grouped, ProductPlan, Way, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Backend, Error, Index, Matrix, PlanOptions, Result, Scalar, Sell};
-use std::sync::Arc;
 
 const DELTAS: &str = "delta16";
 const STORED: &[Algorithm] = &[
@@ -18,28 +17,28 @@ const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The kernel of a product along the rows, and the columns that it reads in place of the matrix's.
 #[derive(Debug)]
-pub struct SellRows<D: Driver, I> {
-    kernel: Arc<D::Kernel>,
-    deltas: Option<Deltas<D, I>>,
+pub struct SellRows<I> {
+    kernel: Kernel,
+    deltas: Option<Deltas<I>>,
 }
 
 /// A column is the base of its slot, the places of a slice that stand side by side, and its delta.
 #[derive(Debug)]
-struct Deltas<D: Driver, I> {
-    bases: Buffer<D, I>,
-    deltas: Buffer<D, u16>,
+struct Deltas<I> {
+    bases: Buffer<I>,
+    deltas: Buffer<u16>,
 }
 
-impl<D: Driver, I: Index> Workspace for SellRows<D, I> {
+impl<I: Index> Workspace for SellRows<I> {
     fn bytes(&self) -> usize {
         self.deltas.as_ref().map_or(0, |Deltas { bases, deltas }| bases.bytes() + deltas.bytes())
     }
 }
 
-impl<D: Driver, I: Index> Deltas<D, I> {
+impl<I: Index> Deltas<I> {
     fn new<T: Scalar, O: Index>(
-        backend: &Device<D>,
-        a: &Sell<T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Sell<T, Device, I, O>,
         defines: Defines,
     ) -> Result<Self> {
         let places = a.col_idx().len;
@@ -57,15 +56,15 @@ impl<D: Driver, I: Index> Deltas<D, I> {
     }
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device<D>, I, O>> for Device<D> {
-    type Plan = ProductPlan<D, I, SellRows<D, I>>;
+impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device {
+    type Plan = ProductPlan<I, SellRows<I>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { STORED }
     }
 
-    fn plan_spmv(&self, a: &Sell<T, Device<D>, I, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let table = SpmvKernel::<Sell<T, Device<D>, I, O>>::spmv_algorithms(self, op);
+    fn plan_spmv(&self, a: &Sell<T, Device, I, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let table = SpmvKernel::<Sell<T, Device, I, O>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "its rows are made for it")?;
         let defines = Defines::default().index::<I>().offset::<O>();
         let way = match choice.algorithm {
@@ -86,10 +85,10 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device<D>, I, 
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
-        a: &Sell<T, Device<D>, I, O>,
-        x: View<'_, D, T>,
+        a: &Sell<T, Device, I, O>,
+        x: View<'_, T>,
         beta: T::Acc,
-        y: ViewMut<'_, D, T>,
+        y: ViewMut<'_, T>,
     ) -> Result<()> {
         let rows = match &plan.way {
             Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),

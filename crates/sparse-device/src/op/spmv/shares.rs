@@ -6,10 +6,9 @@ use crate::launch::{LANES, Launch};
 use crate::op::chunks::Chunks;
 use crate::op::column_blocks::{self, ColumnBlocks};
 use crate::program::Defines;
-use crate::{Buffer, Device, Driver, View, ViewMut};
+use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar, Space};
-use std::sync::Arc;
+use sparse_core::{Axis, Backend, Compressed, Index, Matrix, Result, Scalar, Space};
 
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
 const MERGE_ITEMS: usize = 5;
@@ -30,45 +29,45 @@ const BLOCK_ITEMS: usize = 4;
 
 /// The kernels of a product along what is stored, with what they need to find their rows.
 #[derive(Debug)]
-pub enum Shares<D: Driver, T: Scalar, I, O> {
+pub enum Shares<T: Scalar, I, O> {
     /// A work-item a row.
-    Thread(Arc<D::Kernel>),
+    Thread(Kernel),
     /// So many lanes a row, of the 32 of a warp.
-    Lanes(Arc<D::Kernel>, usize),
+    Lanes(Kernel, usize),
     /// A work-group of [`BLOCK_LANES`] a row, or of [`ORDERED_LANES`] in this order.
-    Block(Arc<D::Kernel>, Option<Chunks<D>>),
+    Block(Kernel, Option<Chunks>),
     /// A sub-group a row.
-    SubGroup(Arc<D::Kernel>),
+    SubGroup(Kernel),
     /// A work-group for each block of neighbouring rows.
-    Blocks(RowBlocks<D>),
+    Blocks(RowBlocks),
     /// A work-group for each tile of the merge of rows and entries.
-    Merge(MergePath<D, T>),
+    Merge(MergePath<T>),
     /// A warp for each share of neighbouring entries.
-    Segmented(Segmented<D, T, I>),
+    Segmented(Segmented<T, I>),
     /// As many work-groups for each block of columns.
-    ColumnBlocks(ColumnBlocks<D, T, O>),
+    ColumnBlocks(ColumnBlocks<T, O>),
 }
 
 /// The first row of each row block.
 #[derive(Debug)]
-pub struct RowBlocks<D: Driver> {
-    kernel: Arc<D::Kernel>,
+pub struct RowBlocks {
+    kernel: Kernel,
     blocks: usize,
-    starts: Buffer<D, i64>,
+    starts: Buffer<i64>,
 }
 
 /// The first row of each tile, and room for what it has of rows that begin before it or end behind it.
 #[derive(Debug)]
-pub struct MergePath<D: Driver, T: Scalar> {
-    kernel: Arc<D::Kernel>,
-    carries: Arc<D::Kernel>,
+pub struct MergePath<T: Scalar> {
+    kernel: Kernel,
+    carries: Kernel,
     tiles: usize,
-    tile_rows: Buffer<D, i64>,
-    head: Buffer<D, T::Acc>,
-    tail: Buffer<D, T::Acc>,
+    tile_rows: Buffer<i64>,
+    head: Buffer<T::Acc>,
+    tail: Buffer<T::Acc>,
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> Workspace for Shares<D, T, I, O> {
+impl<T: Scalar, I: Index, O: Index> Workspace for Shares<T, I, O> {
     fn bytes(&self) -> usize {
         match self {
             Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
@@ -87,11 +86,8 @@ fn lanes_for(mean: usize) -> usize {
 }
 
 /// The rows with the longest first, where they are few.
-fn order_of<D: Driver, I: Index, O: Index>(
-    backend: &Device<D>,
-    offsets: &Buffer<D, O>,
-) -> Result<Option<Chunks<D>>> {
-    if offsets.len - 1 > backend.driver().caps().compute_units * ROWS_AT_ONCE {
+fn order_of<I: Index, O: Index>(backend: &Device, offsets: &Buffer<O>) -> Result<Option<Chunks>> {
+    if offsets.len - 1 > backend.caps().compute_units * ROWS_AT_ONCE {
         return Ok(None);
     }
     let longest = backend.longest_row(offsets)?;
@@ -99,11 +95,11 @@ fn order_of<D: Driver, I: Index, O: Index>(
     order.transpose()
 }
 
-impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
+impl<T: Scalar, I: Index, O: Index> Shares<T, I, O> {
     /// What the algorithm of this name needs.
     pub(super) fn new<A: Axis>(
-        backend: &Device<D>,
-        a: &Compressed<A, T, Device<D>, I, O>,
+        backend: &Device,
+        a: &Compressed<A, T, Device, I, O>,
         op: Op,
         algorithm: &str,
     ) -> Result<Self> {
@@ -119,7 +115,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
             "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
             "row_per_block" => {
                 let kernel = kernel("csr_spmv_block", "csr_spmv_row_per_block", defines)?;
-                Self::Block(kernel, order_of::<D, I, O>(backend, a.offsets())?)
+                Self::Block(kernel, order_of::<I, O>(backend, a.offsets())?)
             }
             "row_per_sub_group" => {
                 Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
@@ -160,11 +156,11 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
     /// Computes the product.
     pub(super) fn run<A: Axis>(
         &self,
-        backend: &Device<D>,
+        backend: &Device,
         (alpha, beta): (T::Acc, T::Acc),
-        a: &Compressed<A, T, Device<D>, I, O>,
-        x: View<'_, D, T>,
-        mut y: ViewMut<'_, D, T>,
+        a: &Compressed<A, T, Device, I, O>,
+        x: View<'_, T>,
+        mut y: ViewMut<'_, T>,
     ) -> Result<()> {
         let (rows, block) = (a.pattern().major(), backend.inner.block);
         let groups = |work: usize| work.min(backend.most_groups());
@@ -192,7 +188,7 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
             }
             Self::Merge(way) => {
                 let launch = backend.launch(&way.kernel).size(way.tiles).buffer(&way.tile_rows).size(rows);
-                let launch = product.operands(launch, Device::<D>::reborrow(&mut y));
+                let launch = product.operands(launch, Device::reborrow(&mut y));
                 launch.buffer(&way.head).buffer(&way.tail).groups(groups(way.tiles), block)?;
                 let launch = backend.launch(&way.carries).size(way.tiles).buffer(&way.tile_rows);
                 let launch = launch.buffer(a.offsets()).value(alpha).value(beta).view_mut(y);
@@ -205,15 +201,15 @@ impl<D: Driver, T: Scalar, I: Index, O: Index> Shares<D, T, I, O> {
 }
 
 /// The operands that all kernels take, but for y.
-pub(super) struct Product<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> {
+pub(super) struct Product<'a, A: Axis, T: Scalar, I: Index, O: Index> {
     pub(super) alpha: T::Acc,
-    pub(super) a: &'a Compressed<A, T, Device<D>, I, O>,
-    pub(super) x: View<'a, D, T>,
+    pub(super) a: &'a Compressed<A, T, Device, I, O>,
+    pub(super) x: View<'a, T>,
     pub(super) beta: T::Acc,
 }
 
-impl<'a, D: Driver, A: Axis, T: Scalar, I: Index, O: Index> Product<'a, D, A, T, I, O> {
-    fn operands(&self, launch: Launch<'a, D>, y: ViewMut<'a, D, T>) -> Launch<'a, D> {
+impl<'a, A: Axis, T: Scalar, I: Index, O: Index> Product<'a, A, T, I, O> {
+    fn operands(&self, launch: Launch<'a>, y: ViewMut<'a, T>) -> Launch<'a> {
         let launch = launch.buffer(self.a.offsets()).buffer(self.a.indices()).buffer(self.a.values());
         launch.value(self.alpha).view(self.x).value(self.beta).view_mut(y)
     }
