@@ -1,5 +1,7 @@
 //! Instruction sets, found at run time, and work that is compiled for each of them.
 
+use sparse_core::{DType, Scalar};
+
 /// An instruction set that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Simd {
@@ -59,6 +61,12 @@ impl Simd {
 pub(crate) trait Isa {
     /// The same as a value.
     const SIMD: Simd;
+}
+
+/// Whether `S` is this instruction set and `T` this type. Kernels stand behind `if const` of it, so that they are compiled
+/// for the types that they take and no other.
+pub(crate) const fn is<S: Isa, T: Scalar>(simd: Simd, dtype: DType) -> bool {
+    S::SIMD as u8 == simd as u8 && T::DTYPE as u8 == dtype as u8
 }
 
 /// Work that is compiled once for each instruction set. `run` is to be `#[inline(always)]`, as all that it calls in

@@ -77,7 +77,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
         {
             // SAFETY: the caller's promise; `S` is only run where the processor has it.
             let done = unsafe { super::registers::sums::<S, R>(rows, lines.clone(), b, first, &mut sink) };
-            if done > 0 {
+            if const { super::registers::take_all::<S, R::Scalar>() } || done > 0 {
                 first += done;
                 continue;
             }

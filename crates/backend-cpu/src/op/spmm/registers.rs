@@ -3,7 +3,7 @@
 use super::block::{NumberedRows, RowMajor, Sink, WIDE};
 use super::source::Rows;
 use super::stream::Stream;
-use crate::simd::{Isa, Simd, fetch, fetch_line};
+use crate::simd::{Isa, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
@@ -11,6 +11,11 @@ use std::ops::Range;
 
 /// The most vectors that are summed at a time; registers are left for a value and a row of B.
 const MOST: usize = 16;
+
+/// Whether there are registers for any number of columns.
+pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
+    is::<S, T>(Simd::Avx512, DType::F32) || is::<S, T>(Simd::Avx512, DType::F64)
+}
 
 /// Gives `Σ value·B[column]` over the entries of each line to `sink`, for as many columns from `first` on as the registers
 /// of `S` take: their number, or 0 if there are no registers for these.
@@ -28,24 +33,30 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     let left = b.columns - first;
     // SAFETY: the caller's promises.
     unsafe {
-        match (S::SIMD, R::Scalar::DTYPE) {
-            (Simd::Avx512, DType::F64) => match left / 8 {
+        if const { is::<S, R::Scalar>(Simd::Avx512, DType::F64) } {
+            match left / 8 {
                 MOST.. => f64s::<MOST, 1, R>(rows, lines, b, first, sink),
                 8.. => f64s::<8, 1, R>(rows, lines, b, first, sink),
                 4.. => f64s::<4, 1, R>(rows, lines, b, first, sink),
                 2.. => f64s::<2, 2, R>(rows, lines, b, first, sink),
                 _ => f64s::<1, 4, R>(rows, lines, b, first, sink),
-            },
-            (Simd::Avx512, DType::F32) => match left / 16 {
+            }
+        } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
+            match left / 16 {
                 MOST.. => f32s::<MOST, 1, R>(rows, lines, b, first, sink),
                 8.. => f32s::<8, 1, R>(rows, lines, b, first, sink),
                 4.. => f32s::<4, 1, R>(rows, lines, b, first, sink),
                 2.. => f32s::<2, 2, R>(rows, lines, b, first, sink),
                 _ => f32s::<1, 4, R>(rows, lines, b, first, sink),
-            },
-            (Simd::Avx2, DType::F64) if left >= WIDE => whole_f64s(rows, lines, b, first, sink),
-            (Simd::Avx2, DType::F32) if left >= WIDE => whole_f32s(rows, lines, b, first, sink),
-            _ => 0,
+            }
+        } else if left < WIDE {
+            0
+        } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F64) } {
+            whole_f64s(rows, lines, b, first, sink)
+        } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F32) } {
+            whole_f32s(rows, lines, b, first, sink)
+        } else {
+            0
         }
     }
 }
