@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
     let variables = match ["sycl", "opencl", "cuda"].map(|backend| args.names(backend)) {
         [true, ..] => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
-        [_, true, _] => viennacl(&shell).into_iter().collect(),
+        [_, true, _] => viennacl().into_iter().collect(),
         [.., true] => vec![],
         _ => peers(&shell)?,
     };

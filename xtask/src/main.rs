@@ -6,6 +6,7 @@
 mod algorithms;
 mod bench;
 mod ci;
+mod compiler;
 mod conformance;
 mod dist;
 #[cfg(any(feature = "cuda", feature = "opencl"))]

@@ -1,6 +1,7 @@
 //! What the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and SYCL.
 
 use crate::ci::root;
+use crate::compiler;
 use anyhow::{Context, Result, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -172,63 +173,61 @@ pub(crate) fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Vec<(&'static
         Some((_, path)) => *path = format!("{libraries}:{path}"),
         None => variables.push(("LD_LIBRARY_PATH", libraries)),
     }
-    let flags = ["-shared", "-fPIC"].map(String::from);
-    let shim = compile_sycl(sh, "crates/backend-opencl/src/sycl/shim.cpp", &flags, "libnnz_sycl.so")?;
+    let shim = "crates/backend-opencl/src/sycl/shim.cpp";
+    let shim = compile_sycl(sh, shim, &["-shared".into()], "libnnz_sycl.so")?;
     variables.push(("NNZ_SYCL_SHIM", shim.display().to_string()));
     Ok(variables)
 }
 
-/// Compiles a C++ file against SYCL into target/sycl/`name`, by the compiler that is there.
+/// Compiles a C++ file against SYCL into target/sycl/`name`; `flags` are the linker's and the file's own.
 pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &str) -> Result<PathBuf> {
     let wheels = wheels(sh, "sycl/runtime", &SYCL)?;
     let header = find(&wheels, "sycl.hpp").with_context(|| format!("no sycl.hpp in {}", wheels.display()))?;
     let data = header.ancestors().nth(3).with_context(|| header.display().to_string())?;
     let (include, libraries) = (data.join("include"), data.join("lib"));
-    let source = root().join(source);
+    let mut build = compiler::cpp("c++17");
+    // As folders of the system, so that warnings about their headers are left out.
+    build.flag("-isystem").flag(include).define("SYCL_DISABLE_FSYCL_SYCLHPP_WARNING", None);
     let compiled = root().join("target/sycl").join(name);
-    let part = compiled.with_extension("part");
-    let compiler = compiler();
-    cmd!(sh, "{compiler} -std=c++17 -O2 -Wall -Wextra -Werror -DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING -isystem {include} {source} -o {part} -L {libraries} -lsycl -Wl,--allow-shlib-undefined {flags...}")
-        .quiet()
-        .run()
-        .context("SYCL needs a compiler of C++17; CXX names one")?;
-    std::fs::rename(&part, &compiled).with_context(|| compiled.display().to_string())?;
+    let mut arguments =
+        vec!["-L".into(), libraries.into(), "-lsycl".into(), "-Wl,--allow-shlib-undefined".into()];
+    arguments.extend(flags.iter().map(OsString::from));
+    compiler::link(&build, &root().join(source), &compiled, &arguments)
+        .context("SYCL needs a compiler of C++17, such as GCC 8 or Clang 6; CXX names one")?;
     Ok(compiled)
 }
 
-/// The compiler of C++ that is there.
-fn compiler() -> String {
-    std::env::var("CXX").unwrap_or_else(|_| "c++".into())
-}
-
 /// The variable under which the benchmark finds ViennaCL, unless that is set already. Why it cannot be compiled is said.
-pub(crate) fn viennacl(sh: &Shell) -> Option<(&'static str, OsString)> {
+pub(crate) fn viennacl() -> Option<(&'static str, OsString)> {
     const VARIABLE: &str = "NNZ_VIENNACL";
     if std::env::var_os(VARIABLE).is_some() {
         return None;
     }
-    let compiled = compile_viennacl(sh).inspect_err(|error| eprintln!("ViennaCL is not compiled: {error:#}"));
+    let compiled = compile_viennacl().inspect_err(|error| eprintln!("ViennaCL is not compiled: {error:#}"));
     Some((VARIABLE, compiled.ok()?.into()))
 }
 
 /// Compiles the benchmark's ViennaCL into target/viennacl/, with nothing of C++ that it would need elsewhere.
-fn compile_viennacl(sh: &Shell) -> Result<PathBuf> {
-    let compiler = compiler();
-    cmd!(sh, "{compiler} -fsyntax-only -x c++ -include viennacl/version.hpp /dev/null")
-        .quiet()
-        .ignore_stderr()
-        .run()
-        .context("its headers are not found; Debian's package of them is libviennacl-dev")?;
+fn compile_viennacl() -> Result<PathBuf> {
+    let mut build = compiler::cpp("c++14");
+    build
+        .define("VIENNACL_WITH_OPENCL", None)
+        .define("CL_TARGET_OPENCL_VERSION", "120")
+        .define("NDEBUG", None);
+    ensure!(
+        compiler::finds_header(&build, "viennacl/version.hpp")?,
+        "its headers are not found; Debian's package of them is libviennacl-dev"
+    );
     let source = root().join("crates/sparse-bench/src/peer/viennacl.cpp");
-    let folder = sh.create_dir(root().join("target/viennacl"))?;
-    let (compiled, part) = (folder.join("libnnz_viennacl.so"), folder.join("libnnz_viennacl.part"));
-    let definitions = ["-DVIENNACL_WITH_OPENCL", "-DCL_TARGET_OPENCL_VERSION=120", "-DNDEBUG"];
-    let link = ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL,--gc-sections", "-lOpenCL"];
-    cmd!(sh, "{compiler} -std=c++14 -O2 -Wall -Wextra -Werror -fPIC -shared -ffunction-sections {definitions...} {source} -o {part} {link...}")
-        .quiet()
-        .run()
-        .context("it needs OpenCL's headers and loader")?;
-    std::fs::rename(&part, &compiled).with_context(|| compiled.display().to_string())?;
+    let compiled = root().join("target/viennacl/libnnz_viennacl.so");
+    let arguments = [
+        "-shared",
+        "-static-libstdc++",
+        "-static-libgcc",
+        "-Wl,--exclude-libs,ALL,--gc-sections",
+        "-lOpenCL",
+    ];
+    compiler::link(&build, &source, &compiled, &arguments).context("it needs OpenCL's headers and loader")?;
     Ok(compiled)
 }
 

@@ -1,8 +1,13 @@
-/* Sparse matrices on a SYCL queue of the caller's, in unified shared memory of the caller's.
+/* Sparse matrices in memory of the caller's, on the CPU or on a SYCL queue of the caller's. Nothing is copied.
  *
- * The queue is in order; OpenCL serves its device, which has unified shared memory. Products are enqueued there, behind
- * the caller's own work, and nothing is copied. What a pointer points to is aligned to 16 bytes, can be read up to the
- * next multiple of 16 bytes, and stays until the work that uses it is done.
+ * On the CPU (nnz_open_cpu) pointers are to plain memory, aligned as its type is. A call returns when its work is done.
+ *
+ * On a SYCL queue (nnz_open) pointers are to unified shared memory of the queue's context, aligned to 16 bytes, which
+ * can be read up to the next multiple of 16 bytes and stays until the work that uses it is done. The queue is in order;
+ * OpenCL serves its device, which has unified shared memory. Products are enqueued there, behind the caller's own work.
+ *
+ * Arrays that a matrix borrows stay as long as the matrix. The result of a call shares no memory with what it reads.
+ * Where an array has no elements its pointer may be anything.
  *
  * A function that fails writes nothing through its last argument, and nnz_message says what was wrong. One matrix is
  * used by one thread at a time. */
@@ -19,11 +24,11 @@ extern "C" {
 typedef enum nnz_status {
   NNZ_OK = 0,
   NNZ_NULL = 1,          /* a pointer is null that must not be */
-  NNZ_WRONG_MEMORY = 2,  /* no unified shared memory of the queue's context, or not aligned */
+  NNZ_WRONG_MEMORY = 2,  /* memory of another kind, not aligned, or shared by operand and result */
   NNZ_FORMAT = 3,        /* the arrays are no matrix */
   NNZ_SHAPE = 4,         /* shapes do not fit together */
   NNZ_OVERFLOW = 5,      /* a size does not fit its type */
-  NNZ_UNSUPPORTED = 6,   /* the queue or the device cannot do it */
+  NNZ_UNSUPPORTED = 6,   /* the library, the queue or the device cannot do it */
   NNZ_OUT_OF_MEMORY = 7, /* the device has too little */
   NNZ_RUNTIME = 8        /* a library, a compiler or a device failed */
 } nnz_status;
@@ -47,21 +52,26 @@ typedef struct nnz_csr {
 /* What the last call of this thread that failed had to say; until the next one fails. */
 const char *nnz_message(void);
 
-/* The device of a queue: `queue` is a `sycl::queue *`, which is not kept. */
+/* The CPU, with so many threads; 0 stands for as many as the process may use. */
+nnz_status nnz_open_cpu(size_t threads, nnz_device **device);
+
+/* The device of a queue: `queue` is a `sycl::queue *`, which is not kept. NNZ_UNSUPPORTED in a library without SYCL. */
 nnz_status nnz_open(const void *queue, nnz_device **device);
 
 /* Matrices of a device may outlive it. */
 void nnz_close(nnz_device *device);
 
-/* A matrix over the caller's arrays, which the device checks. Values may change later, offsets and indices not. */
+/* A matrix over the caller's arrays, which are checked. Columns may stand in any order and repeat. Values may change
+ * between calls, offsets and indices not. */
 nnz_status nnz_borrow_csr(const nnz_device *device, const nnz_csr *csr, nnz_matrix **matrix);
 
 /* The entries of a dense matrix by rows that are not zero, as a matrix of the library's own. `step` is the number of
- * elements from a row to the next. Waits for the device. */
+ * elements from a row to the next. `dense` is not kept. Waits for the device. */
 nnz_status nnz_dense_to_csr(const nnz_device *device, nnz_type type, size_t rows, size_t cols, const void *dense,
                             size_t step, nnz_matrix **matrix);
 
-/* The arrays of a matrix, in unified shared memory; they are there as long as the matrix. */
+/* The arrays of a matrix: the caller's, or the library's in memory of the same kind, which stay as long as the
+ * matrix. */
 nnz_status nnz_arrays(const nnz_matrix *matrix, nnz_csr *csr);
 
 /* y <- alpha A x + beta y; where beta is 0, y is not read. */

@@ -13,7 +13,7 @@ pub enum Status {
     Ok = 0,
     /// A pointer is null that must not be.
     Null = 1,
-    /// Memory that is no unified shared memory of the queue's context, or not aligned.
+    /// Memory that the device cannot use, that is not aligned, or that an operand and the result share.
     WrongMemory = 2,
     /// The arrays are no matrix.
     Format = 3,
@@ -21,7 +21,7 @@ pub enum Status {
     Shape = 4,
     /// A size does not fit its type.
     Overflow = 5,
-    /// The queue or the device cannot do it.
+    /// The library, the queue or the device cannot do it.
     Unsupported = 6,
     /// The device has too little memory.
     OutOfMemory = 7,
@@ -41,7 +41,7 @@ impl Failure {
         Self { status: Status::Null, message: format!("{what} is null") }
     }
 
-    /// Memory that cannot be borrowed.
+    /// Memory that cannot be used.
     pub(crate) fn memory(what: &str, error: &impl Display) -> Self {
         Self { status: Status::WrongMemory, message: format!("{what}: {error}") }
     }

@@ -1,23 +1,27 @@
-//! The C library of [nnz](https://docs.rs/nnz): SpMV, SpMM and dense → CSR on a SYCL queue of the caller's.
+//! The C library of [nnz](https://docs.rs/nnz): SpMV, SpMM and dense → CSR in the caller's memory, on the CPU or on a
+//! SYCL queue of the caller's.
 //!
-//! `include/nnz.h` is the interface and its documentation. `examples/host.cpp` is a program that uses it. No error
-//! passes the interface as anything but a [`Status`]; what was wrong is a text of the calling thread's.
+//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c` uses it on the CPU, `examples/host.cpp` on
+//! a SYCL queue, which takes the feature `sycl`. No error passes the interface as anything but a [`Status`]; what was
+//! wrong is a text of the calling thread's.
 
 mod failure;
 mod matrix;
+mod memory;
+#[cfg(feature = "sycl")]
+mod sycl;
 
 pub use failure::Status;
 pub use matrix::{Arrays, Type};
 
-use backend_opencl::Device as Accelerator;
-use backend_opencl::sycl::on_queue;
+use backend_cpu::{Cpu, Simd};
 use failure::{Failure, reported};
-use matrix::{Dense, Products, compressed, over};
+use matrix::{Dense, Matrices, Products};
 use std::ffi::{c_char, c_void};
 
-/// `nnz_device`: the device of a queue.
+/// `nnz_device`: the CPU, or the device of a queue.
 #[derive(Debug)]
-pub struct Device(Accelerator);
+pub struct Device(Box<dyn Matrices>);
 
 /// `nnz_matrix`: a matrix with its plans.
 #[expect(missing_debug_implementations, reason = "it is opaque")]
@@ -32,24 +36,48 @@ unsafe fn given<'a, T>(what: &str, pointer: *const T) -> Result<&'a T, Failure> 
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::null(what))
 }
 
-/// Puts a result where the caller has room for it.
+/// Writes a result through a pointer of the caller's.
 ///
 /// # Safety
-/// `room` is null or may be written.
-unsafe fn put<T>(what: &str, room: *mut T, make: impl FnOnce() -> Result<T, Failure>) -> Result<(), Failure> {
-    if room.is_null() {
+/// `target` is null or may be written.
+unsafe fn put<T>(
+    what: &str,
+    target: *mut T,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    if target.is_null() {
         return Err(Failure::null(what));
     }
     let made = make()?;
     // SAFETY: the caller promises what is asked.
-    unsafe { room.write(made) };
+    unsafe { target.write(made) };
     Ok(())
+}
+
+/// A value of the library's that C holds by a pointer.
+fn boxed<T>(value: T) -> *mut T {
+    Box::into_raw(Box::new(value))
 }
 
 /// `nnz_message`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nnz_message() -> *const c_char {
     failure::message()
+}
+
+/// `nnz_open_cpu`.
+///
+/// # Safety
+/// `device` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_open_cpu(threads: usize, device: *mut *mut Device) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe {
+        put("device", device, || {
+            let cpu = if threads == 0 { Cpu::new()? } else { Cpu::with(threads, Simd::detect())? };
+            Ok(boxed(Device(Box::new(cpu))))
+        })
+    })
 }
 
 /// `nnz_open`.
@@ -62,15 +90,30 @@ pub unsafe extern "C" fn nnz_open(queue: *const c_void, device: *mut *mut Device
     reported(|| unsafe {
         put("device", device, || {
             given("queue", queue)?;
-            Ok(Box::into_raw(Box::new(Device(on_queue(queue)?))))
+            Ok(boxed(Device(sycl::open(queue)?)))
         })
     })
+}
+
+/// What stands for SYCL in a library without it.
+#[cfg(not(feature = "sycl"))]
+mod sycl {
+    use super::{Failure, Matrices, c_void};
+    use sparse_core::Error;
+
+    /// An error.
+    ///
+    /// # Safety
+    /// Always safe; the other `open` is not.
+    pub(crate) unsafe fn open(_: *const c_void) -> Result<Box<dyn Matrices>, Failure> {
+        Err(Error::unsupported("a SYCL queue", "the library was built without its feature `sycl`").into())
+    }
 }
 
 /// `nnz_close`.
 ///
 /// # Safety
-/// `device` is null or came from `nnz_open`, and is used no more.
+/// `device` is null or came from this library, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_close(device: *mut Device) {
     if !device.is_null() {
@@ -92,8 +135,8 @@ pub unsafe extern "C" fn nnz_borrow_csr(
     // SAFETY: the caller promises what is asked.
     reported(|| unsafe {
         put("matrix", matrix, || {
-            let made = over(&given("device", device)?.0, given("csr", csr)?)?;
-            Ok(Box::into_raw(Box::new(Matrix(made))))
+            let made = given("device", device)?.0.borrow_csr(given("csr", csr)?)?;
+            Ok(boxed(Matrix(made)))
         })
     })
 }
@@ -116,8 +159,8 @@ pub unsafe extern "C" fn nnz_dense_to_csr(
     reported(|| unsafe {
         put("matrix", matrix, || {
             let dense = Dense { pointer: dense, step };
-            let made = compressed(&given("device", device)?.0, scalar, (rows, cols), dense)?;
-            Ok(Box::into_raw(Box::new(Matrix(made))))
+            let made = given("device", device)?.0.dense_to_csr(scalar, (rows, cols), dense)?;
+            Ok(boxed(Matrix(made)))
         })
     })
 }
@@ -183,41 +226,5 @@ pub unsafe extern "C" fn nnz_release(matrix: *mut Matrix) {
     if !matrix.is_null() {
         // SAFETY: the caller promises what is asked.
         drop(unsafe { Box::from_raw(matrix) });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ffi::CStr;
-    use std::ptr::{null, null_mut};
-
-    fn message() -> String {
-        // SAFETY: the text ends with a zero, and no other call of this thread has failed meanwhile.
-        unsafe { CStr::from_ptr(nnz_message()) }.to_string_lossy().into_owned()
-    }
-
-    #[test]
-    fn a_null_pointer_is_named() {
-        let mut device = null_mut();
-        // SAFETY: null pointers are allowed.
-        let calls = unsafe {
-            [
-                (nnz_open(null(), null_mut()), message(), "device is null"),
-                (nnz_open(null(), &raw mut device), message(), "queue is null"),
-                (nnz_borrow_csr(null(), null(), null_mut()), message(), "matrix is null"),
-                (nnz_arrays(null(), null_mut()), message(), "csr is null"),
-                (nnz_spmv(null_mut(), 1.0, null(), 0.0, null_mut()), message(), "matrix is null"),
-            ]
-        };
-        for (status, found, expected) in calls {
-            assert_eq!((status, found.as_str()), (Status::Null, expected));
-        }
-        assert!(device.is_null());
-        // SAFETY: as above.
-        unsafe {
-            nnz_close(null_mut());
-            nnz_release(null_mut());
-        }
     }
 }

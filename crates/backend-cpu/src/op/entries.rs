@@ -1,7 +1,10 @@
 //! The stored entries of every format, with the slots that their values stand in.
 
 use sparse_core::op::Op;
-use sparse_core::{Axis, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Scalar, Sell};
+use sparse_core::{
+    Axis, BatchCompressed, Compressed, CompressedRef, Coo, Ell, Host, HostCsr, Hyb, Index, Matrix, Scalar,
+    Sell,
+};
 
 /// A matrix whose entries can be walked: as many block-diagonal members as a batch has, else one.
 pub trait Entries: Matrix<Space = Host> {
@@ -46,17 +49,36 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for Compressed<A, T, Host, 
     type Index = I;
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        let pattern = self.pattern();
-        for major in 0..pattern.major() {
-            for slot in pattern.range(major) {
-                let (row, col) = A::swap(major, pattern.indices()[slot].as_usize());
-                visit(0, row, col, slot);
-            }
-        }
+        for_each_stored(self.as_ref(), |row, col, slot| visit(0, row, col, slot));
     }
 
     fn slots(&self) -> Slots<'_, T> {
         Slots::of(self.values())
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Entries for HostCsr<T, I, O> {
+    type Index = I;
+
+    fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
+        for_each_stored(self.as_ref(), |row, col, slot| visit(0, row, col, slot));
+    }
+
+    fn slots(&self) -> Slots<'_, T> {
+        Slots::of(self.values())
+    }
+}
+
+/// Calls `visit(row, column, slot)` for every entry of a compressed matrix.
+fn for_each_stored<A: Axis, T: Scalar, I: Index, O: Index>(
+    a: CompressedRef<'_, A, T, Host, I, O>,
+    mut visit: impl FnMut(usize, usize, usize),
+) {
+    for major in 0..a.major {
+        for slot in a.offsets[major].as_usize()..a.offsets[major + 1].as_usize() {
+            let (row, col) = A::swap(major, a.indices[slot].as_usize());
+            visit(row, col, slot);
+        }
     }
 }
 
@@ -69,14 +91,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for BatchCompressed<A, T, H
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
         for k in 0..self.count() {
-            let member = self.member(k);
             let first = self.member_range(k).start;
-            for major in 0..member.major {
-                for at in member.offsets[major].as_usize()..member.offsets[major + 1].as_usize() {
-                    let (row, col) = A::swap(major, member.indices[at].as_usize());
-                    visit(k, row, col, first + at);
-                }
-            }
+            for_each_stored(self.member(k), |row, col, slot| visit(k, row, col, first + slot));
         }
     }
 

@@ -124,26 +124,7 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
 impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     /// A pattern whose indices may be unsorted and may repeat; checks everything else.
     fn checked<A: Axis>((major, minor): (usize, usize), offsets: Vec<O>, indices: Vec<I>) -> Result<Self> {
-        let format = A::FORMAT;
-        let (rows, cols) = A::swap(major, minor);
-        check_extents::<I>(rows, cols)?;
-        check_offsets::<A, O>(format, major, &offsets, indices.len())?;
-        let mut order = IndexOrder::CANONICAL;
-        for k in 0..major {
-            let row = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
-            if ascends_below(row, minor) {
-                continue;
-            }
-            if let Some(bad) = row.iter().find(|i| i.as_usize() >= minor) {
-                return Err(Error::format(
-                    format,
-                    format_args!("{} {k}: {} {bad} is not below {minor}", A::MAJOR, A::MINOR),
-                ));
-            }
-            order.sorted &= row.is_sorted();
-            order.unique &= row.windows(2).all(|w| w[0] != w[1]);
-        }
-        order.unique &= order.sorted;
+        let order = check_pattern::<A, I, O>((major, minor), &offsets, &indices)?;
         Ok(Self { id: PatternId::unique(), major, minor, offsets, indices, order })
     }
 
@@ -152,6 +133,35 @@ impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     pub fn range(&self, k: usize) -> Range<usize> {
         self.offsets[k].as_usize()..self.offsets[k + 1].as_usize()
     }
+}
+
+/// Checks all of a pattern but the order of its indices, which it returns.
+pub(super) fn check_pattern<A: Axis, I: Index, O: Index>(
+    (major, minor): (usize, usize),
+    offsets: &[O],
+    indices: &[I],
+) -> Result<IndexOrder> {
+    let format = A::FORMAT;
+    let (rows, cols) = A::swap(major, minor);
+    check_extents::<I>(rows, cols)?;
+    check_offsets::<A, O>(format, major, offsets, indices.len())?;
+    let mut order = IndexOrder::CANONICAL;
+    for k in 0..major {
+        let row = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
+        if ascends_below(row, minor) {
+            continue;
+        }
+        if let Some(bad) = row.iter().find(|i| i.as_usize() >= minor) {
+            return Err(Error::format(
+                format,
+                format_args!("{} {k}: {} {bad} is not below {minor}", A::MAJOR, A::MINOR),
+            ));
+        }
+        order.sorted &= row.is_sorted();
+        order.unique &= row.windows(2).all(|w| w[0] != w[1]);
+    }
+    order.unique &= order.sorted;
+    Ok(order)
 }
 
 /// Whether indices ascend strictly from 0 or more to less than `extent`; with no index they do.

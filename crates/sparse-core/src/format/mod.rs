@@ -33,6 +33,7 @@ mod coo;
 mod dense;
 mod ell;
 pub mod estimate;
+mod host_csr;
 mod hyb;
 mod sell;
 
@@ -42,6 +43,7 @@ pub use compressed::{Axis, Col, Compressed, CompressedPattern, CompressedRef, Cs
 pub use coo::{Coo, CooPattern};
 pub use dense::{Dense, DenseBatchView, DenseView, DenseViewMut, Order};
 pub use ell::{Ell, EllLayout, EllPattern};
+pub use host_csr::HostCsr;
 pub use hyb::{Hyb, HybWidth};
 pub use sell::{Sell, SellLayout, SellPattern};
 

@@ -1,7 +1,7 @@
 //! The stored entries of every format, and what becomes of those with one coordinate.
 
 use crate::error::{Error, Result};
-use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, Hyb, Matrix, Sell};
+use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, HostCsr, Hyb, Matrix, Sell};
 use crate::index::Index;
 use crate::op::Duplicates;
 use crate::scalar::Scalar;
@@ -22,6 +22,12 @@ pub trait Entries: Matrix<Space = Host> {
 impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for Compressed<A, T, Host, I, O> {
     fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         self.triplets()
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Entries for HostCsr<T, I, O> {
+    fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        self.as_ref().triplets()
     }
 }
 

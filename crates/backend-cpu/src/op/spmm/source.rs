@@ -4,7 +4,7 @@ use crate::op::entries::{Entries, RowPattern, Slots};
 use crate::op::lines::Lines;
 use crate::parallel::{hull, rows_by_entries};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, Hyb, Index, Scalar, Sell};
+use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
 use std::ops::Range;
 
 /// What a format brings to SpMM besides its entries.
@@ -26,6 +26,14 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmFormat for Compressed<A, T, Hos
 
     fn stored_rows(&self, op: Op) -> Option<Lines<'_, T, I, O>> {
         (op.transposes() != A::IS_ROW).then(|| Lines::of(self.as_ref()))
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> SpmmFormat for HostCsr<T, I, O> {
+    type Offset = O;
+
+    fn stored_rows(&self, op: Op) -> Option<Lines<'_, T, I, O>> {
+        (!op.transposes()).then(|| Lines::of(self.as_ref()))
     }
 }
 

@@ -12,7 +12,9 @@ use crate::op::pieces::{Cut, PIECE, Pieces, cut_merge_path};
 use crate::parallel::hull;
 use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
-use sparse_core::{Algorithm, Axis, BatchCompressed, Compressed, DType, Host, Index, Result, Scalar};
+use sparse_core::{
+    Algorithm, Axis, BatchCompressed, Compressed, DType, Host, HostCsr, Index, Result, Scalar,
+};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "no row is longer than a piece")
@@ -53,6 +55,19 @@ pub trait Members: Entries {
 impl<A: Axis, T: Scalar, I: Index, O: Index> Members for Compressed<A, T, Host, I, O> {
     type Offset = O;
     const BY_ROWS: bool = A::IS_ROW;
+
+    fn members(&self) -> usize {
+        1
+    }
+
+    fn lines(&self, _: usize) -> Lines<'_, T, I, O> {
+        Lines::of(self.as_ref())
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Members for HostCsr<T, I, O> {
+    type Offset = O;
+    const BY_ROWS: bool = true;
 
     fn members(&self) -> usize {
         1

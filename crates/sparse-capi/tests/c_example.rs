@@ -1,0 +1,54 @@
+//! `examples/spmv.c` compiles against `nnz.h` without a warning, links with the library alone, and is right.
+
+#![cfg(unix)]
+
+use std::env;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The compiler of C11 that the `cc` crate finds; warnings are errors.
+fn compiler() -> Result<Command, cc::Error> {
+    let mut build = cc::Build::new();
+    build.std("c11").flag("-pedantic").warnings(true).extra_warnings(true).warnings_into_errors(true);
+    build
+        .target(env!("NNZ_TARGET"))
+        .host(env!("NNZ_TARGET"))
+        .opt_level(0)
+        .out_dir(env!("CARGO_TARGET_TMPDIR"));
+    Ok(build.cargo_metadata(false).try_get_compiler()?.to_command())
+}
+
+/// Compiles an example; the library stands beside this test, where `cargo test` has built it.
+fn compile(example: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let libraries = env::current_exe()?.parent().ok_or("the test is in no folder")?.to_path_buf();
+    let library = libraries.join(format!("{}nnz_capi{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX));
+    assert!(library.is_file(), "{} is not there", library.display());
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(example);
+    let mut compiler = compiler()?;
+    let status = compiler
+        .arg("-I")
+        .arg(package.join("include"))
+        .arg(package.join("examples").join(example).with_extension("c"))
+        .arg("-L")
+        .arg(&libraries)
+        .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .args(["-lnnz_capi", "-o"])
+        .arg(&program)
+        .status()
+        .map_err(|error| format!("{:?} does not start: {error}; CC names another", compiler.get_program()))?;
+    assert!(status.success(), "the compiler ended with {status}");
+    Ok(program)
+}
+
+#[test]
+fn spmv() -> Result<(), Box<dyn Error>> {
+    let output = Command::new(compile("spmv")?).output()?;
+    let (stdout, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+    assert!(output.status.success(), "{}: {stderr}", output.status);
+    let expected = "y[0] = 201\ny[1] = 300\ny[2] = 54\n\
+        refused: csr: the last offset is 4, the number of indices 5\n";
+    assert_eq!((stdout.as_str(), stderr.as_str()), (expected, ""));
+    Ok(())
+}

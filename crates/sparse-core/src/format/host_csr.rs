@@ -1,0 +1,198 @@
+//! CSR on the host over arrays that may be someone else's: a C program's, NumPy's.
+
+use super::compressed::check_pattern;
+use super::{CompressedRef, Csr, IndexOrder, Matrix, PatternId, Row, Transfer, check_length};
+use crate::error::Result;
+use crate::index::Index;
+use crate::scalar::Scalar;
+use crate::space::{ContextId, Element, Host, Space};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// A CSR matrix on the host that borrows its arrays, or owns those of a [`Csr`].
+///
+/// [`Csr`] owns its vectors. This type takes arrays where they are, for SpMV and SpMM without a copy. Borrowed values
+/// may change from one operation to the next; plans stay valid.
+///
+/// ```
+/// use sparse_core::{HostCsr, Matrix};
+/// let (offsets, indices, values) = ([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]);
+/// // SAFETY: the arrays outlive the matrix, and nobody writes them.
+/// let a = unsafe { HostCsr::<f64>::borrow(2, 3, &offsets, &indices, &values)? };
+/// assert_eq!(a.nnz(), 3);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct HostCsr<T: Scalar, I: Index = i32, O: Index = i32> {
+    id: PatternId,
+    rows: usize,
+    cols: usize,
+    offsets: Array<O>,
+    indices: Array<I>,
+    values: Array<T>,
+    order: IndexOrder,
+}
+
+/// Elements on the host.
+#[derive(Debug)]
+enum Array<T> {
+    Owned(Vec<T>),
+    Borrowed(*const [T]),
+}
+
+// SAFETY: both variants give no more than shared slices.
+unsafe impl<T: Send + Sync> Send for Array<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Array<T> {}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Owned(elements) => elements,
+            // SAFETY: who lent the elements promised that they are there, and that nobody writes them meanwhile.
+            Self::Borrowed(elements) => unsafe { &**elements },
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
+    /// A matrix over someone else's arrays, whose indices may stand in any order and may repeat.
+    ///
+    /// # Errors
+    /// Those of [`Csr::new_unsorted`](super::Compressed::new_unsorted).
+    ///
+    /// # Safety
+    /// Each pointer is what [`std::slice::from_raw_parts`] asks for, as long as the matrix lives. Nobody writes
+    /// `offsets` or `indices` in that time, and nobody writes `values` during an operation on the matrix.
+    pub unsafe fn borrow(
+        rows: usize,
+        cols: usize,
+        offsets: *const [O],
+        indices: *const [I],
+        values: *const [T],
+    ) -> Result<Self> {
+        let (offsets, indices, values) =
+            (Array::Borrowed(offsets), Array::Borrowed(indices), Array::Borrowed(values));
+        check_length(Self::FORMAT, "values", values.len(), indices.len())?;
+        let order = check_pattern::<Row, I, O>((rows, cols), &offsets, &indices)?;
+        Ok(Self { id: PatternId::unique(), rows, cols, offsets, indices, values, order })
+    }
+
+    /// `rows + 1` positions.
+    pub fn offsets(&self) -> &[O] {
+        &self.offsets
+    }
+
+    /// One column per entry.
+    pub fn indices(&self) -> &[I] {
+        &self.indices
+    }
+
+    /// The stored values.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// What is known of the order of the indices.
+    pub fn order(&self) -> IndexOrder {
+        self.order
+    }
+
+    /// A borrowed view of the whole matrix.
+    pub fn as_ref(&self) -> CompressedRef<'_, Row, T, Host, I, O> {
+        CompressedRef {
+            major: self.rows,
+            minor: self.cols,
+            offsets: &self.offsets,
+            indices: &self.indices,
+            values: &self.values,
+            axis: PhantomData,
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> From<Csr<T, Host, I, O>> for HostCsr<T, I, O> {
+    fn from(csr: Csr<T, Host, I, O>) -> Self {
+        let (id, rows, cols, order) = (csr.pattern_id(), csr.rows(), csr.cols(), csr.order());
+        let (offsets, indices, values) = csr.into_parts();
+        let (offsets, indices, values) = (Array::Owned(offsets), Array::Owned(indices), Array::Owned(values));
+        Self { id, rows, cols, offsets, indices, values, order }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Matrix for HostCsr<T, I, O> {
+    type Scalar = T;
+    type Space = Host;
+    type In<U: Space> = Csr<T, U, I, O>;
+    const FORMAT: &'static str = Csr::<T>::FORMAT;
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.cols
+    }
+
+    fn nnz(&self) -> usize {
+        self.indices.len()
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.id
+    }
+
+    fn context(&self) -> ContextId {
+        ContextId::HOST
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<Host, U>) -> Result<Csr<T, U, I, O>> {
+        fn copy<U: Space, E: Element>(
+            transfer: &impl Transfer<Host, U>,
+            elements: &[E],
+        ) -> Result<U::Buffer<E>> {
+            transfer.copy(&elements.to_vec())
+        }
+        let offsets = copy(transfer, &self.offsets)?;
+        let indices = copy(transfer, &self.indices)?;
+        let values = copy(transfer, &self.values)?;
+        // SAFETY: the arrays were checked when the matrix was made, and the pattern has not changed since.
+        Ok(unsafe { Csr::new_unchecked(self.rows, self.cols, offsets, indices, values, self.order) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn arrays_are_checked_and_left_where_they_are() -> Result<()> {
+        let (offsets, indices, values) = ([0, 2, 3], [2, 0, 1], [1.0, 2.0, 3.0]);
+        // SAFETY: the arrays outlive the matrix, and nobody writes them.
+        let a = unsafe { HostCsr::<f64>::borrow(2, 3, &offsets, &indices, &values)? };
+        assert_eq!((a.values().as_ptr(), a.order().sorted), (values.as_ptr(), false));
+        let triplets: Vec<_> = a.as_ref().triplets().collect();
+        assert_eq!(triplets, [(0, 2, 1.0), (0, 0, 2.0), (1, 1, 3.0)]);
+
+        // SAFETY: as above.
+        let narrow = unsafe { HostCsr::<f64>::borrow(2, 2, &offsets, &indices, &values) };
+        let reason = "csr: row 0: column 2 is not below 2";
+        assert!(matches!(narrow, Err(error @ Error::Format { .. }) if error.to_string() == reason));
+        // SAFETY: as above.
+        let short = unsafe { HostCsr::<f64>::borrow(2, 3, &offsets, &indices, &values[..2]) };
+        assert!(matches!(short, Err(Error::Format { .. })));
+        Ok(())
+    }
+
+    #[test]
+    fn arrays_of_a_csr_matrix_are_taken_over() -> Result<()> {
+        let csr = Csr::<f32>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![5.0, 6.0])?;
+        let (id, first) = (csr.pattern_id(), csr.values().as_ptr());
+        let a = HostCsr::from(csr);
+        assert_eq!((a.pattern_id(), a.values().as_ptr()), (id, first));
+        Ok(())
+    }
+}
