@@ -7,8 +7,10 @@
 use crate::report::{Listener, Record, Status};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
+use std::panic::resume_unwind;
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -77,12 +79,14 @@ impl<W: Write> Listener for Reporter<W> {
 /// After so many hangs of a backend the rest of its cases is given up.
 const MOST_HANGS: usize = 3;
 
-/// The parent's side: runs children until every case has had its turn.
+/// The parent's side: runs children until every case has had its turn, those of all parts of the table at once.
 pub struct Supervisor<'a> {
     /// The backend.
     pub backend: &'a str,
-    /// The command of a child that leaves out the first so many cases.
-    pub command: &'a dyn Fn(usize) -> Command,
+    /// The number of parts that the table is cut into.
+    pub parts: usize,
+    /// The command of a child for part number so many, which leaves out the first so many cases of that.
+    pub command: &'a (dyn Fn(usize, usize) -> Command + Sync),
     /// How long a child may be silent before it counts as hanging.
     pub limit: Duration,
 }
@@ -97,15 +101,27 @@ pub enum Ending {
 }
 
 impl Supervisor<'_> {
-    /// Runs everything; `listener` hears of a death as a failure of the case that ran.
+    /// Runs everything; `listener` hears of a death as a failure of the case that ran, and of each part when it begins.
     ///
     /// # Errors
     /// The operating system's, if a child cannot be started or ended.
-    pub fn run(&self, listener: &mut dyn Listener) -> io::Result<Ending> {
+    pub fn run(&self, listener: &mut (dyn Listener + Send)) -> io::Result<Ending> {
+        let listener = Mutex::new(listener);
+        let run = |part| self.run_part(part, &mut Shared(&listener));
+        let endings: Vec<_> = thread::scope(|scope| {
+            let parts: Vec<_> = (0..self.parts).map(|part| scope.spawn(move || run(part))).collect();
+            parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        let missing = |ending: &Ending| matches!(ending, Ending::Missing(_));
+        let endings = endings.into_iter().collect::<io::Result<Vec<_>>>()?;
+        Ok(endings.into_iter().find(missing).unwrap_or(Ending::Done))
+    }
+
+    fn run_part(&self, part: usize, listener: &mut dyn Listener) -> io::Result<Ending> {
         let mut progress = Progress::default();
         loop {
             let before = progress.started;
-            match self.child(&mut progress, listener)? {
+            match self.child(part, &mut progress, listener)? {
                 Death::Natural => return Ok(Ending::Done),
                 Death::Missing(reason) => return Ok(Ending::Missing(reason)),
                 Death::Failure(reason) => listener.finished(progress.failure(self.backend, reason)),
@@ -117,9 +133,9 @@ impl Supervisor<'_> {
     }
 
     /// Listens to a child until it is gone.
-    fn child(&self, progress: &mut Progress, listener: &mut dyn Listener) -> io::Result<Death> {
+    fn child(&self, part: usize, progress: &mut Progress, listener: &mut dyn Listener) -> io::Result<Death> {
         progress.running = (BEGIN.into(), String::new());
-        let mut child = (self.command)(progress.started).stdout(Stdio::piped()).spawn()?;
+        let mut child = (self.command)(part, progress.started).stdout(Stdio::piped()).spawn()?;
         let events = events(child.stdout.take());
         let mut missing = None;
         let silence = loop {
@@ -139,6 +155,29 @@ impl Supervisor<'_> {
             None if progress.ended && status.success() => Death::Natural,
             None => Death::Failure(format!("the backend's process died here: {status}")),
         })
+    }
+}
+
+/// A listener that hears of several parts.
+struct Shared<'a, 'b>(&'a Mutex<&'b mut (dyn Listener + Send)>);
+
+impl<'b> Shared<'_, 'b> {
+    fn listener(&self) -> MutexGuard<'_, &'b mut (dyn Listener + Send)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Shared<'_, '_> {
+    fn begun(&mut self, cases: usize) {
+        self.listener().begun(cases);
+    }
+
+    fn started(&mut self, name: &str, types: &str) {
+        self.listener().started(name, types);
+    }
+
+    fn finished(&mut self, record: Record) {
+        self.listener().finished(record);
     }
 }
 

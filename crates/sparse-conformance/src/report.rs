@@ -82,7 +82,7 @@ impl Record {
 
 /// Hears of cases as they run.
 pub trait Listener {
-    /// Before the first of so many cases, each of one subject.
+    /// Before the first of so many cases, each of one subject; once for each part of the table that runs by itself.
     fn begun(&mut self, _cases: usize) {}
     /// Before a subject runs a case, so that a crash can be named.
     fn started(&mut self, name: &str, types: &str);

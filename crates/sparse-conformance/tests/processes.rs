@@ -92,10 +92,11 @@ impl Check for Deeds {
     }
 }
 
-fn child(done: usize) {
+fn child(done: usize, part: usize, parts: usize) {
     let mut suite = Suite::new(&Reference);
     suite.add(Planted::new());
     let cases = DEEDS.map(|(name, _)| Case::new(name, || Ok(Triplets::new(0, 0, vec![]))));
+    let cases: Vec<_> = cases.into_iter().skip(part).step_by(parts).collect();
     let filter = Filter { op: Some("planted".into()), ..Filter::default() };
     let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &cases, filter: &filter };
     let mut reporter = Reporter::new(stdout());
@@ -126,22 +127,31 @@ impl Listener for Heard {
     }
 }
 
-/// What a supervisor of this test's own program hears, started with `arguments`.
+/// What a supervisor of this test's own program hears, started with `arguments`, when all is one part.
 fn supervise(arguments: fn(usize) -> Vec<String>) -> (Ending, Heard) {
+    supervise_parts(1, &|_, done| arguments(done))
+}
+
+/// The same for so many parts.
+fn supervise_parts(
+    parts: usize,
+    arguments: &(dyn Fn(usize, usize) -> Vec<String> + Sync),
+) -> (Ending, Heard) {
     let program = std::env::current_exe().expect("the test's own path");
-    let command = |done| {
+    let command = |part, done| {
         let mut command = Command::new(&program);
-        command.args(arguments(done));
+        command.args(arguments(part, done));
         command
     };
-    let supervisor = Supervisor { backend: "planted", command: &command, limit: Duration::from_secs(3) };
+    let limit = Duration::from_secs(3);
+    let supervisor = Supervisor { backend: "planted", parts, command: &command, limit };
     let mut heard = Heard::default();
     let ending = supervisor.run(&mut heard).expect("children start");
     (ending, heard)
 }
 
 fn every_case_has_its_turn_and_deaths_are_named() {
-    let (ending, heard) = supervise(|done| vec!["child".into(), done.to_string()]);
+    let (ending, heard) = supervise(|done| vec!["child".into(), done.to_string(), "0".into(), "1".into()]);
     assert_eq!(ending, Ending::Done);
     assert_eq!(heard.cases, DEEDS.len());
     assert_eq!(heard.started, DEEDS.map(|(name, _)| format!("planted/deed/{name}")));
@@ -165,6 +175,20 @@ fn every_case_has_its_turn_and_deaths_are_named() {
     says(2, "X2: panicked: on purpose");
     says(3, "died here: exit status: 0");
     says(5, "no answer within 3 s");
+}
+
+fn the_parts_of_a_table_are_run_at_once_and_each_has_its_deaths() {
+    let arguments =
+        |part: usize, done: usize| ["child".into(), done.to_string(), part.to_string(), "3".into()];
+    let (ending, mut heard) = supervise_parts(3, &|part, done| arguments(part, done).to_vec());
+    assert_eq!(ending, Ending::Done);
+    assert_eq!(heard.cases, DEEDS.len());
+    heard.started.sort_unstable();
+    let mut all = DEEDS.map(|(name, _)| format!("planted/deed/{name}"));
+    all.sort_unstable();
+    assert_eq!(heard.started, all);
+    let failures = heard.records.iter().filter(|record| record.status == Status::Fail);
+    assert_eq!((failures.count(), heard.records.len()), (4, DEEDS.len()));
 }
 
 fn a_death_before_the_first_case_ends_the_run() {
@@ -205,7 +229,10 @@ fn main() {
     let done: usize = arguments.next().and_then(|done| done.parse().ok()).unwrap_or_default();
     let mut reporter = Reporter::new(stdout());
     match deed.as_str() {
-        "child" => child(done),
+        "child" => {
+            let mut part = arguments.map(|number| number.parse().expect("a number"));
+            child(done, part.next().expect("a part"), part.next().expect("a number of parts"));
+        }
         "abort" => std::process::abort(),
         "abort at the end" => {
             reporter.ended();
@@ -218,6 +245,7 @@ fn main() {
         }
         _ => {
             every_case_has_its_turn_and_deaths_are_named();
+            the_parts_of_a_table_are_run_at_once_and_each_has_its_deaths();
             a_death_before_the_first_case_ends_the_run();
             a_death_behind_the_last_case_is_a_failure();
             a_missing_backend_is_not_a_failure();

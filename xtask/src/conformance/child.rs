@@ -2,7 +2,7 @@
 
 use super::{Selection, backends};
 use anyhow::{Context, Result, bail};
-use sparse_conformance::{Reporter, Run, Snapshots, Suite};
+use sparse_conformance::{Case, Reporter, Run, Snapshots, Suite};
 use std::io::{Stdout, stdout};
 
 /// Runs one backend through the table.
@@ -14,24 +14,37 @@ pub(crate) struct ChildArgs {
     /// Leave out the first so many cases, which ran before.
     #[arg(long, default_value = "0")]
     done: usize,
+    /// The part of the table that is run, and the number of parts.
+    #[arg(long, num_args = 2, default_values = ["0", "1"])]
+    part: Vec<usize>,
     #[command(flatten)]
     selection: Selection,
 }
 
 impl ChildArgs {
-    /// The command line of a child for `backend`, when so many cases are done.
-    pub(super) fn command(backend: &str, done: usize, selection: &Selection) -> Vec<String> {
-        let mut command = ["conformance-child", "--backend", backend, "--done", &done.to_string()]
-            .map(String::from)
-            .to_vec();
+    /// The command line of a child for `backend` and part number `part` of `parts`, when so many cases of it are done.
+    pub(super) fn command(
+        backend: &str,
+        (part, parts): (usize, usize),
+        done: usize,
+        selection: &Selection,
+    ) -> Vec<String> {
+        let [part, parts, done] = [part, parts, done].map(|number| number.to_string());
+        let command = ["conformance-child", "--backend", backend, "--part", &part, &parts, "--done", &done];
+        let mut command = command.map(String::from).to_vec();
         command.extend(selection.arguments());
         command
     }
 
+    /// Every case whose number leaves the part's when it is divided by the number of parts: neighbours cost alike.
+    fn cases(&self) -> Result<Vec<Case>> {
+        let [part, parts] = self.part[..] else { bail!("a part has a number and a number of parts") };
+        Ok(self.selection.cases()?.into_iter().skip(part).step_by(parts.max(1)).collect())
+    }
+
     fn through_the_table(&self, suite: &Suite, reporter: &mut Reporter<Stdout>) -> Result<()> {
         std::panic::set_hook(Box::new(|_| {}));
-        let (cases, filter, reference) =
-            (self.selection.cases()?, self.selection.filter(), Suite::reference());
+        let (cases, filter, reference) = (self.cases()?, self.selection.filter(), Suite::reference());
         if self.selection.bless && suite.caps().backend != reference.caps().backend {
             bail!("only the serial reference blesses snapshots");
         }

@@ -18,10 +18,14 @@ use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write, stderr};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::thread::available_parallelism;
 use std::time::Duration;
 use summary::Summary;
 use support::Support;
 use xshell::Shell;
+
+/// The most processes that run a table at once where their number is not given.
+const MOST_JOBS: usize = 8;
 
 /// Runs the conformance table.
 ///
@@ -52,6 +56,9 @@ pub(crate) struct Args {
     /// How long one algorithm may take on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     limit: u64,
+    /// Processes that run a backend's table, each a part of it; without it, one for each core, at most 8.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     /// Fetch no OpenCL runtime and no SYCL where there is none; otherwise they come from PyPI into target/.
     #[arg(long)]
     no_provision: bool,
@@ -168,6 +175,12 @@ impl Args {
         asked || self.require.iter().any(|name| name == known.name)
     }
 
+    /// The parts of the table that run at once; snapshots are written by one process.
+    fn parts(&self) -> usize {
+        let cores = || available_parallelism().map_or(1, usize::from).min(MOST_JOBS);
+        if self.selection.bless { 1 } else { self.jobs.map_or_else(cores, usize::from) }
+    }
+
     fn requires(&self, name: &str) -> bool {
         let named = |wanted: &str| wanted == name || wanted == "all";
         self.backend.as_deref().is_some_and(named) || self.require.iter().any(|wanted| wanted == name)
@@ -196,15 +209,16 @@ fn run_backend(
     report: &mut Report,
 ) -> Result<Ending> {
     let program = std::env::current_exe()?;
-    let command = |done| {
+    let parts = args.parts();
+    let command = |part, done| {
         let mut command = Command::new(&program);
-        command.args(ChildArgs::command(known.name, done, &args.selection));
+        command.args(ChildArgs::command(known.name, (part, parts), done, &args.selection));
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command
     };
-    report.backend = known.name;
+    report.begin(known.name);
     let limit = Duration::from_secs(args.limit);
-    let supervisor = Supervisor { backend: known.name, command: &command, limit };
+    let supervisor = Supervisor { backend: known.name, parts, command: &command, limit };
     supervisor.run(report).context("the child process")
 }
 
@@ -216,6 +230,8 @@ struct Report {
     digests: Vec<String>,
     bar: ProgressBar,
     backend: &'static str,
+    /// Whether a part of the backend's table has begun.
+    begun: bool,
     required_missing: bool,
 }
 
@@ -229,8 +245,15 @@ impl Report {
             digests: vec![],
             bar: ProgressBar::hidden(),
             backend: "",
+            begun: false,
             required_missing: false,
         })
+    }
+
+    /// The backend that runs next.
+    fn begin(&mut self, backend: &'static str) {
+        self.bar.finish_and_clear();
+        (self.backend, self.begun) = (backend, false);
     }
 
     /// A backend that is not there is shown as skipped (rule P2), or is a failure if it was asked for.
@@ -248,6 +271,7 @@ impl Report {
             json.flush()?;
         }
         if let Some(path) = &args.digest {
+            self.digests.sort_unstable();
             self.digests.push(String::new());
             std::fs::write(path, self.digests.join("\n")).with_context(|| path.display().to_string())?;
         }
@@ -268,7 +292,10 @@ impl Report {
 
 impl Listener for Report {
     fn begun(&mut self, cases: usize) {
-        self.bar.finish_and_clear();
+        if self.begun {
+            return self.bar.inc_length(cases as u64);
+        }
+        self.begun = true;
         let target =
             if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {eta} {wide_msg}");
