@@ -5,6 +5,7 @@
 //! [`OpenCl::named`](Device::named) by a part of its name. Without a loader, a runtime or a device nothing panics: there
 //! is a reason instead. Kernels need neither sub-groups nor float atomics, and every result is the same on every run on
 //! the same device. The operations are those of [`sparse_device`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod cl;
 mod error;
