@@ -12,6 +12,7 @@ mod dist;
 mod kernels;
 #[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
 mod paper;
+mod portability;
 mod provision;
 
 use clap::Parser;
