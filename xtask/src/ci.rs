@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: all tests, in the order in which a failure costs least.
 
+use crate::portability::CHECKS;
 use crate::provision::{self, Runtime, python_packages};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ const STEPS: &[Step] = &[
     Step { name: "format", about: "rustfmt", run: format },
     Step { name: "clippy", about: "clippy, warnings denied", run: clippy },
     Step { name: "features", about: "each crate alone, without default features", run: features },
+    Step { name: "portability", about: "the minimum Rust and AArch64 compile it", run: portability },
     Step { name: "test", about: "unit, property, snapshot and command tests", run: test },
     Step {
         name: "doc",
@@ -109,6 +111,28 @@ fn features(sh: &Shell) -> Result<()> {
         cmd!(sh, "cargo check --quiet -p {package} --no-default-features").run()?;
     }
     Ok(())
+}
+
+/// What the checks lack is installed by rustup.
+fn portability(sh: &Shell) -> Result<()> {
+    if cmd!(sh, "rustup --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+        println!("skipped: there is no rustup to install the minimum Rust and the target AArch64 with");
+        return Ok(());
+    }
+    for check in &CHECKS {
+        let installed = command(sh, check.list).quiet().read()?;
+        if !installed.lines().any(|line| line.starts_with(check.needs)) {
+            command(sh, check.install).run()?;
+        }
+        command(sh, check.run).arg("--quiet").run()?;
+    }
+    Ok(())
+}
+
+/// The command of a line without quotes.
+fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
+    let (program, arguments) = line.split_once(' ').unwrap_or((line, ""));
+    sh.cmd(program).args(arguments.split_whitespace())
 }
 
 fn test(sh: &Shell) -> Result<()> {

@@ -13,6 +13,7 @@ mod dist;
 mod kernels;
 #[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
 mod paper;
+mod portability;
 mod provision;
 
 use clap::Parser;

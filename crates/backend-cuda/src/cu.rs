@@ -3,26 +3,35 @@
 use crate::nvrtc::Architecture;
 use crate::program::{CuKernel, Module};
 use crate::staging::Staging;
+use crate::version::Version;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What the library said to a call.
 #[derive(Debug, thiserror::Error)]
-#[error("{call}: {code:?}")]
+#[error("{call}: {error}")]
 struct CallFailed {
     call: String,
-    code: sys::CUresult,
+    error: String,
 }
 
 /// The error of a call.
 pub(crate) fn failed(call: impl Into<String>) -> impl FnOnce(result::DriverError) -> Error {
-    |code| backend_error(CallFailed { call: call.into(), code: code.0 })
+    |code| backend_error(CallFailed { call: call.into(), error: name_of(code) })
+}
+
+/// The driver's own name of an error: a driver that is newer than the bindings has codes that they cannot print.
+fn name_of(error: result::DriverError) -> String {
+    match error.error_name() {
+        Ok(name) => name.to_string_lossy().into_owned(),
+        Err(_) => format!("error {}", error.0 as u32),
+    }
 }
 
 pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -32,9 +41,8 @@ pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'stat
 /// The backend's name.
 pub(crate) const NAME: &str = "cuda";
 
-/// From which architecture on a launch may begin while the one before it runs, and from which driver on graphs know of it.
+/// From which architecture on a launch may begin while the one before it runs.
 const OVERLAPPING: Architecture = Architecture(90);
-const OVERLAPPING_DRIVER: i32 = 12_030;
 
 /// A device that was found.
 #[derive(Debug)]
@@ -47,7 +55,7 @@ struct Found {
 }
 
 impl Found {
-    fn new(index: i32, driver: i32) -> Result<Self, result::DriverError> {
+    fn new(index: i32) -> Result<Self, result::DriverError> {
         use sys::CUdevice_attribute as Attribute;
         let device = result::device::get(index)?;
         // SAFETY: the device was just got from the library.
@@ -64,7 +72,7 @@ impl Found {
         let memory_bytes = unsafe { result::device::total_mem(device)? };
         let caps = Caps {
             backend: NAME,
-            device: result::device::get_name(device)?,
+            device: device_name(device)?,
             compute_units: usize::try_from(compute_units).unwrap_or(1),
             memory_bytes: Some(memory_bytes as u64),
             f64: true,
@@ -80,7 +88,7 @@ impl Found {
             shared_bytes,
             largest_group: 1024,
         };
-        let overlaps = architecture >= OVERLAPPING && driver >= OVERLAPPING_DRIVER;
+        let overlaps = architecture >= OVERLAPPING;
         Ok(Self { device, properties, architecture, overlaps })
     }
 }
@@ -101,16 +109,26 @@ fn find_devices() -> Result<Vec<Found>, String> {
     if !unsafe { sys::is_culib_present() } {
         return Err("the NVIDIA driver's library (libcuda.so.1, nvcuda.dll) was not found".into());
     }
-    let reason = |call: &'static str| move |code: result::DriverError| format!("{call}: {:?}", code.0);
+    let reason = |call: &'static str| move |error| format!("{call}: {}", name_of(error));
+    let mut version = 0;
+    // SAFETY: the call writes one number. It comes first: an older library lacks functions of the others.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result().map_err(reason("cuDriverGetVersion"))?;
+    Version(version).check()?;
     result::init().map_err(reason("cuInit"))?;
     let count = result::device::get_count().map_err(reason("cuDeviceGetCount"))?;
-    if count == 0 {
+    if count <= 0 {
         return Err("the NVIDIA driver found no device".into());
     }
-    let mut driver = 0;
-    // SAFETY: the call writes one number.
-    unsafe { sys::cuDriverGetVersion(&raw mut driver) }.result().map_err(reason("cuDriverGetVersion"))?;
-    (0..count).map(|index| Found::new(index, driver).map_err(reason("asking a device"))).collect()
+    (0..count).map(|index| Found::new(index).map_err(reason("asking a device"))).collect()
+}
+
+/// The name of a device; cudarc's own function panics on one that fills its buffer.
+fn device_name(device: sys::CUdevice) -> Result<String, result::DriverError> {
+    let mut name = [0_u8; 256];
+    let len = name.len() as i32 - 1;
+    // SAFETY: the call writes no more than this length, so that the last byte stays 0.
+    unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), len, device) }.result()?;
+    Ok(CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned())
 }
 
 /// The primary context of a device and a stream.

@@ -1,18 +1,21 @@
 //! The CUDA backend of [nnz](https://docs.rs/nnz): NVIDIA GPUs from sm_75 on, found at run time.
 //!
-//! Nothing of CUDA is needed to build it. The driver's library (libcuda) and the compiler's (libnvrtc) are loaded when
-//! they are first asked for; without them nothing panics: there is a reason instead. Kernels are compiled for the
-//! device's own architecture and kept on disk (see [`CACHE_VARIABLE`]); with the feature `aot` they were compiled when
-//! this crate was built (see [`kernels_cu`]), and libnvrtc is not asked for. The operations are those of
-//! [`sparse_device`].
+//! Nothing of CUDA is needed to build it. The driver's library (libcuda, of CUDA 12.4 or later) and the compiler's
+//! (libnvrtc, 12 or 13) are loaded when they are first asked for; without them nothing panics: there is a reason
+//! instead. Kernels are compiled for the device's own architecture and kept on disk (see [`CACHE_VARIABLE`]); with the
+//! feature `aot` they were compiled when this crate was built (see [`kernels_cu`]), and libnvrtc is not asked for. The
+//! operations are those of [`sparse_device`].
 
 mod cache;
+#[doc(hidden)]
+pub mod compiler;
 mod cu;
 mod event;
 mod graph;
 mod nvrtc;
 mod program;
 mod staging;
+mod version;
 
 pub use cache::CACHE_VARIABLE;
 use cu::{CuDriver, CuMemory};

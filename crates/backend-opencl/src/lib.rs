@@ -4,6 +4,7 @@
 //! [`OPENCL`] lists the devices of all platforms and opens them, by index or by name. Without a loader, a runtime or a
 //! device nothing panics: there is a reason instead. Kernels need neither sub-groups nor float atomics, and every result is the same on every run on
 //! the same device. The operations are those of [`sparse_device`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod cl;
 mod error;

@@ -35,12 +35,17 @@
 //!
 //! The features `cpu` (default), `opencl`, `sycl` and `cuda` say which backends are built in; `cuda-aot` compiles the
 //! CUDA kernels when this crate is built, by nvcc, for machines without NVRTC.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(
     not(any(feature = "cpu", feature = "opencl", feature = "cuda")),
     allow(unused_variables, reason = "without a backend there is no device")
 )]
 mod device;
+/// Runs the example of the crate's README as a test.
+#[cfg(all(doctest, feature = "cpu"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId};
 pub use sparse_core::*;

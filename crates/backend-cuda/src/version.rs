@@ -1,0 +1,56 @@
+//! The version of the driver, and the oldest that will do.
+
+use std::fmt::{self, Display};
+
+/// A version of CUDA as its libraries number it: 12.4 is 12040.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version(pub(crate) i32);
+
+/// The oldest version that has every function in use: cuFuncGetParamInfo came with 12.4. The workspace asks cudarc for
+/// the same version, so that a call of a newer function does not compile.
+pub(crate) const NEEDED: Version = Version(12_040);
+/// The first driver with that version.
+const NEEDED_DRIVER: &str = "550";
+
+impl Version {
+    /// Refuses a driver that lacks functions; cudarc would panic when they are called.
+    pub(crate) fn check(self) -> Result<(), String> {
+        if self >= NEEDED {
+            return Ok(());
+        }
+        Err(format!(
+            "the NVIDIA driver is too old: it has CUDA {self}, and {NEEDED} is needed; install driver {NEEDED_DRIVER} or later"
+        ))
+    }
+}
+
+impl Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_reads_as_nvidia_writes_it() {
+        assert_eq!(
+            [11_080, 12_000, 12_040, 13_010].map(|v| Version(v).to_string()),
+            ["11.8", "12.0", "12.4", "13.1"]
+        );
+    }
+
+    #[test]
+    fn an_older_driver_is_refused_with_both_versions() {
+        for old in [0, 11_080, 12_030] {
+            let reason = Version(old).check().unwrap_err();
+            let versions = format!("it has CUDA {}, and 12.4 is needed", Version(old));
+            assert!(reason.contains(&versions) && reason.contains("driver 550"), "{reason}");
+        }
+        for new in [12_040, 12_090, 13_000, 20_000] {
+            assert_eq!(Version(new).check(), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The checks of the step `portability`, which a job of `.github/workflows/ci.yml` repeats line by line.
+
+/// A check, and what it needs from rustup.
+pub(crate) struct Check {
+    /// The toolchain or target that it needs.
+    pub(crate) needs: &'static str,
+    /// Lists the toolchains or targets that are installed.
+    pub(crate) list: &'static str,
+    /// Installs what it needs.
+    pub(crate) install: &'static str,
+    /// The check itself.
+    pub(crate) run: &'static str,
+}
+
+/// The minimum Rust and AArch64.
+///
+/// Libraries and programs are checked, not tests: clippy's `incompatible_msrv` already refuses newer functions of the
+/// standard library everywhere, so that the minimum Rust is left to find newer syntax and dependencies that need more.
+/// AArch64 leaves out what is not published; it is checked, not linked, which takes no cross compiler.
+pub(crate) const CHECKS: [Check; 2] = [
+    Check {
+        needs: "1.89",
+        list: "rustup toolchain list",
+        install: "rustup toolchain install 1.89 --profile minimal",
+        run: "rustup run 1.89 cargo check --workspace --lib --bins",
+    },
+    Check {
+        needs: "aarch64-unknown-linux-gnu",
+        list: "rustup target list --installed",
+        install: "rustup target add aarch64-unknown-linux-gnu",
+        run: "cargo check --workspace --exclude device-tests --exclude sparse-bench --exclude xtask --lib --bins --target aarch64-unknown-linux-gnu",
+    },
+];
