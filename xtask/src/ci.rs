@@ -3,7 +3,10 @@
 use crate::portability::CHECKS;
 use crate::provision::{self, Runtime, python_packages};
 use anyhow::{Context, Result, bail, ensure};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Instant;
 use xshell::{Shell, cmd};
 
@@ -21,44 +24,66 @@ pub(crate) struct Args {
 struct Step {
     name: &'static str,
     about: &'static str,
+    /// The seconds that it may take on two cores.
+    budget: u64,
     run: fn(&Shell) -> Result<()>,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", about: "rustfmt", run: format },
-    Step { name: "clippy", about: "clippy, warnings denied", run: clippy },
-    Step { name: "features", about: "each crate alone, without default features", run: features },
-    Step { name: "portability", about: "the minimum Rust and AArch64 compile it", run: portability },
-    Step { name: "test", about: "unit, property, snapshot and command tests", run: test },
+    Step { name: "format", about: "rustfmt", budget: 5, run: format },
+    Step { name: "clippy", about: "clippy, warnings denied", budget: 120, run: clippy },
+    Step { name: "features", about: "each crate alone, without default features", budget: 80, run: features },
+    Step {
+        name: "portability",
+        about: "the minimum Rust and AArch64 compile it",
+        budget: 120,
+        run: portability,
+    },
+    Step { name: "test", about: "unit, property, snapshot and command tests", budget: 420, run: test },
     Step {
         name: "doc",
         about: "documentation builds without warnings; its algorithm tables are those of the code",
+        budget: 20,
         run: doc,
     },
     Step {
         name: "kernels",
         about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
+        budget: 150,
         run: kernels,
     },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
+        budget: 300,
         run: conformance,
     },
-    Step { name: "opencl", about: "the conformance table on PoCL and on Intel's runtime", run: opencl },
+    Step {
+        name: "opencl",
+        about: "the conformance table on PoCL and on Intel's runtime",
+        budget: 300,
+        run: opencl,
+    },
     Step {
         name: "sycl",
         about: "the conformance table and the shim on SYCL queues of the same runtimes; a C++ program with its own queue",
+        budget: 180,
         run: sycl,
     },
-    Step { name: "oclgrind", about: "no kernel races or reads what nothing wrote", run: oclgrind },
-    Step { name: "scipy", about: "the command against SciPy", run: scipy },
+    Step {
+        name: "oclgrind",
+        about: "no kernel races or reads what nothing wrote",
+        budget: 240,
+        run: oclgrind,
+    },
+    Step { name: "scipy", about: "the command against SciPy", budget: 150, run: scipy },
     Step {
         name: "bench",
         about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
+        budget: 200,
         run: bench,
     },
-    Step { name: "package", about: "every crate packages", run: package },
+    Step { name: "package", about: "every crate packages", budget: 15, run: package },
 ];
 
 /// Runs the steps, and names the time of each.
@@ -76,15 +101,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     shell.change_dir(root());
     // Everything is built once: what incremental builds keep would fill 6 GB of disk for nothing.
     shell.set_var("CARGO_INCREMENTAL", "0");
-    let begin = Instant::now();
+    let mut times = vec![];
     for step in STEPS.iter().filter(|step| args.only.is_empty() || args.only.iter().any(|n| n == step.name)) {
         println!("== {}: {}", step.name, step.about);
         let start = Instant::now();
         (step.run)(&shell).with_context(|| format!("step `{}` failed", step.name))?;
-        println!("== {}: {:.0} s", step.name, start.elapsed().as_secs_f64());
+        times.push((step, start.elapsed().as_secs()));
     }
-    println!("== all steps passed in {:.0} s", begin.elapsed().as_secs_f64());
+    print_times(&times);
     Ok(())
+}
+
+/// What each step took beside its budget.
+fn print_times(times: &[(&Step, u64)]) {
+    println!("{:<12} {:>8} {:>8}", "step", "seconds", "budget");
+    for (Step { name, budget, .. }, seconds) in times {
+        let over = if seconds > budget { "  over its budget" } else { "" };
+        println!("{name:<12} {seconds:>8} {budget:>8}{over}");
+    }
+    let [seconds, budget] = [
+        times.iter().map(|(_, seconds)| seconds).sum::<u64>(),
+        times.iter().map(|(step, _)| step.budget).sum(),
+    ];
+    println!("{:<12} {seconds:>8} {budget:>8}", "all passed");
 }
 
 /// The root of the workspace.
@@ -229,22 +268,41 @@ fn host_program(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "{program}").envs(variables).run()?)
 }
 
-/// A few small cases under Oclgrind, once for each of its checks; whatever it reports is a failure.
+/// A few small cases under Oclgrind, once for each of its checks, both at once; whatever it reports is a failure.
 fn oclgrind(sh: &Shell) -> Result<()> {
-    let log = sh.create_dir(root().join("target/conformance"))?.join("oclgrind.log");
-    let _log = sh.push_env("OCLGRIND_LOG", &log);
-    let _api = sh.push_env("OCLGRIND_CHECK_API", "1");
-    let _group = sh.push_env("OCLGRIND_MAX_WGSIZE", "64");
-    let _memory = sh.push_env("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648");
-    // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.
-    let _options = sh.push_env("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable");
-    for check in ["OCLGRIND_DATA_RACES", "OCLGRIND_UNINITIALIZED"] {
-        sh.remove_path(&log)?;
-        let _check = sh.push_env(check, "1");
-        xtask_on(sh, Runtime::Oclgrind, &["conformance", "--backend", "opencl", "--tier", "tiny"])?;
-        let reports = if log.exists() { sh.read_file(&log)? } else { String::new() };
-        ensure!(reports.trim().is_empty(), "with {check} Oclgrind reports\n{reports}");
-    }
+    sh.create_dir(root().join("target/conformance"))?;
+    let variables = Runtime::Oclgrind.variables(sh)?;
+    let run = |check| oclgrind_check(check, &variables);
+    thread::scope(|scope| {
+        let checks = ["OCLGRIND_DATA_RACES", "OCLGRIND_UNINITIALIZED"];
+        let checks = checks.map(|check| scope.spawn(move || run(check)));
+        checks.into_iter().try_for_each(|check| match check.join() {
+            Ok(result) => result,
+            Err(panic) => resume_unwind(panic),
+        })
+    })
+}
+
+/// The cases under one check; the table is printed when it is whole.
+fn oclgrind_check(check: &str, variables: &[(&'static str, String)]) -> Result<()> {
+    let log = root().join("target/conformance").join(format!("{check}.log"));
+    std::fs::write(&log, "")?;
+    let output = Command::new(std::env::current_exe()?)
+        .args(["conformance", "--backend", "opencl", "--tier", "tiny", "--jobs", "1"])
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .env("OCLGRIND_LOG", &log)
+        .env("OCLGRIND_CHECK_API", "1")
+        .env("OCLGRIND_MAX_WGSIZE", "64")
+        .env("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648")
+        // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.
+        .env("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable")
+        .env(check, "1")
+        .stderr(Stdio::inherit())
+        .output()?;
+    println!("{check}\n{}", String::from_utf8_lossy(&output.stdout));
+    ensure!(output.status.success(), "the table under {check}: {}", output.status);
+    let reports = std::fs::read_to_string(&log)?;
+    ensure!(reports.trim().is_empty(), "with {check} Oclgrind reports\n{reports}");
     Ok(())
 }
 

@@ -20,13 +20,18 @@ impl Cpu {
 
     /// Calls `work` for every item, in parallel where there are enough `elements` behind them.
     pub(crate) fn for_each<T: Send>(&self, elements: usize, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        self.for_each_item(elements, items, &work);
+    }
+
+    /// Generic in the items alone, so that it is compiled once for all work on them.
+    fn for_each_item<T: Send>(&self, elements: usize, items: Vec<T>, work: &(dyn Fn(T) + Sync)) {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
             return items.into_iter().for_each(work);
         }
         let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
         self.for_each_index(items.len(), &|k| {
             let item = items[k].lock().unwrap_or_else(PoisonError::into_inner).take();
-            item.into_iter().for_each(&work);
+            item.into_iter().for_each(work);
         });
     }
 

@@ -64,7 +64,7 @@ impl<B: Backend, H: Build, P: MatrixOperation<B, H>> Subject for MatrixSubject<B
 /// A matrix on the host, and what is to be done with it.
 struct GivenMatrix<'a, B, H, P> {
     subject: &'a MatrixSubject<B, H, P>,
-    hosts: Hosts<'a, H>,
+    hosts: Box<Hosts<'a, H>>,
 }
 
 impl<B: Backend, H: Build, P: MatrixOperation<B, H>> Given for GivenMatrix<'_, B, H, P> {
@@ -77,7 +77,7 @@ impl<B: Backend, H: Build, P: MatrixOperation<B, H>> Given for GivenMatrix<'_, B
 
 /// A matrix in a backend's memory and a plan for it.
 pub(crate) struct MatrixTrial<'a, B: Backend, H: Build, P: MatrixOperation<B, H>> {
-    pub(crate) a: Held<'a, B, H>,
+    pub(crate) a: Box<Held<'a, B, H>>,
     pub(crate) plan: P::Plan,
     pub(crate) setting: Setting,
 }
@@ -88,6 +88,6 @@ impl<B: Backend, H: Build, P: MatrixOperation<B, H>> Trial for MatrixTrial<'_, B
     }
 
     fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
-        Some(&mut self.a)
+        Some(self.a.as_mut())
     }
 }

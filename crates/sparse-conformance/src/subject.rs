@@ -230,7 +230,7 @@ impl Call {
         &self,
         backend: &B,
         y: &mut Memory,
-        run: impl FnOnce(&Placed<B, E>, &mut Placed<B, E>) -> Result<Option<c64>>,
+        run: &mut dyn FnMut(&Placed<B, E>, &mut Placed<B, E>) -> Result<Option<c64>>,
     ) -> Result<Outcome> {
         let x = Placed::new(backend, &self.x)?;
         let mut output = Placed::new(backend, y)?;

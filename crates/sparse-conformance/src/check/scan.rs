@@ -111,6 +111,6 @@ impl<B: ScanKernel<T>, T: ScanElement + Cell> Given for ScanSubject<B, T> {
 impl<B: ScanKernel<T>, T: ScanElement + Cell> Trial for ScanTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
         let plan = &mut self.plan;
-        call.on::<B, T>(self.backend, y, |x, y| plan.run(x.vector(), y.vector_mut()).map(|()| None))
+        call.on::<B, T>(self.backend, y, &mut |x, y| plan.run(x.vector(), y.vector_mut()).map(|()| None))
     }
 }

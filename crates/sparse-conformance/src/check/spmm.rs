@@ -127,7 +127,7 @@ where
 
     fn run(trial: &mut MatrixTrial<'_, B, H, Self>, call: &Call, y: &mut Memory) -> Result<Outcome> {
         let (plan, a, (alpha, beta)) = (&mut trial.plan, &trial.a, call.factors());
-        call.on::<B, H::Scalar>(a.backend, y, |b, c| {
+        call.on::<B, H::Scalar>(a.backend, y, &mut |b, c| {
             plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?).map(|()| None)
         })
     }

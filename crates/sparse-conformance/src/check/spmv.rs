@@ -128,7 +128,7 @@ where
 
     fn run(trial: &mut MatrixTrial<'_, B, H, Self>, call: &Call, y: &mut Memory) -> Result<Outcome> {
         let (plan, a, (alpha, beta)) = (&mut trial.plan, &trial.a, call.factors());
-        call.on::<B, H::Scalar>(a.backend, y, |x, y| {
+        call.on::<B, H::Scalar>(a.backend, y, &mut |x, y| {
             plan.run(alpha, &a.device, x.vector(), beta, y.vector_mut()).map(|()| None)
         })
     }

@@ -194,7 +194,7 @@ struct VectorTrial<'a, B, T> {
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
         let run = if self.by_plan { run_plan } else { run_function };
-        call.on::<B, T>(&self.subject.backend, y, |x, y| run(self.subject, call, x, y))
+        call.on::<B, T>(&self.subject.backend, y, &mut |x, y| run(self.subject, call, x, y))
     }
 }
 

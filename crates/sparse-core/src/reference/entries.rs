@@ -74,8 +74,13 @@ pub(super) fn sorted<T, K: Ord>(
     key: impl Fn(usize, usize) -> K,
 ) -> Vec<Entry<T>> {
     let mut entries: Vec<_> = entries.collect();
-    entries.sort_by_key(|&(i, j, _)| key(i, j));
+    sort(&mut entries, &key);
     entries
+}
+
+/// Generic in no more than the entries and the key, so that sorting is compiled once for all formats.
+fn sort<T, K: Ord>(entries: &mut [Entry<T>], key: &dyn Fn(usize, usize) -> K) {
+    entries.sort_by_key(|&(i, j, _)| key(i, j));
 }
 
 /// Makes one entry of neighbours with one coordinate, as `duplicates` says (rule V4).
