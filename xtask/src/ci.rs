@@ -316,6 +316,7 @@ fn scipy(sh: &Shell) -> Result<()> {
 
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
+    cmd!(sh, "cargo bench --quiet -p sparse-bench -- --test").envs(Runtime::Pocl.variables(sh)?).run()?;
     let xtask = std::env::current_exe()?;
     cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
     xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])?;

@@ -8,7 +8,8 @@ use std::process::{Command, Output};
 /// Runs `xtask conformance` with these words.
 fn conformance(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.arg("conformance").args(arguments.split_whitespace()).output().expect("xtask starts")
+    command.env_remove("COLUMNS").arg("conformance").args(arguments.split_whitespace());
+    command.output().expect("xtask starts")
 }
 
 /// Asserts the exit status and gives both streams.
@@ -47,6 +48,7 @@ fn what_fails_ends_with_1_and_a_command_that_repeats_it() {
 
 #[test]
 fn usage_ends_with_2() {
+    let mut messages = String::new();
     for wrong in [
         "--backend abacus",
         "--tier sometimes",
@@ -58,7 +60,9 @@ fn usage_ends_with_2() {
     ] {
         let (out, err) = ends_with(2, wrong);
         assert!(out.is_empty() && err.starts_with("error: "), "{wrong}: {out}{err}");
+        messages += &format!("$ cargo xtask conformance {wrong}\n{err}\n");
     }
+    insta::assert_snapshot!(messages);
 }
 
 /// No test machine is built with the CUDA backend.

@@ -1,13 +1,18 @@
 //! Snapshots: the answers of the exact class as text, one file per operation and case, no backend in its name.
 //!
-//! The files are insta's, so that its review tool shows them; they are compared here, because insta's macros ask
-//! cargo where the workspace is, and a machine that only runs the harness has no cargo.
+//! The files are insta's: `tests/snapshots.rs` compares them with its macros, so that `cargo insta review` shows what
+//! changed. They are compared here too, because insta's macros ask cargo where the workspace is, and a machine that only
+//! runs the harness has no cargo.
 
-use crate::case::{Operands, Problem};
+use crate::case::{Case, Operands, Problem};
+use crate::triplets::Triplets;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The test whose snapshots insta takes the files for.
+const SOURCE: &str = "crates/sparse-conformance/tests/snapshots.rs";
 
 /// The largest extent of a matrix whose answers are kept: files that a person can read.
 const LARGEST: usize = 20;
@@ -21,8 +26,9 @@ pub struct Snapshots {
 }
 
 /// The lines of one file, by label.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct File {
+    description: String,
     lines: BTreeMap<String, String>,
     blessed: BTreeMap<String, String>,
 }
@@ -45,19 +51,22 @@ impl Snapshots {
         beside.filter(|folder| folder.is_dir()).unwrap_or_else(built)
     }
 
-    /// Whether the answers of a problem are kept.
+    /// True if the case has snapshots in a type that holds its values: a small matrix of integers.
+    pub fn include(case: &Case, matrix: &Triplets) -> bool {
+        let exact = matches!(case.operands, Operands::Integers);
+        exact && !case.large && matrix.rows.max(matrix.cols) <= LARGEST
+    }
+
+    /// True if the answers to the problem are part of a snapshot.
     pub(crate) fn keeps(problem: &Problem) -> bool {
-        let exact = matches!(problem.case.operands, Operands::Integers);
-        exact
-            && problem.unrounded
-            && !problem.case.large
-            && problem.matrix.rows.max(problem.matrix.cols) <= LARGEST
+        problem.unrounded && Self::include(problem.case, &problem.matrix)
     }
 
     /// An error, in words, unless the answer under `label` is `text`.
     pub(crate) fn check(&mut self, op: &str, case: &str, label: String, text: String) -> Result<(), String> {
         let (folder, name) = (&self.folder, format!("{op}__{case}"));
-        let file = self.files.entry(name.clone()).or_insert_with(|| File::read(&path(folder, &name)));
+        let read = || File::read(format!("{op} of the case {case}"), &path(folder, &name));
+        let file = self.files.entry(name.clone()).or_insert_with(read);
         let known = if self.bless { &mut file.blessed } else { &mut file.lines };
         match known.get(&label) {
             Some(answer) if *answer == text => Ok(()),
@@ -80,7 +89,7 @@ impl Snapshots {
         fs::create_dir_all(&self.folder)?;
         for (name, mut file) in self.files {
             file.lines.append(&mut file.blessed);
-            fs::write(path(&self.folder, &name), file.text(&name))?;
+            fs::write(path(&self.folder, &name), file.text())?;
         }
         Ok(())
     }
@@ -92,19 +101,21 @@ fn path(folder: &Path, name: &str) -> PathBuf {
 
 impl File {
     /// The file, or none of its lines where it cannot be read: then every answer is missing.
-    fn read(path: &Path) -> Self {
+    fn read(description: String, path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap_or_default();
         let answers =
             text.lines().skip_while(|line| *line != "---").skip(1).skip_while(|line| *line != "---");
-        let split =
-            |line: &str| line.split_once(": ").map(|(label, text)| (label.to_string(), text.to_string()));
-        Self { lines: answers.skip(1).filter_map(split).collect(), blessed: BTreeMap::new() }
+        let split = |line: &str| {
+            line.split_once(':').map(|(label, text)| (label.to_string(), text.trim_start().to_string()))
+        };
+        Self { description, lines: answers.skip(1).filter_map(split).collect(), blessed: BTreeMap::new() }
     }
 
-    fn text(&self, name: &str) -> String {
-        let mut text = format!("---\nsource: crates/sparse-conformance\nexpression: {name}\n---\n");
+    /// The file as insta writes it: an empty answer leaves no space at the end of its line.
+    fn text(&self) -> String {
+        let mut text = format!("---\nsource: {SOURCE}\ndescription: {}\n---\n", self.description);
         for (label, answer) in &self.lines {
-            let _ = writeln!(text, "{label}: {answer}");
+            let _ = writeln!(text, "{}", format!("{label}: {answer}").trim_end());
         }
         text
     }

@@ -56,7 +56,7 @@ impl Suite {
         let mut suite = Self::new(backend);
         macro_rules! register {
             ($(($t:ty, $i:ty, $o:ty)),*) => {
-                $(suite.register::<B, $t, $i, $o>(backend);)*
+                $(suite.all_operations::<B, $t, $i, $o>(backend);)*
             };
         }
         register!(
@@ -84,7 +84,8 @@ impl Suite {
         Self::full(&Reference)
     }
 
-    fn register<B, T, I, O>(&mut self, backend: &B)
+    /// Every operation on values `T` with indices `I` and offsets `O`, in every format.
+    pub fn all_operations<B, T, I, O>(&mut self, backend: &B) -> &mut Self
     where
         B: FullBackend<T, I, O>,
         T: Scalar + Cell,
@@ -113,12 +114,13 @@ impl Suite {
             .row_statistics::<B, Csr<T, Host, I, O>>(backend)
             .dense_to_csr::<B, T, I, O>(backend);
         if I::NAME == O::NAME {
-            self.register_without_offsets::<B, T, I, O>(backend);
+            self.operations_without_offsets::<B, T, I, O>(backend);
         }
+        self
     }
 
     /// The formats without offsets, which would be the same subjects for every type of offset.
-    fn register_without_offsets<B, T, I, O>(&mut self, backend: &B)
+    fn operations_without_offsets<B, T, I, O>(&mut self, backend: &B)
     where
         B: FullBackend<T, I, O>,
         T: Scalar + Cell,

@@ -1,0 +1,29 @@
+//! What `xtask` says to people: help and lists.
+
+use std::process::Command;
+
+/// What `xtask` prints, called with these words; wrapped at 100 columns, since no terminal is there.
+fn printed(arguments: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output =
+        command.args(arguments.split_whitespace()).env_remove("COLUMNS").output().expect("xtask starts");
+    assert!(output.status.success() && output.stderr.is_empty(), "{arguments}: {output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// The subcommands depend on the features; these are those of the default ones.
+#[cfg(all(feature = "cpu", feature = "cuda", feature = "opencl", feature = "sycl"))]
+#[test]
+fn help() {
+    insta::assert_snapshot!(printed("--help"));
+}
+
+#[test]
+fn conformance_help() {
+    insta::assert_snapshot!(printed("conformance --help"));
+}
+
+#[test]
+fn ci_list() {
+    insta::assert_snapshot!(printed("ci --list"));
+}
