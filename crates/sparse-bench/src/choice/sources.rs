@@ -1,8 +1,10 @@
 //! Where the matrices of the suite come from.
 
 use crate::arguments::Arguments;
+use crate::workload::draw;
 use anyhow::{Context as _, Result};
 use sparse_core::generate::families::{Half, members, transposed};
+use sparse_core::generate::stand_in;
 use sparse_core::{Csr, Index, Matrix};
 use sparse_io::FileKind;
 use std::collections::BTreeSet;
@@ -19,8 +21,8 @@ pub(super) struct Source {
     pub(super) make: Box<dyn Fn() -> Result<Csr<f32>> + Send + Sync>,
 }
 
-/// The matrices of all families, or a small one of each, and those of the corpus; only those that are asked for by name, if
-/// any are.
+/// The matrices of all families, those of the corpus, and the 13 stand-ins, which choices were first fitted to; or a small
+/// matrix of each family, and those of the corpus. Only those that are asked for by name, if any are.
 pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
     let mut seen = BTreeSet::new();
     let divisor = if arguments.smoke { SMALL } else { 1 };
@@ -30,8 +32,13 @@ pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
         half: member.half,
         make: Box::new(move || Ok(member.generate(divisor)?)),
     });
+    let graphs = stand_in::ALL.iter().filter(|_| !arguments.smoke).map(|graph| Source {
+        name: format!("graph/{}", graph.name),
+        half: Half::Fit,
+        make: Box::new(|| Ok(draw(graph, 1)?)),
+    });
     let corpus = arguments.corpus.as_deref().map(of_corpus).transpose()?.unwrap_or_default();
-    Ok(generated.chain(corpus).filter(|source| arguments.wants(&source.name)).collect())
+    Ok(generated.chain(corpus).chain(graphs).filter(|source| arguments.wants(&source.name)).collect())
 }
 
 /// The matrices of a folder, their transposes and their leading quarters. Files are for fitting and for judging in turn, by

@@ -11,7 +11,7 @@
 //! | `program` | fit | linear programs: short rows in a staircase, links through all of it, set covers | 12 |
 //! | `ratings` | fit | power laws in rows and columns | 8 |
 //! | `rmat` | fit | R-MAT from even to heavily skewed | 9 |
-//! | `uniform` | fit | rows of one length, 1 to 1000, in random columns | 18 |
+//! | `uniform` | fit | rows of one length, 1 to 2000, in random columns | 20 |
 //! | `sparse_rows` | fit | most rows are empty | 8 |
 //! | `mesh_3d` | judge | grids of 7 and 27 points, 1 to 6 unknowns a node, also reordered and with holes | 12 |
 //! | `clauses` | judge | clauses of 2 and 3 variables, few of many | 10 |

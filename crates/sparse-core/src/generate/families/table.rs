@@ -174,6 +174,8 @@ pub(super) const FAMILIES: &[Family] = &[
             ("256", square(20_000, 256)),
             ("1000", square(5_000, 1000)),
             ("5_small", square(20_000, 5)),
+            ("1000_of_12000", Uniform { rows: 8_000, cols: 12_000, per_row: 1000 }),
+            ("2000_of_16000", Uniform { rows: 4_000, cols: 16_000, per_row: 2000 }),
             ("16_wide", Uniform { rows: 100_000, cols: 1_000_000, per_row: 16 }),
             ("8_tall", Uniform { rows: 1_000_000, cols: 10_000, per_row: 8 }),
         ],
