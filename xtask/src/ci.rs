@@ -236,7 +236,9 @@ fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
     let xtask = std::env::current_exe()?;
     cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
+    cmd!(sh, "{xtask} bench --suite choice --smoke").run()?;
     xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])?;
+    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "choice", "--backend", "opencl", "--smoke"])?;
     xtask_on(sh, Runtime::Intel, &["bench", "--suite", "all", "--backend", "sycl", "--smoke"])
 }
 
