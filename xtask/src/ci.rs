@@ -319,7 +319,9 @@ fn bench(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo bench --quiet -p sparse-bench -- --test").envs(Runtime::Pocl.variables(sh)?).run()?;
     let xtask = std::env::current_exe()?;
     cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
+    cmd!(sh, "{xtask} bench --suite choice --smoke").run()?;
     xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])?;
+    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "choice", "--backend", "opencl", "--smoke"])?;
     xtask_on(sh, Runtime::Intel, &["bench", "--suite", "all", "--backend", "sycl", "--smoke"])
 }
 

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod check;
+mod choice;
 mod device;
 mod limit;
 mod measure;
@@ -17,7 +18,7 @@ mod report;
 mod workload;
 
 use anyhow::Result;
-use arguments::{Arguments, PeerName, Target};
+use arguments::{Arguments, PeerName, Suite, Target};
 use backend_cpu::Cpu;
 use clap::Parser;
 use limit::Machine;
@@ -25,7 +26,7 @@ use measure::{Contender, Rounds};
 use peer::mkl::Mkl;
 use report::Report;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use workload::Pattern;
 
 /// What the timed runs of one contender may take on the CPU, in seconds.
@@ -78,6 +79,14 @@ fn run_cpu(arguments: &Arguments) -> Result<()> {
         None => Cpu::new()?.threads(),
     };
     let backend = Cpu::with(threads, backend_cpu::Simd::detect())?;
+    if arguments.suite == Suite::Choice {
+        let clock = |times: usize, work: &mut dyn FnMut() -> sparse_core::Result<()>| {
+            let start = Instant::now();
+            (0..times).try_for_each(|_| work())?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        return choice::run(&backend, &clock, arguments);
+    }
     let mkl = arguments.wants_peer(PeerName::Mkl).then(|| Mkl::connect(threads));
     let mkl = mkl.and_then(|mkl| mkl.inspect_err(|error| eprintln!("left out: {error:#}")).ok());
     let peer = mkl.as_ref().map_or(Ok("no MKL".into()), Mkl::name)?;

@@ -17,9 +17,19 @@ __kernel void csr_chunks_count(long rows, long most, __global const OFF *offsets
     }
 }
 
+// The class of so many entries: those of one class have the same highest `bits` + 1 bits, so that longer rows never have
+// a smaller class.
+static uint length_class(long entries, long bits)
+{
+    int low = 0;
+    while (entries >> low >= 2L << bits)
+        low++;
+    return ((uint)low << bits) + (uint)(entries >> low);
+}
+
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
-// the more entries the chunk has, for radix_sort.cl.
-__kernel void csr_chunks_fill(long rows, long most, __global const OFF *offsets, __global const long *chunk_starts,
+// the higher the class of the chunk's length is, for radix_sort.cl.
+__kernel void csr_chunks_fill(long rows, long most, long bits, __global const OFF *offsets, __global const long *chunk_starts,
                               __global const long *split_starts, __global long *chunk_rows, __global long *split_rows,
                               __global uint *keys)
 {
@@ -29,7 +39,7 @@ __kernel void csr_chunks_fill(long rows, long most, __global const OFF *offsets,
             long chunk = chunk_starts[row] + c;
             long entries = min(most, (long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
-            keys[chunk] = (uint)(most - entries);
+            keys[chunk] = length_class(most, bits) - length_class(entries, bits);
             if (count > 1)
                 split_rows[split_starts[row] + c] = row;
         }

@@ -18,9 +18,19 @@ KERNEL csr_chunks_count(long long rows, long long most, const Off *__restrict__ 
     }
 }
 
+// The class of so many entries: those of one class have the same highest `bits` + 1 bits, so that longer rows never have
+// a smaller class.
+__device__ unsigned int length_class(long long entries, long long bits)
+{
+    int low = 0;
+    while (entries >> low >= 2ll << bits)
+        low++;
+    return ((unsigned int)low << bits) + (unsigned int)(entries >> low);
+}
+
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
-// the more entries the chunk has, for radix_sort.cu.
-KERNEL csr_chunks_fill(long long rows, long long most, const Off *__restrict__ offsets, const long long *__restrict__ chunk_starts,
+// the higher the class of the chunk's length is, for radix_sort.cu.
+KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off *__restrict__ offsets, const long long *__restrict__ chunk_starts,
                        const long long *__restrict__ split_starts, long long *__restrict__ chunk_rows,
                        long long *__restrict__ split_rows, unsigned int *__restrict__ keys)
 {
@@ -30,7 +40,7 @@ KERNEL csr_chunks_fill(long long rows, long long most, const Off *__restrict__ o
             long long chunk = chunk_starts[row] + c;
             long long entries = min(most, (long long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
-            keys[chunk] = (unsigned int)(most - entries);
+            keys[chunk] = length_class(most, bits) - length_class(entries, bits);
             if (count > 1)
                 split_rows[split_starts[row] + c] = row;
         }

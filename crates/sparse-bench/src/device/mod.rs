@@ -12,7 +12,8 @@ pub(crate) mod product;
 mod spmm;
 mod spmv;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Suite};
+use crate::choice;
 use crate::op::formats;
 use crate::report::Report;
 use crate::workload;
@@ -68,6 +69,15 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(reason) = D::LIBRARY.probe().reason {
         eprintln!("no {} device: {reason}", D::LIBRARY.name);
         return Ok(ExitCode::from(NO_DEVICE));
+    }
+    if arguments.suite == Suite::Choice {
+        let device = D::device()?;
+        let clock = |times: usize, work: &mut Work<'_>| match times > 1 && D::replays(&device, work) {
+            true => D::replayed(&device, times, work),
+            false => D::seconds(&device, &mut || (0..times).try_for_each(|_| work())),
+        };
+        choice::run(&device, &clock, arguments)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let bench = Bench::<D>::new(arguments)?;
     let mut report = bench.report()?;

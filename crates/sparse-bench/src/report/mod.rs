@@ -5,6 +5,8 @@ mod plot;
 mod row;
 mod summary;
 
+pub(crate) use summary::geomean;
+
 use crate::arguments::Arguments;
 use crate::limit::Reading;
 use crate::measure::{Contender, Rounds, Times, interleave};

@@ -21,7 +21,7 @@ pub(super) fn ratios<'a>(cases: impl Iterator<Item = &'a [Row]>) -> BTreeMap<(St
 }
 
 /// The geometric mean.
-pub(super) fn geomean(ratios: &[f64]) -> f64 {
+pub(crate) fn geomean(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }
 

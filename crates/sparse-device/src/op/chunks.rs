@@ -16,7 +16,17 @@ const SMALLEST: usize = 32;
 /// Chunks for each compute unit from which on they need not be smaller.
 const CHUNKS_PER_UNIT: usize = 64;
 
-/// The chunks of the rows of a matrix in the order in which they are taken: the longest first.
+/// Class bits with which every length is a class of its own.
+const EXACT: u32 = i32::BITS - 1;
+
+/// The class of so many entries, as the kernels have it: lengths of one class have the same highest `bits` + 1 bits.
+fn length_class(entries: usize, bits: u32) -> usize {
+    let low = (usize::BITS - entries.leading_zeros()).saturating_sub(bits + 1);
+    ((low as usize) << bits) + (entries >> low)
+}
+
+/// The chunks of the rows of a matrix in the order in which they are taken: the longest first, by classes of lengths, and
+/// within a class as they stand in the matrix.
 #[derive(Debug)]
 pub struct Chunks {
     /// How many there are.
@@ -34,16 +44,18 @@ pub struct Chunks {
 
 impl Chunks {
     /// The chunks of the rows between these offsets, which hold `nnz` entries. If they are taken several
-    /// `times`, there may be half as many.
+    /// `times`, there may be half as many. Lengths whose highest `class_bits` + 1 bits agree are one class: with few
+    /// bits, rows that are neighbours and read the same memory stay together.
     pub(super) fn new<I: Index, O: Index>(
         backend: &Device,
         offsets: &Buffer<O>,
         nnz: usize,
         times: usize,
+        class_bits: u32,
     ) -> Result<Self> {
         let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
         let most = (1 << (nnz / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
-        Self::of::<I, O>(backend, offsets, most)
+        Self::of::<I, O>(backend, offsets, most, class_bits)
     }
 
     /// Whole rows, of which the longest has `longest` entries, at most [`i32::MAX`].
@@ -52,13 +64,18 @@ impl Chunks {
         offsets: &Buffer<O>,
         longest: usize,
     ) -> Result<Self> {
-        Self::of::<I, O>(backend, offsets, longest.max(1))
+        Self::of::<I, O>(backend, offsets, longest.max(1), EXACT)
     }
 
-    /// Chunks of at most `most` entries.
-    fn of<I: Index, O: Index>(backend: &Device, offsets: &Buffer<O>, most: usize) -> Result<Self> {
+    /// Chunks of at most `most` entries, in the order of their classes.
+    fn of<I: Index, O: Index>(
+        backend: &Device,
+        offsets: &Buffer<O>,
+        most: usize,
+        class_bits: u32,
+    ) -> Result<Self> {
         let rows = offsets.len - 1;
-        let key_bits = most.ilog2() + 1;
+        let key_bits = length_class(most, class_bits).max(1).ilog2() + 1;
         let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
         let (starts, split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;
@@ -72,7 +89,7 @@ impl Chunks {
         let split_rows = backend.allocate(splits)?;
         let keys: Buffer<i32> = backend.allocate(count)?;
         let fill = kernel("csr_chunks_fill")?;
-        let launch = backend.launch(&fill).size(rows).size(most).buffer(offsets);
+        let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&keys).items(rows)?;
         let order: Buffer<i64> = radix_sort(backend, keys, None, 0..key_bits)?.positions;
@@ -90,5 +107,21 @@ impl Chunks {
     pub(super) fn bytes(&self) -> usize {
         let arrays = [&self.begins, &self.rows, &self.slots, &self.split_starts, &self.split_rows];
         self.lengths.bytes() + arrays.iter().map(|array| array.bytes()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_rows_have_no_smaller_class() {
+        for bits in [0, 1, 3, EXACT] {
+            let classes: Vec<usize> = (0..2000).map(|entries| length_class(entries, bits)).collect();
+            assert!(classes.is_sorted_by(|a, b| a == b || a + 1 == *b), "{bits} bits leave no gaps");
+        }
+        assert_eq!([0, 1, 2, 3, 4, 7, 8].map(|entries| length_class(entries, 0)), [0, 1, 2, 2, 3, 3, 4]);
+        assert_eq!([4, 5, 6, 7, 8, 11, 12].map(|entries| length_class(entries, 1)), [4, 4, 5, 5, 6, 6, 7]);
+        assert_eq!(length_class(i32::MAX as usize, EXACT), i32::MAX as usize);
     }
 }

@@ -1,5 +1,6 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
+use super::lengths::Lengths;
 use super::shares::{SUB_GROUP_FILE, Shares};
 use super::{Grouped, ProductPlan, Way};
 use crate::launch::LANES;
@@ -9,33 +10,35 @@ use crate::op::offer::Offer;
 use crate::op::row_statistics::mean_length;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, Matrix, PlanOptions, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new(
         column_blocks::NAME,
-        "CUDA, for plans of 32 calls and more: x is larger than shared memory, and rows have 4 entries and more in most \
+        "CUDA, for plans of 32 calls and more: x is larger than shared memory, rows are many and have 4 entries and more in most \
          blocks of columns whose part of x it holds",
     )
     .preprocessing("the first entry of each row in each block of columns, and room for a sum for each"),
     Algorithm::new(
         "row_per_thread",
-        "the device is a CPU, or many rows have fewer than 8 entries in the mean",
+        "the device is a CPU, or rows are many and short: fewer than 8 entries in the mean with OpenCL, fewer than 64 bytes \
+         with CUDA or, where the cache holds the matrix, 16 entries",
     ),
     Algorithm::new(
         "row_per_warp",
-        "CUDA, where rows are too few to fill the device or the plan runs once, and they have 128 entries in the mean",
+        "CUDA, where rows are few and one is much longer than the mean; where the plan runs once, rows of 128 entries in the \
+         mean",
     ),
     Algorithm::new(
         "row_per_block",
-        "CUDA, where the plan runs more than once, rows have 256 entries in the mean and none is much longer: 64 lanes a \
-         row; 128, and the longest rows first, where rows are few",
+        "CUDA, where the plan runs more than once, and rows have 384 entries in the mean and none is much longer, or are very \
+         few and one has more than 256: 64 lanes a row; 128, and the longest rows first, where rows are few",
     )
     .preprocessing("where rows are few: their order"),
     Algorithm::new(
         "row_per_vector",
-        "rows are too few to fill the device, or the plan runs once and they have 8 entries in the mean: 2 to 32 lanes \
-         a row",
+        "rows are too few to fill the device; CUDA, where rows have 64 entries and are alike; where the plan runs once, rows \
+         of 8 entries in the mean: 2 to 32 lanes a row",
     ),
     Algorithm::new(
         "merge_path",
@@ -44,7 +47,8 @@ const STORED: &[Algorithm] = &[
     .preprocessing("the first row of each tile, and room for two sums a tile"),
     Algorithm::new(
         "segmented",
-        "the plan runs more than once, and some row is much longer than the mean, or many have 8 entries",
+        "the plan runs more than once, and rows are many, and neither short nor long and alike, or one is much longer than the \
+         mean",
     )
     .preprocessing("a bit an entry, the rows in order, and room for two sums for some hundred entries"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
@@ -61,14 +65,11 @@ const SHORT_FOR_SEGMENTS: usize = 8;
 
 /// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
 /// wait side by side for what one would wait for in turn.
-const MANY_ROWS_PER_UNIT: usize = 256;
+pub(super) const MANY_ROWS_PER_UNIT: usize = 256;
 
 /// Entries a row, in the mean, from which on the lanes of a warp have several neighbouring ones each. Where a warp is a
 /// work-group whose lanes meet at barriers, rows are better than segments from there on.
 const LONG_FOR_WARPS: usize = 4 * LANES;
-
-/// Entries a row, in the mean, from which on all lanes of two warps have some: the longest rows then keep others waiting less.
-const LONG_FOR_BLOCKS: usize = 2 * LONG_FOR_WARPS;
 
 /// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
 const UNLIKE: usize = 16;
@@ -142,7 +143,7 @@ impl Device {
         }
         let has_barriers = self.properties().warps_per_group == 1;
         let few = rows <= self.caps().compute_units * MANY_ROWS_PER_UNIT;
-        let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks();
+        let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks() && !few;
         if options.algorithm.is_none()
             && looks_at_columns
             && let Some(reason) = self.gains_by_column_blocks(a)?
@@ -151,15 +152,20 @@ impl Device {
         }
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets())?;
-            let by_rows = mean >= if has_barriers { LONG_FOR_WARPS } else { LONG_FOR_BLOCKS };
-            let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
-            if is_unlike || mean >= LONG_ROWS && !few && !by_rows {
-                let algorithm =
-                    if has_barriers && mean < SHORT_FOR_SEGMENTS { "merge_path" } else { "segmented" };
-                return Ok((algorithm, format!("{reason}, one has {longest}")));
+            let reason = format!("{reason}, one has {longest}");
+            if !has_barriers {
+                let entry_bytes = size_of::<T>() + size_of::<I>();
+                let lengths = Lengths { rows, nnz: a.nnz(), mean, longest, entry_bytes };
+                let properties = self.properties();
+                return Ok((
+                    lengths.algorithm(properties.caps.compute_units, properties.cache_bytes),
+                    reason,
+                ));
             }
-            if mean >= LONG_FOR_BLOCKS && !has_barriers {
-                return Ok(("row_per_block", reason));
+            let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
+            if is_unlike || mean >= LONG_ROWS && !few && mean < LONG_FOR_WARPS {
+                let algorithm = if mean < SHORT_FOR_SEGMENTS { "merge_path" } else { "segmented" };
+                return Ok((algorithm, reason));
             }
         }
         let several_lanes = mean >= LONG_ROWS || few && mean > 1;

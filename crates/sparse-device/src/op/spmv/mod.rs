@@ -7,6 +7,7 @@ mod coo;
 mod ell;
 mod host_overflow;
 mod hyb;
+mod lengths;
 mod segmented;
 mod sell;
 mod shares;

@@ -81,7 +81,7 @@ impl<T: Scalar, I: Index, O: Index> Workspace for Shares<T, I, O> {
 }
 
 /// Lanes for rows of so many entries in the mean: the next power of two, from 2 to 32.
-fn lanes_for(mean: usize) -> usize {
+pub(super) fn lanes_for(mean: usize) -> usize {
     mean.next_power_of_two().clamp(2, LANES)
 }
 

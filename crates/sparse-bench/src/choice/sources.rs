@@ -1,0 +1,84 @@
+//! Where the matrices of the suite come from.
+
+use crate::arguments::Arguments;
+use crate::workload::draw;
+use anyhow::{Context as _, Result};
+use sparse_core::generate::families::{Half, members, transposed};
+use sparse_core::generate::stand_in;
+use sparse_core::{Csr, Index, Matrix};
+use sparse_io::FileKind;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What small matrices are divided by.
+const SMALL: usize = 256;
+
+/// A matrix that is made when its turn comes.
+pub(super) struct Source {
+    pub(super) name: String,
+    pub(super) half: Half,
+    pub(super) make: Box<dyn Fn() -> Result<Csr<f32>> + Send + Sync>,
+}
+
+/// The matrices of all families, those of the corpus, and the 13 stand-ins, which choices were first fitted to; or a small
+/// matrix of each family, and those of the corpus. Only those that are asked for by name, if any are.
+pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
+    let mut seen = BTreeSet::new();
+    let divisor = if arguments.smoke { SMALL } else { 1 };
+    let members = members().filter(|member| !arguments.smoke || seen.insert(member.family));
+    let generated = members.map(|member| Source {
+        name: member.name(),
+        half: member.half,
+        make: Box::new(move || Ok(member.generate(divisor)?)),
+    });
+    let graphs = stand_in::ALL.iter().filter(|_| !arguments.smoke).map(|graph| Source {
+        name: format!("graph/{}", graph.name),
+        half: Half::Fit,
+        make: Box::new(|| Ok(draw(graph, 1)?)),
+    });
+    let corpus = arguments.corpus.as_deref().map(of_corpus).transpose()?.unwrap_or_default();
+    Ok(generated.chain(corpus).chain(graphs).filter(|source| arguments.wants(&source.name)).collect())
+}
+
+/// The matrices of a folder, their transposes and their leading quarters. Files are for fitting and for judging in turn, by
+/// their names.
+fn of_corpus(folder: &Path) -> Result<Vec<Source>> {
+    let entries = folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
+    let paths: std::io::Result<BTreeSet<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let matrices = paths?.into_iter().filter(|path| FileKind::of(path).is_ok());
+    let halves = [Half::Fit, Half::Judge].into_iter().cycle();
+    Ok(matrices.zip(halves).flat_map(|(path, half)| of_file(&path, half)).collect())
+}
+
+/// A change of a matrix that makes another one.
+type Change = fn(Csr<f32>) -> Result<Csr<f32>>;
+
+fn of_file(path: &Path, half: Half) -> [Source; 3] {
+    let stem = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let changes: [(&str, Change); 3] =
+        [("", Ok), ("_t", |a| Ok(transposed(&a)?)), ("_quarter", |a| quarter(&a))];
+    changes.map(|(suffix, change)| {
+        let path = path.to_owned();
+        Source {
+            name: format!("corpus/{stem}{suffix}"),
+            half,
+            make: Box::new(move || change(sparse_io::read_csr(&path)?)),
+        }
+    })
+}
+
+/// The entries in the first half of the rows and of the columns.
+fn quarter(a: &Csr<f32>) -> Result<Csr<f32>> {
+    let (rows, cols) = (a.rows().div_ceil(2), a.cols().div_ceil(2));
+    let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
+    for row in 0..rows {
+        for (col, value) in a.major_entries(row).filter(|entry| entry.0 < cols) {
+            indices.push(i32::cast(col));
+            values.push(value);
+        }
+        offsets.push(i32::cast(indices.len()));
+    }
+    Ok(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
+}

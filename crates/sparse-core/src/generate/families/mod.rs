@@ -1,0 +1,137 @@
+//! Families of matrices that a choice of algorithms is fitted to, and others that it is judged by.
+//!
+//! A choice that is tuned on a few matrices fits those few. The families here are what sparse matrices come from:
+//! meshes, circuits, constraints of linear programs and of satisfiability, ratings, texts, roads, graphs. A whole family is
+//! either for fitting or for judging, so that a choice is judged by structures that it was not fitted to.
+//!
+//! | family | half | what it is like | matrices, with transposes |
+//! |---|---|---|--:|
+//! | `mesh_2d` | fit | grids of 5 and 9 points, 1 to 6 unknowns a node, also reordered and with holes | 9 |
+//! | `circuit` | fit | few near neighbours a node, and rails: dense rows and columns | 8 |
+//! | `program` | fit | linear programs: short rows in a staircase, links through all of it, set covers | 12 |
+//! | `ratings` | fit | power laws in rows and columns | 8 |
+//! | `rmat` | fit | R-MAT from even to heavily skewed | 9 |
+//! | `uniform` | fit | rows of one length, 1 to 2000, in random columns | 20 |
+//! | `sparse_rows` | fit | most rows are empty | 8 |
+//! | `mesh_3d` | judge | grids of 7 and 27 points, 1 to 6 unknowns a node, also reordered and with holes | 12 |
+//! | `clauses` | judge | clauses of 2 and 3 variables, few of many | 10 |
+//! | `netlist` | judge | nets of 2 pins and some of thousands, near each other | 6 |
+//! | `text` | judge | documents and the words in them, by Zipf | 8 |
+//! | `road` | judge | 1 to 4 neighbours in the plane | 5 |
+//! | `social` | judge | Chung-Lu graphs by power laws | 7 |
+//! | `band` | judge | bands and single diagonals | 8 |
+//! | `blocks` | judge | dense diagonal blocks with couplings | 6 |
+//! | `sampled` | judge | neighbourhoods drawn from a graph: some rows have a bounded number | 8 |
+//!
+//! Most have 0.5 to 10 million entries. Columns ascend and are unique in a row; values are integers from −4 to 4, never 0
+//! (but those of `social`, which are odd multiples of 1/128).
+
+mod bipartite;
+mod mesh;
+mod structure;
+mod table;
+
+pub use bipartite::{Bipartite, Clauses, Program};
+pub use mesh::{Circuit, Mesh};
+pub use structure::Structure;
+
+use crate::error::Result;
+use crate::format::Csr;
+use crate::index::Index;
+use crate::scalar::Scalar;
+use table::FAMILIES;
+
+/// What a family is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Half {
+    /// Choices are fitted to it.
+    Fit,
+    /// Choices are judged by it.
+    Judge,
+}
+
+impl Half {
+    /// `fit` or `judge`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fit => "fit",
+            Self::Judge => "judge",
+        }
+    }
+}
+
+/// A matrix of a family.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Member {
+    /// The family.
+    pub family: &'static str,
+    /// What the family is for.
+    pub half: Half,
+    /// The name within the family, without what a transpose adds.
+    name: &'static str,
+    /// How it is made.
+    pub structure: Structure,
+    /// Whether it is the transpose of what the structure gives.
+    pub transposed: bool,
+}
+
+impl Member {
+    /// The family and the name: `mesh_2d/corners`, `ratings/films_t` for a transpose.
+    pub fn name(&self) -> String {
+        format!("{}/{}{}", self.family, self.name, if self.transposed { "_t" } else { "" })
+    }
+
+    /// The matrix, with rows and columns divided by `divisor`: 1 for the whole.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the structure cannot be divided so;
+    /// [`Error::IndexOverflow`](crate::Error::IndexOverflow) if a size does not fit `i32`.
+    pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
+        let a = self.structure.generate(divisor)?;
+        if self.transposed { transposed(&a) } else { Ok(a) }
+    }
+}
+
+/// The matrices of all families; of those that are not alike along rows and columns, the transposes too.
+///
+/// ```
+/// use sparse_core::Matrix;
+/// use sparse_core::generate::families;
+///
+/// let member = families::members().find(|member| member.name() == "band/three").unwrap();
+/// let a = member.generate::<f32>(1 << 20)?;
+/// assert_eq!((a.rows(), a.nnz()), (2, 4));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+pub fn members() -> impl Iterator<Item = Member> {
+    FAMILIES.iter().flat_map(|family| {
+        family.members.iter().flat_map(|&(name, structure)| {
+            let whole = Member { family: family.name, half: family.half, name, structure, transposed: false };
+            let turned = family.transposes.then_some(Member { transposed: true, ..whole });
+            [Some(whole), turned].into_iter().flatten()
+        })
+    })
+}
+
+/// Aᵀ by rows: entries are counted by columns, then each is put behind the earlier ones of its column.
+///
+/// # Errors
+/// Those of [`Csr::new_unsorted`].
+pub fn transposed<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
+    use crate::format::Matrix as _;
+    let mut next = vec![0; a.cols() + 1];
+    a.col_idx().iter().for_each(|&col| next[col as usize + 1] += 1);
+    for col in 0..a.cols() {
+        next[col + 1] += next[col];
+    }
+    let offsets = next.clone();
+    let (mut indices, mut values) = (vec![0; a.nnz()], vec![T::ZERO; a.nnz()]);
+    for row in 0..a.rows() {
+        for (col, value) in a.major_entries(row) {
+            let place = next[col] as usize;
+            (indices[place], values[place]) = (i32::cast(row), value);
+            next[col] += 1;
+        }
+    }
+    Csr::new_unsorted(a.cols(), a.rows(), offsets, indices, values)
+}
