@@ -1,0 +1,45 @@
+//! What the host pays for a launch: products with a small stencil and iterations of conjugate gradients, enqueued one by
+//! one on the preferred device. The least of several rounds, in microseconds.
+
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+use backend_cuda::{CUDA, Device};
+use sparse_core::op::{Op, SpmvPlan};
+use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
+use sparse_solvers::EnqueuedCg;
+use std::time::Instant;
+
+/// Calls of a round, and rounds.
+const CALLS: usize = 2000;
+const ROUNDS: usize = 20;
+
+fn main() -> Result<()> {
+    let device = CUDA.open_preferred()?;
+    let host: Csr<f32> = generate::stencil_5(100, 100)?;
+    let a = host.to_device(&device)?;
+    let ones = device.upload(&vec![1.0_f32; a.cols()])?;
+    let mut y = device.zeros::<f32>(a.rows())?;
+    let mut plan = SpmvPlan::new(&device, &a, Op::None, &PlanOptions::default())?;
+    let spmv = least_microseconds(&device, || {
+        (0..CALLS).try_for_each(|_| plan.run(1.0, &a, Device::view(&ones), 0.0, Device::view_mut(&mut y)))
+    })?;
+    println!("{}: SpMV of {} rows: {spmv:.3} us a call", device.caps().device, a.rows());
+    let mut solver = EnqueuedCg::new(&device, &a, &PlanOptions::default())?;
+    solver.start(&a, Device::view(&ones), Device::view(&y))?;
+    let cg = least_microseconds(&device, || solver.run(&a, CALLS, Device::view_mut(&mut y)))?;
+    println!("{}: EnqueuedCg: {cg:.3} us an iteration", device.caps().device);
+    Ok(())
+}
+
+/// Microseconds of each of the calls that `work` enqueues, from the first to the end of the last.
+fn least_microseconds(device: &Device, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut least = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        device.synchronize()?;
+        let start = Instant::now();
+        work()?;
+        device.synchronize()?;
+        least = least.min(start.elapsed().as_secs_f64() * 1e6 / CALLS as f64);
+    }
+    Ok(least)
+}
