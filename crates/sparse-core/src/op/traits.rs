@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::format::{BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Hyb, Matrix, Sell};
 use crate::index::Index;
 use crate::plan::PlanOptions;
-use crate::scalar::{Scalar, c32, c64};
-use half::{bf16, f16};
+use crate::scalar::Scalar;
 
 macro_rules! full_backend {
     ($($kernel:path),+ $(,)?) => {
@@ -71,22 +70,30 @@ macro_rules! all_types {
     };
 }
 
-all_types!(
-    (f32, i32, i32),
-    (f32, i32, i64),
-    (f32, i64, i64),
-    (f64, i32, i32),
-    (f64, i32, i64),
-    (f64, i64, i64),
-    (c32, i32, i32),
-    (c32, i32, i64),
-    (c32, i64, i64),
-    (c64, i32, i32),
-    (c64, i32, i64),
-    (c64, i64, i64),
-    (f16, i32, i32),
-    (bf16, i32, i32),
-);
+/// Calls a macro with every supported triple of value, index and offset type (rules T1 and T4).
+#[macro_export]
+macro_rules! for_all_types {
+    ($macro:ident) => {
+        $macro! {
+            (f32, i32, i32),
+            (f32, i32, i64),
+            (f32, i64, i64),
+            (f64, i32, i32),
+            (f64, i32, i64),
+            (f64, i64, i64),
+            ($crate::c32, i32, i32),
+            ($crate::c32, i32, i64),
+            ($crate::c32, i64, i64),
+            ($crate::c64, i32, i32),
+            ($crate::c64, i32, i64),
+            ($crate::c64, i64, i64),
+            ($crate::f16, i32, i32),
+            ($crate::bf16, i32, i32),
+        }
+    };
+}
+
+for_all_types!(all_types);
 
 /// Run-time choice of a backend without trait objects below it: a visitor that is generic in the backend.
 pub trait WithBackend {

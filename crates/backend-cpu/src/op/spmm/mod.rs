@@ -19,12 +19,15 @@ mod work;
 use super::SEQUENTIAL;
 use super::entries::RowPattern;
 use super::update::Update;
-use crate::Cpu;
+use crate::{Cpu, compiled};
 use block::WIDE;
 use source::{Rows, Slotted, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Algorithm, Choice, DenseView, DenseViewMut, KernelPlan, PlanOptions, Result};
+use sparse_core::{
+    Algorithm, Choice, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Host, HostCsr, Hyb, KernelPlan, Matrix,
+    PlanOptions, Result, Sell,
+};
 use work::{Operands, SEGMENT, Work};
 
 const STORED: &[Algorithm] = &[
@@ -44,6 +47,7 @@ pub struct SpmmPlan<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,
 {
+    functions: &'static Functions<M>,
     choice: Choice,
     op: Op,
     kernel: Kernel<M>,
@@ -109,6 +113,54 @@ fn share<R: Rows>(
     Ok((choice, work))
 }
 
+/// The functions of one format, which are compiled in this crate.
+struct Functions<M: SpmmFormat>
+where
+    Reference: SpmmKernel<M>,
+{
+    plan: fn(&M, Op, usize, &PlanOptions) -> Result<SpmmPlan<M>>,
+    run: RunOf<M>,
+}
+
+/// As [`SpmmKernel::spmm`].
+type RunOf<M> = unsafe fn(
+    &Cpu,
+    &mut SpmmPlan<M>,
+    AccOf<M>,
+    &M,
+    DenseView<'_, <M as Matrix>::Scalar>,
+    AccOf<M>,
+    DenseViewMut<'_, <M as Matrix>::Scalar>,
+) -> Result<()>;
+
+impl<M: SpmmFormat> Functions<M>
+where
+    Reference: SpmmKernel<M>,
+{
+    const ALL: Self = Self { plan: SpmmPlan::new, run: SpmmPlan::run };
+}
+
+macro_rules! table {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        &[$(
+            &Functions::<Csr<$t, Host, $i, $o>>::ALL,
+            &Functions::<Csc<$t, Host, $i, $o>>::ALL,
+            &Functions::<HostCsr<$t, $i, $o>>::ALL,
+            &Functions::<Sell<$t, Host, $i, $o>>::ALL,
+            &Functions::<Coo<$t, Host, $i>>::ALL,
+            &Functions::<Ell<$t, Host, $i>>::ALL,
+            &Functions::<Hyb<$t, Host, $i>>::ALL,
+        )*]
+    };
+}
+
+static TABLE: &compiled::Table = sparse_core::for_all_types!(table);
+
+/// The algorithms of a format.
+fn algorithms<M: SpmmFormat>(op: Op) -> &'static [Algorithm] {
+    if op.transposes() == M::BY_ROWS { TRANSPOSED } else { STORED }
+}
+
 impl<M: SpmmFormat> SpmmKernel<M> for Cpu
 where
     Reference: SpmmKernel<M>,
@@ -116,16 +168,39 @@ where
     type Plan = SpmmPlan<M>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if op.transposes() == M::BY_ROWS { TRANSPOSED } else { STORED }
+        algorithms::<M>(op)
     }
 
     fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
-        let table = self.spmm_algorithms(op);
+        let functions: &Functions<M> = compiled::find(TABLE, "spmm", M::FORMAT)?;
+        (functions.plan)(a, op, columns, options)
+    }
+
+    unsafe fn spmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar>,
+    ) -> Result<()> {
+        // SAFETY: the caller promises what is asked.
+        unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
+    }
+}
+
+impl<M: SpmmFormat> SpmmPlan<M>
+where
+    Reference: SpmmKernel<M>,
+{
+    fn new(a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
+        let (table, functions) = (algorithms::<M>(op), const { &Functions::ALL });
         if options.algorithm.as_deref() == Some(SEQUENTIAL.name) {
             let choice = options.choose("spmm", table, SEQUENTIAL.name, "")?;
             let options = PlanOptions { algorithm: None, ..options.clone() };
             let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
-            return Ok(SpmmPlan { choice, op, kernel });
+            return Ok(Self { functions, choice, op, kernel });
         }
         let b = (op.shape(a).1, columns);
         let (pattern, (choice, work)) = match a.stored_rows(op) {
@@ -136,12 +211,14 @@ where
                 (pattern, shared)
             }
         };
-        Ok(SpmmPlan { choice, op, kernel: Kernel::Rows(pattern, work) })
+        Ok(Self { functions, choice, op, kernel: Kernel::Rows(pattern, work) })
     }
 
-    unsafe fn spmm(
-        &self,
-        plan: &mut Self::Plan,
+    /// # Safety
+    /// As [`SpmmKernel::spmm`].
+    unsafe fn run(
+        cpu: &Cpu,
+        plan: &mut Self,
         alpha: AccOf<M>,
         a: &M,
         b: DenseView<'_, M::Scalar>,
@@ -156,8 +233,8 @@ where
             Kernel::Rows(pattern, work) => {
                 let operands = Operands { b, c, update, op };
                 match a.stored_rows(op) {
-                    Some(lines) => work.run(self, lines, operands),
-                    None => work.run(self, Slotted { pattern, slots: a.slots() }, operands),
+                    Some(lines) => work.run(cpu, lines, operands),
+                    None => work.run(cpu, Slotted { pattern, slots: a.slots() }, operands),
                 }
             }
         }

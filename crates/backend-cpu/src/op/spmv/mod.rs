@@ -22,12 +22,15 @@ mod sell;
 use super::SEQUENTIAL;
 use super::entries::Entries;
 use super::update::Update;
-use crate::Cpu;
 use crate::simd::Simd;
+use crate::{Cpu, compiled};
 use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Algorithm, Choice, KernelPlan, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Algorithm, BatchCsc, BatchCsr, Choice, Coo, Csc, Csr, Ell, Host, HostCsr, Hyb, KernelPlan, Matrix,
+    PlanOptions, Result, Scalar, Sell,
+};
 
 const TRANSPOSED_PATTERN: Algorithm =
     Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
@@ -81,6 +84,7 @@ pub struct SpmvPlan<M: SpmvFormat>
 where
     Reference: SpmvKernel<M>,
 {
+    functions: &'static Functions<M>,
     choice: Choice,
     op: Op,
     kernel: Kernel<M>,
@@ -139,6 +143,51 @@ fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> 
     (name, reason)
 }
 
+/// The functions of one format, which are compiled in this crate.
+struct Functions<M: SpmvFormat>
+where
+    Reference: SpmvKernel<M>,
+{
+    plan: fn(&Cpu, &M, Op, &PlanOptions) -> Result<SpmvPlan<M>>,
+    run: RunOf<M>,
+}
+
+/// As [`SpmvKernel::spmv`].
+type RunOf<M> = unsafe fn(
+    &Cpu,
+    &mut SpmvPlan<M>,
+    AccOf<M>,
+    &M,
+    &[<M as Matrix>::Scalar],
+    AccOf<M>,
+    &mut [<M as Matrix>::Scalar],
+) -> Result<()>;
+
+impl<M: SpmvFormat> Functions<M>
+where
+    Reference: SpmvKernel<M>,
+{
+    const ALL: Self = Self { plan: SpmvPlan::new, run: SpmvPlan::run };
+}
+
+macro_rules! table {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        &[$(
+            &Functions::<Csr<$t, Host, $i, $o>>::ALL,
+            &Functions::<Csc<$t, Host, $i, $o>>::ALL,
+            &Functions::<HostCsr<$t, $i, $o>>::ALL,
+            &Functions::<BatchCsr<$t, Host, $i, $o>>::ALL,
+            &Functions::<BatchCsc<$t, Host, $i, $o>>::ALL,
+            &Functions::<Sell<$t, Host, $i, $o>>::ALL,
+            &Functions::<Coo<$t, Host, $i>>::ALL,
+            &Functions::<Ell<$t, Host, $i>>::ALL,
+            &Functions::<Hyb<$t, Host, $i>>::ALL,
+        )*]
+    };
+}
+
+static TABLE: &compiled::Table = sparse_core::for_all_types!(table);
+
 impl<M: SpmvFormat> SpmvKernel<M> for Cpu
 where
     Reference: SpmvKernel<M>,
@@ -150,20 +199,8 @@ where
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let (automatic, reason) = match &options.algorithm {
-            Some(_) => (SEQUENTIAL.name, String::new()),
-            None => automatic(self, a, op, options),
-        };
-        let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
-        let kernel = match choice.algorithm {
-            "sequential" => {
-                let options = PlanOptions { algorithm: None, ..options.clone() };
-                Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)
-            }
-            name if GATHERED.contains(&name) => Kernel::Gathered(Gathered::new(a, op)),
-            native => Kernel::Native(a.prepare(native, op)?),
-        };
-        Ok(SpmvPlan { choice, op, kernel })
+        let functions: &Functions<M> = compiled::find(TABLE, "spmv", M::FORMAT)?;
+        (functions.plan)(self, a, op, options)
     }
 
     unsafe fn spmv(
@@ -175,15 +212,52 @@ where
         beta: AccOf<M>,
         y: &mut [M::Scalar],
     ) -> Result<()> {
+        // SAFETY: the caller promises what is asked.
+        unsafe { (plan.functions.run)(self, plan, alpha, a, x, beta, y) }
+    }
+}
+
+impl<M: SpmvFormat> SpmvPlan<M>
+where
+    Reference: SpmvKernel<M>,
+{
+    fn new(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
+        let (automatic, reason) = match &options.algorithm {
+            Some(_) => (SEQUENTIAL.name, String::new()),
+            None => automatic(cpu, a, op, options),
+        };
+        let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
+        let kernel = match choice.algorithm {
+            "sequential" => {
+                let options = PlanOptions { algorithm: None, ..options.clone() };
+                Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)
+            }
+            name if GATHERED.contains(&name) => Kernel::Gathered(Gathered::new(a, op)),
+            native => Kernel::Native(a.prepare(native, op)?),
+        };
+        Ok(Self { functions: const { &Functions::ALL }, choice, op, kernel })
+    }
+
+    /// # Safety
+    /// As [`SpmvKernel::spmv`].
+    unsafe fn run(
+        cpu: &Cpu,
+        plan: &mut Self,
+        alpha: AccOf<M>,
+        a: &M,
+        x: &[M::Scalar],
+        beta: AccOf<M>,
+        y: &mut [M::Scalar],
+    ) -> Result<()> {
         let op = plan.op;
         let update = Update { alpha, beta };
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which holds the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmv(plan, alpha, a, x, beta, y) },
-            Kernel::Gathered(gathered) => gathered.multiply(self, a.slots(), Product { x, y, update, op }),
+            Kernel::Gathered(gathered) => gathered.multiply(cpu, a.slots(), Product { x, y, update, op }),
             // SAFETY: the caller promises lengths and pattern.
             Kernel::Native(native) => unsafe {
-                a.multiply(self, native, Product { x, y, update, op });
+                a.multiply(cpu, native, Product { x, y, update, op });
             },
         }
         Ok(())
