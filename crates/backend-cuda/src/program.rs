@@ -109,7 +109,10 @@ impl CuKernel {
         }
         self.check(args)?;
         queue.enter()?;
-        let mut pointers = args.iter().map(pointer).collect::<Result<Vec<_>>>()?;
+        let mut pointers = Vec::with_capacity(args.len());
+        for arg in args {
+            pointers.push(pointer(arg)?);
+        }
         self.allow(grid.shared)?;
         let mut overlap = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,

@@ -317,7 +317,10 @@ impl Driver for SyclDriver {
         }
         let kernel = kernel.of::<SyclKernel>()?;
         check_launch(&kernel.name, grid, args.len(), kernel.arguments)?;
-        let arguments = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
+        let mut arguments = Vec::with_capacity(args.len());
+        for arg in args {
+            arguments.push(argument(arg)?);
+        }
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { raw, functions } = self.queue;
         let count = arguments.len() as c_int;

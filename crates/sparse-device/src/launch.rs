@@ -17,6 +17,9 @@ const GROUPS_PER_UNIT: usize = 32;
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
 
+/// Room for the arguments of most kernels, so that a launch allocates once.
+const MOST_ARGUMENTS: usize = 16;
+
 /// Bytes of the words that memory is made of, and the most that a lane takes at once.
 const WORD_BYTES: usize = 16;
 
@@ -53,7 +56,7 @@ impl Device {
 
     /// A launch of `kernel`, still without arguments.
     pub(crate) fn launch<'a>(&'a self, kernel: &'a Kernel) -> Launch<'a> {
-        Launch { device: self, kernel, args: vec![], early: false }
+        Launch { device: self, kernel, args: Vec::with_capacity(MOST_ARGUMENTS), early: false }
     }
 
     /// Fills the whole memory of a buffer with zeros. (Oclgrind takes what `clEnqueueFillBuffer` wrote for unwritten.)

@@ -14,16 +14,18 @@ pub(super) struct Known {
     /// Whether it runs only where it is named: the reference is what the others are compared with, and SYCL runs the
     /// kernels of OpenCL.
     pub(super) on_request: bool,
+    /// Whether processes that run at once are slower than one: they take turns on a GPU, and each compiles all kernels.
+    pub(super) alone: bool,
     /// Its suite on so many threads, or why there is none.
     pub(super) open: fn(threads: Option<usize>) -> Result<Suite>,
 }
 
 pub(super) const KNOWN: [Known; 5] = [
-    Known { name: "reference", on_request: true, open: |_| Ok(Suite::reference()) },
-    Known { name: "cpu", on_request: false, open: cpu },
-    Known { name: "opencl", on_request: false, open: opencl },
-    Known { name: "sycl", on_request: true, open: sycl },
-    Known { name: "cuda", on_request: false, open: cuda },
+    Known { name: "reference", on_request: true, alone: false, open: |_| Ok(Suite::reference()) },
+    Known { name: "cpu", on_request: false, alone: false, open: cpu },
+    Known { name: "opencl", on_request: false, alone: false, open: opencl },
+    Known { name: "sycl", on_request: true, alone: false, open: sycl },
+    Known { name: "cuda", on_request: false, alone: true, open: cuda },
 ];
 
 /// The backend called `name`.

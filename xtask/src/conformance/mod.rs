@@ -56,7 +56,8 @@ pub(crate) struct Args {
     /// How long one algorithm may take on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     limit: u64,
-    /// Processes that run a backend's table, each a part of it; without it, one for each core, at most 8.
+    /// Processes that run a backend's table, each a part of it; without it, one for each core, at most 8, and one for a GPU
+    /// by CUDA.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Fetch no OpenCL runtime and no SYCL where there is none; otherwise they come from PyPI into target/.
@@ -176,9 +177,14 @@ impl Args {
     }
 
     /// The parts of the table that run at once; snapshots are written by one process.
-    fn parts(&self) -> usize {
+    fn parts(&self, known: Known) -> usize {
         let cores = || available_parallelism().map_or(1, usize::from).min(MOST_JOBS);
-        if self.selection.bless { 1 } else { self.jobs.map_or_else(cores, usize::from) }
+        match self.jobs {
+            _ if self.selection.bless => 1,
+            Some(jobs) => usize::from(jobs),
+            None if known.alone => 1,
+            None => cores(),
+        }
     }
 
     fn requires(&self, name: &str) -> bool {
@@ -209,7 +215,7 @@ fn run_backend(
     report: &mut Report,
 ) -> Result<Ending> {
     let program = std::env::current_exe()?;
-    let parts = args.parts();
+    let parts = args.parts(known);
     let command = |part, done| {
         let mut command = Command::new(&program);
         command.args(ChildArgs::command(known.name, (part, parts), done, &args.selection));
