@@ -48,6 +48,20 @@ pub(super) fn check_context(
     Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
 }
 
+/// An error unless all operands live in the backend's context.
+pub(super) fn check_contexts(
+    op: &'static str,
+    expected: ContextId,
+    operands: &[(&'static str, ContextId)],
+) -> Result<()> {
+    operands.iter().try_for_each(|&(operand, found)| check_context(op, operand, expected, found))
+}
+
+/// An error unless every operand has the size that the others demand: what it is, and the sizes wanted and found.
+pub(super) fn check_sizes(op: &'static str, sizes: &[(&str, usize, usize)]) -> Result<()> {
+    sizes.iter().try_for_each(|&(what, expected, found)| check_size(op, what, expected, found))
+}
+
 /// An error unless an operand has the size that the others demand.
 pub(super) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
     if expected == found {

@@ -1,6 +1,6 @@
 //! `C ← alpha·op(A)·B + beta·C`: sparse matrix times dense matrix.
 
-use super::bound::{Bound, check_context, check_size};
+use super::bound::{Bound, check_contexts, check_sizes};
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
@@ -86,15 +86,18 @@ where
     ) -> Result<()> {
         self.bound.check(a)?;
         let (rows, cols) = self.op.shape(a);
-        check_size("spmm", "the number of rows of B", cols, b.rows())?;
-        check_size("spmm", "the number of rows of C", rows, c.rows())?;
-        check_size("spmm", "the number of columns of B", self.columns, b.cols())?;
-        check_size("spmm", "the number of columns of C", self.columns, c.cols())?;
-        let contexts =
-            [("the matrix", a.context()), ("B", b.data().context()), ("C", c.data_mut().context())];
-        for (operand, context) in contexts {
-            check_context("spmm", operand, self.backend.context(), context)?;
-        }
+        let sizes = [
+            ("the number of rows of B", cols, b.rows()),
+            ("the number of rows of C", rows, c.rows()),
+            ("the number of columns of B", self.columns, b.cols()),
+            ("the number of columns of C", self.columns, c.cols()),
+        ];
+        check_sizes("spmm", &sizes)?;
+        check_contexts(
+            "spmm",
+            self.backend.context(),
+            &[("the matrix", a.context()), ("B", b.data().context()), ("C", c.data_mut().context())],
+        )?;
         if rows == 0 || self.columns == 0 {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! `y ← alpha·op(A)·x + beta·y`: sparse matrix times dense vector.
 
-use super::bound::{Bound, check_context, check_size};
+use super::bound::{Bound, check_contexts, check_sizes};
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
@@ -87,11 +87,12 @@ where
     ) -> Result<()> {
         self.bound.check(a)?;
         let (rows, cols) = self.op.shape(a);
-        check_size("spmv", "the length of x", cols, x.len())?;
-        check_size("spmv", "the length of y", rows, y.len())?;
-        for (operand, context) in [("the matrix", a.context()), ("x", x.context()), ("y", y.context())] {
-            check_context("spmv", operand, self.backend.context(), context)?;
-        }
+        check_sizes("spmv", &[("the length of x", cols, x.len()), ("the length of y", rows, y.len())])?;
+        check_contexts(
+            "spmv",
+            self.backend.context(),
+            &[("the matrix", a.context()), ("x", x.context()), ("y", y.context())],
+        )?;
         if rows == 0 {
             return Ok(());
         }
