@@ -199,6 +199,9 @@ impl Display for Setting {
     }
 }
 
+/// What is done with the input and the output of a call; it may give a number.
+pub(crate) type Operation<'a, B, E> = dyn FnMut(&Placed<B, E>, &mut Placed<B, E>) -> Result<Option<c64>> + 'a;
+
 /// The operands of one run.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -230,7 +233,7 @@ impl Call {
         &self,
         backend: &B,
         y: &mut Memory,
-        run: &mut dyn FnMut(&Placed<B, E>, &mut Placed<B, E>) -> Result<Option<c64>>,
+        run: &mut Operation<'_, B, E>,
     ) -> Result<Outcome> {
         let x = Placed::new(backend, &self.x)?;
         let mut output = Placed::new(backend, y)?;

@@ -277,7 +277,7 @@ impl Report {
             json.flush()?;
         }
         if let Some(path) = &args.digest {
-            self.digests.sort_unstable();
+            self.digests.sort_by_cached_key(|line| line.split_once(' ').map(|(_, name)| name.to_owned()));
             self.digests.push(String::new());
             std::fs::write(path, self.digests.join("\n")).with_context(|| path.display().to_string())?;
         }

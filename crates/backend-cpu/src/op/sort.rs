@@ -76,15 +76,21 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
         if is_sequential(plan) {
             return Operations::sort(&Reference, a);
         }
-        let coordinates = a.row_idx().iter().zip(a.col_idx());
-        let mut entries: Vec<(I, I, T)> =
-            coordinates.zip(a.values()).map(|((&row, &col), &value)| (row, col, value)).collect();
-        self.install(a.nnz(), || entries.par_sort_by_key(|&(row, col, _)| (row, col)));
+        let entries = sorted(self, a.row_idx(), a.col_idx());
         let row_idx = entries.iter().map(|entry| entry.0).collect();
         let col_idx = entries.iter().map(|entry| entry.1).collect();
-        let values = entries.iter().map(|entry| entry.2).collect();
+        let values = entries.iter().map(|entry| a.values()[entry.2]).collect();
         let order = IndexOrder { major_sorted: true, sorted: true, unique: a.order().unique };
         // SAFETY: the coordinates are those of `a`, now in order.
         Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, order) })
     }
+}
+
+/// Rows, columns and positions of entries in order of the first two. Values are left out, so that sorting is compiled once
+/// for all of their types.
+fn sorted<I: Index>(cpu: &Cpu, rows: &[I], cols: &[I]) -> Vec<(I, I, usize)> {
+    let coordinates = rows.iter().zip(cols).enumerate();
+    let mut entries: Vec<_> = coordinates.map(|(position, (&row, &col))| (row, col, position)).collect();
+    cpu.install(rows.len(), || entries.par_sort_by_key(|&(row, col, _)| (row, col)));
+    entries
 }

@@ -94,7 +94,7 @@ pub enum CompressedPlan<T: Scalar, I, O> {
     /// Along what is stored, by a kernel that needs nothing more.
     Stored(Choice, Kernel),
     /// The same by chunks of rows.
-    Split(Choice, RowSplit<T>),
+    Split(Choice, Box<RowSplit<T>>),
     /// The same by blocks of columns.
     ColumnBlocks(Choice, ColumnBlocks<T, O>),
     /// Across it.
@@ -174,7 +174,7 @@ impl Device {
         columns: usize,
         is_packed: bool,
     ) -> Result<CompressedPlan<T, I, O>> {
-        Ok(CompressedPlan::Split(choice, RowSplit::new(self, a, op, columns, is_packed)?))
+        Ok(CompressedPlan::Split(choice, Box::new(RowSplit::new(self, a, op, columns, is_packed)?)))
     }
 }
 
