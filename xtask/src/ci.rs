@@ -316,7 +316,10 @@ fn scipy(sh: &Shell) -> Result<()> {
 
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
-    cmd!(sh, "cargo bench --quiet -p sparse-bench -- --test").envs(Runtime::Pocl.variables(sh)?).run()?;
+    // By the profile and the features of the step `test`, so that little is compiled again.
+    cmd!(sh, "cargo bench --quiet --profile dev --workspace --bench operations -- --test")
+        .envs(Runtime::Pocl.variables(sh)?)
+        .run()?;
     let xtask = std::env::current_exe()?;
     cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
     cmd!(sh, "{xtask} bench --suite choice --smoke").run()?;
