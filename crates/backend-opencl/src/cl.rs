@@ -120,6 +120,12 @@ impl ClDriver {
     /// Writes to a buffer from byte `offset` on.
     fn write_bytes(&self, memory: &ClMemory, offset: usize, host: &[u8]) -> Result<()> {
         memory.share().check(offset, host.len());
+        if self.found.checks_reads && offset > 0 {
+            let mut whole = vec![0; memory.share().bytes()];
+            self.read_bytes(memory, 0, &mut whole)?;
+            whole[offset..][..host.len()].copy_from_slice(host);
+            return self.write_bytes(memory, 0, &whole);
+        }
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been read.
         let event = unsafe {
             enqueue_write_buffer(
@@ -183,15 +189,7 @@ impl Driver for ClDriver {
         if host.is_empty() {
             return Ok(());
         }
-        let memory = memory.of::<ClMemory>()?;
-        memory.share().check(offset, host.len());
-        if self.found.checks_reads && offset > 0 {
-            let mut whole = vec![0; memory.share().bytes()];
-            self.read_bytes(memory, 0, &mut whole)?;
-            whole[offset..][..host.len()].copy_from_slice(host);
-            return self.write_bytes(memory, 0, &whole);
-        }
-        self.write_bytes(memory, offset, host)
+        self.write_bytes(memory.of()?, offset, host)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
