@@ -55,7 +55,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
-        budget: 300,
+        budget: 350,
         run: conformance,
     },
     Step {
@@ -67,13 +67,13 @@ const STEPS: &[Step] = &[
     Step {
         name: "sycl",
         about: "the conformance table and the shim on SYCL queues of the same runtimes; a C++ program with its own queue",
-        budget: 180,
+        budget: 250,
         run: sycl,
     },
     Step {
         name: "oclgrind",
         about: "no kernel races or reads what nothing wrote",
-        budget: 240,
+        budget: 420,
         run: oclgrind,
     },
     Step { name: "scipy", about: "the command against SciPy", budget: 150, run: scipy },
