@@ -63,8 +63,9 @@ pub(crate) trait Isa {
     const SIMD: Simd;
 }
 
-/// Whether `S` is this instruction set and `T` this type. Kernels stand behind `if const` of it, so that they are compiled
-/// for the types that they take and no other.
+/// True if `S` is the instruction set `simd` and `T` the type `dtype`.
+///
+/// Kernels stand behind `if const` of it, so that they are compiled for the types that they take and no other.
 pub(crate) const fn is<S: Isa, T: Scalar>(simd: Simd, dtype: DType) -> bool {
     S::SIMD as u8 == simd as u8 && T::DTYPE as u8 == dtype as u8
 }

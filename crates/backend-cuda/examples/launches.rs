@@ -1,5 +1,6 @@
-//! What the host pays for a launch: products with a small stencil and iterations of conjugate gradients, enqueued one by
-//! one on the preferred device. The least of several rounds, in microseconds.
+//! Microseconds of a launch: SpMV with a small stencil and iterations of conjugate gradients.
+//!
+//! Both are enqueued one by one on the preferred device; the least of several rounds counts.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

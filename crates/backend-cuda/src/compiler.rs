@@ -87,7 +87,7 @@ impl Nvrtc {
     /// Loads the library from a file, or from where the loader finds it by its name.
     ///
     /// # Errors
-    /// What the loader reports; a function that the library lacks.
+    /// Why the library cannot be used: what the loader reports, or a function that is missing.
     pub fn open(file: impl AsRef<OsStr>) -> Result<Self, libloading::Error> {
         // SAFETY: the initializers of NVIDIA's libraries have no requirements. The functions have had these signatures
         // since they exist, the last of them since CUDA 11.1; the library stays loaded as long as they.

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// The most vectors that are summed at a time; registers are left for a value and a row of B.
 const MOST: usize = 16;
 
-/// Whether there are registers for any number of columns.
+/// True if kernels in registers take any number of columns.
 pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
     is::<S, T>(Simd::Avx512, DType::F32) || is::<S, T>(Simd::Avx512, DType::F64)
 }
