@@ -309,7 +309,8 @@ fn oclgrind_check(check: &str, variables: &[(&'static str, String)]) -> Result<(
 fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    cmd!(sh, "cargo build --release --quiet -p sparse-cli").run()?;
+    // With this program, so that what both use is compiled once.
+    cmd!(sh, "cargo build --release --quiet -p sparse-cli -p xtask").run()?;
     let nnz = target().join("release/nnz");
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
 }

@@ -44,6 +44,8 @@ pub(crate) struct Question {
     calls: Vec<(Call, Expected)>,
     /// The answer to the first call with other values in the matrix.
     other: Option<Expected>,
+    /// Calls whose operands do not fit.
+    misfits: Vec<Call>,
 }
 
 impl Question {
@@ -61,7 +63,8 @@ impl Question {
         let calls = calls.collect::<sparse_core::Result<Vec<_>>>()?;
         let other =
             calls.first().map(|(call, _)| expected(call, &problem.with_other_values())).transpose()?;
-        Ok(Self { setting, calls, other })
+        let misfits = check.misfits(&setting, problem);
+        Ok(Self { setting, calls, other, misfits })
     }
 
     /// Whether every call must be refused.
@@ -93,7 +96,7 @@ impl Examination<'_> {
         for (call, expected) in &self.question.calls {
             let answer = self.answer(trial.as_mut(), call, expected)?;
             self.compare_snapshot(snapshots, call, expected, &answer)?;
-            answer.elements().into_iter().for_each(|value| digest.number(value));
+            answer.elements().for_each(|value| digest.number(value));
             digest.portrait(&answer.outcome.made);
             first.get_or_insert(answer);
         }
@@ -201,9 +204,9 @@ impl Examination<'_> {
 
     /// Rules E2 and X4.
     fn misfits_are_refused(&self, trial: &mut dyn Trial) -> Examined {
-        for call in self.subject.check().misfits(&self.question.setting, self.problem) {
+        for call in &self.question.misfits {
             let mut y = call.y.clone();
-            match trial.run(&call, &mut y) {
+            match trial.run(call, &mut y) {
                 Err(Error::Shape { .. } | Error::PlanMismatch { .. }) if y.same_bits(&call.y) => {}
                 Err(Error::Shape { .. } | Error::PlanMismatch { .. }) => {
                     return fail("X4: operands of the wrong shape are refused, but y is written");
@@ -243,8 +246,7 @@ struct Answer {
 
 impl Answer {
     fn same_bits(&self, other: &Self) -> bool {
-        let numbers = self.elements().into_iter().zip(other.elements());
-        numbers.into_iter().all(|(a, b)| same_bits(a, b))
+        self.elements().zip(other.elements()).all(|(a, b)| same_bits(a, b))
             && self.outcome.made.difference(&other.outcome.made).is_none()
     }
 
@@ -262,8 +264,10 @@ impl Answer {
     }
 
     /// What was computed: a number, or the elements of the output.
-    fn elements(&self) -> Vec<c64> {
-        self.outcome.number.map_or_else(|| self.y.elements().collect(), |number| vec![number])
+    fn elements(&self) -> impl Iterator<Item = c64> + '_ {
+        let number = self.outcome.number;
+        let y = number.is_none().then(|| self.y.elements());
+        number.into_iter().chain(y.into_iter().flatten())
     }
 
     fn wrong_element(&self, call: &Call, expected: &Expected) -> Option<String> {
@@ -271,7 +275,7 @@ impl Answer {
         let wrong = |&(_, (found, bounded)): &(usize, (c64, &Bounded))| {
             if expected.moved { !same_bits(found, bounded.value) } else { !bounded.admits(found) }
         };
-        let (at, (found, bounded)) = self.elements().into_iter().zip(&expected.y).enumerate().find(wrong)?;
+        let (at, (found, bounded)) = self.elements().zip(&expected.y).enumerate().find(wrong)?;
         let rule = match () {
             () if found.re.is_nan() && call.beta == c64::ZERO => "B1, B3: ",
             () if bounded.bound > 0.0 => "A1: ",
@@ -301,7 +305,7 @@ impl Answer {
         if expected.refused {
             return "refused".into();
         }
-        let elements = join(self.elements().into_iter().map(text));
+        let elements = join(self.elements().map(text));
         join([elements, self.outcome.made.text()].into_iter().filter(|text| !text.is_empty()))
     }
 }

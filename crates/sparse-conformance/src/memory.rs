@@ -5,6 +5,7 @@ use sparse_core::{
     Backend, DenseBatchView, DenseView, DenseViewMut, Element, Order, Result, Scalar, Space, SpaceOf, bf16,
     c32, c64, f16,
 };
+use std::iter;
 use std::ops::Range;
 
 /// An element that the table can write to a backend's memory and read back; every conversion there and back is exact.
@@ -89,6 +90,12 @@ impl Frame {
         GUARD..GUARD + self.lines().0 * self.leading_dimension()
     }
 
+    /// Where the rows (row-major) or columns (column-major) stand in the buffer, without their padding.
+    fn line_ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let ((lines, len), ld) = (self.lines(), self.leading_dimension());
+        (0..lines).map(move |line| GUARD + line * ld..GUARD + line * ld + len)
+    }
+
     /// Where element (row, col) stands in the buffer.
     pub fn position(&self, row: usize, col: usize) -> usize {
         let (major, minor) = if self.order == Order::RowMajor { (row, col) } else { (col, row) };
@@ -112,13 +119,16 @@ const GUARD_WORD: c64 = c64::new(-113.0, 0.0);
 
 impl Memory {
     fn surrounded(frame: Frame, guard: c64, element: impl Fn(usize, usize) -> c64) -> Self {
-        let mut memory = Self { frame, cells: vec![guard; frame.range().end + GUARD] };
-        for col in 0..frame.cols {
-            for row in 0..frame.rows {
-                memory.cells[frame.position(row, col)] = element(row, col);
+        let mut cells = vec![guard; frame.range().end + GUARD];
+        for (major, line) in frame.line_ranges().enumerate() {
+            for (minor, cell) in cells[line].iter_mut().enumerate() {
+                *cell = match frame.order {
+                    Order::RowMajor => element(major, minor),
+                    Order::ColMajor => element(minor, major),
+                };
             }
         }
-        memory
+        Self { frame, cells }
     }
 
     /// An operand that is read: NaN stands around it.
@@ -169,14 +179,10 @@ impl Memory {
 
     /// The position of a guard or padding word that differs from what `before` had there.
     pub(crate) fn broken_guard(&self, before: &Self) -> Option<usize> {
-        let mut guard = vec![true; self.cells.len()];
-        for col in 0..self.frame.cols {
-            for row in 0..self.frame.rows {
-                guard[self.frame.position(row, col)] = false;
-            }
-        }
-        let differs = |&k: &usize| guard[k] && !same_bits(self.cells[k], before.cells[k]);
-        (0..guard.len()).find(differs)
+        let starts = iter::once(0).chain(self.frame.line_ranges().map(|line| line.end));
+        let ends = self.frame.line_ranges().map(|line| line.start).chain([self.cells.len()]);
+        let differs = |&k: &usize| !same_bits(self.cells[k], before.cells[k]);
+        starts.zip(ends).find_map(|(start, end)| (start..end).find(differs))
     }
 
     /// Whether every word has the same bits.

@@ -25,6 +25,7 @@ use sparse_core::{
     Backend, BatchCsc, BatchCsr, Caps, Col, Coo, Csc, Csr, Ell, Host, Hyb, Index, Row, Scalar, Sell, SpaceOf,
     bf16, c32, c64, f16,
 };
+use std::collections::BTreeSet;
 
 /// The operations of one backend, ready to be tested.
 ///
@@ -253,6 +254,15 @@ impl Suite {
     pub(crate) fn expected_failure(&self, name: &str, types: &str) -> Option<&str> {
         let matching = |e: &&Expectation| name.starts_with(&e.pattern) && types.starts_with(&e.types);
         self.expectations.iter().find(matching).map(|e| e.reason.as_str())
+    }
+
+    /// Leaves part number `part` of `parts`. All subjects of one operation and type of values stay together: they share
+    /// answers and kernels, which each process that runs one of them computes and compiles.
+    pub fn keep_part(&mut self, part: usize, parts: usize) {
+        let group = |subject: &dyn Subject| (subject.key().op, subject.key().dtype.to_string());
+        let groups: BTreeSet<_> = self.subjects().map(group).collect();
+        let of_part: BTreeSet<_> = groups.into_iter().skip(part).step_by(parts.max(1)).collect();
+        self.subjects.retain(|subject| of_part.contains(&group(subject.as_ref())));
     }
 
     /// What the backend is and can do.

@@ -2,7 +2,7 @@
 
 use super::{Selection, backends};
 use anyhow::{Context, Result, bail};
-use sparse_conformance::{Case, Reporter, Run, Snapshots, Suite};
+use sparse_conformance::{Reporter, Run, Snapshots, Suite};
 use std::io::{Stdout, stdout};
 
 /// Runs one backend through the table.
@@ -36,22 +36,19 @@ impl ChildArgs {
         command
     }
 
-    /// Every case whose number leaves the part's when it is divided by the number of parts: neighbours cost alike.
-    fn cases(&self) -> Result<Vec<Case>> {
-        let [part, parts] = self.part[..] else { bail!("a part has a number and a number of parts") };
-        Ok(self.selection.cases()?.into_iter().skip(part).step_by(parts.max(1)).collect())
-    }
-
-    fn through_the_table(&self, suite: &Suite, reporter: &mut Reporter<Stdout>) -> Result<()> {
+    fn through_the_table(&self, mut suite: Suite, reporter: &mut Reporter<Stdout>) -> Result<()> {
         std::panic::set_hook(Box::new(|_| {}));
-        let (cases, filter, reference) = (self.cases()?, self.selection.filter(), Suite::reference());
+        let [part, parts] = self.part[..] else { bail!("a part has a number and a number of parts") };
+        suite.keep_part(part, parts);
+        let (cases, filter, reference) =
+            (self.selection.cases()?, self.selection.filter(), Suite::reference());
         if self.selection.bless && suite.caps().backend != reference.caps().backend {
             bail!("only the serial reference blesses snapshots");
         }
         let folder = self.selection.snapshots.clone().unwrap_or_else(Snapshots::default_folder);
         let mut snapshots =
             if self.selection.bless { Snapshots::bless(folder) } else { Snapshots::compare(folder) };
-        let run = Run { suite, reference: &reference, cases: &cases, filter: &filter };
+        let run = Run { suite: &suite, reference: &reference, cases: &cases, filter: &filter };
         run.resume(self.done, &mut snapshots, reporter);
         if self.selection.bless {
             snapshots.save()?;
@@ -67,7 +64,7 @@ pub(crate) fn run(args: &ChildArgs) -> Result<()> {
     let known =
         backends::find(&args.backend).with_context(|| format!("no backend is called {}", args.backend))?;
     match (known.open)(args.selection.threads) {
-        Ok(suite) => args.through_the_table(&suite, &mut reporter),
+        Ok(suite) => args.through_the_table(suite, &mut reporter),
         Err(error) => {
             reporter.missing(&format!("{error:#}"));
             Ok(())

@@ -27,6 +27,11 @@ use xshell::Shell;
 /// The most processes that run a table at once where their number is not given.
 const MOST_JOBS: usize = 8;
 
+/// What has the GNU C library keep the memory that it has: otherwise a quarter of the time on large matrices goes to the
+/// pages that are given back and asked for again.
+const KEEP_MEMORY: [(&str, &str); 3] =
+    [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "4294967296"), ("MALLOC_TOP_PAD_", "67108864")];
+
 /// Runs the conformance table.
 ///
 /// Every algorithm of every operation runs on every case, for every backend that is there. Exit status: 0 all passed,
@@ -220,6 +225,7 @@ fn run_backend(
         let mut command = Command::new(&program);
         command.args(ChildArgs::command(known.name, (part, parts), done, &args.selection));
         command.envs(variables.iter().map(|(name, value)| (name, value)));
+        command.envs(KEEP_MEMORY);
         command
     };
     report.begin(known.name);
