@@ -3,10 +3,7 @@
 use crate::portability::CHECKS;
 use crate::provision::{self, Runtime, python_packages};
 use anyhow::{Context, Result, bail, ensure};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Instant;
 use xshell::{Shell, cmd};
 
@@ -268,41 +265,29 @@ fn host_program(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "{program}").envs(variables).run()?)
 }
 
-/// A few small cases under Oclgrind, once for each of its checks, both at once; whatever it reports is a failure.
+/// A few small cases under Oclgrind; whatever it reports is a failure.
 fn oclgrind(sh: &Shell) -> Result<()> {
-    sh.create_dir(root().join("target/conformance"))?;
-    let variables = Runtime::Oclgrind.variables(sh)?;
-    let run = |check| oclgrind_check(check, &variables);
-    thread::scope(|scope| {
-        let checks = ["OCLGRIND_DATA_RACES", "OCLGRIND_UNINITIALIZED"];
-        let checks = checks.map(|check| scope.spawn(move || run(check)));
-        checks.into_iter().try_for_each(|check| match check.join() {
-            Ok(result) => result,
-            Err(panic) => resume_unwind(panic),
-        })
-    })
-}
-
-/// The cases under one check; the table is printed when it is whole.
-fn oclgrind_check(check: &str, variables: &[(&'static str, String)]) -> Result<()> {
-    let log = root().join("target/conformance").join(format!("{check}.log"));
-    std::fs::write(&log, "")?;
-    let output = Command::new(std::env::current_exe()?)
-        .args(["conformance", "--backend", "opencl", "--tier", "tiny", "--jobs", "1"])
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .env("OCLGRIND_LOG", &log)
-        .env("OCLGRIND_CHECK_API", "1")
-        .env("OCLGRIND_MAX_WGSIZE", "64")
-        .env("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648")
-        // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.
-        .env("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable")
-        .env(check, "1")
-        .stderr(Stdio::inherit())
-        .output()?;
-    println!("{check}\n{}", String::from_utf8_lossy(&output.stdout));
-    ensure!(output.status.success(), "the table under {check}: {}", output.status);
-    let reports = std::fs::read_to_string(&log)?;
-    ensure!(reports.trim().is_empty(), "with {check} Oclgrind reports\n{reports}");
+    let log = sh.create_dir(root().join("target/conformance"))?.join("oclgrind.log");
+    sh.write_file(&log, "")?;
+    let mut variables = Runtime::Oclgrind.variables(sh)?;
+    variables.extend(
+        [
+            ("OCLGRIND_LOG", log.to_string_lossy().as_ref()),
+            ("OCLGRIND_DATA_RACES", "1"),
+            ("OCLGRIND_UNINITIALIZED", "1"),
+            ("OCLGRIND_CHECK_API", "1"),
+            // The table has a process for each core.
+            ("OCLGRIND_NUM_THREADS", "1"),
+            ("OCLGRIND_MAX_WGSIZE", "64"),
+            ("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648"),
+            // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.
+            ("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable"),
+        ]
+        .map(|(name, value)| (name, value.to_string())),
+    );
+    xtask_with(sh, variables, &["conformance", "--backend", "opencl", "--tier", "tiny"])?;
+    let reports = sh.read_file(&log)?;
+    ensure!(reports.trim().is_empty(), "Oclgrind reports\n{reports}");
     Ok(())
 }
 
