@@ -31,10 +31,10 @@ KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, co
     x += x_start;
     for (long long row = warp_index(); row < rows; row += warp_count()) {
         ACC sum = ACC(0);
-        Position begin = offsets[row];
-        Position end = offsets[row + 1];
-        for (Position at = begin / EACH * EACH + lane_index() * EACH; at < end; at += 2 * WARP * EACH) {
-            Position then = at + WARP * EACH;
+        UnsignedOff begin = offsets[row];
+        UnsignedOff end = offsets[row + 1];
+        for (UnsignedOff at = begin / EACH * EACH + lane_index() * EACH; at < end; at += 2 * WARP * EACH) {
+            UnsignedOff then = at + WARP * EACH;
             Step step = load_step(at, end, indices, values);
             Step next = load_step(then, end, indices, values);
             sum += sum_of(step, at, begin, end, x);

@@ -24,9 +24,9 @@ KERNEL csr_spmv_row_per_block(long long rows, const long long *__restrict__ begi
     for (long long i = blockIdx.x; i < rows; i += gridDim.x) {
         ACC sum = ACC(0);
         long long row = order ? order[i] : i;
-        Position begin = order ? (Off)begins[i] : offsets[i];
-        Position end = order ? begin + lengths[i] : offsets[i + 1];
-        for (Position at = begin / EACH * EACH + threadIdx.x * EACH; at < end; at += blockDim.x * EACH)
+        UnsignedOff begin = order ? (Off)begins[i] : offsets[i];
+        UnsignedOff end = order ? begin + lengths[i] : offsets[i + 1];
+        for (UnsignedOff at = begin / EACH * EACH + threadIdx.x * EACH; at < end; at += blockDim.x * EACH)
             sum += sum_of(load_step(at, end, indices, values), at, begin, end, x);
         sum = sum_lanes(sum);
         if (lane_index() == 0)

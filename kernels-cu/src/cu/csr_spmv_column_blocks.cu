@@ -107,21 +107,21 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
         int open = -1;
         bool holds = false;
         ACC held = ACC(0);
-        for (Position first = 0; first < (Position)total; first += EACH * WARP) {
+        for (UnsignedOff first = 0; first < (UnsignedOff)total; first += EACH * WARP) {
             unsigned int beginners[EACH];
             int places[EACH];
             Idx cols_of[EACH];
             T values_of[EACH];
 #pragma unroll
             for (int each = 0; each < EACH; each++) {
-                Position from = first + each * WARP;
+                UnsignedOff from = first + each * WARP;
                 Off ahead = number - from;
                 beginners[each] = or_lanes(count > 0 && ahead >= 0 && ahead < WARP ? 1u << (int)ahead : 0);
                 places[each] = open + __popc(beginners[each] & up_to_lane);
                 open += __popc(beginners[each]);
                 cols_of[each] = -1;
-                if (from + lane < (Position)total) {
-                    Position at = shifts[places[each]] + from + lane;
+                if (from + lane < (UnsignedOff)total) {
+                    UnsignedOff at = shifts[places[each]] + from + lane;
                     cols_of[each] = indices[at];
                     values_of[each] = values[at];
                 }

@@ -1,5 +1,5 @@
 // Indices. Takes IDX and OFF: the types of column (or row) indices and of row offsets, int or long.
-// Gives Idx, Off and Position.
+// Gives Idx, Off and UnsignedOff.
 #include "types.cuh"
 #ifndef IDX
 #error "IDX is missing: int or long"
@@ -12,4 +12,4 @@ typedef TYPE(IDX) Idx;
 typedef TYPE(OFF) Off;
 // Where an entry stands, or would stand some steps behind the last one: unsigned where Off is int, so that steps beyond
 // 2^31 - 1 do not overflow.
-typedef decltype(Off() + 0u) Position;
+typedef decltype(Off() + 0u) UnsignedOff;

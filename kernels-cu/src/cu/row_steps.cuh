@@ -10,7 +10,7 @@ struct __align__(16) Step
 };
 
 // The step at position `at`, a multiple of EACH; what is not before `end` is not read.
-static __device__ Step load_step(Position at, Position end, const Idx *indices, const T *values)
+static __device__ Step load_step(UnsignedOff at, UnsignedOff end, const Idx *indices, const T *values)
 {
     Step step;
     load_neighbours<EACH>(step.cols, indices, at, end);
@@ -19,7 +19,7 @@ static __device__ Step load_step(Position at, Position end, const Idx *indices, 
 }
 
 // The products of those entries of a step at `at` that stand from `begin` to `end`.
-static __device__ ACC sum_of(const Step &step, Position at, Position begin, Position end, const T *x)
+static __device__ ACC sum_of(const Step &step, UnsignedOff at, UnsignedOff begin, UnsignedOff end, const T *x)
 {
     ACC sum = ACC(0);
 #pragma unroll
