@@ -49,6 +49,24 @@ impl DType {
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C32 | Self::C64)
     }
+
+    /// The bytes of a value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+            Self::F64 | Self::C32 => 8,
+            Self::C64 => 16,
+        }
+    }
+
+    /// The type that products are summed in: [`Scalar::Acc`].
+    pub fn accumulator(self) -> Self {
+        match self {
+            Self::F16 | Self::Bf16 => Self::F32,
+            other => other,
+        }
+    }
 }
 
 impl Display for DType {
