@@ -352,3 +352,22 @@ macro_rules! impl_half {
 }
 
 impl_half!(f16, F16; bf16, Bf16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_at_run_time_has_the_sizes_of_the_type() {
+        fn check<T: Scalar>() {
+            assert_eq!(T::DTYPE.bytes(), size_of::<T>(), "{}", T::DTYPE);
+            assert_eq!(T::DTYPE.accumulator(), T::Acc::DTYPE, "{}", T::DTYPE);
+        }
+        check::<f16>();
+        check::<bf16>();
+        check::<f32>();
+        check::<f64>();
+        check::<c32>();
+        check::<c64>();
+    }
+}
