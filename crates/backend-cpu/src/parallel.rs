@@ -64,7 +64,17 @@ impl Cpu {
         &self,
         elements: usize,
         items: Vec<T>,
-        work: impl Fn(T) -> R + Send + Sync,
+        work: impl Fn(T) -> R + Sync,
+    ) -> Vec<R> {
+        self.map_item(elements, items, &work)
+    }
+
+    /// Generic in items and results alone, so that it is compiled once for all work on them.
+    fn map_item<T: Send, R: Send>(
+        &self,
+        elements: usize,
+        items: Vec<T>,
+        work: &(dyn Fn(T) -> R + Sync),
     ) -> Vec<R> {
         let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
         let places = items.into_iter().zip(&mut results).collect();

@@ -74,10 +74,10 @@ fn shaped(a: &impl Matrix) -> Portrait {
 /// Offsets, minor indices and values of a matrix that is compressed by the first of two `coordinates`.
 fn compressed<T: Scalar, I: Index, O: Index>(
     major: usize,
-    coordinates: impl Fn(&Triplet) -> (usize, usize),
+    coordinates: &dyn Fn(&Triplet) -> (usize, usize),
     matrix: &Triplets,
 ) -> Result<(Vec<O>, Vec<I>, Vec<T>)> {
-    let order = matrix.grouped(major, |entry| coordinates(entry).0);
+    let order = matrix.grouped(major, &|entry| coordinates(entry).0);
     let mut offsets = vec![O::default()];
     let (mut indices, mut values) = (vec![], vec![]);
     for &at in &order {
@@ -98,7 +98,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for Compressed<A, T, Host, I,
 
     fn build(matrix: &Triplets) -> Result<Self> {
         let (major, _) = A::swap(matrix.rows, matrix.cols);
-        let (offsets, indices, values) = compressed(major, |&(i, j, _)| A::swap(i, j), matrix)?;
+        let (offsets, indices, values) = compressed(major, &|&(i, j, _)| A::swap(i, j), matrix)?;
         Self::new_unsorted(matrix.rows, matrix.cols, offsets, indices, values)
     }
 
@@ -216,7 +216,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for BatchCompressed<A, T, Hos
         for member in 0..matrix.members {
             let part = matrix.member(member);
             let (ends, indices, numbers) =
-                compressed::<T, I, O>(A::swap(shape.0, shape.1).0, |&(i, j, _)| A::swap(i, j), &part)?;
+                compressed::<T, I, O>(A::swap(shape.0, shape.1).0, &|&(i, j, _)| A::swap(i, j), &part)?;
             offsets.extend(ends);
             all_indices.extend(indices);
             values.extend(numbers);

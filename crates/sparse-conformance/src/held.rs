@@ -15,8 +15,8 @@ pub(crate) struct Hosts<'a, H> {
 }
 
 impl<'a, H: Build> Hosts<'a, H> {
-    pub(crate) fn new(matrix: &'a Triplets) -> Result<Box<Self>> {
-        Ok(Box::new(Self { matrix, first: H::build(matrix)?, other: OnceCell::new() }))
+    pub(crate) fn new(matrix: &'a Triplets) -> Result<Self> {
+        Ok(Self { matrix, first: H::build(matrix)?, other: OnceCell::new() })
     }
 
     fn get(&self, values: Values) -> Result<&H> {
@@ -50,9 +50,9 @@ pub(crate) struct Held<'a, B: Backend, H: Build> {
 }
 
 impl<'a, B: Backend, H: Build> Held<'a, B, H> {
-    pub(crate) fn new(backend: &'a B, hosts: &'a Hosts<'a, H>) -> Result<Box<Self>> {
+    pub(crate) fn new(backend: &'a B, hosts: &'a Hosts<'a, H>) -> Result<Self> {
         let device = hosts.first.to_device(backend)?;
-        Ok(Box::new(Self { backend, hosts, values: Values::First, device }))
+        Ok(Self { backend, hosts, values: Values::First, device })
     }
 }
 

@@ -120,7 +120,11 @@ impl Outcome {
     /// A matrix that was made.
     pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
         let host = H::fetch(made, backend)?;
-        Ok(Self { made: host.portrait(), claims: Some(host.claims()), ..Self::default() })
+        Ok(Self::matrix(host.portrait(), host.claims()))
+    }
+
+    fn matrix(made: Portrait, claims: (bool, bool)) -> Self {
+        Self { made, claims: Some(claims), ..Self::default() }
     }
 }
 

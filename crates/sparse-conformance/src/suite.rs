@@ -161,7 +161,7 @@ impl Suite {
         B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
-        self.add(MatrixSubject::<B, H, Spmv>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("spmv"), &Spmv))
     }
 
     /// SpMM in format `H`.
@@ -170,7 +170,7 @@ impl Suite {
         B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
-        self.add(MatrixSubject::<B, H, Spmm>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("spmm"), &Spmm))
     }
 
     /// Expansion of format `H` to dense matrices.
@@ -179,7 +179,7 @@ impl Suite {
         B: ToDenseKernel<On<B, H>>,
         H: Build<Scalar: Cell>,
     {
-        self.add(MatrixSubject::<B, H, ToDense>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("to_dense"), &ToDense))
     }
 
     /// Conversion between two formats.
@@ -190,22 +190,26 @@ impl Suite {
         To: Build,
         On<B, From>: Conversion<On<B, To>, Layout: Layout>,
     {
-        self.add(MatrixSubject::<B, From, ConvertTo<To>>::new(backend.clone()))
+        self.add(MatrixSubject::<B, From>::new(
+            backend,
+            ConvertTo::<To>::key::<B, From>(),
+            &ConvertTo::<To>::OPERATION,
+        ))
     }
 
     /// Sorting in format `H`.
     pub fn sort<B: SortKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(MatrixSubject::<B, H, Sort>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("sort"), &Sort))
     }
 
     /// Pruning in format `H`.
     pub fn prune<B: PruneKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(MatrixSubject::<B, H, Prune>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("prune"), &Prune))
     }
 
     /// Statistics of the rows of format `H`.
     pub fn row_statistics<B: RowStatisticsKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(MatrixSubject::<B, H, RowStatistics>::new(backend.clone()))
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("row_statistics"), &RowStatistics))
     }
 
     /// Dense to CSR, CSC and COO, and batches of the first two.

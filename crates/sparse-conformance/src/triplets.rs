@@ -86,7 +86,7 @@ impl Triplets {
 
     /// Positions of the entries in order of `major`, which is below `extent`; those of one major index in storage
     /// order.
-    pub(crate) fn grouped(&self, extent: usize, major: impl Fn(&Triplet) -> usize) -> Vec<usize> {
+    pub(crate) fn grouped(&self, extent: usize, major: &dyn Fn(&Triplet) -> usize) -> Vec<usize> {
         let mut next = vec![0; extent + 1];
         self.entries.iter().for_each(|entry| next[major(entry) + 1] += 1);
         (0..extent).for_each(|k| next[k + 1] += next[k]);

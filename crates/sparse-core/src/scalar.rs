@@ -49,6 +49,24 @@ impl DType {
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C32 | Self::C64)
     }
+
+    /// The bytes of a value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+            Self::F64 | Self::C32 => 8,
+            Self::C64 => 16,
+        }
+    }
+
+    /// The type that products are summed in: [`Scalar::Acc`].
+    pub fn accumulator(self) -> Self {
+        match self {
+            Self::F16 | Self::Bf16 => Self::F32,
+            other => other,
+        }
+    }
 }
 
 impl Display for DType {
@@ -334,3 +352,22 @@ macro_rules! impl_half {
 }
 
 impl_half!(f16, F16; bf16, Bf16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_at_run_time_has_the_sizes_of_the_type() {
+        fn check<T: Scalar>() {
+            assert_eq!(T::DTYPE.bytes(), size_of::<T>(), "{}", T::DTYPE);
+            assert_eq!(T::DTYPE.accumulator(), T::Acc::DTYPE, "{}", T::DTYPE);
+        }
+        check::<f16>();
+        check::<bf16>();
+        check::<f32>();
+        check::<f64>();
+        check::<c32>();
+        check::<c64>();
+    }
+}

@@ -1,15 +1,15 @@
 //! A device as a backend.
 
 use crate::launch::LANES;
-use crate::program::Programs;
+use crate::program::{IndexType, Programs};
+use crate::space::RawBuffer;
 use crate::{Buffer, Defines, Driver, Memory, Properties};
 use kernels_core::File;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::AllTypes;
 use sparse_core::space::{View as _, ViewMut as _};
-use sparse_core::{Backend, Caps, ContextId, Element, Error, Result, error::checked_product};
+use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error::checked_product};
 use std::any::Any;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The largest work-group that kernels use.
@@ -117,15 +117,61 @@ impl Device {
     /// The memory is of this device's context and holds `len` initialised elements; from there on it can be read up to
     /// the next multiple of 16 bytes.
     pub unsafe fn adopt<T: Element>(&self, memory: Memory, len: usize) -> Buffer<T> {
-        Buffer { memory, len, context: self.inner.context, element: PhantomData }
+        RawBuffer { memory, len, element_bytes: size_of::<T>(), context: self.inner.context }.of()
     }
 
     /// A buffer that holds anything: whoever asks for it writes all of it before it is read.
     pub(crate) fn allocate<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
-        let bytes = checked_product("length x size of an element", len, size_of::<T>())?;
-        let memory = self.driver().allocate(bytes)?;
-        Ok(Buffer { memory, len, context: self.inner.context, element: PhantomData })
+        Ok(self.allocate_raw(len, size_of::<T>())?.of())
     }
+
+    /// The same for elements of so many bytes.
+    pub(crate) fn allocate_raw(&self, len: usize, element_bytes: usize) -> Result<RawBuffer> {
+        let bytes = checked_product("length x size of an element", len, element_bytes)?;
+        let memory = self.driver().allocate(bytes)?;
+        Ok(RawBuffer { memory, len, element_bytes, context: self.inner.context })
+    }
+
+    /// A buffer of `len` elements of so many bytes, with these.
+    fn upload_raw(&self, len: usize, element_bytes: usize, host: &[u8]) -> Result<RawBuffer> {
+        let buffer = self.allocate_raw(len, element_bytes)?;
+        // SAFETY: the buffer is new.
+        unsafe { self.driver().write(&buffer.memory, 0, host) }?;
+        Ok(buffer)
+    }
+
+    /// A buffer of these numbers as indices; `what` names one that does not fit.
+    pub(crate) fn upload_indices(
+        &self,
+        what: &str,
+        numbers: &[usize],
+        index: IndexType,
+    ) -> Result<RawBuffer> {
+        match index {
+            IndexType::I32 => Ok(self.upload(&as_indices::<i32>(what, numbers)?)?.raw),
+            IndexType::I64 => Ok(self.upload(&as_indices::<i64>(what, numbers)?)?.raw),
+        }
+    }
+
+    /// A buffer of zeros.
+    pub(crate) fn zeros_raw(&self, len: usize, element_bytes: usize) -> Result<RawBuffer> {
+        let buffer = self.allocate_raw(len, element_bytes)?;
+        self.clear(&buffer)?;
+        Ok(buffer)
+    }
+
+    /// Copies the first `len` elements of a buffer to another, from its element `at` on.
+    pub(crate) fn copy_raw(&self, from: &RawBuffer, len: usize, to: &mut RawBuffer, at: usize) -> Result<()> {
+        assert!(len <= from.len && at + len <= to.len, "{len} of {} at {at} of {}", from.len, to.len);
+        let at = at * to.element_bytes;
+        // SAFETY: the target is borrowed exclusively, so that it is no part of a matrix's pattern; callers copy between
+        // buffers of one type.
+        unsafe { self.driver().copy((&from.memory, 0), (&to.memory, at), len * from.element_bytes) }
+    }
+}
+
+fn as_indices<I: Index>(what: &str, numbers: &[usize]) -> Result<Vec<I>> {
+    numbers.iter().map(|&number| I::try_new(what, number)).collect()
 }
 
 const _: () = {
@@ -145,10 +191,7 @@ impl Backend for Device {
     }
 
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>> {
-        let buffer = self.allocate(host.len())?;
-        // SAFETY: the buffer is new, and holds elements of this type.
-        unsafe { self.driver().write(&buffer.memory, 0, bytemuck::cast_slice(host)) }?;
-        Ok(buffer)
+        Ok(self.upload_raw(host.len(), size_of::<T>(), bytemuck::cast_slice(host))?.of())
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
@@ -157,9 +200,7 @@ impl Backend for Device {
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {
-        let buffer = self.allocate(len)?;
-        self.clear(&buffer)?;
-        Ok(buffer)
+        Ok(self.zeros_raw(len, size_of::<T>())?.of())
     }
 
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {

@@ -2,9 +2,10 @@
 
 use crate::driver::{Arg, Grid, Value};
 use crate::program::Defines;
-use crate::{Buffer, Device, Kernel, Memory, Properties, View, ViewMut};
+use crate::space::{DensePlace, Place, RawBuffer};
+use crate::{Device, Kernel, Memory, Properties};
 use sparse_core::op::Coefficient;
-use sparse_core::{Backend, Caps, DType, DenseView, DenseViewMut, Element, Error, Order, Result, Scalar};
+use sparse_core::{Backend, Caps, DType, Element, Error, Order, Result, Scalar};
 
 /// Lanes of a warp, in the kernels that give a row to one.
 pub(crate) const LANES: usize = 32;
@@ -33,20 +34,21 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Device {
-    /// A kernel for values of type `T`, or why the device cannot have it.
-    pub(crate) fn kernel_of<T: Scalar>(
+    /// A kernel for values of this type, or why the device cannot have it.
+    pub(crate) fn kernel_of(
         &self,
+        dtype: DType,
         file: &'static str,
         entry: &'static str,
         defines: Defines,
     ) -> Result<Kernel> {
-        let double = matches!(T::DTYPE, DType::F64 | DType::C64);
+        let double = matches!(dtype, DType::F64 | DType::C64);
         let Caps { backend, device, f64, .. } = self.caps();
         if double && !f64 {
             let reason = format!("{device} has no double precision");
-            return Err(Error::unsupported(format!("{} on {backend}", T::DTYPE), reason));
+            return Err(Error::unsupported(format!("{dtype} on {backend}"), reason));
         }
-        self.kernel(file, entry, defines.scalar(T::DTYPE))
+        self.kernel(file, entry, defines.scalar(dtype))
     }
 
     /// A kernel that looks into no values, or that `defines` tell all about them.
@@ -60,9 +62,9 @@ impl Device {
     }
 
     /// Fills the whole memory of a buffer with zeros. (Oclgrind takes what `clEnqueueFillBuffer` wrote for unwritten.)
-    pub(crate) fn clear<T: Element>(&self, buffer: &Buffer<T>) -> Result<()> {
+    pub(crate) fn clear(&self, buffer: &RawBuffer) -> Result<()> {
         let kernel = self.kernel("move", "move_zeros", Defines::default().set("WORD", "ulong2"))?;
-        let words = (buffer.len * size_of::<T>()).div_ceil(WORD_BYTES);
+        let words = buffer.bytes().div_ceil(WORD_BYTES);
         self.launch(&kernel).size(words).buffer(buffer).items(words)
     }
 
@@ -74,12 +76,12 @@ impl Device {
 
 impl<'a> Launch<'a> {
     /// A buffer of a matrix or of a plan, from its first element on.
-    pub(crate) fn buffer<T: Element>(self, buffer: &'a Buffer<T>) -> Self {
+    pub(crate) fn buffer(self, buffer: &'a RawBuffer) -> Self {
         self.memory(&buffer.memory)
     }
 
     /// A buffer that may be missing, then a null pointer.
-    pub(crate) fn buffer_or_null<T: Element>(self, buffer: Option<&'a Buffer<T>>) -> Self {
+    pub(crate) fn buffer_or_null(self, buffer: Option<&'a RawBuffer>) -> Self {
         match buffer {
             Some(buffer) => self.buffer(buffer),
             None => self.null(),
@@ -96,8 +98,12 @@ impl<'a> Launch<'a> {
     }
 
     /// An operand: its buffer, and where it starts.
-    pub(crate) fn view<T: Element>(self, view: View<'a, T>) -> Self {
-        self.memory(view.memory).size(view.start)
+    pub(crate) fn view(self, view: impl Into<Place<'a>>) -> Self {
+        self.place(view.into())
+    }
+
+    fn place(self, place: Place<'a>) -> Self {
+        self.memory(place.memory).size(place.start)
     }
 
     /// A factor of an operation: what the host knows, and its elements; a null pointer stands for what is missing.
@@ -106,28 +112,17 @@ impl<'a> Launch<'a> {
         self.value(factor).element(numerator).element(denominator)
     }
 
-    fn element<A: Scalar>(self, element: Option<View<'a, A>>) -> Self {
+    fn element<A: Scalar>(self, element: Option<crate::View<'a, A>>) -> Self {
         match element {
             Some(view) => self.view(view),
             None => self.null().size(0),
         }
     }
 
-    /// An operand that is written.
-    pub(crate) fn view_mut<T: Element>(self, view: ViewMut<'a, T>) -> Self {
-        self.memory(view.memory).size(view.start)
-    }
-
     /// A dense operand: its buffer, where it starts, and the steps from row to row and from column to column.
-    pub(crate) fn dense<'v: 'a, T: Element>(self, view: DenseView<'v, T, Device>) -> Self {
-        let (row, col) = steps(view.order(), view.leading_dimension());
-        self.view(view.data()).size(row).size(col)
-    }
-
-    /// A dense operand that is written.
-    pub(crate) fn dense_mut<'v: 'a, T: Element>(self, view: DenseViewMut<'v, T, Device>) -> Self {
-        let (row, col) = steps(view.order(), view.leading_dimension());
-        self.view_mut(view.into_data()).size(row).size(col)
+    pub(crate) fn dense(self, dense: DensePlace<'a>) -> Self {
+        let DensePlace { place, steps: (row, col), .. } = dense;
+        self.place(place).size(row).size(col)
     }
 
     /// A size or a position.
@@ -136,8 +131,13 @@ impl<'a> Launch<'a> {
     }
 
     /// A number, or a complex one.
-    pub(crate) fn value<T: Element>(mut self, value: T) -> Self {
-        self.args.push(Arg::Value(Value::new(&value)));
+    pub(crate) fn value<T: Element>(self, value: T) -> Self {
+        self.factor(Value::new(&value))
+    }
+
+    /// A number whose type the kernel was made for.
+    pub(crate) fn factor(mut self, factor: Value) -> Self {
+        self.args.push(Arg::Value(factor));
         self
     }
 
@@ -191,15 +191,15 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// The elements of a word.
-pub(crate) const fn vector<T>() -> usize {
-    WORD_BYTES / size_of::<T>()
+/// The elements of a word, of so many bytes each.
+pub(crate) const fn vector(bytes: usize) -> usize {
+    WORD_BYTES / bytes
 }
 
-/// Whether neighbouring columns can be taken in whole words, from where rows start, and the steps from row to row and
-/// from column to column.
-pub(crate) fn in_words<T>(starts: &[usize], (row, col): (usize, usize)) -> bool {
-    let whole = |position: &usize| position.is_multiple_of(vector::<T>());
+/// Whether neighbouring columns of elements of so many bytes can be taken in whole words, from where rows start, and the
+/// steps from row to row and from column to column.
+pub(crate) fn in_words(bytes: usize, starts: &[usize], (row, col): (usize, usize)) -> bool {
+    let whole = |position: &usize| position.is_multiple_of(vector(bytes));
     col == 1 && whole(&row) && starts.iter().all(whole)
 }
 

@@ -3,7 +3,7 @@
 use crate::{Driver, Kernel, Program, Properties};
 use kernels_core::{Define, File};
 use sparse_core::op::Op;
-use sparse_core::{DType, Error, Index, Result, Scalar};
+use sparse_core::{DType, Error, Index, Result};
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,17 +29,17 @@ impl Defines {
         self.set("SCALAR", dtype.name().to_uppercase())
     }
 
-    pub(crate) fn index<I: Index>(self) -> Self {
-        self.set("IDX", c_name::<I>())
+    pub(crate) fn index(self, index: IndexType) -> Self {
+        self.set("IDX", index.c_name())
     }
 
-    pub(crate) fn offset<O: Index>(self) -> Self {
-        self.set("OFF", c_name::<O>())
+    pub(crate) fn offset(self, offset: IndexType) -> Self {
+        self.set("OFF", offset.c_name())
     }
 
     /// Whether entries are conjugated; for real values that is nothing.
-    pub(crate) fn conj<T: Scalar>(self, op: Op) -> Self {
-        self.set("CONJ", u8::from(op == Op::ConjugateTranspose && T::DTYPE.is_complex()))
+    pub(crate) fn conj(self, dtype: DType, op: Op) -> Self {
+        self.set("CONJ", u8::from(op == Op::ConjugateTranspose && dtype.is_complex()))
     }
 }
 
@@ -53,9 +53,47 @@ impl Display for Defines {
     }
 }
 
-/// What kernels call an index type.
-pub(crate) fn c_name<I: Index>() -> &'static str {
-    if I::NAME == "i32" { "int" } else { "long" }
+/// An [`Index`] at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexType {
+    I32,
+    I64,
+}
+
+impl IndexType {
+    /// The type `I`.
+    pub(crate) fn of<I: Index>() -> Self {
+        if size_of::<I>() == 4 { Self::I32 } else { Self::I64 }
+    }
+
+    /// The narrowest type that positions of `n` entries, and their number, fit into.
+    pub(crate) fn for_count(n: usize) -> Self {
+        if i32::try_from(n).is_ok() { Self::I32 } else { Self::I64 }
+    }
+
+    /// The bytes of an index.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::I32 => 4,
+            Self::I64 => 8,
+        }
+    }
+
+    /// What kernels call it.
+    pub(crate) fn c_name(self) -> &'static str {
+        match self {
+            Self::I32 => "int",
+            Self::I64 => "long",
+        }
+    }
+
+    /// An error unless `value` fits; `what` names it.
+    pub(crate) fn check(self, what: &str, value: usize) -> Result<()> {
+        match self {
+            Self::I32 => i32::try_new(what, value).map(drop),
+            Self::I64 => i64::try_new(what, value).map(drop),
+        }
+    }
 }
 
 /// Which program: a file, compiled how.
@@ -130,20 +168,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sparse_core::c64;
 
     #[test]
     fn defines_are_sorted_whatever_the_order_of_setting() {
-        let one = Defines::default().scalar(DType::C32).index::<i32>().offset::<i64>();
-        let other = Defines::default().offset::<i64>().scalar(DType::C32).index::<i32>();
+        let one = Defines::default().scalar(DType::C32).index(IndexType::I32).offset(IndexType::I64);
+        let other = Defines::default().offset(IndexType::I64).scalar(DType::C32).index(IndexType::I32);
         assert_eq!(one, other);
         assert_eq!(one.to_string(), "-D IDX=int -D OFF=long -D SCALAR=C32");
     }
 
     #[test]
     fn only_complex_values_are_conjugated() {
-        assert_eq!(Defines::default().conj::<f64>(Op::ConjugateTranspose).to_string(), "-D CONJ=0");
-        assert_eq!(Defines::default().conj::<c64>(Op::ConjugateTranspose).to_string(), "-D CONJ=1");
-        assert_eq!(Defines::default().conj::<c64>(Op::Transpose).to_string(), "-D CONJ=0");
+        assert_eq!(Defines::default().conj(DType::F64, Op::ConjugateTranspose).to_string(), "-D CONJ=0");
+        assert_eq!(Defines::default().conj(DType::C64, Op::ConjugateTranspose).to_string(), "-D CONJ=1");
+        assert_eq!(Defines::default().conj(DType::C64, Op::Transpose).to_string(), "-D CONJ=0");
     }
 }

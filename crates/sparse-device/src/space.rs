@@ -1,23 +1,52 @@
 //! Memory of a device as a [`Space`]: a view is a buffer, a start and a length.
 
+use crate::launch::steps;
+use crate::program::IndexType;
 use crate::{Device, Memory};
-use sparse_core::{ContextId, Element, Space, space};
+use sparse_core::{ContextId, DenseView, DenseViewMut, Element, Space, space};
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+
+/// Owned memory of a device, by the size of its elements alone.
+#[derive(Debug)]
+pub struct RawBuffer {
+    pub(crate) memory: Memory,
+    pub(crate) len: usize,
+    pub(crate) element_bytes: usize,
+    pub(crate) context: ContextId,
+}
+
+impl RawBuffer {
+    /// Bytes of the elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.len * self.element_bytes
+    }
+
+    /// The type of the elements, which are indices.
+    pub(crate) fn index_type(&self) -> IndexType {
+        if self.element_bytes == 4 { IndexType::I32 } else { IndexType::I64 }
+    }
+
+    /// The same with the type of its elements, which have this size.
+    pub(crate) fn of<T>(self) -> Buffer<T> {
+        assert_eq!(self.element_bytes, size_of::<T>(), "the bytes of an element");
+        Buffer { raw: self, element: PhantomData }
+    }
+}
 
 /// Owned memory of a device.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    pub(crate) memory: Memory,
-    pub(crate) len: usize,
-    pub(crate) context: ContextId,
-    pub(crate) element: PhantomData<T>,
+    pub(crate) raw: RawBuffer,
+    element: PhantomData<T>,
 }
 
-impl<T> Buffer<T> {
-    /// Bytes of the elements.
-    pub(crate) fn bytes(&self) -> usize {
-        self.len * size_of::<T>()
+/// What depends on the size of elements alone takes any buffer.
+impl<T> Deref for Buffer<T> {
+    type Target = RawBuffer;
+
+    fn deref(&self) -> &RawBuffer {
+        &self.raw
     }
 }
 
@@ -68,18 +97,68 @@ impl<T: Element> ViewMut<'_, T> {
     }
 }
 
+/// Where an operand stands: its memory, and the number of its first element there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) start: usize,
+}
+
+impl<'a, T> From<View<'a, T>> for Place<'a> {
+    fn from(View { memory, start, .. }: View<'a, T>) -> Self {
+        Self { memory, start }
+    }
+}
+
+impl<'a, T> From<ViewMut<'a, T>> for Place<'a> {
+    fn from(ViewMut { memory, start, .. }: ViewMut<'a, T>) -> Self {
+        Self { memory, start }
+    }
+}
+
+/// Where a dense operand stands, and the steps from row to row and from column to column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DensePlace<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) steps: (usize, usize),
+}
+
+impl DensePlace<'_> {
+    /// Some of the columns.
+    pub(crate) fn columns(self, columns: Range<usize>) -> Self {
+        let start = self.place.start + columns.start * self.steps.1;
+        Self { place: Place { start, ..self.place }, cols: columns.len(), ..self }
+    }
+}
+
+impl<'a, T: Element> From<DenseView<'a, T, Device>> for DensePlace<'a> {
+    fn from(view: DenseView<'a, T, Device>) -> Self {
+        let steps = steps(view.order(), view.leading_dimension());
+        Self { place: view.data().into(), rows: view.rows(), cols: view.cols(), steps }
+    }
+}
+
+impl<'a, T: Element> From<DenseViewMut<'a, T, Device>> for DensePlace<'a> {
+    fn from(view: DenseViewMut<'a, T, Device>) -> Self {
+        let steps = steps(view.order(), view.leading_dimension());
+        Self { rows: view.rows(), cols: view.cols(), steps, place: view.into_data().into() }
+    }
+}
+
 impl Space for Device {
     type Buffer<T: Element> = Buffer<T>;
     type View<'a, T: Element> = View<'a, T>;
     type ViewMut<'a, T: Element> = ViewMut<'a, T>;
 
     fn view<T: Element>(buffer: &Self::Buffer<T>) -> Self::View<'_, T> {
-        let Buffer { ref memory, len, context, .. } = *buffer;
+        let RawBuffer { ref memory, len, context, .. } = buffer.raw;
         View { memory, start: 0, len, context, element: PhantomData }
     }
 
     fn view_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> Self::ViewMut<'_, T> {
-        let Buffer { ref memory, len, context, .. } = *buffer;
+        let RawBuffer { ref memory, len, context, .. } = buffer.raw;
         ViewMut { memory, start: 0, len, context, element: PhantomData }
     }
 

@@ -1,12 +1,13 @@
 //! CSR from unordered entries: count, scan, fill, sort, add up duplicates.
 
+use crate::parallel;
 use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Matrix, Order, Result, Scalar};
 
 /// What row offsets may always take.
 const OFFSET_BYTES: usize = 256 << 20;
 /// How many times the bytes of the entries larger row offsets may take.
 const OFFSET_FACTOR: usize = 16;
-/// Entries below which a piece is sorted by one thread.
+/// Entries from which on rows are sorted by a thread of their own.
 const GRAIN: usize = 1 << 15;
 
 /// Says no if a claimed number of rows would take more memory than entries of so many bytes justify.
@@ -79,26 +80,28 @@ pub(crate) fn canonical<T: Scalar, I: Index, O: Index>(
     Csr::new_unsorted(rows, cols, offsets, indices, values)
 }
 
-/// Sorts the rows of a piece, which starts at `offsets[0]`; says whether any index occurs twice in a row.
+/// Sorts the rows in pieces of at least [`GRAIN`] entries; says whether any index occurs twice in a row.
 fn sort_rows<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], values: &mut [T]) -> bool {
-    let rows = offsets.len() - 1;
-    let start = offsets[0].as_usize();
-    if rows < 2 || indices.len() <= GRAIN {
-        let mut scratch = Vec::new();
-        return offsets.windows(2).fold(false, |repeated, row| {
-            let range = row[0].as_usize() - start..row[1].as_usize() - start;
-            sort_row(&mut indices[range.clone()], &mut values[range], &mut scratch) | repeated
-        });
+    let (mut rest, mut first, mut pieces) = ((indices, values), 0, vec![]);
+    while first + 1 < offsets.len() {
+        let start = offsets[first].as_usize();
+        let end = offsets.partition_point(|offset| offset.as_usize() < start + GRAIN).min(offsets.len() - 1);
+        let length = offsets[end].as_usize() - start;
+        let ((indices, later_indices), (values, later_values)) =
+            (rest.0.split_at_mut(length), rest.1.split_at_mut(length));
+        pieces.push((&offsets[first..=end], indices, values));
+        (rest, first) = ((later_indices, later_values), end);
     }
-    let half = start + indices.len() / 2;
-    let middle = offsets.partition_point(|offset| offset.as_usize() < half).clamp(1, rows - 1);
-    let (left_indices, right_indices) = indices.split_at_mut(offsets[middle].as_usize() - start);
-    let (left_values, right_values) = values.split_at_mut(left_indices.len());
-    let (left, right) = rayon::join(
-        || sort_rows(&offsets[..=middle], left_indices, left_values),
-        || sort_rows(&offsets[middle..], right_indices, right_values),
-    );
-    left | right
+    parallel::map(pieces, &|(offsets, indices, values)| sort_piece(offsets, indices, values)).contains(&true)
+}
+
+/// Sorts the rows of a piece, which starts at `offsets[0]`; says whether any index occurs twice in a row.
+fn sort_piece<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], values: &mut [T]) -> bool {
+    let (start, mut scratch) = (offsets[0].as_usize(), vec![]);
+    offsets.windows(2).fold(false, |repeated, row| {
+        let range = row[0].as_usize() - start..row[1].as_usize() - start;
+        sort_row(&mut indices[range.clone()], &mut values[range], &mut scratch) | repeated
+    })
 }
 
 /// Sorts one row, equal indices in their old order; says whether any index occurs twice.

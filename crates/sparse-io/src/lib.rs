@@ -11,6 +11,7 @@ mod file;
 pub mod matrix_market;
 pub mod npy;
 pub mod npz;
+mod parallel;
 mod source;
 
 pub use file::MatrixFile;

@@ -38,6 +38,9 @@ pub(super) struct Arrays<T, I, O> {
     pub(super) values: Vec<T>,
 }
 
+/// Writes the entries of a range of rows.
+type Fill<'a, T, I> = dyn Fn(Range<usize>, &mut [I], &mut [T]) + Sync + 'a;
+
 /// Where each of consecutive ranges of these lengths starts.
 pub(super) fn starts(lengths: &[usize]) -> Vec<usize> {
     let mut start = 0;
@@ -96,7 +99,16 @@ impl Cpu {
     pub(super) fn fill_rows<T: Element, I: Index, O: Index>(
         &self,
         lengths: &[usize],
-        fill: impl Fn(Range<usize>, &mut [I], &mut [T]) + Send + Sync,
+        fill: impl Fn(Range<usize>, &mut [I], &mut [T]) + Sync,
+    ) -> Result<Arrays<T, I, O>> {
+        self.fill_rows_by(lengths, &fill)
+    }
+
+    /// Generic in the types alone, so that it is compiled once for all fillings.
+    fn fill_rows_by<T: Element, I: Index, O: Index>(
+        &self,
+        lengths: &[usize],
+        fill: &Fill<'_, T, I>,
     ) -> Result<Arrays<T, I, O>> {
         let offsets = self.offsets::<O>(lengths)?;
         let nnz = offsets[lengths.len()].as_usize();

@@ -3,7 +3,7 @@
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks};
-use sparse_core::op::{Keep, Operations, PruneKernel};
+use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, Host, Index, Matrix, PlanOptions, Result, Scalar,
@@ -36,7 +36,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Host, 
         keep: Keep<T>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
         if is_sequential(plan) {
-            return Operations::prune(&Reference, a, keep);
+            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            return unsafe { Reference.prune(plan, a, keep) };
         }
         let pattern = a.pattern();
         let mut lengths = vec![0; pattern.major()];
@@ -80,7 +81,8 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Host, I>> for Cpu {
 
     unsafe fn prune(&self, plan: &mut Choice, a: &Coo<T, Host, I>, keep: Keep<T>) -> Result<Coo<T, Host, I>> {
         if is_sequential(plan) {
-            return Operations::prune(&Reference, a, keep);
+            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            return unsafe { Reference.prune(plan, a, keep) };
         }
         let ranges = chunks(a.nnz(), CHUNK);
         let kept = self.map(a.nnz(), ranges, |range| -> Vec<usize> {

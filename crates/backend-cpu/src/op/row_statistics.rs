@@ -3,7 +3,7 @@
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::chunks;
-use sparse_core::op::{Operations, RowStatistics, RowStatisticsKernel};
+use sparse_core::op::{RowStatistics, RowStatisticsKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Choice, Csr, Host, Index, PlanOptions, Result, Scalar};
 
@@ -29,7 +29,8 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for 
 
     unsafe fn row_statistics(&self, plan: &mut Choice, a: &Csr<T, Host, I, O>) -> Result<RowStatistics> {
         if is_sequential(plan) {
-            return Operations::row_statistics(&Reference, a);
+            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            return unsafe { Reference.row_statistics(plan, a) };
         }
         let rows = a.offsets().len() - 1;
         let counts =

@@ -89,6 +89,11 @@ pub(super) fn tiles_mut<T>(data: &mut [T], stride: usize, line: usize, block: us
     tiles
 }
 
+/// Lines of `line` elements, `stride` apart, in groups of `block`.
+pub(super) fn lines_mut<T>(data: &mut [T], stride: usize, line: usize, block: usize) -> Vec<Vec<&mut [T]>> {
+    in_groups(data.chunks_mut(stride).map(|whole| &mut whole[..line]), block)
+}
+
 /// Consecutive items in groups of `size`.
 pub(super) fn in_groups<T>(items: impl Iterator<Item = T>, size: usize) -> Vec<Vec<T>> {
     let mut items = items.peekable();

@@ -6,7 +6,7 @@ use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use rayon::prelude::*;
-use sparse_core::op::{Operations, SortKernel};
+use sparse_core::op::SortKernel;
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, Host, Index, IndexOrder, Matrix, PlanOptions, Result, Scalar,
@@ -39,7 +39,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I
         a: &Compressed<A, T, Host, I, O>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
         if is_sequential(plan) {
-            return Operations::sort(&Reference, a);
+            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            return unsafe { Reference.sort(plan, a) };
         }
         let offsets = a.offsets();
         let (mut indices, mut values) = (zeroed::<I>(a.nnz()), zeroed::<T>(a.nnz()));
@@ -74,7 +75,8 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
 
     unsafe fn sort(&self, plan: &mut Choice, a: &Coo<T, Host, I>) -> Result<Coo<T, Host, I>> {
         if is_sequential(plan) {
-            return Operations::sort(&Reference, a);
+            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            return unsafe { Reference.sort(plan, a) };
         }
         let entries = sorted(self, a.row_idx(), a.col_idx());
         let row_idx = entries.iter().map(|entry| entry.0).collect();

@@ -1,11 +1,11 @@
 //! Sparse to dense: blocks of rows, each zeroed and then filled by one thread.
 
 use super::convert::coo_to_compressed;
-use super::rows::{Rows, SellRows, in_groups, tiles_mut};
+use super::rows::{Rows, SellRows, lines_mut, tiles_mut};
 use super::{SEQUENTIAL, is_sequential, sum};
 use crate::Cpu;
 use crate::parallel::CHUNK;
-use sparse_core::op::{Duplicates, Operations, ToDenseKernel};
+use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Matrix, Order, PlanOptions,
@@ -22,11 +22,8 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
     let data = &mut dense.into_data()[..(lines - 1) * stride + line];
     let block = CHUNK.div_ceil(cols);
     let by_row = order == Order::RowMajor;
-    let tiles = if by_row {
-        in_groups(data.chunks_mut(stride).map(|row| &mut row[..cols]), block)
-    } else {
-        tiles_mut(data, stride, line, block)
-    };
+    let tiles =
+        if by_row { lines_mut(data, stride, line, block) } else { tiles_mut(data, stride, line, block) };
     cpu.for_each(rows * cols, tiles.into_iter().enumerate().collect(), |(k, mut tile)| {
         tile.iter_mut().for_each(|piece| piece.fill(T::ZERO));
         let first = k * block;
@@ -47,10 +44,15 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
 fn visit_sums<T: Scalar>(a: &impl Rows<T>, rows: Range<usize>, mut visit: impl FnMut(usize, usize, T)) {
     let mut entries = vec![];
     a.visit(rows, |i, j, value| entries.push((i, j, value)));
-    entries.sort_by_key(|&(i, j, _)| (i, j));
+    sort(&mut entries);
     for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         visit(same[0].0, same[0].1, sum(same.iter().map(|entry| entry.2)));
     }
+}
+
+/// Puts entries in order of their coordinates. (Apart from the walk, so that it is compiled once for all formats.)
+fn sort<T: Scalar>(entries: &mut [(usize, usize, T)]) {
+    entries.sort_by_key(|&(i, j, _)| (i, j));
 }
 
 macro_rules! by_rows {
@@ -73,7 +75,8 @@ macro_rules! by_rows {
 
             unsafe fn to_dense(&self, plan: &mut Choice, $a: &$matrix, $dense: DenseViewMut<'_, T>) -> Result<()> {
                 if is_sequential(plan) {
-                    return Operations::to_dense(&Reference, $a, $dense);
+                    // SAFETY: the caller promises of the plan and the operands what the reference asks.
+                    return unsafe { Reference.to_dense(plan, $a, $dense) };
                 }
                 let $cpu = self;
                 $run;

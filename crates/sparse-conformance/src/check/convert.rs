@@ -3,11 +3,10 @@
 use super::Check;
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixTrial};
-use crate::memory::Memory;
-use crate::subject::{Call, Key, Outcome, Setting};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::subject::{Key, Outcome, Setting};
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
-use sparse_core::{Algorithm, EllLayout, HybWidth, PlanOptions, Result, SellLayout};
+use sparse_core::{Algorithm, Backend, EllLayout, HybWidth, PlanOptions, Result, SellLayout};
 use std::marker::PhantomData;
 
 /// The check of conversions.
@@ -75,7 +74,20 @@ impl Check for Convert {
 }
 
 /// A conversion to the format `To`.
-pub(crate) struct ConvertTo<To>(PhantomData<To>);
+pub(crate) struct ConvertTo<To>(PhantomData<fn() -> To>);
+
+impl<To: Build> ConvertTo<To> {
+    pub(crate) const OPERATION: Self = Self(PhantomData);
+
+    /// The name of the conversion from `From`.
+    pub(crate) fn key<B: Backend, From: Build>() -> Key
+    where
+        On<B, From>: Conversion<On<B, To>>,
+    {
+        let types = if From::types().len() > To::types().len() { From::types() } else { To::types() };
+        Key::new::<From::Scalar>("convert", <On<B, From> as Conversion<On<B, To>>>::NAME, types)
+    }
+}
 
 impl<B, From, To> MatrixOperation<B, From> for ConvertTo<To>
 where
@@ -84,23 +96,23 @@ where
     To: Build,
     On<B, From>: Conversion<On<B, To>, Layout: Layout>,
 {
-    type Plan = ConvertPlan<B, On<B, From>, On<B, To>>;
-    const CHECK: &'static dyn Check = &Convert;
-
-    fn key() -> Key {
-        let types = if From::types().len() > To::types().len() { From::types() } else { To::types() };
-        Key::new::<From::Scalar>("convert", <On<B, From> as Conversion<On<B, To>>>::NAME, types)
+    fn check(&self) -> &'static dyn Check {
+        &Convert
     }
 
-    fn algorithms(backend: &B, _: &Setting) -> &'static [Algorithm] {
+    fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.convert_algorithms()
     }
 
-    fn plan(backend: &B, a: &On<B, From>, setting: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
-        ConvertPlan::new(backend, a, &Layout::of(setting).unwrap_or_default(), options)
-    }
-
-    fn run(trial: &mut MatrixTrial<'_, B, From, Self>, _: &Call, _: &mut Memory) -> Result<Outcome> {
-        Outcome::of::<B, To>(&trial.plan.run(&trial.a.device)?, trial.a.backend)
+    fn plan(
+        &self,
+        backend: &B,
+        a: &On<B, From>,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<MatrixPlan<B, From>> {
+        let layout = Layout::of(setting).unwrap_or_default();
+        let mut plan = ConvertPlan::new(backend, a, &layout, options)?;
+        Ok(Box::new(move |a, _, _| Outcome::of::<B, To>(&plan.run(&a.device)?, a.backend)))
     }
 }

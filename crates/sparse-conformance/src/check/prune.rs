@@ -3,9 +3,8 @@
 use super::Check;
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixTrial};
-use crate::memory::Memory;
-use crate::subject::{Call, Key, Outcome, Setting};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::subject::{Key, Outcome, Setting};
 use sparse_core::op::{PruneKernel, PrunePlan};
 use sparse_core::{Algorithm, PlanOptions, Result};
 
@@ -20,23 +19,22 @@ impl Check for Prune {
 }
 
 impl<B: PruneKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Prune {
-    type Plan = PrunePlan<B, On<B, H>>;
-    const CHECK: &'static dyn Check = &Self;
-
-    fn key() -> Key {
-        Key::of::<H>("prune")
+    fn check(&self) -> &'static dyn Check {
+        &Self
     }
 
-    fn algorithms(backend: &B, _: &Setting) -> &'static [Algorithm] {
+    fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.prune_algorithms()
     }
 
-    fn plan(backend: &B, a: &On<B, H>, _: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
-        PrunePlan::new(backend, a, options)
-    }
-
-    fn run(trial: &mut MatrixTrial<'_, B, H, Self>, _: &Call, _: &mut Memory) -> Result<Outcome> {
-        let made = trial.plan.run(&trial.a.device, trial.setting.keep())?;
-        Outcome::of::<B, H>(&made, trial.a.backend)
+    fn plan(
+        &self,
+        backend: &B,
+        a: &On<B, H>,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<MatrixPlan<B, H>> {
+        let (mut plan, keep) = (PrunePlan::new(backend, a, options)?, setting.keep());
+        Ok(Box::new(move |a, _, _| Outcome::of::<B, H>(&plan.run(&a.device, keep)?, a.backend)))
     }
 }

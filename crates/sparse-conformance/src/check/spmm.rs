@@ -4,10 +4,10 @@ use super::spmv::{Spmv, factors, op_of, ops, product_call, shape};
 use super::{Check, Expected};
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixTrial};
-use crate::memory::{Cell, Frame, Memory};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::memory::{Cell, Frame};
 use crate::product::sums;
-use crate::subject::{Call, Key, Outcome, Setting};
+use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::{Algorithm, Order, PlanOptions, Result, c64};
@@ -110,25 +110,27 @@ where
     B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
-    type Plan = SpmmPlan<B, On<B, H>>;
-    const CHECK: &'static dyn Check = &Self;
-
-    fn key() -> Key {
-        Key::of::<H>("spmm")
+    fn check(&self) -> &'static dyn Check {
+        &Self
     }
 
-    fn algorithms(backend: &B, setting: &Setting) -> &'static [Algorithm] {
+    fn algorithms(&self, backend: &B, setting: &Setting) -> &'static [Algorithm] {
         backend.spmm_algorithms(op_of(setting))
     }
 
-    fn plan(backend: &B, a: &On<B, H>, setting: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
-        SpmmPlan::new(backend, a, op_of(setting), columns_of(setting), options)
-    }
-
-    fn run(trial: &mut MatrixTrial<'_, B, H, Self>, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let (plan, a, (alpha, beta)) = (&mut trial.plan, &trial.a, call.factors());
-        call.on::<B, H::Scalar>(a.backend, y, &mut |b, c| {
-            plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?).map(|()| None)
-        })
+    fn plan(
+        &self,
+        backend: &B,
+        a: &On<B, H>,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<MatrixPlan<B, H>> {
+        let mut plan = SpmmPlan::new(backend, a, op_of(setting), columns_of(setting), options)?;
+        Ok(Box::new(move |a, call, y| {
+            let (alpha, beta) = call.factors();
+            call.on::<B, H::Scalar>(a.backend, y, &mut |b, c| {
+                plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?).map(|()| None)
+            })
+        }))
     }
 }

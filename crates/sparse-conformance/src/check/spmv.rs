@@ -3,10 +3,10 @@
 use super::{Check, Expected};
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixTrial};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan};
 use crate::memory::{Cell, Frame, Memory, POISON};
 use crate::product::sums;
-use crate::subject::{Call, Key, Outcome, Setting};
+use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
@@ -111,25 +111,27 @@ where
     B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
-    type Plan = SpmvPlan<B, On<B, H>>;
-    const CHECK: &'static dyn Check = &Self;
-
-    fn key() -> Key {
-        Key::of::<H>("spmv")
+    fn check(&self) -> &'static dyn Check {
+        &Self
     }
 
-    fn algorithms(backend: &B, setting: &Setting) -> &'static [Algorithm] {
+    fn algorithms(&self, backend: &B, setting: &Setting) -> &'static [Algorithm] {
         backend.spmv_algorithms(op_of(setting))
     }
 
-    fn plan(backend: &B, a: &On<B, H>, setting: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
-        SpmvPlan::new(backend, a, op_of(setting), options)
-    }
-
-    fn run(trial: &mut MatrixTrial<'_, B, H, Self>, call: &Call, y: &mut Memory) -> Result<Outcome> {
-        let (plan, a, (alpha, beta)) = (&mut trial.plan, &trial.a, call.factors());
-        call.on::<B, H::Scalar>(a.backend, y, &mut |x, y| {
-            plan.run(alpha, &a.device, x.vector(), beta, y.vector_mut()).map(|()| None)
-        })
+    fn plan(
+        &self,
+        backend: &B,
+        a: &On<B, H>,
+        setting: &Setting,
+        options: &PlanOptions,
+    ) -> Result<MatrixPlan<B, H>> {
+        let mut plan = SpmvPlan::new(backend, a, op_of(setting), options)?;
+        Ok(Box::new(move |a, call, y| {
+            let (alpha, beta) = call.factors();
+            call.on::<B, H::Scalar>(a.backend, y, &mut |x, y| {
+                plan.run(alpha, &a.device, x.vector(), beta, y.vector_mut()).map(|()| None)
+            })
+        }))
     }
 }

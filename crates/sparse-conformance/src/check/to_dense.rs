@@ -4,7 +4,7 @@ use super::Check;
 use super::dense_to_csr::LARGEST;
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixTrial};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan};
 use crate::memory::{Cell, Frame, Memory, POISON, Placed};
 use crate::subject::{Call, Key, Outcome, Setting};
 use crate::triplets::Triplets;
@@ -44,25 +44,27 @@ impl Check for ToDense {
 }
 
 impl<B: ToDenseKernel<On<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> for ToDense {
-    type Plan = ToDensePlan<B, On<B, H>>;
-    const CHECK: &'static dyn Check = &Self;
-
-    fn key() -> Key {
-        Key::of::<H>("to_dense")
+    fn check(&self) -> &'static dyn Check {
+        &Self
     }
 
-    fn algorithms(backend: &B, _: &Setting) -> &'static [Algorithm] {
+    fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.to_dense_algorithms()
     }
 
-    fn plan(backend: &B, a: &On<B, H>, _: &Setting, options: &PlanOptions) -> Result<Self::Plan> {
-        ToDensePlan::new(backend, a, options)
-    }
-
-    fn run(trial: &mut MatrixTrial<'_, B, H, Self>, _: &Call, y: &mut Memory) -> Result<Outcome> {
-        let mut dense = Placed::<B, H::Scalar>::new(trial.a.backend, y)?;
-        let run = trial.plan.run(&trial.a.device, dense.dense_mut()?);
-        *y = dense.read(trial.a.backend)?;
-        run.map(|()| Outcome::default())
+    fn plan(
+        &self,
+        backend: &B,
+        a: &On<B, H>,
+        _: &Setting,
+        options: &PlanOptions,
+    ) -> Result<MatrixPlan<B, H>> {
+        let mut plan = ToDensePlan::new(backend, a, options)?;
+        Ok(Box::new(move |a, _, y| {
+            let mut dense = Placed::<B, H::Scalar>::new(a.backend, y)?;
+            let run = plan.run(&a.device, dense.dense_mut()?);
+            *y = dense.read(a.backend)?;
+            run.map(|()| Outcome::default())
+        }))
     }
 }

@@ -22,6 +22,20 @@ pub struct BatchPattern<S: Space = Host, I: Index = i32, O: Index = i32> {
     order: IndexOrder,
 }
 
+impl<S: Space, I: Index, O: Index> BatchPattern<S, I, O> {
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Arc<BatchPattern<U, I, O>>> {
+        Ok(Arc::new(BatchPattern {
+            id: PatternId::unique(),
+            major: self.major,
+            minor: self.minor,
+            member_ptr: self.member_ptr.clone(),
+            offsets: transfer.copy(&self.offsets)?,
+            indices: transfer.copy(&self.indices)?,
+            order: self.order,
+        }))
+    }
+}
+
 /// `count` compressed matrices of one shape, back to back: member `k` owns the entries
 /// `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, stand at `k·(major + 1)`. So
 /// each member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit `O`.
@@ -223,20 +237,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for BatchCompresse
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        let p = &self.pattern;
-        let pattern = BatchPattern {
-            id: PatternId::unique(),
-            major: p.major,
-            minor: p.minor,
-            member_ptr: p.member_ptr.clone(),
-            offsets: transfer.copy(&p.offsets)?,
-            indices: transfer.copy(&p.indices)?,
-            order: p.order,
-        };
-        Ok(BatchCompressed {
-            pattern: Arc::new(pattern),
-            values: transfer.copy(&self.values)?,
-            axis: PhantomData,
-        })
+        let pattern = self.pattern.transfer(transfer)?;
+        Ok(BatchCompressed { pattern, values: transfer.copy(&self.values)?, axis: PhantomData })
     }
 }

@@ -121,6 +121,14 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
     }
 }
 
+impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Arc<CompressedPattern<U, I, O>>> {
+        let Self { major, minor, ref offsets, ref indices, order, .. } = *self;
+        let (offsets, indices) = (transfer.copy(offsets)?, transfer.copy(indices)?);
+        Ok(Arc::new(CompressedPattern { id: PatternId::unique(), major, minor, offsets, indices, order }))
+    }
+}
+
 impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     /// A pattern whose indices may be unsorted and may repeat; checks everything else.
     fn checked<A: Axis>((major, minor): (usize, usize), offsets: Vec<O>, indices: Vec<I>) -> Result<Self> {
@@ -456,16 +464,8 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for Compressed<A, 
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        let p = &self.pattern;
-        let pattern = CompressedPattern {
-            id: PatternId::unique(),
-            major: p.major,
-            minor: p.minor,
-            offsets: transfer.copy(&p.offsets)?,
-            indices: transfer.copy(&p.indices)?,
-            order: p.order,
-        };
-        Ok(Compressed { pattern: Arc::new(pattern), values: transfer.copy(&self.values)?, axis: PhantomData })
+        let pattern = self.pattern.transfer(transfer)?;
+        Ok(Compressed { pattern, values: transfer.copy(&self.values)?, axis: PhantomData })
     }
 }
 

@@ -18,6 +18,19 @@ pub struct CooPattern<S: Space = Host, I: Index = i32> {
     order: IndexOrder,
 }
 
+impl<S: Space, I: Index> CooPattern<S, I> {
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Arc<CooPattern<U, I>>> {
+        Ok(Arc::new(CooPattern {
+            id: PatternId::unique(),
+            rows: self.rows,
+            cols: self.cols,
+            row_idx: transfer.copy(&self.row_idx)?,
+            col_idx: transfer.copy(&self.col_idx)?,
+            order: self.order,
+        }))
+    }
+}
+
 /// Coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`). Coordinates may repeat (rule V4).
 #[derive(Debug)]
 pub struct Coo<T: Scalar, S: Space = Host, I: Index = i32> {
@@ -183,15 +196,6 @@ impl<T: Scalar, S: Space, I: Index> Matrix for Coo<T, S, I> {
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        let p = &self.pattern;
-        let pattern = CooPattern {
-            id: PatternId::unique(),
-            rows: p.rows,
-            cols: p.cols,
-            row_idx: transfer.copy(&p.row_idx)?,
-            col_idx: transfer.copy(&p.col_idx)?,
-            order: p.order,
-        };
-        Ok(Coo { pattern: Arc::new(pattern), values: transfer.copy(&self.values)? })
+        Ok(Coo { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(&self.values)? })
     }
 }

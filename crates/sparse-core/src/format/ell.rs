@@ -50,6 +50,20 @@ pub struct EllPattern<S: Space = Host, I: Index = i32> {
     order: IndexOrder,
 }
 
+impl<S: Space, I: Index> EllPattern<S, I> {
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Arc<EllPattern<U, I>>> {
+        Ok(Arc::new(EllPattern {
+            id: PatternId::unique(),
+            rows: self.rows,
+            cols: self.cols,
+            width: self.width,
+            nnz: self.nnz,
+            col_idx: transfer.copy(&self.col_idx)?,
+            order: self.order,
+        }))
+    }
+}
+
 /// ELLPACK: slot `k` of row `i` stands at `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
 /// row, has the column −1 and is not stored in the sense of rule V3: it never touches `x`.
 #[derive(Debug)]
@@ -199,16 +213,6 @@ impl<T: Scalar, S: Space, I: Index> Matrix for Ell<T, S, I> {
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        let p = &self.pattern;
-        let pattern = EllPattern {
-            id: PatternId::unique(),
-            rows: p.rows,
-            cols: p.cols,
-            width: p.width,
-            nnz: p.nnz,
-            col_idx: transfer.copy(&p.col_idx)?,
-            order: p.order,
-        };
-        Ok(Ell { pattern: Arc::new(pattern), values: transfer.copy(&self.values)? })
+        Ok(Ell { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(&self.values)? })
     }
 }

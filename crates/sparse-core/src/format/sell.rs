@@ -69,6 +69,22 @@ pub struct SellPattern<S: Space = Host, I: Index = i32, O: Index = i32> {
     order: IndexOrder,
 }
 
+impl<S: Space, I: Index, O: Index> SellPattern<S, I, O> {
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Arc<SellPattern<U, I, O>>> {
+        Ok(Arc::new(SellPattern {
+            id: PatternId::unique(),
+            rows: self.rows,
+            cols: self.cols,
+            nnz: self.nnz,
+            slice_height: self.slice_height,
+            slice_ptr: transfer.copy(&self.slice_ptr)?,
+            row_order: transfer.copy(&self.row_order)?,
+            col_idx: transfer.copy(&self.col_idx)?,
+            order: self.order,
+        }))
+    }
+}
+
 /// SELL-C-σ: slice `s` holds the rows `row_order[s·C..(s + 1)·C]`; slot `k` of its lane `l` stands at
 /// `slice_ptr[s] + k·C + l`. Padding follows the entries of a row, has the column −1 and never touches `x`. The last
 /// slice has C lanes too; those without a row hold padding alone.
@@ -310,18 +326,6 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Matrix for Sell<T, S, I, O> {
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        let p = &self.pattern;
-        let pattern = SellPattern {
-            id: PatternId::unique(),
-            rows: p.rows,
-            cols: p.cols,
-            nnz: p.nnz,
-            slice_height: p.slice_height,
-            slice_ptr: transfer.copy(&p.slice_ptr)?,
-            row_order: transfer.copy(&p.row_order)?,
-            col_idx: transfer.copy(&p.col_idx)?,
-            order: p.order,
-        };
-        Ok(Sell { pattern: Arc::new(pattern), values: transfer.copy(&self.values)? })
+        Ok(Sell { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(&self.values)? })
     }
 }

@@ -1,37 +1,53 @@
 //! What ties a plan to a pattern.
 
-use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};
-use crate::format::{Matrix, PatternId};
+use crate::format::PatternId;
 use crate::space::ContextId;
 
-/// A pattern that a plan was made for.
+/// A pattern that a plan was made for. Knows no types, so that checks are compiled once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
     op: &'static str,
+    context: ContextId,
     pattern: PatternId,
 }
 
 impl Bound {
-    /// Binds to the pattern of `a`, which must live where `backend` computes.
-    pub(super) fn new<B: Backend, M: Matrix<Space = SpaceOf<B>>>(
+    /// Binds to the pattern of a matrix that lives in the context `found`, which must be the backend's.
+    pub(super) fn new(
         op: &'static str,
-        backend: &B,
-        a: &M,
+        backend: ContextId,
+        found: ContextId,
+        pattern: PatternId,
     ) -> Result<Self> {
-        check_context(op, "the matrix", backend.context(), a.context())?;
-        Ok(Self { op, pattern: a.pattern_id() })
+        check_context(op, "the matrix", backend, found)?;
+        Ok(Self { op, context: backend, pattern })
     }
 
-    /// An error unless `a` has the pattern that was bound.
-    pub(super) fn check<M: Matrix>(&self, a: &M) -> Result<()> {
-        if a.pattern_id() == self.pattern {
+    /// An error unless a matrix has the pattern that was bound.
+    pub(super) fn check(&self, pattern: PatternId) -> Result<()> {
+        if pattern == self.pattern {
             return Ok(());
         }
         Err(Error::PlanMismatch {
             op: self.op,
-            reason: format!("the plan was made for {:?}, the matrix has {:?}", self.pattern, a.pattern_id()),
+            reason: format!("the plan was made for {:?}, the matrix has {pattern:?}", self.pattern),
         })
+    }
+
+    /// An error unless the matrix has the pattern that was bound, and every operand the size that the others demand
+    /// (what it is, wanted, found) and the backend's context.
+    pub(super) fn check_operands(
+        &self,
+        pattern: PatternId,
+        sizes: &[(&str, usize, usize)],
+        contexts: &[(&'static str, ContextId)],
+    ) -> Result<()> {
+        self.check(pattern)?;
+        for &(what, expected, found) in sizes {
+            check_size(self.op, what, expected, found)?;
+        }
+        contexts.iter().try_for_each(|&(operand, found)| check_context(self.op, operand, self.context, found))
     }
 }
 
@@ -46,20 +62,6 @@ pub(super) fn check_context(
         return Ok(());
     }
     Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
-}
-
-/// An error unless all operands live in the backend's context.
-pub(super) fn check_contexts(
-    op: &'static str,
-    expected: ContextId,
-    operands: &[(&'static str, ContextId)],
-) -> Result<()> {
-    operands.iter().try_for_each(|&(operand, found)| check_context(op, operand, expected, found))
-}
-
-/// An error unless every operand has the size that the others demand: what it is, and the sizes wanted and found.
-pub(super) fn check_sizes(op: &'static str, sizes: &[(&str, usize, usize)]) -> Result<()> {
-    sizes.iter().try_for_each(|&(what, expected, found)| check_size(op, what, expected, found))
 }
 
 /// An error unless an operand has the size that the others demand.

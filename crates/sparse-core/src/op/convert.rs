@@ -136,7 +136,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `from` lives elsewhere; else those of
     /// [`ConvertKernel::plan_convert`].
     pub fn new(backend: &B, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new(From::NAME, backend, from)?;
+        let bound = Bound::new(From::NAME, backend.context(), from.context(), from.pattern_id())?;
         let kernel = backend.plan_convert(from, layout, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel, target: PhantomData })
     }
@@ -146,7 +146,7 @@ where
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`ConvertKernel::convert`].
     pub fn run(&mut self, from: &From) -> Result<To> {
-        self.bound.check(from)?;
+        self.bound.check(from.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
         unsafe { self.backend.convert(&mut self.kernel, from) }
     }

@@ -46,7 +46,7 @@ impl<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> PrunePlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`PruneKernel::plan_prune`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("prune", backend, a)?;
+        let bound = Bound::new("prune", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_prune(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -56,7 +56,7 @@ impl<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> PrunePlan<B, M> {
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
-        self.bound.check(a)?;
+        self.bound.check(a.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
         unsafe { self.backend.prune(&mut self.kernel, a, keep) }
     }

@@ -45,7 +45,7 @@ impl<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> RowStatisticsPlan
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`RowStatisticsKernel::plan_row_statistics`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("row_statistics", backend, a)?;
+        let bound = Bound::new("row_statistics", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_row_statistics(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -55,7 +55,7 @@ impl<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> RowStatisticsPlan
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M) -> Result<RowStatistics> {
-        self.bound.check(a)?;
+        self.bound.check(a.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
         unsafe { self.backend.row_statistics(&mut self.kernel, a) }
     }

@@ -45,7 +45,7 @@ impl<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> SortPlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`SortKernel::plan_sort`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("sort", backend, a)?;
+        let bound = Bound::new("sort", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_sort(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -55,7 +55,7 @@ impl<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> SortPlan<B, M> {
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M) -> Result<M> {
-        self.bound.check(a)?;
+        self.bound.check(a.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
         unsafe { self.backend.sort(&mut self.kernel, a) }
     }

@@ -1,6 +1,6 @@
 //! `C ← alpha·op(A)·B + beta·C`: sparse matrix times dense matrix.
 
-use super::bound::{Bound, check_contexts, check_sizes};
+use super::bound::Bound;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
@@ -66,7 +66,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`SpmmKernel::plan_spmm`].
     pub fn new(backend: &B, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("spmm", backend, a)?;
+        let bound = Bound::new("spmm", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_spmm(a, op, columns, options)?;
         Ok(Self { backend: backend.clone(), bound, op, columns, kernel })
     }
@@ -84,18 +84,15 @@ where
         beta: AccOf<M>,
         mut c: DenseViewMut<'_, M::Scalar, SpaceOf<B>>,
     ) -> Result<()> {
-        self.bound.check(a)?;
         let (rows, cols) = self.op.shape(a);
-        let sizes = [
-            ("the number of rows of B", cols, b.rows()),
-            ("the number of rows of C", rows, c.rows()),
-            ("the number of columns of B", self.columns, b.cols()),
-            ("the number of columns of C", self.columns, c.cols()),
-        ];
-        check_sizes("spmm", &sizes)?;
-        check_contexts(
-            "spmm",
-            self.backend.context(),
+        self.bound.check_operands(
+            a.pattern_id(),
+            &[
+                ("the number of rows of B", cols, b.rows()),
+                ("the number of rows of C", rows, c.rows()),
+                ("the number of columns of B", self.columns, b.cols()),
+                ("the number of columns of C", self.columns, c.cols()),
+            ],
             &[("the matrix", a.context()), ("B", b.data().context()), ("C", c.data_mut().context())],
         )?;
         if rows == 0 || self.columns == 0 {

@@ -1,6 +1,6 @@
 //! `y ← alpha·op(A)·x + beta·y`: sparse matrix times dense vector.
 
-use super::bound::{Bound, check_contexts, check_sizes};
+use super::bound::Bound;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
@@ -67,7 +67,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`SpmvKernel::plan_spmv`].
     pub fn new(backend: &B, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("spmv", backend, a)?;
+        let bound = Bound::new("spmv", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_spmv(a, op, options)?;
         Ok(Self { backend: backend.clone(), bound, op, kernel })
     }
@@ -85,12 +85,10 @@ where
         beta: AccOf<M>,
         y: ViewMutOf<'_, B, M::Scalar>,
     ) -> Result<()> {
-        self.bound.check(a)?;
         let (rows, cols) = self.op.shape(a);
-        check_sizes("spmv", &[("the length of x", cols, x.len()), ("the length of y", rows, y.len())])?;
-        check_contexts(
-            "spmv",
-            self.backend.context(),
+        self.bound.check_operands(
+            a.pattern_id(),
+            &[("the length of x", cols, x.len()), ("the length of y", rows, y.len())],
             &[("the matrix", a.context()), ("x", x.context()), ("y", y.context())],
         )?;
         if rows == 0 {

@@ -1,6 +1,6 @@
 //! Any sparse format to a dense matrix; duplicates are added in storage order.
 
-use super::bound::{Bound, check_context, check_size};
+use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{DenseViewMut, Matrix};
@@ -52,7 +52,7 @@ impl<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> ToDensePlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`ToDenseKernel::plan_to_dense`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("to_dense", backend, a)?;
+        let bound = Bound::new("to_dense", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_to_dense(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -63,11 +63,16 @@ impl<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> ToDensePlan<B, M> {
     /// [`PlanMismatch`](crate::Error::PlanMismatch), [`Shape`](crate::Error::Shape),
     /// [`WrongContext`](crate::Error::WrongContext).
     pub fn run(&mut self, a: &M, mut dense: DenseViewMut<'_, M::Scalar, SpaceOf<B>>) -> Result<()> {
-        self.bound.check(a)?;
-        check_size("to_dense", "the number of rows of the output", a.rows(), dense.rows())?;
-        check_size("to_dense", "the number of columns of the output", a.cols(), dense.cols())?;
-        check_context("to_dense", "the output", self.backend.context(), dense.data_mut().context())?;
-        if a.rows() == 0 || a.cols() == 0 {
+        let (rows, cols) = (a.rows(), a.cols());
+        self.bound.check_operands(
+            a.pattern_id(),
+            &[
+                ("the number of rows of the output", rows, dense.rows()),
+                ("the number of columns of the output", cols, dense.cols()),
+            ],
+            &[("the output", dense.data_mut().context())],
+        )?;
+        if rows == 0 || cols == 0 {
             return Ok(());
         }
         // SAFETY: pattern, shape and contexts were checked; there is work to do.

@@ -1,10 +1,11 @@
 //! Rows cut into chunks, so that long ones are shared by many warps; or whole, the longest first.
 
 use super::radix_sort::radix_sort;
+use super::raw::RawCompressed;
 use super::scan::Scan;
-use crate::program::Defines;
+use crate::program::IndexType;
 use crate::{Buffer, Device};
-use sparse_core::{Backend, Index, Result};
+use sparse_core::{Backend, Result};
 
 /// The file of the kernels.
 const FILE: &str = "csr_chunks";
@@ -43,41 +44,26 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks of the rows between these offsets, which hold `nnz` entries. If they are taken several
-    /// `times`, there may be half as many. Lengths whose highest `class_bits` + 1 bits agree are one class: with few
+    /// The chunks of the rows of a matrix. If they are taken several `times`, there may be half as many. Lengths whose highest `class_bits` + 1 bits agree are one class: with few
     /// bits, rows that are neighbours and read the same memory stay together.
-    pub(super) fn new<I: Index, O: Index>(
-        backend: &Device,
-        offsets: &Buffer<O>,
-        nnz: usize,
-        times: usize,
-        class_bits: u32,
-    ) -> Result<Self> {
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
         let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
-        let most = (1 << (nnz / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
-        Self::of::<I, O>(backend, offsets, most, class_bits)
+        let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
+        Self::of(backend, a, most, class_bits)
     }
 
     /// Whole rows, of which the longest has `longest` entries, at most [`i32::MAX`].
-    pub(super) fn whole_rows<I: Index, O: Index>(
-        backend: &Device,
-        offsets: &Buffer<O>,
-        longest: usize,
-    ) -> Result<Self> {
-        Self::of::<I, O>(backend, offsets, longest.max(1), EXACT)
+    pub(super) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
+        Self::of(backend, a, longest.max(1), EXACT)
     }
 
     /// Chunks of at most `most` entries, in the order of their classes.
-    fn of<I: Index, O: Index>(
-        backend: &Device,
-        offsets: &Buffer<O>,
-        most: usize,
-        class_bits: u32,
-    ) -> Result<Self> {
-        let rows = offsets.len - 1;
+    fn of(backend: &Device, a: RawCompressed<'_>, most: usize, class_bits: u32) -> Result<Self> {
+        let (rows, offsets) = (a.rows, a.offsets);
         let key_bits = length_class(most, class_bits).max(1).ilog2() + 1;
-        let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
-        let (starts, split_starts) = (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
+        let kernel = |entry| backend.kernel(FILE, entry, a.defines());
+        let (starts, split_starts): (Buffer<i64>, Buffer<i64>) =
+            (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;
         let launch = backend.launch(&count).size(rows).size(most).buffer(offsets);
         launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
@@ -92,12 +78,12 @@ impl Chunks {
         let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&keys).items(rows)?;
-        let order: Buffer<i64> = radix_sort(backend, keys, None, 0..key_bits)?.positions;
+        let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.positions;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);
         let describe = kernel("csr_chunks_order")?;
-        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).buffer(&order);
+        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).positions(&order);
         let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
         launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&slots).items(count)?;
         Ok(Self { count, begins, lengths, rows, slots, splits, split_starts, split_rows })

@@ -1,11 +1,13 @@
 //! Blocks of columns, and where compressed rows come into each of them: the plans of products whose work-groups keep
 //! what a block of columns is multiplied with in memory that they share.
 
+use super::raw::RawCompressed;
 use crate::program::Defines;
-use crate::{Buffer, Device, Kernel};
+use crate::space::RawBuffer;
+use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Axis, Backend, Compressed, Error, Index, Result, Scalar};
+use sparse_core::{Backend, Error, Result};
 
 /// The file of the kernel that splits the rows.
 pub(super) const SPLIT_FILE: &str = "csr_spmv_column_blocks";
@@ -26,24 +28,24 @@ pub(super) struct Cut {
 /// The plan of a product: where the rows come into each block of columns, and room for the sums of blocks, which a second
 /// kernel adds.
 #[derive(Debug)]
-pub struct ColumnBlocks<T: Scalar, O> {
+pub struct ColumnBlocks {
     pub(super) kernel: Kernel,
     pub(super) add: Kernel,
     pub(super) cut: Cut,
     pub(super) groups: usize,
-    pub(super) splits: Buffer<O>,
-    pub(super) sums: Buffer<T::Acc>,
+    pub(super) splits: RawBuffer,
+    pub(super) sums: RawBuffer,
 }
 
-impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
+impl ColumnBlocks {
     pub(super) fn bytes(&self) -> usize {
         self.splits.bytes() + self.sums.bytes()
     }
 }
 
 /// The macros of the kernel that splits the rows, and of those beside it.
-pub(super) fn defines<T: Scalar, I: Index, O: Index>(backend: &Device, op: Op) -> Defines {
-    Defines::default().index::<I>().offset::<O>().conj::<T>(op).set("BLOCK", backend.inner.block)
+pub(super) fn defines(backend: &Device, a: RawCompressed<'_>, op: Op) -> Defines {
+    a.product_defines(op).set("BLOCK", backend.inner.block)
 }
 
 impl Device {
@@ -57,22 +59,17 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Unsupported`] unless columns ascend in each row.
-    pub(super) fn split_rows<A: Axis, T: Scalar, I: Index, O: Index>(
-        &self,
-        a: &Compressed<A, T, Device, I, O>,
-        op: Op,
-        cut: Cut,
-    ) -> Result<Buffer<O>> {
-        if !a.order().sorted {
+    pub(super) fn split_rows(&self, a: RawCompressed<'_>, op: Op, cut: Cut) -> Result<RawBuffer> {
+        if !a.order.sorted {
             let reason = "columns must ascend in each row: sort the matrix first";
             return Err(Error::unsupported(format!("{NAME} on {}", self.caps().backend), reason));
         }
-        let rows = a.pattern().major();
-        let splits = self.allocate(checked_product("rows x blocks of columns", rows, cut.blocks + 1)?)?;
-        let defines = defines::<T, I, O>(self, op);
-        let kernel = self.kernel_of::<T>(SPLIT_FILE, "csr_spmv_column_blocks_split", defines)?;
-        let launch = self.launch(&kernel).size(rows).size(cut.blocks).size(cut.width);
-        launch.buffer(a.offsets()).buffer(a.indices()).buffer(&splits).items(splits.len)?;
+        let positions = checked_product("rows x blocks of columns", a.rows, cut.blocks + 1)?;
+        let splits = self.allocate_raw(positions, a.offsets.element_bytes)?;
+        let defines = defines(self, a, op);
+        let kernel = self.kernel_of(a.dtype, SPLIT_FILE, "csr_spmv_column_blocks_split", defines)?;
+        let launch = self.launch(&kernel).size(a.rows).size(cut.blocks).size(cut.width);
+        launch.buffer(a.offsets).buffer(a.indices).buffer(&splits).items(splits.len)?;
         Ok(splits)
     }
 }

@@ -10,13 +10,14 @@ use super::padded;
 use super::positions::Positions;
 use super::slots;
 use crate::program::Defines;
+use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{Conversion, ConvertKernel, Duplicates, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Host, Hyb, HybWidth, Index,
+    Algorithm, Axis, Choice, Compressed, Coo, Csc, Csr, DType, Ell, EllLayout, Host, Hyb, HybWidth, Index,
     KernelPlan, Matrix, PlanOptions, Result, Row, Scalar, Sell, SellLayout,
 };
 use std::fmt::Debug;
@@ -63,11 +64,11 @@ pub(super) enum Source {
 
 impl Source {
     /// The values at these positions.
-    pub(super) fn gather<T: Scalar>(backend: &Device, positions: Positions) -> Result<Self> {
-        Ok(Self::Gather(backend.gather_kernel::<T>(&positions)?, positions))
+    pub(super) fn gather(backend: &Device, dtype: DType, positions: Positions) -> Result<Self> {
+        Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &positions)?, positions))
     }
 
-    fn run<T: Scalar>(&self, backend: &Device, values: Values<'_, T>) -> Result<Buffer<T>> {
+    fn run(&self, backend: &Device, values: Values<'_>) -> Result<RawBuffer> {
         match self {
             Self::Gather(kernel, positions) => backend.gather(kernel, positions, values),
             Self::Merge(merge) => merge.run(backend, values.head),
@@ -88,7 +89,7 @@ impl<To: HostTarget> Rearrangement<To> {
     fn gather(backend: &Device, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
             let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
-            Source::gather::<To::Scalar>(backend, Positions::upload(backend, &positions)?)
+            Source::gather(backend, To::Scalar::DTYPE, Positions::upload(backend, &positions)?)
         };
         let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
         Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
@@ -102,15 +103,15 @@ impl<To: Target> Rearrangement<To> {
     }
 
     /// The matrix of these values.
-    pub(super) fn run(&self, backend: &Device, values: Values<'_, To::Scalar>) -> Result<To> {
+    pub(super) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
         let arrays = self.arrays.iter().map(|source| source.run(backend, values));
         self.target.with_arrays(arrays.collect::<Result<_>>()?)
     }
 }
 
-/// What kernels call an element of the size of `T`, which they do not look into.
-fn word<T>() -> &'static str {
-    match size_of::<T>() {
+/// What kernels call an element of so many bytes, which they do not look into.
+fn word(bytes: usize) -> &'static str {
+    match bytes {
         2 => "ushort",
         4 => "uint",
         8 => "ulong",
@@ -119,42 +120,33 @@ fn word<T>() -> &'static str {
 }
 
 impl Device {
-    /// A kernel that moves values, or other elements of the size of `T`.
-    pub(super) fn move_kernel<T>(&self, entry: &'static str) -> Result<Kernel> {
-        self.kernel("move", entry, Defines::default().set("WORD", word::<T>()))
+    /// A kernel that moves values, or other elements of so many bytes.
+    pub(super) fn move_kernel(&self, bytes: usize, entry: &'static str) -> Result<Kernel> {
+        self.kernel("move", entry, Defines::default().set("WORD", word(bytes)))
     }
 
     /// The kernel that [`gather`](Self::gather) runs.
-    pub(super) fn gather_kernel<T>(&self, positions: &Positions) -> Result<Kernel> {
-        let defines = Defines::default().set("WORD", word::<T>()).set("POS", positions.type_name());
+    fn gather_kernel(&self, bytes: usize, positions: &Positions) -> Result<Kernel> {
+        let defines = Defines::default().set("WORD", word(bytes)).set("POS", positions.type_name());
         self.kernel("gather", "gather_words", defines)
     }
 
     /// The elements at these positions.
-    pub(super) fn gather<T: Element>(
-        &self,
-        kernel: &Kernel,
-        positions: &Positions,
-        from: Values<'_, T>,
-    ) -> Result<Buffer<T>> {
-        let (n, to) = (positions.len(), self.allocate(positions.len())?);
+    fn gather(&self, kernel: &Kernel, positions: &Positions, from: Values<'_>) -> Result<RawBuffer> {
+        let (n, to) = (positions.len(), self.allocate_raw(positions.len(), from.head.element_bytes)?);
         self.launch(kernel).size(n).positions(positions).values(from).buffer(&to).items(n)?;
         Ok(to)
     }
 
     /// The elements of one buffer at these positions.
-    pub(super) fn gathered<T: Element>(&self, positions: &Positions, from: &Buffer<T>) -> Result<Buffer<T>> {
-        self.gather(&self.gather_kernel::<T>(positions)?, positions, Values::one(from))
+    pub(super) fn gathered(&self, positions: &Positions, from: &RawBuffer) -> Result<RawBuffer> {
+        self.gather(&self.gather_kernel(from.element_bytes, positions)?, positions, Values::one(from))
     }
 
     /// The elements at which a run begins, as `starts` say, of which there are `kept`.
-    pub(super) fn compact<T: Element>(
-        &self,
-        starts: &Buffer<i64>,
-        from: &Buffer<T>,
-        kept: usize,
-    ) -> Result<Buffer<T>> {
-        let (kernel, to) = (self.move_kernel::<T>("move_compact")?, self.allocate(kept)?);
+    pub(super) fn compact(&self, starts: &Buffer<i64>, from: &RawBuffer, kept: usize) -> Result<RawBuffer> {
+        let kernel = self.move_kernel(from.element_bytes, "move_compact")?;
+        let to = self.allocate_raw(kept, from.element_bytes)?;
         let launch = self.launch(&kernel).size(from.len).buffer(starts);
         launch.buffer(from).buffer(&to).items(from.len)?;
         Ok(to)
@@ -246,7 +238,7 @@ fn transpose<A: Axis, T: Scalar, I: Index, O: Index>(
     options: &PlanOptions,
 ) -> Result<ToCompressed<A::Other, T, I, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
-    Coordinates::across(backend, from)?.compress(backend, choice, Duplicates::Keep)
+    Coordinates::across(backend, from.into())?.compress(backend, choice, Duplicates::Keep)
 }
 
 /// Coordinates to CSR or CSC.
@@ -257,7 +249,7 @@ fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
     options: &PlanOptions,
 ) -> Result<ToCompressed<A, T, I, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
-    let mut coordinates = Coordinates::of_coo::<A, T>(backend, from)?;
+    let mut coordinates = Coordinates::of_coo(backend, from.into(), A::IS_ROW)?;
     if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
         let _: Compressed<A, T, Host, I, O> =
             Operations::convert(&Reference, &from.to_host(backend)?, duplicates)?;
@@ -276,5 +268,5 @@ fn expand<A: Axis, T: Scalar, I: Index, O: Index>(
     let known = IndexOrder { major_sorted: true, ..from.order() };
     let unknown = IndexOrder { major_sorted: false, sorted: false, unique: false };
     let order = if A::IS_ROW { known } else { unknown };
-    Coordinates::stored(backend, from)?.into_coo::<A, T>(backend, choice, order)
+    Coordinates::stored(backend, from.into())?.into_coo(backend, choice, A::IS_ROW, order)
 }

@@ -3,16 +3,16 @@
 use super::convert::{Rearrangement, Source, ToCompressed, ToCoo};
 use super::grouped::RowGroups;
 use super::positions::Positions;
-use super::radix_sort::sort_keys;
+use super::radix_sort::{Sorted, sort_keys};
+use super::raw::{RawCompressed, RawCoo};
 use super::scan::Scan;
 use super::to_dense::Places;
-use crate::program::Defines;
+use crate::program::{Defines, IndexType};
+use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::format::IndexOrder;
 use sparse_core::op::Duplicates;
-use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, Coo, Element, Index, Matrix, Result, Row, Scalar, Space,
-};
+use sparse_core::{Algorithm, Axis, Backend, Choice, Compressed, Coo, DType, Index, Result, Scalar};
 use std::ops::Range;
 
 /// The files of the kernels: of the coordinates, and of the values.
@@ -37,8 +37,8 @@ pub(super) enum SortBy {
 
 impl SortBy {
     /// What brings coordinates in this order by rows or by columns.
-    fn from_order<A: Axis>(order: IndexOrder) -> Self {
-        match (A::IS_ROW, order) {
+    fn from_order(by_rows: bool, order: IndexOrder) -> Self {
+        match (by_rows, order) {
             (true, IndexOrder { sorted: true, .. }) => Self::Nothing,
             (false, IndexOrder { major_sorted: true, .. }) => Self::Major,
             _ => Self::Both,
@@ -48,10 +48,10 @@ impl SortBy {
 
 /// Entries in order of their coordinates, the major one first; those with one coordinate in the order of the input.
 #[derive(Debug)]
-pub(super) struct Coordinates<I> {
+pub(super) struct Coordinates {
     extents: (usize, usize),
-    major: Buffer<I>,
-    minor: Buffer<I>,
+    major: RawBuffer,
+    minor: RawBuffer,
     positions: Positions,
     /// Whether it is known that no coordinate occurs twice.
     unique: bool,
@@ -73,15 +73,16 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    fn new<T: Scalar>(backend: &Device, runs: Runs, positions: Positions, last: bool) -> Result<Self> {
+    fn new(backend: &Device, dtype: DType, runs: Runs, positions: Positions, last: bool) -> Result<Self> {
         let entry = if last { "coo_merge_last" } else { "coo_merge_sum" };
         let defines = Defines::default().set("POS", positions.type_name());
-        Ok(Self { kernel: backend.kernel_of::<T>(MERGE_FILE, entry, defines)?, runs, positions })
+        Ok(Self { kernel: backend.kernel_of(dtype, MERGE_FILE, entry, defines)?, runs, positions })
     }
 
     /// The values of the runs.
-    pub(super) fn run<T: Scalar>(&self, backend: &Device, values: &Buffer<T>) -> Result<Buffer<T>> {
-        let (n, merged) = (self.positions.len(), backend.allocate(self.runs.count)?);
+    pub(super) fn run(&self, backend: &Device, values: &RawBuffer) -> Result<RawBuffer> {
+        let n = self.positions.len();
+        let merged = backend.allocate_raw(self.runs.count, values.element_bytes)?;
         let launch = backend.launch(&self.kernel).size(n).buffer(&self.runs.starts);
         launch.positions(&self.positions).buffer(values).buffer(&merged).items(n)?;
         Ok(merged)
@@ -89,21 +90,28 @@ impl Merge {
 }
 
 /// Major and minor indices.
-type Indices<'a, I> = (&'a Buffer<I>, &'a Buffer<I>);
+type Indices<'a> = (&'a RawBuffer, &'a RawBuffer);
 
-impl<I: Index> Coordinates<I> {
+/// The arrays of a compressed matrix, its major and minor extent, and where its values come from.
+struct Arrays {
+    extents: (usize, usize),
+    offsets: RawBuffer,
+    indices: RawBuffer,
+    values: RawBuffer,
+    order: IndexOrder,
+    source: Source,
+}
+
+impl Coordinates {
     /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by keys of both where they fit.
-    fn sorted(
-        backend: &Device,
-        extents: (usize, usize),
-        indices: Indices<'_, I>,
-        by: SortBy,
-    ) -> Result<Self> {
+    fn sorted(backend: &Device, extents: (usize, usize), indices: Indices<'_>, by: SortBy) -> Result<Self> {
         let bits = (bits_below(extents.0), bits_below(extents.1));
         let (major, minor, positions) = match bits.0 + bits.1 {
             _ if by == SortBy::Nothing => copies(backend, indices)?,
-            0..=32 if size_of::<I>() == 4 => sort_together::<I, i32>(backend, indices, bits, by)?,
-            0..=64 => sort_together::<I, i64>(backend, indices, bits, by)?,
+            0..=32 if indices.0.index_type() == IndexType::I32 => {
+                sort_together(backend, IndexType::I32, indices, bits, by)?
+            }
+            0..=64 => sort_together(backend, IndexType::I64, indices, bits, by)?,
             _ => sort_apart(backend, indices, bits, by)?,
         };
         Ok(Self { extents, major, minor, positions, unique: false })
@@ -115,84 +123,71 @@ impl<I: Index> Coordinates<I> {
     }
 
     /// The entries of compressed rows or columns as they stand.
-    pub(super) fn stored<A: Axis, T: Scalar, O: Index>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-    ) -> Result<Self> {
-        let (pattern, major) = (a.pattern(), backend.major_indices(a)?);
-        let extents = (pattern.major(), pattern.minor());
-        let stored = Self::sorted(backend, extents, (&major, a.indices()), SortBy::Nothing)?;
-        Ok(stored.known_unique(a.order().unique))
+    pub(super) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        Self::of_rows(backend, a, SortBy::Nothing)
     }
 
     /// The same in order.
-    pub(super) fn along<A: Axis, T: Scalar, O: Index>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-    ) -> Result<Self> {
-        let by = if a.order().sorted { SortBy::Nothing } else { SortBy::Both };
-        let (pattern, major) = (a.pattern(), backend.major_indices(a)?);
-        let along = Self::sorted(backend, (pattern.major(), pattern.minor()), (&major, a.indices()), by)?;
-        Ok(along.known_unique(a.order().unique))
+    pub(super) fn along(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        Self::of_rows(backend, a, if a.order.sorted { SortBy::Nothing } else { SortBy::Both })
+    }
+
+    fn of_rows(backend: &Device, a: RawCompressed<'_>, by: SortBy) -> Result<Self> {
+        let major = backend.major_indices(a)?;
+        let sorted = Self::sorted(backend, (a.rows, a.cols), (&major, a.indices), by)?;
+        Ok(sorted.known_unique(a.order.unique))
     }
 
     /// The same in order of the index that is not compressed.
-    pub(super) fn across<A: Axis, T: Scalar, O: Index>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-    ) -> Result<Self> {
-        let (pattern, minor) = (a.pattern(), backend.major_indices(a)?);
-        let extents = (pattern.minor(), pattern.major());
-        let across = Self::sorted(backend, extents, (a.indices(), &minor), SortBy::Major)?;
-        Ok(across.known_unique(a.order().unique))
+    pub(super) fn across(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        let minor = backend.major_indices(a)?;
+        let across = Self::sorted(backend, (a.cols, a.rows), (a.indices, &minor), SortBy::Major)?;
+        Ok(across.known_unique(a.order.unique))
     }
 
     /// The entries of coordinates in order, by rows or by columns.
-    pub(super) fn of_coo<A: Axis, T: Scalar>(backend: &Device, a: &Coo<T, Device, I>) -> Result<Self> {
-        Self::of_coo_by::<A, T>(backend, a, SortBy::from_order::<A>(a.order()))
+    pub(super) fn of_coo(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
+        Self::of_coo_by(backend, a, by_rows, SortBy::from_order(by_rows, a.order))
     }
 
     /// The same as far as the major index goes.
-    pub(super) fn of_coo_by_major<A: Axis, T: Scalar>(
-        backend: &Device,
-        a: &Coo<T, Device, I>,
-    ) -> Result<Self> {
-        let in_order = A::IS_ROW && a.order().major_sorted;
-        Self::of_coo_by::<A, T>(backend, a, if in_order { SortBy::Nothing } else { SortBy::Major })
+    pub(super) fn of_coo_by_major(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
+        let in_order = by_rows && a.order.major_sorted;
+        Self::of_coo_by(backend, a, by_rows, if in_order { SortBy::Nothing } else { SortBy::Major })
+    }
+
+    fn of_coo_by(backend: &Device, a: RawCoo<'_>, by_rows: bool, by: SortBy) -> Result<Self> {
+        let (extents, indices) =
+            (major_first(by_rows, a.shape), major_first(by_rows, (a.row_idx, a.col_idx)));
+        Ok(Self::sorted(backend, extents, indices, by)?.known_unique(a.order.unique))
     }
 
     /// Entries of any format, in order, by rows or by columns.
-    pub(super) fn of_entries<A: Axis>(
+    pub(super) fn of_entries(
         backend: &Device,
         shape: (usize, usize),
-        entries: &Places<I>,
+        entries: &Places,
+        by_rows: bool,
         by: SortBy,
     ) -> Result<Self> {
-        let (rows, cols) = (&entries.rows, &entries.cols);
-        let indices = if A::IS_ROW { (rows, cols) } else { (cols, rows) };
-        let sorted = Self::sorted(backend, A::swap(shape.0, shape.1), indices, by)?;
+        let indices = major_first(by_rows, (&entries.rows, &entries.cols));
+        let sorted = Self::sorted(backend, major_first(by_rows, shape), indices, by)?;
         let positions = entries.positions.gather(backend, &sorted.positions)?;
         Ok(Self { positions, ..sorted })
-    }
-
-    fn of_coo_by<A: Axis, T: Scalar>(backend: &Device, a: &Coo<T, Device, I>, by: SortBy) -> Result<Self> {
-        let indices = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
-        let sorted = Self::sorted(backend, A::swap(a.rows(), a.cols()), indices, by)?;
-        Ok(sorted.known_unique(a.order().unique))
     }
 
     fn len(&self) -> usize {
         self.major.len
     }
 
-    fn kernel<O: Index>(&self, backend: &Device, entry: &'static str) -> Result<Kernel> {
-        backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>())
+    fn kernel(&self, backend: &Device, entry: &'static str, offset: IndexType) -> Result<Kernel> {
+        backend.kernel(FILE, entry, Defines::default().index(self.major.index_type()).offset(offset))
     }
 
     /// The runs of entries with one coordinate.
     fn runs(&self, backend: &Device) -> Result<Runs> {
         let starts = backend.allocate(self.len() + 1)?;
-        let kernel = self.kernel::<I>(backend, "coordinates_heads")?;
+        let kernel = self.kernel(backend, "coordinates_heads", self.major.index_type())?;
         let launch = backend.launch(&kernel).size(self.len()).buffer(&self.major).buffer(&self.minor);
         launch.buffer(&starts).items(self.len() + 1)?;
         let count = Scan::series(backend, self.len() + 1)?.starts_and_sum(backend, &starts)?;
@@ -200,94 +195,107 @@ impl<I: Index> Coordinates<I> {
     }
 
     /// The plan of a compressed matrix of these entries.
-    pub(super) fn compress<A: Axis, T: Scalar, O: Index>(
-        mut self,
+    pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
+        self,
         backend: &Device,
         choice: Choice,
         duplicates: Duplicates,
     ) -> Result<ToCompressed<A, T, I, O>> {
+        let arrays = self.into_compressed(backend, T::DTYPE, IndexType::of::<O>(), duplicates)?;
+        Ok(arrays.plan(choice))
+    }
+
+    fn into_compressed(
+        mut self,
+        backend: &Device,
+        dtype: DType,
+        offset: IndexType,
+        duplicates: Duplicates,
+    ) -> Result<Arrays> {
         let unique = self.are_unique(backend)?;
         let merges = !unique && matches!(duplicates, Duplicates::Sum | Duplicates::Last);
         let order = IndexOrder { major_sorted: true, sorted: true, unique: unique || merges };
-        let (majors, minors) = self.extents;
-        let (indices, offsets, source) = if merges {
-            let runs = self.runs(backend)?;
-            O::try_new("nnz", runs.count)?;
-            let (indices, offsets) = (self.minor_of(backend, &runs)?, self.offsets(backend, Some(&runs))?);
-            let last = duplicates == Duplicates::Last;
-            (indices, offsets, Source::Merge(Merge::new::<T>(backend, runs, self.positions, last)?))
-        } else {
-            O::try_new("nnz", self.len())?;
-            let offsets = self.offsets(backend, None)?;
-            (self.minor, offsets, Source::gather::<T>(backend, self.positions)?)
+        let runs = if merges { Some(self.runs(backend)?) } else { None };
+        offset.check("nnz", runs.as_ref().map_or(self.len(), |runs| runs.count))?;
+        let offsets = self.offsets(backend, offset, runs.as_ref())?;
+        let (indices, source) = match runs {
+            Some(runs) => {
+                let (indices, last) = (self.minor_of(backend, &runs)?, duplicates == Duplicates::Last);
+                (indices, Source::Merge(Merge::new(backend, dtype, runs, self.positions, last)?))
+            }
+            None => (self.minor, Source::gather(backend, dtype, self.positions)?),
         };
-        let (rows, cols) = A::swap(majors, minors);
-        let values = backend.allocate(indices.len)?;
-        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of runs, and indices of a checked matrix,
-        // in order. The values are replaced before they are read.
-        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
-        Ok(Rearrangement::new(choice, target, vec![source]))
+        let values = backend.allocate_raw(indices.len, dtype.bytes())?;
+        Ok(Arrays { extents: self.extents, offsets, indices, values, order, source })
     }
 
     /// The minor index of each run.
-    fn minor_of(&self, backend: &Device, runs: &Runs) -> Result<Buffer<I>> {
-        let (n, indices) = (self.len(), backend.allocate(runs.count)?);
-        let kernel = self.kernel::<I>(backend, "coordinates_minor")?;
+    fn minor_of(&self, backend: &Device, runs: &Runs) -> Result<RawBuffer> {
+        let (n, index) = (self.len(), self.minor.index_type());
+        let indices = backend.allocate_raw(runs.count, index.bytes())?;
+        let kernel = self.kernel(backend, "coordinates_minor", index)?;
         let launch = backend.launch(&kernel).size(n).buffer(&self.minor);
         launch.buffer(&runs.starts).buffer(&indices).items(n)?;
         Ok(indices)
     }
 
     /// The plan of compressed rows with the entries of each as they stand.
-    pub(super) fn into_rows<T: Scalar, O: Index>(
+    pub(super) fn into_rows<A: Axis, T: Scalar, I: Index, O: Index>(
         self,
         backend: &Device,
         choice: Choice,
-    ) -> Result<ToCompressed<Row, T, I, O>> {
-        O::try_new("nnz", self.len())?;
-        let ((rows, cols), offsets) = (self.extents, self.offsets(backend, None)?);
-        let order = backend.index_order(cols, &offsets, &self.minor)?;
-        let values = backend.allocate(self.minor.len)?;
-        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of entries, whose indices are those of a
-        // checked matrix, and found this order. The values are replaced before they are read.
-        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, self.minor, values, order) };
-        Ok(Rearrangement::new(choice, target, vec![Source::gather::<T>(backend, self.positions)?]))
+    ) -> Result<ToCompressed<A, T, I, O>> {
+        Ok(self.into_stored(backend, T::DTYPE, IndexType::of::<O>())?.plan(choice))
     }
 
-    /// The plan of coordinates with these entries; whether they are in `order` is the caller's to know.
-    pub(super) fn into_coo<A: Axis, T: Scalar>(
+    fn into_stored(self, backend: &Device, dtype: DType, offset: IndexType) -> Result<Arrays> {
+        offset.check("nnz", self.len())?;
+        let (extents, offsets) = (self.extents, self.offsets(backend, offset, None)?);
+        let order = backend.index_order(extents.1, &offsets, &self.minor)?;
+        let values = backend.allocate_raw(self.minor.len, dtype.bytes())?;
+        let source = Source::gather(backend, dtype, self.positions)?;
+        Ok(Arrays { extents, offsets, indices: self.minor, values, order, source })
+    }
+
+    /// The plan of coordinates with these entries, of which the major index is that of the rows if they are `by_rows`;
+    /// whether they are in `order` is the caller's to know.
+    pub(super) fn into_coo<T: Scalar, I: Index>(
         self,
         backend: &Device,
         choice: Choice,
+        by_rows: bool,
         order: IndexOrder,
     ) -> Result<ToCoo<T, I>> {
-        let (rows, cols) = A::swap(self.extents.0, self.extents.1);
-        let (row_idx, col_idx) = if A::IS_ROW { (self.major, self.minor) } else { (self.minor, self.major) };
-        let values = backend.allocate(row_idx.len)?;
+        let (rows, cols) = major_first(by_rows, self.extents);
+        let (row_idx, col_idx) = major_first(by_rows, (self.major, self.minor));
+        let (row_idx, col_idx, values) =
+            (row_idx.of(), col_idx.of(), backend.allocate(self.positions.len())?);
         // SAFETY: the indices are those of a checked matrix of this shape, one of each for each position. The values
         // are replaced before they are read.
         let target = unsafe { Coo::new_unchecked(rows, cols, row_idx, col_idx, values, order) };
-        Ok(Rearrangement::new(choice, target, vec![Source::gather::<T>(backend, self.positions)?]))
+        let source = Source::gather(backend, T::DTYPE, self.positions)?;
+        Ok(Rearrangement::new(choice, target, vec![source]))
     }
 
     /// The entries by their major index.
-    pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups<I>> {
-        let offsets = self.offsets(backend, None)?;
+    pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
+        let offsets = self.offsets(backend, IndexType::I64, None)?.of();
         Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
     }
 
     /// The entries by coordinates.
-    pub(super) fn into_places<A: Axis>(self) -> Places<I> {
-        let (rows, cols) = if A::IS_ROW { (self.major, self.minor) } else { (self.minor, self.major) };
+    pub(super) fn into_places(self, by_rows: bool) -> Places {
+        let (rows, cols) = major_first(by_rows, (self.major, self.minor));
         Places { rows, cols, positions: self.positions }
     }
 
     /// The number of runs before each major index, or of entries.
-    fn offsets<O: Index>(&self, backend: &Device, runs: Option<&Runs>) -> Result<Buffer<O>> {
-        let (majors, offsets) = (self.extents.0, backend.allocate(self.extents.0 + 1)?);
-        let kernel = self.kernel::<O>(backend, "coordinates_offsets")?;
+    fn offsets(&self, backend: &Device, offset: IndexType, runs: Option<&Runs>) -> Result<RawBuffer> {
+        let majors = self.extents.0;
+        let offsets = backend.allocate_raw(majors + 1, offset.bytes())?;
+        let kernel = self.kernel(backend, "coordinates_offsets", offset)?;
         let launch = backend.launch(&kernel).size(majors).size(self.len()).buffer(&self.major);
-        let launch = launch.buffer_or_null(runs.map(|runs| &runs.starts));
+        let launch = launch.buffer_or_null(runs.map(|runs| &runs.starts.raw));
         launch.buffer(&offsets).items(majors + 1)?;
         Ok(offsets)
     }
@@ -296,7 +304,7 @@ impl<I: Index> Coordinates<I> {
     pub(super) fn are_unique(&mut self, backend: &Device) -> Result<bool> {
         if !self.unique {
             let (n, found) = (self.len(), backend.zeros::<i32>(1)?);
-            let kernel = self.kernel::<I>(backend, "coordinates_repeats")?;
+            let kernel = self.kernel(backend, "coordinates_repeats", self.major.index_type())?;
             let launch = backend.launch(&kernel).size(n).buffer(&self.major).buffer(&self.minor);
             launch.buffer(&found).items(n)?;
             self.unique = backend.download(&found)?[0] == 0;
@@ -305,35 +313,56 @@ impl<I: Index> Coordinates<I> {
     }
 }
 
+impl Arrays {
+    /// The plan of the matrix.
+    fn plan<A: Axis, T: Scalar, I: Index, O: Index>(self, choice: Choice) -> ToCompressed<A, T, I, O> {
+        let Self { extents, offsets, indices, values, order, source } = self;
+        let (rows, cols) = A::swap(extents.0, extents.1);
+        let (offsets, indices, values) = (offsets.of(), indices.of(), values.of());
+        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of indices, which are those of a checked
+        // matrix, and found this order or sorted by it. The values are replaced before they are read.
+        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
+        Rearrangement::new(choice, target, vec![source])
+    }
+}
+
+/// What belongs to rows and to columns with the major one first; or back.
+fn major_first<T>(by_rows: bool, (rows, cols): (T, T)) -> (T, T) {
+    if by_rows { (rows, cols) } else { (cols, rows) }
+}
+
 /// Bits of the numbers below `extent`.
 fn bits_below(extent: usize) -> u32 {
     usize::BITS - extent.saturating_sub(1).leading_zeros()
 }
 
 /// Major and minor indices, and where they stood.
-type Moved<I> = (Buffer<I>, Buffer<I>, Positions);
+type Moved = (RawBuffer, RawBuffer, Positions);
 
 /// The indices as they stand.
-fn copies<I: Index>(backend: &Device, (major, minor): Indices<'_, I>) -> Result<Moved<I>> {
+fn copies(backend: &Device, (major, minor): Indices<'_>) -> Result<Moved> {
     let positions = Positions::counted(backend, 0..major.len, major.len)?;
     Ok((backend.duplicate(major)?, backend.duplicate(minor)?, positions))
 }
 
 /// The indices in order, by keys of both.
-fn sort_together<I: Index, K: Index>(
+fn sort_together(
     backend: &Device,
-    (major, minor): Indices<'_, I>,
+    key: IndexType,
+    (major, minor): Indices<'_>,
     (major_bits, minor_bits): (u32, u32),
     by: SortBy,
-) -> Result<Moved<I>> {
-    let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index::<I>().offset::<K>());
-    let (n, keys) = (major.len, backend.allocate::<K>(major.len)?);
+) -> Result<Moved> {
+    let (n, index) = (major.len, major.index_type());
+    let kernel = |entry| backend.kernel(FILE, entry, Defines::default().index(index).offset(key));
+    let keys = backend.allocate_raw(n, key.bytes())?;
     let pack = kernel("coordinates_pack")?;
     let launch = backend.launch(&pack).size(n).buffer(major).buffer(minor);
     launch.value(minor_bits as i32).buffer(&keys).items(n)?;
     let first = if by == SortBy::Both { 0 } else { minor_bits };
-    let (keys, positions) = sort_keys(backend, keys, None, first..major_bits + minor_bits)?;
-    let (major, minor) = (backend.allocate(n)?, backend.allocate(n)?);
+    let Sorted { keys, positions } = sort_keys(backend, keys, None, first..major_bits + minor_bits)?;
+    let room = || backend.allocate_raw(n, index.bytes());
+    let (major, minor) = (room()?, room()?);
     let split = kernel("coordinates_split")?;
     let launch = backend.launch(&split).size(n).buffer(&keys).value(minor_bits as i32);
     launch.buffer(&major).buffer(&minor).items(n)?;
@@ -341,46 +370,43 @@ fn sort_together<I: Index, K: Index>(
 }
 
 /// The indices in order, by one and then by the other.
-fn sort_apart<I: Index>(
+fn sort_apart(
     backend: &Device,
-    (major, minor): Indices<'_, I>,
+    (major, minor): Indices<'_>,
     (major_bits, minor_bits): (u32, u32),
     by: SortBy,
-) -> Result<Moved<I>> {
+) -> Result<Moved> {
     let mut positions = Positions::counted(backend, 0..major.len, major.len)?;
     if by == SortBy::Both {
-        positions = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.1;
+        positions = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.positions;
     }
     let keys = backend.gathered(&positions, major)?;
-    let (major, positions) = sort_keys(backend, keys, Some(positions), 0..major_bits)?;
+    let Sorted { keys: major, positions } = sort_keys(backend, keys, Some(positions), 0..major_bits)?;
     Ok((major, backend.gathered(&positions, minor)?, positions))
 }
 
 impl Device {
     /// A copy.
-    fn duplicate<T: Element>(&self, buffer: &Buffer<T>) -> Result<Buffer<T>> {
-        let mut copy = self.allocate(buffer.len)?;
-        self.copy(Self::view(buffer), Self::view_mut(&mut copy))?;
+    fn duplicate(&self, buffer: &RawBuffer) -> Result<RawBuffer> {
+        let mut copy = self.allocate_raw(buffer.len, buffer.element_bytes)?;
+        self.copy_raw(buffer, buffer.len, &mut copy, 0)?;
         Ok(copy)
     }
 
     /// The numbers of a range.
-    pub(super) fn count_up<P: Index>(&self, numbers: Range<usize>) -> Result<Buffer<P>> {
-        let (n, positions) = (numbers.len(), self.allocate(numbers.len())?);
-        let defines = Defines::default().index::<P>().offset::<P>();
+    pub(super) fn count_up(&self, numbers: Range<usize>, index: IndexType) -> Result<RawBuffer> {
+        let (n, positions) = (numbers.len(), self.allocate_raw(numbers.len(), index.bytes())?);
+        let defines = Defines::default().index(index).offset(index);
         let kernel = self.kernel(FILE, "coordinates_positions", defines)?;
         self.launch(&kernel).size(n).size(numbers.start).buffer(&positions).items(n)?;
         Ok(positions)
     }
 
     /// The row of each entry of compressed rows, or the column of each of compressed columns.
-    fn major_indices<A: Axis, T: Scalar, I: Index, O: Index>(
-        &self,
-        a: &Compressed<A, T, Self, I, O>,
-    ) -> Result<Buffer<I>> {
-        let (majors, indices) = (a.pattern().major(), self.allocate(a.nnz())?);
-        let kernel = self.kernel(FILE, "coordinates_rows", Defines::default().index::<I>().offset::<O>())?;
-        self.launch(&kernel).size(majors).buffer(a.offsets()).buffer(&indices).warps(majors)?;
+    fn major_indices(&self, a: RawCompressed<'_>) -> Result<RawBuffer> {
+        let indices = self.allocate_raw(a.nnz(), a.indices.element_bytes)?;
+        let kernel = self.kernel(FILE, "coordinates_rows", a.defines())?;
+        self.launch(&kernel).size(a.rows).buffer(a.offsets).buffer(&indices).warps(a.rows)?;
         Ok(indices)
     }
 }

@@ -5,13 +5,15 @@ use super::offer::Offer;
 use super::room::{Entries, room_for};
 use super::scan::Scan;
 use super::single_pass::{self, SinglePass};
+use crate::driver::Value;
 use crate::launch::{LANES, Launch, in_words, steps, vector};
-use crate::program::Defines;
+use crate::program::{Defines, IndexType};
+use crate::space::{Place, RawBuffer};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep, RealOf};
 use sparse_core::{
-    Algorithm, Backend, Choice, DenseBatchView, Index, KernelPlan, PlanOptions, Result, Scalar,
+    Algorithm, Backend, Choice, DType, DenseBatchView, Index, KernelPlan, PlanOptions, Result, Scalar,
 };
 
 const BY_WARP: &str = "row_per_warp";
@@ -65,9 +67,12 @@ const WARP_FILE: &str = "dense_to_csr_warp";
 
 /// The plan of a compression: kernels, and room for a count for each row.
 #[derive(Debug)]
-pub struct CompressionPlan<T: Scalar> {
+pub struct CompressionPlan {
     choice: Choice,
-    keep: Keep<T>,
+    dtype: DType,
+    index: IndexType,
+    offset: IndexType,
+    threshold: Threshold,
     passes: Passes,
     masked: Option<Masked>,
     single_pass: Option<SinglePass>,
@@ -96,21 +101,27 @@ struct Masked {
 
 impl Masked {
     /// Room for rows that begin at whole words.
-    fn new<T: Scalar>(backend: &Device, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
+    fn new(backend: &Device, dtype: DType, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
         let words = cols.div_ceil(MASK_COLS) * (MASK_COLS / i32::BITS as usize);
         let bits = backend.allocate(checked_product("rows x words of the mask", rows, words)?)?;
-        Ok(Self { wide: Passes::masked::<T>(backend, vector::<T>() > 1, defines)?, bits })
+        Ok(Self { wide: Passes::masked(backend, dtype, vector(dtype.bytes()) > 1, defines)?, bits })
     }
 }
 
 impl Passes {
-    fn new<T: Scalar, I: Index>(backend: &Device, algorithm: &str, defines: &Defines) -> Result<Self> {
+    fn new(
+        backend: &Device,
+        dtype: DType,
+        index: IndexType,
+        algorithm: &str,
+        defines: &Defines,
+    ) -> Result<Self> {
         let of_file = |file, [count, fill]: [&'static str; 2], defines: &Defines| {
-            let kernel = |entry| backend.kernel_of::<T>(file, entry, defines.clone());
+            let kernel = |entry| backend.kernel_of(dtype, file, entry, defines.clone());
             Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
         };
         match algorithm {
-            BY_MASK => Self::masked::<T>(backend, false, defines),
+            BY_MASK => Self::masked(backend, dtype, false, defines),
             BY_WARP => of_file(
                 "dense_to_csr",
                 ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
@@ -124,7 +135,7 @@ impl Passes {
             BY_SYCL_WARP => of_file(
                 WARP_FILE,
                 ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
-                &Defines::default().index::<I>(),
+                &Defines::default().index(index),
             ),
             _ => of_file(
                 "dense_to_csr",
@@ -134,14 +145,14 @@ impl Passes {
         }
     }
 
-    fn masked<T: Scalar>(backend: &Device, wide: bool, defines: &Defines) -> Result<Self> {
+    fn masked(backend: &Device, dtype: DType, wide: bool, defines: &Defines) -> Result<Self> {
         let defines = defines.clone().set("WIDE", u8::from(wide)).set("BLOCK", mask_block(backend));
-        let kernel = |entry| backend.kernel_of::<T>(MASK_FILE, entry, defines.clone());
+        let kernel = |entry| backend.kernel_of(dtype, MASK_FILE, entry, defines.clone());
         Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
     }
 }
 
-impl<T: Scalar> KernelPlan for CompressionPlan<T> {
+impl KernelPlan for CompressionPlan {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -154,10 +165,46 @@ impl<T: Scalar> KernelPlan for CompressionPlan<T> {
 }
 
 /// A threshold as kernels take it: whether there is one, and which.
-pub(super) fn threshold<T: Scalar>(keep: Keep<T>) -> (i32, RealOf<T>) {
-    match keep {
-        Keep::NonZero => (0, RealOf::<T>::ZERO),
-        Keep::Above(tolerance) => (1, tolerance),
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Threshold(i32, Value);
+
+impl Threshold {
+    pub(super) fn new<T: Scalar>(keep: Keep<T>) -> Self {
+        match keep {
+            Keep::NonZero => Self(0, Value::new(&RealOf::<T>::ZERO)),
+            Keep::Above(tolerance) => Self(1, Value::new(&tolerance)),
+        }
+    }
+}
+
+impl Launch<'_> {
+    /// What is kept.
+    pub(super) fn threshold(self, Threshold(is_set, tolerance): Threshold) -> Self {
+        self.value(is_set).factor(tolerance)
+    }
+}
+
+/// A batch of dense matrices.
+#[derive(Clone, Copy)]
+struct Batch<'a> {
+    place: Place<'a>,
+    count: usize,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+    steps: (usize, usize),
+}
+
+impl<'a, T: Scalar> From<&DenseBatchView<'a, T, Device>> for Batch<'a> {
+    fn from(a: &DenseBatchView<'a, T, Device>) -> Self {
+        Self {
+            place: a.data().into(),
+            count: a.count(),
+            rows: a.rows(),
+            cols: a.cols(),
+            stride: a.stride(),
+            steps: steps(a.order(), a.leading_dimension()),
+        }
     }
 }
 
@@ -167,107 +214,147 @@ fn mask_block(backend: &Device) -> usize {
     if has_warps { backend.inner.block } else { backend.inner.block.min(LARGEST_LOCAL_BLOCK) }
 }
 
-/// Whether rows can be read in whole words.
-fn is_in_words<T: Scalar>(a: &DenseBatchView<'_, T, Device>) -> bool {
-    in_words::<T>(&[a.data().start, a.stride()], steps(a.order(), a.leading_dimension()))
+impl<'a> Launch<'a> {
+    /// The arguments that counting and filling share.
+    fn batch(self, a: Batch<'a>) -> Self {
+        let launch = self.size(a.count * a.rows).size(a.rows).size(a.cols).view(a.place);
+        launch.size(a.stride).size(a.steps.0).size(a.steps.1)
+    }
 }
 
-impl<T: Scalar> CompressionPlan<T> {
-    /// Sets the arguments that counting and filling share.
-    fn source<'a, 'v: 'a>(&self, launch: Launch<'a>, a: DenseBatchView<'v, T, Device>) -> Launch<'a> {
-        let (row_step, col_step) = steps(a.order(), a.leading_dimension());
-        let launch = launch.size(a.count() * a.rows()).size(a.rows()).size(a.cols()).view(a.data());
-        launch.size(a.stride()).size(row_step).size(col_step)
+impl CompressionPlan {
+    /// The plan for matrices like `a`.
+    fn new(
+        backend: &Device,
+        a: Batch<'_>,
+        (dtype, index, offset): (DType, IndexType, IndexType),
+        threshold: Threshold,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let repeats = options.expected_calls > 1 && backend.has(single_pass::FILE);
+        let (automatic, reason) = match (backend.properties().is_cpu, a.steps.1) {
+            (true, _) => ("row_per_thread", "the device is a CPU"),
+            (false, 1) if repeats => {
+                (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")
+            }
+            (false, 1) => (BY_MASK, "neighbours in memory stand in one row"),
+            (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
+        };
+        let choice = offer(backend).choose(backend, "dense_to_csr", options, (automatic, reason))?;
+        let defines = Defines::default().index(index).offset(offset);
+        let kernel = |entry| backend.kernel_of(dtype, "dense_to_csr", entry, defines.clone());
+        let rows = checked_product("count x rows", a.count, a.rows)?;
+        let masked = match choice.algorithm {
+            BY_MASK => Some(Masked::new(backend, dtype, rows, a.cols, &defines)?),
+            _ => None,
+        };
+        let elements = checked_product("rows x columns", rows, a.cols)?;
+        let single_pass = match choice.algorithm {
+            LOOK_BACK if elements > 0 => Some(SinglePass::new(backend, dtype, (rows, a.cols), &defines)?),
+            _ => None,
+        };
+        Ok(Self {
+            passes: Passes::new(backend, dtype, index, choice.algorithm, &defines)?,
+            choice,
+            dtype,
+            index,
+            offset,
+            threshold,
+            masked,
+            room: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
+            single_pass,
+            members: kernel("dense_to_csr_members")?,
+            offsets: kernel("dense_to_csr_offsets")?,
+            starts: backend.allocate(rows + 1)?,
+            member_ptr: backend.allocate(a.count + 1)?,
+            scan: Scan::series(backend, rows + 1)?,
+        })
+    }
+
+    /// Whether rows can be read in whole words.
+    fn is_in_words(&self, a: Batch<'_>) -> bool {
+        in_words(self.dtype.bytes(), &[a.place.start, a.stride], a.steps)
     }
 
     /// The kernels for a matrix.
-    fn passes_for(&self, a: &DenseBatchView<'_, T, Device>) -> &Passes {
+    fn passes_for(&self, a: Batch<'_>) -> &Passes {
         match &self.masked {
-            Some(masked) if is_in_words(a) => &masked.wide,
+            Some(masked) if self.is_in_words(a) => &masked.wide,
             _ => &self.passes,
         }
     }
 
     /// Finds where rows start.
-    fn count(&self, backend: &Device, a: DenseBatchView<'_, T, Device>) -> Result<()> {
-        let (has_threshold, tolerance) = threshold(self.keep);
-        let launch = self.source(backend.launch(&self.passes_for(&a).count), a);
-        let launch = launch.value(has_threshold).value(tolerance).buffer(&self.starts);
-        self.over(backend, a.count() * a.rows() + 1, self.with_bits(launch))?;
+    fn count(&self, backend: &Device, a: Batch<'_>) -> Result<()> {
+        let launch = backend.launch(&self.passes_for(a).count).batch(a);
+        let launch = launch.threshold(self.threshold).buffer(&self.starts);
+        self.over(backend, a.count * a.rows + 1, self.with_bits(launch))?;
         self.scan.starts(backend, &self.starts)
     }
 
     /// Fills the rows, if there is room for the entries of all; a single pass first finds where they start.
-    fn fill<I: Index>(
-        &self,
-        backend: &Device,
-        a: DenseBatchView<'_, T, Device>,
-        entries: &Entries<T, I>,
-    ) -> Result<()> {
-        let (has_threshold, tolerance) = threshold(self.keep);
+    fn fill(&self, backend: &Device, a: Batch<'_>, entries: &Entries) -> Result<()> {
         let kernel = match &self.single_pass {
-            Some(pass) => pass.kernel(is_in_words(&a)),
-            None => &self.passes_for(&a).fill,
+            Some(pass) => pass.kernel(self.is_in_words(a)),
+            None => &self.passes_for(a).fill,
         };
-        let launch = self.source(backend.launch(kernel), a);
+        let launch = backend.launch(kernel).batch(a);
         let launch = match self.masked {
             Some(_) => self.with_bits(launch.buffer(&self.starts)),
-            None => launch.value(has_threshold).value(tolerance).buffer(&self.starts),
+            None => launch.threshold(self.threshold).buffer(&self.starts),
         };
         let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
         match &self.single_pass {
             Some(pass) => pass.run(backend, launch),
-            None => self.over(backend, a.count() * a.rows(), launch),
+            None => self.over(backend, a.count * a.rows, launch),
         }
     }
 
     /// The offsets of all members.
-    fn offsets<O: Index>(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Buffer<O>> {
-        let offsets = backend.allocate(checked_product("count x offsets", count, rows + 1)?)?;
+    fn offsets(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<RawBuffer> {
+        let offsets = checked_product("count x offsets", count, rows + 1)?;
+        let offsets = backend.allocate_raw(offsets, self.offset.bytes())?;
         let launch = backend.launch(&self.offsets).size(count).size(rows).buffer(&self.starts);
         launch.buffer(&offsets).items(offsets.len)?;
         Ok(offsets)
     }
 
     /// Where the members start, and nnz; the host waits for it.
-    fn members<O: Index>(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
+    fn members(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
         let launch = backend.launch(&self.members).size(count).size(rows).buffer(&self.starts);
         launch.buffer(&self.member_ptr).items(count + 1)?;
         let starts = backend.download(&self.member_ptr)?;
         let member_ptr: Vec<_> = starts.into_iter().map(|at| at as usize).collect();
         for ends in member_ptr.windows(2) {
-            O::try_new("nnz", ends[1] - ends[0])?;
+            self.offset.check("nnz", ends[1] - ends[0])?;
         }
         Ok(member_ptr)
     }
 
     /// The arrays of all members.
-    fn compress<I: Index, O: Index>(
-        &mut self,
-        backend: &Device,
-        a: DenseBatchView<'_, T, Device>,
-    ) -> Result<CompressedArrays<Device, T, I, O>> {
-        let members = (a.count(), a.rows());
+    fn compress(&mut self, backend: &Device, a: Batch<'_>) -> Result<(Vec<usize>, RawBuffer, Entries)> {
+        let members = (a.count, a.rows);
+        let room = |n| Entries::new(backend, self.index, self.dtype, n);
         if self.single_pass.is_none() {
             self.count(backend, a)?;
         }
-        let guessed = self.room.map(|room| Entries::new(backend, room)).transpose()?;
+        let guessed = self.room.map(room).transpose()?;
         if let Some(entries) = &guessed {
             self.fill(backend, a, entries)?;
         }
         let offsets = self.offsets(backend, members)?;
-        let member_ptr = self.members::<O>(backend, members)?;
-        let nnz = member_ptr[a.count()];
-        let Entries { indices, values } = match guessed {
+        let member_ptr = self.members(backend, members)?;
+        let nnz = member_ptr[a.count];
+        let entries = match guessed {
             Some(entries) if nnz <= entries.values.len => entries.cut(backend, nnz)?,
             _ => {
-                let entries = Entries::new(backend, nnz)?;
+                let entries = room(nnz)?;
                 self.fill(backend, a, &entries)?;
                 entries
             }
         };
         self.room = Some(room_for(nnz));
-        Ok(CompressedArrays { member_ptr, offsets, indices, values })
+        Ok((member_ptr, offsets, entries))
     }
 
     /// Sets the bits, where the algorithm keeps them.
@@ -296,7 +383,7 @@ fn offer(device: &Device) -> Offer {
 }
 
 impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
-    type Plan = CompressionPlan<T>;
+    type Plan = CompressionPlan;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
         offer(self).on(self)
@@ -307,50 +394,18 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
         a: &DenseBatchView<'_, T, Self>,
         keep: Keep<T>,
         options: &PlanOptions,
-    ) -> Result<CompressionPlan<T>> {
-        let (_, col_step) = steps(a.order(), a.leading_dimension());
-        let repeats = options.expected_calls > 1 && self.has(single_pass::FILE);
-        let (automatic, reason) = match (self.properties().is_cpu, col_step) {
-            (true, _) => ("row_per_thread", "the device is a CPU"),
-            (false, 1) if repeats => {
-                (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")
-            }
-            (false, 1) => (BY_MASK, "neighbours in memory stand in one row"),
-            (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
-        };
-        let choice = offer(self).choose(self, "dense_to_csr", options, (automatic, reason))?;
-        let defines = Defines::default().index::<I>().offset::<O>();
-        let kernel = |entry| self.kernel_of::<T>("dense_to_csr", entry, defines.clone());
-        let rows = checked_product("count x rows", a.count(), a.rows())?;
-        let masked = match choice.algorithm {
-            BY_MASK => Some(Masked::new::<T>(self, rows, a.cols(), &defines)?),
-            _ => None,
-        };
-        let elements = checked_product("rows x columns", rows, a.cols())?;
-        let single_pass = match choice.algorithm {
-            LOOK_BACK if elements > 0 => Some(SinglePass::new::<T>(self, (rows, a.cols()), &defines)?),
-            _ => None,
-        };
-        Ok(CompressionPlan {
-            passes: Passes::new::<T, I>(self, choice.algorithm, &defines)?,
-            choice,
-            keep,
-            masked,
-            room: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
-            single_pass,
-            members: kernel("dense_to_csr_members")?,
-            offsets: kernel("dense_to_csr_offsets")?,
-            starts: self.allocate(rows + 1)?,
-            member_ptr: self.allocate(a.count() + 1)?,
-            scan: Scan::series(self, rows + 1)?,
-        })
+    ) -> Result<CompressionPlan> {
+        let types = (T::DTYPE, IndexType::of::<I>(), IndexType::of::<O>());
+        CompressionPlan::new(self, a.into(), types, Threshold::new(keep), options)
     }
 
     unsafe fn dense_to_csr(
         &self,
-        plan: &mut CompressionPlan<T>,
+        plan: &mut CompressionPlan,
         a: DenseBatchView<'_, T, Self>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
-        plan.compress(self, a)
+        let (member_ptr, offsets, Entries { indices, values }) = plan.compress(self, (&a).into())?;
+        let (offsets, indices, values) = (offsets.of(), indices.of(), values.of());
+        Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 }

@@ -3,11 +3,12 @@
 use super::numbered::{Values, position};
 use super::positions::Positions;
 use crate::launch::Launch;
-use crate::program::Defines;
+use crate::program::{Defines, IndexType};
+use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
-use sparse_core::reference::Entries;
-use sparse_core::{Algorithm, Backend, Element, Index, Result, Scalar};
+use sparse_core::reference::{Entries, Entry};
+use sparse_core::{Algorithm, Backend, DType, Result};
 
 pub(super) const GROUPED_ROWS: Algorithm =
     Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
@@ -15,31 +16,49 @@ pub(super) const GROUPED_ROWS: Algorithm =
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]
-pub struct RowGroups<I> {
+pub struct RowGroups {
     pub(super) offsets: Buffer<i64>,
-    pub(super) columns: Buffer<I>,
+    pub(super) columns: RawBuffer,
     pub(super) positions: Positions,
 }
 
-impl<I: Index> RowGroups<I> {
-    /// The entries of a numbered matrix, sorted here.
-    pub(super) fn numbered<M: Entries<Scalar = f64>>(backend: &Device, a: &M, op: Op) -> Result<Self> {
-        let (rows, _) = op.shape(a);
-        let mut entries: Vec<_> = a.entries().collect();
+impl RowGroups {
+    /// The entries of a numbered matrix, sorted here; columns become of type `index`.
+    pub(super) fn numbered(
+        backend: &Device,
+        a: &impl Entries<Scalar = f64>,
+        op: Op,
+        index: IndexType,
+    ) -> Result<Self> {
+        Self::of_entries(backend, a.entries().collect(), op.shape(a).0, op, index)
+    }
+
+    fn of_entries(
+        backend: &Device,
+        mut entries: Vec<Entry<f64>>,
+        rows: usize,
+        op: Op,
+        index: IndexType,
+    ) -> Result<Self> {
         if op.transposes() {
             entries.iter_mut().for_each(|(i, j, _)| std::mem::swap(i, j));
         }
         entries.sort_by_key(|&(i, _, _)| i);
-        let mut offsets = vec![0; rows + 1];
+        let mut offsets = vec![0_i64; rows + 1];
         entries.iter().for_each(|&(i, _, _)| offsets[i + 1] += 1);
         (0..rows).for_each(|i| offsets[i + 1] += offsets[i]);
-        let columns: Vec<_> = entries.iter().map(|&(_, j, _)| I::cast(j)).collect();
+        let columns: Vec<_> = entries.iter().map(|&(_, j, _)| j).collect();
         let positions: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
         Ok(Self {
             offsets: backend.upload(&offsets)?,
-            columns: backend.upload(&columns)?,
+            columns: backend.upload_indices("a column", &columns, index)?,
             positions: Positions::upload(backend, &positions)?,
         })
+    }
+
+    /// The rows of op(A).
+    pub(super) fn rows(&self) -> usize {
+        self.offsets.len - 1
     }
 
     /// Bytes that the groups take.
@@ -49,30 +68,28 @@ impl<I: Index> RowGroups<I> {
 }
 
 impl Device {
-    /// A kernel over grouped entries with columns of type `I` and such positions.
-    pub(super) fn grouped_kernel<T: Scalar, I: Index>(
+    /// A kernel over grouped entries.
+    pub(super) fn grouped_kernel(
         &self,
+        dtype: DType,
         entry: &'static str,
-        positions: &Positions,
+        groups: &RowGroups,
         op: Op,
     ) -> Result<Kernel> {
-        let defines = Defines::default().index::<I>().set("POS", positions.type_name());
-        self.kernel_of::<T>("grouped", entry, defines.conj::<T>(op))
+        let defines = Defines::default().index(groups.columns.index_type());
+        let defines = defines.set("POS", groups.positions.type_name()).conj(dtype, op);
+        self.kernel_of(dtype, "grouped", entry, defines)
     }
 }
 
 impl<'a> Launch<'a> {
     /// The value arrays of a matrix, by position.
-    pub(super) fn values<T: Element>(self, values: Values<'a, T>) -> Self {
+    pub(super) fn values(self, values: Values<'a>) -> Self {
         self.size(values.split).buffer(values.head).buffer(values.tail)
     }
 
     /// Groups and the matrix that they are of.
-    pub(super) fn groups_of<T: Scalar, I: Index>(
-        self,
-        groups: &'a RowGroups<I>,
-        values: Values<'a, T>,
-    ) -> Self {
+    pub(super) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
         self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
     }
 }

@@ -13,6 +13,7 @@ mod padded;
 mod positions;
 mod prune;
 mod radix_sort;
+mod raw;
 mod room;
 mod row_split;
 mod row_statistics;

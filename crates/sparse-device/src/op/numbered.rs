@@ -9,35 +9,27 @@ use super::grouped::RowGroups;
 use super::slots::Slots;
 use super::spmv::along;
 use super::to_dense::Places;
+use crate::program::IndexType;
+use crate::space::RawBuffer;
 use crate::{Buffer, Device};
 use sparse_core::op::Op;
 use sparse_core::reference::Entries;
-use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Axis, Backend, BatchCompressed, Col, Compressed, Coo, Element, Ell, Host, Hyb, Index, Matrix, Result,
-    Row, Scalar, Sell,
+    Axis, Backend, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Result, Scalar, Sell,
 };
 
 /// The value arrays of a matrix: from position `split` on values stand in `tail`. Only HYB has two.
-#[derive(Debug)]
-pub struct Values<'a, T> {
-    pub(super) head: &'a Buffer<T>,
-    pub(super) tail: &'a Buffer<T>,
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    pub(super) head: &'a RawBuffer,
+    pub(super) tail: &'a RawBuffer,
     pub(super) split: usize,
 }
 
-impl<T> Clone for Values<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Values<'_, T> {}
-
-impl<'a, T: Element> Values<'a, T> {
+impl<'a> Values<'a> {
     /// A single array.
-    pub(super) fn one(values: &'a Buffer<T>) -> Self {
-        Self { head: values, tail: values, split: values.len() }
+    pub(super) fn one(values: &'a RawBuffer) -> Self {
+        Self { head: values, tail: values, split: values.len }
     }
 }
 
@@ -47,13 +39,13 @@ pub trait Numbered: Matrix<Space = Device> {
     type Index: Index;
 
     /// The stored values.
-    fn values(&self) -> Values<'_, Self::Scalar>;
+    fn values(&self) -> Values<'_>;
 
     /// The entries of op(A) by rows.
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<Self::Index>>;
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups>;
 
     /// The entries by coordinates.
-    fn places(&self, backend: &Device) -> Result<Places<Self::Index>>;
+    fn places(&self, backend: &Device) -> Result<Places>;
 }
 
 /// A format whose entries the host can number.
@@ -68,7 +60,7 @@ pub(super) trait Numerable: Numbered {
 /// A format that can be given other values.
 pub trait Target: Numbered + Sized {
     /// The same pattern with other values, one array for each that it has.
-    fn with_arrays(&self, arrays: Vec<Buffer<Self::Scalar>>) -> Result<Self>;
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self>;
 }
 
 /// A format that can be made from one that the host has numbered. Padding has the number 0.
@@ -94,8 +86,8 @@ pub(super) fn position(number: f64) -> i64 {
 }
 
 /// The only array.
-fn only<T>(arrays: Vec<Buffer<T>>) -> Buffer<T> {
-    arrays.into_iter().next().expect("a value array for each array of numbers")
+fn only<T>(arrays: Vec<RawBuffer>) -> Buffer<T> {
+    arrays.into_iter().next().expect("a value array for each array of numbers").of()
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for Compressed<A, T, Device, I, O> {
@@ -110,23 +102,23 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for Compressed<A, T, Devi
 impl<A: Axis, T: Scalar, I: Index, O: Index> Numbered for Compressed<A, T, Device, I, O> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, T> {
+    fn values(&self) -> Values<'_> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
         let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
-        sorted(backend, self)?.into_row_groups(backend)
+        sorted(backend, self.into())?.into_row_groups(backend)
     }
 
-    fn places(&self, backend: &Device) -> Result<Places<I>> {
+    fn places(&self, backend: &Device) -> Result<Places> {
         let found = if self.order().unique { Coordinates::stored } else { Coordinates::along };
-        Ok(found(backend, self)?.into_places::<A>())
+        Ok(found(backend, self.into())?.into_places(A::IS_ROW))
     }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Target for Compressed<A, T, Device, I, O> {
-    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
@@ -134,25 +126,22 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Target for Compressed<A, T, Device,
 impl<T: Scalar, I: Index> Numbered for Coo<T, Device, I> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, T> {
+    fn values(&self) -> Values<'_> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
-        let sorted = match op.transposes() {
-            true => Coordinates::of_coo_by_major::<Col, T>,
-            false => Coordinates::of_coo_by_major::<Row, T>,
-        };
-        sorted(backend, self)?.into_row_groups(backend)
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
+        let by_rows = !op.transposes();
+        Coordinates::of_coo_by_major(backend, self.into(), by_rows)?.into_row_groups(backend)
     }
 
-    fn places(&self, backend: &Device) -> Result<Places<I>> {
-        Ok(Coordinates::of_coo::<Row, T>(backend, self)?.into_places::<Row>())
+    fn places(&self, backend: &Device) -> Result<Places> {
+        Ok(Coordinates::of_coo(backend, self.into(), true)?.into_places(true))
     }
 }
 
 impl<T: Scalar, I: Index> Target for Coo<T, Device, I> {
-    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
@@ -160,21 +149,21 @@ impl<T: Scalar, I: Index> Target for Coo<T, Device, I> {
 impl<T: Scalar, I: Index> Numbered for Ell<T, Device, I> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, T> {
+    fn values(&self) -> Values<'_> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
         self.grouped(backend, op)
     }
 
-    fn places(&self, backend: &Device) -> Result<Places<I>> {
+    fn places(&self, backend: &Device) -> Result<Places> {
         self.sorted(backend)
     }
 }
 
 impl<T: Scalar, I: Index> Target for Ell<T, Device, I> {
-    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
@@ -194,25 +183,25 @@ impl<T: Scalar, I: Index> HostTarget for Ell<T, Device, I> {
 impl<T: Scalar, I: Index> Numbered for Hyb<T, Device, I> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, T> {
+    fn values(&self) -> Values<'_> {
         let (head, tail) = (self.ell().values(), self.coo().values());
-        Values { head, tail, split: head.len() }
+        Values { head, tail, split: head.len }
     }
 
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
         self.grouped(backend, op)
     }
 
-    fn places(&self, backend: &Device) -> Result<Places<I>> {
+    fn places(&self, backend: &Device) -> Result<Places> {
         self.sorted(backend)
     }
 }
 
 impl<T: Scalar, I: Index> Target for Hyb<T, Device, I> {
-    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
         let mut arrays = arrays.into_iter();
         let mut next = || arrays.next().expect("a value array for each that the format has");
-        self.with_values(next(), next())
+        self.with_values(next().of(), next().of())
     }
 }
 
@@ -232,21 +221,21 @@ impl<T: Scalar, I: Index> HostTarget for Hyb<T, Device, I> {
 impl<T: Scalar, I: Index, O: Index> Numbered for Sell<T, Device, I, O> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, T> {
+    fn values(&self) -> Values<'_> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
         self.grouped(backend, op)
     }
 
-    fn places(&self, backend: &Device) -> Result<Places<I>> {
+    fn places(&self, backend: &Device) -> Result<Places> {
         self.sorted(backend)
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> Target for Sell<T, Device, I, O> {
-    fn with_arrays(&self, arrays: Vec<Buffer<T>>) -> Result<Self> {
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
         self.with_values(only(arrays))
     }
 }
@@ -276,15 +265,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for BatchCompressed<A, T,
 impl<A: Axis, T: Scalar, I: Index, O: Index> Numbered for BatchCompressed<A, T, Device, I, O> {
     type Index = I;
 
-    fn values(&self) -> Values<'_, T> {
+    fn values(&self) -> Values<'_> {
         Values::one(self.values())
     }
 
-    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups<I>> {
-        RowGroups::numbered(backend, &self.numbered(backend)?, op)
+    fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
+        RowGroups::numbered(backend, &self.numbered(backend)?, op, IndexType::of::<I>())
     }
 
-    fn places(&self, backend: &Device) -> Result<Places<I>> {
-        Places::numbered(backend, &self.numbered(backend)?)
+    fn places(&self, backend: &Device) -> Result<Places> {
+        Places::numbered(backend, &self.numbered(backend)?, IndexType::of::<I>())
     }
 }

@@ -2,8 +2,9 @@
 
 use super::convert::{GATHER, Rearrangement, Source};
 use super::positions::Positions;
-use crate::program::Defines;
-use crate::{Buffer, Device, Kernel};
+use super::raw::RawCompressed;
+use crate::space::RawBuffer;
+use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::{self, Sizes};
@@ -17,20 +18,36 @@ pub(super) const FILE: &str = "padded";
 
 type CsrOn<T, I, O> = Csr<T, Device, I, O>;
 type EllOn<T, I> = Ell<T, Device, I>;
-type CooOn<T, I> = Coo<T, Device, I>;
 type HybOn<T, I> = Hyb<T, Device, I>;
 type SellOn<T, I, O> = Sell<T, Device, I, O>;
 
-/// A pattern, and where its values come from.
-type Filled<M> = (M, Source);
-
 /// Rows in order without duplicates, of which the host knows the lengths.
-struct Rows<'a, T: Scalar, I: Index, O: Index> {
+struct Rows<'a> {
     backend: &'a Device,
-    a: &'a CsrOn<T, I, O>,
+    a: RawCompressed<'a>,
     choice: Choice,
     lengths: Vec<usize>,
     sizes: Sizes,
+}
+
+/// The columns of a part, its values, and where these come from.
+struct Part {
+    cols: RawBuffer,
+    values: RawBuffer,
+    source: Source,
+}
+
+/// The part that COO has, with the rows of its entries.
+struct Overflow {
+    row_idx: RawBuffer,
+    part: Part,
+}
+
+/// All entries in slices.
+struct Slices {
+    slice_ptr: RawBuffer,
+    row_order: RawBuffer,
+    part: Part,
 }
 
 /// The rows of a matrix, if the order of every part of them is known.
@@ -38,90 +55,92 @@ fn rows<'a, T: Scalar, I: Index, O: Index>(
     backend: &'a Device,
     a: &'a CsrOn<T, I, O>,
     options: &PlanOptions,
-) -> Result<Option<Rows<'a, T, I, O>>> {
+) -> Result<Option<Rows<'a>>> {
     if a.order() != IndexOrder::CANONICAL {
         return Ok(None);
     }
     let choice = options.choose("convert", GATHER, GATHER[0].name, "there is no other")?;
-    let offsets = backend.download(a.offsets())?;
-    let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize()).collect();
-    Ok(Some(Rows { backend, a, choice, lengths, sizes: Sizes::of::<T, I, O>() }))
+    let lengths = backend.row_lengths(a)?;
+    Ok(Some(Rows { backend, a: a.into(), choice, lengths, sizes: Sizes::of::<T, I, O>() }))
 }
 
-impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
+impl Rows<'_> {
     fn kernel(&self, entry: &'static str, positions: &Positions) -> Result<Kernel> {
-        let defines = Defines::default().index::<I>().offset::<O>().set("POS", positions.type_name());
-        self.backend.kernel(FILE, entry, defines)
+        self.backend.kernel(FILE, entry, self.a.defines().set("POS", positions.type_name()))
     }
 
-    /// Room for the positions of entries in `slots` slots.
-    fn positions(&self, slots: usize) -> Result<Positions> {
-        Positions::room(self.backend, slots, self.a.nnz())
+    /// Room for the columns of `slots` slots, and for the positions of their entries.
+    fn room(&self, slots: usize) -> Result<(RawBuffer, Positions)> {
+        let cols = self.backend.allocate_raw(slots, self.sizes.index)?;
+        Ok((cols, Positions::room(self.backend, slots, self.a.nnz())?))
     }
 
-    /// The first `width` entries of each row, and where their values come from.
-    fn ell(&self, width: usize) -> Result<Filled<EllOn<T, I>>> {
+    /// The part with these columns, and values at these positions; room for them holds anything yet.
+    fn part(&self, cols: RawBuffer, positions: Positions) -> Result<Part> {
+        let values = self.backend.allocate_raw(cols.len, self.sizes.scalar)?;
+        Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, positions)? })
+    }
+
+    /// The first `width` entries of each row.
+    fn ell(&self, width: usize) -> Result<Part> {
         let (backend, a) = (self.backend, self.a);
-        let slots = checked_product("rows x width", a.rows(), width)?;
-        let (cols, positions) = (backend.allocate(slots)?, self.positions(slots)?);
+        let slots = checked_product("rows x width", a.rows, width)?;
+        let (cols, positions) = self.room(slots)?;
         let kernel = self.kernel("padded_ell", &positions)?;
-        let launch = backend.launch(&kernel).size(a.rows()).size(width).buffer(a.offsets());
-        launch.buffer(a.indices()).buffer(&cols).positions(&positions).items(slots)?;
-        let nnz = self.lengths.iter().map(|&length| length.min(width)).sum();
-        let (shape, values) = ((a.rows(), a.cols()), backend.allocate(slots)?);
-        // SAFETY: the kernel wrote the columns of the first entries of each row of a checked matrix and −1 behind them;
-        // a part of a row in order is in order. The values are replaced before they are read.
-        let ell = unsafe { Ell::new_unchecked(shape, width, nnz, cols, values, IndexOrder::CANONICAL) };
-        Ok((ell, Source::gather::<T>(backend, positions)?))
+        let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
+        launch.buffer(a.indices).buffer(&cols).positions(&positions).items(slots)?;
+        self.part(cols, positions)
     }
 
-    /// The entries of each row from the first `width` on, and where their values come from.
-    fn overflow(&self, width: usize) -> Result<Filled<CooOn<T, I>>> {
+    /// The entries of each row from the first `width` on.
+    fn overflow(&self, width: usize) -> Result<Overflow> {
         let (backend, a) = (self.backend, self.a);
         let (mut nnz, mut starts) = (0, vec![]);
         for length in &self.lengths {
             starts.push(nnz as i64);
             nnz += length.saturating_sub(width);
         }
-        let (starts, positions) = (backend.upload(&starts)?, self.positions(nnz)?);
-        let (row_idx, col_idx) = (backend.allocate(nnz)?, backend.allocate(nnz)?);
+        let starts = backend.upload(&starts)?;
+        let row_idx = backend.allocate_raw(nnz, self.sizes.index)?;
+        let (cols, positions) = self.room(nnz)?;
         let kernel = self.kernel("padded_overflow", &positions)?;
-        let launch = backend.launch(&kernel).size(a.rows()).size(width).buffer(a.offsets());
-        let launch = launch.buffer(a.indices()).buffer(&starts).buffer(&row_idx).buffer(&col_idx);
-        launch.positions(&positions).warps(if nnz > 0 { a.rows() } else { 0 })?;
-        let values = backend.allocate(nnz)?;
-        let order = IndexOrder::CANONICAL;
-        // SAFETY: the kernel wrote the coordinates of the last entries of each row of a checked matrix in their order.
-        // The values are replaced before they are read.
-        let coo = unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, order) };
-        Ok((coo, Source::gather::<T>(backend, positions)?))
+        let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
+        let launch = launch.buffer(a.indices).buffer(&starts).buffer(&row_idx).buffer(&cols);
+        launch.positions(&positions).warps(if nnz > 0 { a.rows } else { 0 })?;
+        Ok(Overflow { row_idx, part: self.part(cols, positions)? })
     }
 
-    /// All entries in slices, and where their values come from.
-    fn sell(&self, layout: SellLayout) -> Result<Filled<SellOn<T, I, O>>> {
+    /// All entries in slices.
+    fn slices(&self, layout: SellLayout) -> Result<Slices> {
         let (backend, a, height) = (self.backend, self.a, layout.slice_height);
         let row_order = layout.row_order(&self.lengths)?;
         let mut slots = 0;
-        let mut slice_ptr = vec![O::default()];
+        let mut slice_ptr = vec![0];
         for width in layout.slice_widths(&self.lengths, &row_order) {
             slots += width * height;
-            slice_ptr.push(O::cast(slots));
+            slice_ptr.push(slots);
         }
         let slices = slice_ptr.len() - 1;
-        let row_order: Vec<_> = row_order.into_iter().map(I::cast).collect();
-        let (slice_ptr, row_order) = (backend.upload(&slice_ptr)?, backend.upload(&row_order)?);
-        let (cols, positions) = (backend.allocate(slots)?, self.positions(slots)?);
+        let (index, offset) = (a.indices.index_type(), a.offsets.index_type());
+        let slice_ptr = backend.upload_indices("slots of sell", &slice_ptr, offset)?;
+        let row_order = backend.upload_indices("a row", &row_order, index)?;
+        let (cols, positions) = self.room(slots)?;
         let kernel = self.kernel("padded_sell", &positions)?;
-        let launch = backend.launch(&kernel).size(a.rows()).size(slices).size(height).buffer(&slice_ptr);
-        let launch = launch.buffer(&row_order).buffer(a.offsets()).buffer(a.indices());
+        let launch = backend.launch(&kernel).size(a.rows).size(slices).size(height).buffer(&slice_ptr);
+        let launch = launch.buffer(&row_order).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&cols).positions(&positions).items(slices * height)?;
-        let (shape, order) = ((a.rows(), a.cols()), IndexOrder::CANONICAL);
-        let values: Buffer<T> = backend.allocate(slots)?;
-        // SAFETY: the slices have room for their longest rows, and the kernel wrote the columns of each row of a checked
-        // matrix in their order and −1 behind them. The values are replaced before they are read.
-        let sell =
-            unsafe { Sell::new_unchecked(shape, a.nnz(), height, slice_ptr, row_order, cols, values, order) };
-        Ok((sell, Source::gather::<T>(backend, positions)?))
+        Ok(Slices { slice_ptr, row_order, part: self.part(cols, positions)? })
+    }
+
+    /// The first `width` entries of each row as ELL, and where their values come from.
+    fn as_ell<T: Scalar, I: Index>(&self, width: usize) -> Result<(EllOn<T, I>, Source)> {
+        let Part { cols, values, source } = self.ell(width)?;
+        let nnz = self.lengths.iter().map(|&length| length.min(width)).sum();
+        let (shape, order) = ((self.a.rows, self.a.cols), IndexOrder::CANONICAL);
+        // SAFETY: the kernel wrote the columns of the first entries of each row of a checked matrix and −1 behind them;
+        // a part of a row in order is in order. The values are replaced before they are read.
+        let ell = unsafe { Ell::new_unchecked(shape, width, nnz, cols.of(), values.of(), order) };
+        Ok((ell, source))
     }
 }
 
@@ -135,8 +154,8 @@ pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
     let Some(rows) = rows(backend, from, options)? else {
         return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
     };
-    let (ell, values) = rows.ell(layout.resolve(&rows.lengths, rows.sizes)?)?;
-    Ok(Rearrangement::new(rows.choice, ell, vec![values]))
+    let (ell, source) = rows.as_ell(layout.resolve(&rows.lengths, rows.sizes)?)?;
+    Ok(Rearrangement::new(rows.choice, ell, vec![source]))
 }
 
 /// CSR to HYB.
@@ -152,7 +171,12 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     let width = layout.resolve(&rows.lengths, from.cols(), rows.sizes);
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
     estimate::check_cap(bytes, &rows.lengths, rows.sizes, None)?;
-    let ((ell, head), (coo, tail)) = (rows.ell(width)?, rows.overflow(width)?);
+    let (ell, head) = rows.as_ell(width)?;
+    let Overflow { row_idx, part: Part { cols, values, source: tail } } = rows.overflow(width)?;
+    let (row_idx, col_idx, order) = (row_idx.of(), cols.of(), IndexOrder::CANONICAL);
+    // SAFETY: the kernel wrote the coordinates of the last entries of each row of a checked matrix in their order. The
+    // values are replaced before they are read.
+    let coo = unsafe { Coo::new_unchecked(from.rows(), from.cols(), row_idx, col_idx, values.of(), order) };
     Ok(Rearrangement::new(rows.choice, Hyb::new(ell, coo)?, vec![head, tail]))
 }
 
@@ -169,6 +193,12 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     let bytes = estimate::sell(&rows.lengths, *layout, rows.sizes)?;
     O::try_new("slots of sell", bytes.slots as usize)?;
     estimate::check_cap(bytes, &rows.lengths, rows.sizes, None)?;
-    let (sell, values) = rows.sell(*layout)?;
-    Ok(Rearrangement::new(rows.choice, sell, vec![values]))
+    let Slices { slice_ptr, row_order, part: Part { cols, values, source } } = rows.slices(*layout)?;
+    let (shape, nnz, height) = ((from.rows(), from.cols()), from.nnz(), layout.slice_height);
+    let (slice_ptr, row_order, order) = (slice_ptr.of(), row_order.of(), IndexOrder::CANONICAL);
+    let (cols, values) = (cols.of(), values.of());
+    // SAFETY: the slices have room for their longest rows, and the kernel wrote the columns of each row of a checked
+    // matrix in their order and −1 behind them. The values are replaced before they are read.
+    let sell = unsafe { Sell::new_unchecked(shape, nnz, height, slice_ptr, row_order, cols, values, order) };
+    Ok(Rearrangement::new(rows.choice, sell, vec![source]))
 }

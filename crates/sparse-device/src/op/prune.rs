@@ -1,12 +1,13 @@
 //! Pruning: flags, their prefix sums, and the entries that stay moved together.
 
-use super::dense_to_csr::threshold;
+use super::dense_to_csr::Threshold;
 use super::scan::Scan;
-use crate::program::Defines;
+use crate::program::{Defines, IndexType};
+use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
+    Algorithm, Axis, Choice, Compressed, Coo, DType, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
 };
 
 const COUNT_FILL: &[Algorithm] =
@@ -33,24 +34,37 @@ impl KernelPlan for PruningPlan {
 }
 
 impl PruningPlan {
-    fn new<T: Scalar, O: Index>(backend: &Device, nnz: usize, options: &PlanOptions) -> Result<Self> {
+    fn new(
+        backend: &Device,
+        dtype: DType,
+        offset: IndexType,
+        nnz: usize,
+        options: &PlanOptions,
+    ) -> Result<Self> {
         let choice = options.choose("prune", COUNT_FILL, "count_fill", "there is no other")?;
-        let defines = Defines::default().index::<O>().offset::<O>();
+        let defines = Defines::default().index(offset).offset(offset);
         Ok(Self {
             choice,
-            flags: backend.kernel_of::<T>("prune", "prune_flags", defines.clone())?,
-            offsets: backend.kernel_of::<T>("prune", "prune_offsets", defines)?,
+            flags: backend.kernel_of(dtype, "prune", "prune_flags", defines.clone())?,
+            offsets: backend.kernel_of(dtype, "prune", "prune_offsets", defines)?,
             starts: backend.allocate(nnz + 1)?,
             scan: Scan::series(backend, nnz + 1)?,
         })
     }
 
     /// Finds the places of the entries that stay, and how many do.
-    fn find<T: Scalar>(&mut self, backend: &Device, values: &Buffer<T>, keep: Keep<T>) -> Result<usize> {
-        let (has_threshold, tolerance) = threshold(keep);
-        let launch = backend.launch(&self.flags).size(values.len).buffer(values).value(has_threshold);
-        launch.value(tolerance).buffer(&self.starts).items(values.len + 1)?;
+    fn find(&self, backend: &Device, values: &RawBuffer, threshold: Threshold) -> Result<usize> {
+        let launch = backend.launch(&self.flags).size(values.len).buffer(values).threshold(threshold);
+        launch.buffer(&self.starts).items(values.len + 1)?;
         self.scan.starts_and_sum(backend, &self.starts)
+    }
+
+    /// The offsets of the entries that stay.
+    fn offsets(&self, backend: &Device, all: &RawBuffer) -> Result<RawBuffer> {
+        let offsets = backend.allocate_raw(all.len, all.element_bytes)?;
+        let launch = backend.launch(&self.offsets).size(all.len).buffer(all);
+        launch.buffer(&self.starts).buffer(&offsets).items(all.len)?;
+        Ok(offsets)
     }
 }
 
@@ -62,7 +76,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device
     }
 
     fn plan_prune(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<PruningPlan> {
-        PruningPlan::new::<T, O>(self, a.nnz(), options)
+        PruningPlan::new(self, T::DTYPE, IndexType::of::<O>(), a.nnz(), options)
     }
 
     unsafe fn prune(
@@ -71,12 +85,10 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device
         a: &Compressed<A, T, Device, I, O>,
         keep: Keep<T>,
     ) -> Result<Compressed<A, T, Device, I, O>> {
-        let kept = plan.find(self, a.values(), keep)?;
-        let indices = self.compact(&plan.starts, a.indices(), kept)?;
-        let values = self.compact(&plan.starts, a.values(), kept)?;
-        let offsets: Buffer<O> = self.allocate(a.offsets().len)?;
-        let launch = self.launch(&plan.offsets).size(offsets.len).buffer(a.offsets());
-        launch.buffer(&plan.starts).buffer(&offsets).items(offsets.len)?;
+        let kept = plan.find(self, a.values(), Threshold::new(keep))?;
+        let indices = self.compact(&plan.starts, a.indices(), kept)?.of();
+        let values = self.compact(&plan.starts, a.values(), kept)?.of();
+        let offsets = plan.offsets(self, a.offsets())?.of();
         // SAFETY: the offsets count the entries that stay, whose indices and order are those of `a`.
         Ok(unsafe { Compressed::new_unchecked(a.rows(), a.cols(), offsets, indices, values, a.order()) })
     }
@@ -90,7 +102,7 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
     }
 
     fn plan_prune(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<PruningPlan> {
-        PruningPlan::new::<T, I>(self, a.nnz(), options)
+        PruningPlan::new(self, T::DTYPE, IndexType::of::<I>(), a.nnz(), options)
     }
 
     unsafe fn prune(
@@ -99,10 +111,10 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
         a: &Coo<T, Device, I>,
         keep: Keep<T>,
     ) -> Result<Coo<T, Device, I>> {
-        let kept = plan.find(self, a.values(), keep)?;
-        let row_idx = self.compact(&plan.starts, a.row_idx(), kept)?;
-        let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?;
-        let values = self.compact(&plan.starts, a.values(), kept)?;
+        let kept = plan.find(self, a.values(), Threshold::new(keep))?;
+        let row_idx = self.compact(&plan.starts, a.row_idx(), kept)?.of();
+        let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?.of();
+        let values = self.compact(&plan.starts, a.values(), kept)?.of();
         // SAFETY: the arrays hold the entries of `a` that stay, in their order.
         Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, a.order()) })
     }

@@ -1,9 +1,10 @@
 //! A stable sort of keys, each with a position, by bytes from the lowest on.
 
-use super::positions::{Positions, are_narrow};
-use crate::program::{Defines, c_name};
-use crate::{Buffer, Device, Kernel};
-use sparse_core::{Element, Index, Result};
+use super::positions::Positions;
+use crate::program::{Defines, IndexType};
+use crate::space::RawBuffer;
+use crate::{Device, Kernel};
+use sparse_core::Result;
 use std::mem::replace;
 use std::ops::Range;
 
@@ -16,57 +17,53 @@ const ITEMS: usize = 16;
 
 /// Keys and where they stood.
 #[derive(Debug)]
-pub(super) struct Sorted<K, P> {
-    pub(super) keys: Buffer<K>,
-    pub(super) positions: Buffer<P>,
+pub(super) struct Sorted {
+    pub(super) keys: RawBuffer,
+    pub(super) positions: Positions,
 }
 
-impl<K> Sorted<K, i32> {
-    fn narrow(self) -> (Buffer<K>, Positions) {
-        (self.keys, Positions::Narrow(self.positions))
-    }
-}
-
-impl<K> Sorted<K, i64> {
-    fn wide(self) -> (Buffer<K>, Positions) {
-        (self.keys, Positions::Wide(self.positions))
+impl Sorted {
+    /// Room for `n` of them.
+    fn room(backend: &Device, n: usize, key_bytes: usize, position: IndexType) -> Result<Self> {
+        let positions = Positions(backend.allocate_raw(n, position.bytes())?);
+        Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, positions })
     }
 }
 
 /// The kernels of a pass and the counts of its digits.
-struct Pass<P> {
+struct Pass {
     count: Kernel,
     starts: Kernel,
     scatter: Kernel,
-    counts: Buffer<P>,
-    totals: Buffer<P>,
+    counts: RawBuffer,
+    totals: RawBuffer,
     tiles: usize,
 }
 
-impl<P: Index> Pass<P> {
-    fn new<K>(backend: &Device, n: usize) -> Result<Self> {
-        let key = if size_of::<K>() == 4 { "uint" } else { "ulong" };
+impl Pass {
+    fn new(backend: &Device, keys: &RawBuffer, position: IndexType) -> Result<Self> {
+        let key = if keys.element_bytes == 4 { "uint" } else { "ulong" };
         let block = backend.inner.block;
-        let defines = Defines::default().set("KEY", key).set("POS", c_name::<P>()).set("BLOCK", block);
+        let defines = Defines::default().set("KEY", key).set("POS", position.c_name()).set("BLOCK", block);
         let kernel = |entry| backend.kernel(FILE, entry, defines.clone());
-        let tiles = n.div_ceil(ITEMS * block);
+        let tiles = keys.len.div_ceil(ITEMS * block);
         Ok(Self {
             count: kernel("radix_sort_count")?,
             starts: kernel("radix_sort_starts")?,
             scatter: kernel("radix_sort_scatter")?,
-            counts: backend.allocate(tiles << DIGIT)?,
-            totals: backend.allocate(1 << DIGIT)?,
+            counts: backend.allocate_raw(tiles << DIGIT, position.bytes())?,
+            totals: backend.allocate_raw(1 << DIGIT, position.bytes())?,
             tiles,
         })
     }
 
     /// Sorts by the digit from bit `shift` on. Keys without positions stand where they stood.
-    fn run<K: Element>(
+    fn run(
         &self,
         backend: &Device,
         shift: u32,
-        (keys, positions): (&Buffer<K>, Option<&Buffer<P>>),
-        to: &Sorted<K, P>,
+        (keys, positions): (&RawBuffer, Option<&Positions>),
+        to: &Sorted,
     ) -> Result<()> {
         let (n, block) = (keys.len, backend.inner.block);
         let groups = self.tiles.min(backend.most_groups());
@@ -74,49 +71,45 @@ impl<P: Index> Pass<P> {
         launch.buffer(&self.counts).groups(groups, block)?;
         let launch = backend.launch(&self.starts).size(self.tiles).buffer(&self.counts);
         launch.buffer(&self.totals).groups(1 << DIGIT, block)?;
-        let launch = backend.launch(&self.scatter).size(n).buffer(keys).buffer_or_null(positions);
+        let launch = backend.launch(&self.scatter).size(n).buffer(keys);
+        let launch = launch.buffer_or_null(positions.map(|positions| &positions.0));
         let launch = launch.value(shift as i32).buffer(&self.counts).buffer(&self.totals);
-        launch.buffer(&to.keys).buffer(&to.positions).groups(groups, block)
+        launch.buffer(&to.keys).positions(&to.positions).groups(groups, block)
     }
 }
 
-/// Sorts by these bits of the keys, above which there are none. Positions stand beside the keys; without them they are
-/// 0, 1, …, and `P` holds their number.
-pub(super) fn radix_sort<K: Element, P: Index>(
+/// Sorts by these bits of the keys, above which there are none. Positions, of type `position`, stand beside the keys;
+/// without them they are 0, 1, …
+pub(super) fn radix_sort(
     backend: &Device,
-    mut keys: Buffer<K>,
-    mut positions: Option<Buffer<P>>,
+    mut keys: RawBuffer,
+    mut positions: Option<Positions>,
+    position: IndexType,
     bits: Range<u32>,
-) -> Result<Sorted<K, P>> {
+) -> Result<Sorted> {
     let n = keys.len;
-    let pass = Pass::new::<K>(backend, n)?;
-    let mut to = Sorted { keys: backend.allocate(n)?, positions: backend.allocate(n)? };
+    let pass = Pass::new(backend, &keys, position)?;
+    let mut to = Sorted::room(backend, n, keys.element_bytes, position)?;
     for shift in bits.step_by(DIGIT as usize) {
         pass.run(backend, shift, (&keys, positions.as_ref()), &to)?;
-        let free = positions.map_or_else(|| backend.allocate(n), Ok)?;
+        let room = || backend.allocate_raw(n, position.bytes()).map(Positions);
+        let free = positions.map_or_else(room, Ok)?;
         keys = replace(&mut to.keys, keys);
         positions = Some(replace(&mut to.positions, free));
     }
-    let positions = positions.map_or_else(|| backend.count_up(0..n), Ok)?;
+    let count_up = || backend.count_up(0..n, position).map(Positions);
+    let positions = positions.map_or_else(count_up, Ok)?;
     Ok(Sorted { keys, positions })
 }
 
-/// The same with positions in four bytes where their number fits.
-pub(super) fn sort_keys<K: Element>(
+/// The same with the type of the positions, or with the narrowest where there are none.
+pub(super) fn sort_keys(
     backend: &Device,
-    keys: Buffer<K>,
+    keys: RawBuffer,
     positions: Option<Positions>,
     bits: Range<u32>,
-) -> Result<(Buffer<K>, Positions)> {
-    let narrow = are_narrow(keys.len);
-    match positions {
-        None if narrow => radix_sort(backend, keys, None, bits).map(Sorted::narrow),
-        None => radix_sort(backend, keys, None, bits).map(Sorted::wide),
-        Some(Positions::Narrow(positions)) => {
-            radix_sort(backend, keys, Some(positions), bits).map(Sorted::narrow)
-        }
-        Some(Positions::Wide(positions)) => {
-            radix_sort(backend, keys, Some(positions), bits).map(Sorted::wide)
-        }
-    }
+) -> Result<Sorted> {
+    let narrowest = IndexType::for_count(keys.len);
+    let position = positions.as_ref().map_or(narrowest, |positions| positions.0.index_type());
+    radix_sort(backend, keys, positions, position, bits)
 }

@@ -3,8 +3,10 @@
 //! How many entries a matrix has is known when the device has counted them. Where a guess gives room to them before,
 //! they are written without a wait, and the host waits once, at the end.
 
-use crate::{Buffer, Device};
-use sparse_core::{Backend, Element, Index, Result, Space};
+use crate::Device;
+use crate::program::IndexType;
+use crate::space::RawBuffer;
+use sparse_core::{DType, Result};
 
 /// Of so many entries that there was room for, one may be missing before arrays are copied to others of their size.
 const SLACK: usize = 8;
@@ -16,15 +18,16 @@ pub(super) fn room_for(nnz: usize) -> usize {
 
 /// The arrays of entries.
 #[derive(Debug)]
-pub(super) struct Entries<T, I> {
-    pub(super) indices: Buffer<I>,
-    pub(super) values: Buffer<T>,
+pub(super) struct Entries {
+    pub(super) indices: RawBuffer,
+    pub(super) values: RawBuffer,
 }
 
-impl<T: Element, I: Index> Entries<T, I> {
+impl Entries {
     /// Room for `n` of them.
-    pub(super) fn new(backend: &Device, n: usize) -> Result<Self> {
-        Ok(Self { indices: backend.allocate(n)?, values: backend.allocate(n)? })
+    pub(super) fn new(backend: &Device, index: IndexType, dtype: DType, n: usize) -> Result<Self> {
+        let indices = backend.allocate_raw(n, index.bytes())?;
+        Ok(Self { indices, values: backend.allocate_raw(n, dtype.bytes())? })
     }
 
     /// The first `n`, in the same memory if little of it is left over.
@@ -33,13 +36,12 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 }
 
-fn cut<T: Element>(backend: &Device, mut buffer: Buffer<T>, n: usize) -> Result<Buffer<T>> {
+fn cut(backend: &Device, mut buffer: RawBuffer, n: usize) -> Result<RawBuffer> {
     if n >= buffer.len - buffer.len / SLACK {
         buffer.len = n;
         return Ok(buffer);
     }
-    let mut exact = backend.allocate(n)?;
-    let first = Device::slice(Device::view(&buffer), 0..n);
-    backend.copy(first, Device::view_mut(&mut exact))?;
+    let mut exact = backend.allocate_raw(n, buffer.element_bytes)?;
+    backend.copy_raw(&buffer, n, &mut exact, 0)?;
     Ok(exact)
 }

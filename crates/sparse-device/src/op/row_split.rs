@@ -2,40 +2,37 @@
 //! that a second kernel adds in their order.
 
 use super::chunks::Chunks;
-use crate::launch::{LANES, in_words, steps, vector};
+use super::raw::{DenseOperands, RawCompressed};
+use crate::launch::{LANES, in_words, vector};
 use crate::program::Defines;
-use crate::{Buffer, Device, Kernel};
+use crate::space::{DensePlace, Place, RawBuffer};
+use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::space::{View as _, ViewMut as _};
-use sparse_core::{Axis, Compressed, DenseView, DenseViewMut, Index, Matrix, Order, Result, Scalar, Space};
-use std::ops::Range;
+use sparse_core::{DType, Result};
 
 /// The file of the kernels.
 const FILE: &str = "csr_spmm_split";
 
 /// The plan: the chunks, a kernel for operands of either alignment, and room for the sums of chunks.
 #[derive(Debug)]
-pub struct RowSplit<T: Scalar> {
+pub struct RowSplit {
     narrow: Way,
     wide: Way,
     sums: Kernel,
     chunks: Chunks,
     columns: usize,
-    partial: Buffer<T::Acc>,
-    packed: Option<Packed<T>>,
+    partial: RawBuffer,
+    packed: Option<Packed>,
 }
 
 /// A slice of B in memory of its own.
 #[derive(Debug)]
-struct Packed<T: Scalar> {
+struct Packed {
     kernel: Kernel,
     columns: usize,
-    slice: Buffer<T>,
+    slice: RawBuffer,
 }
-
-/// What C is multiplied with.
-type Factors<T> = (<T as Scalar>::Acc, <T as Scalar>::Acc);
 
 /// A kernel, the columns that a warp takes with it, and the chunks that go side by side.
 #[derive(Debug)]
@@ -68,22 +65,17 @@ const WARP_CLASS_BITS: u32 = 0;
 const FAR: usize = 1 << 30;
 
 /// Whether slices of B, of this shape, are better copied where A has `nnz` entries.
-pub(super) fn is_far<T: Scalar>(nnz: usize, (b_rows, columns): (usize, usize)) -> bool {
-    let bytes = b_rows.saturating_mul(columns).saturating_mul(size_of::<T>());
-    bytes >= FAR && nnz >= REUSES * b_rows && columns > SLICES[1] / size_of::<T>()
+pub(super) fn is_far(nnz: usize, (b_rows, columns): (usize, usize), value_bytes: usize) -> bool {
+    let bytes = b_rows.saturating_mul(columns).saturating_mul(value_bytes);
+    bytes >= FAR && nnz >= REUSES * b_rows && columns > SLICES[1] / value_bytes
 }
 
 /// Columns that are taken at a time.
-fn slice_columns<T: Scalar>(
-    cache_bytes: usize,
-    nnz: usize,
-    (rows, b_rows): (usize, usize),
-    columns: usize,
-) -> usize {
-    let [long, usual, short] = SLICES.map(|bytes| bytes / size_of::<T>());
-    let slice = if nnz < SHORT * rows && columns >= long {
+fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> usize {
+    let [long, usual, short] = SLICES.map(|bytes| bytes / a.dtype.bytes());
+    let slice = if a.nnz() < SHORT * a.rows && columns >= long {
         long
-    } else if b_rows * SLICES[1] > cache_bytes && nnz >= REUSES * b_rows {
+    } else if a.cols * SLICES[1] > cache_bytes && a.nnz() >= REUSES * a.cols {
         short
     } else {
         usual
@@ -93,47 +85,48 @@ fn slice_columns<T: Scalar>(
 
 impl Way {
     /// With 16 bytes of columns a lane if it is `wide`, else with one column.
-    fn new<T: Scalar>(backend: &Device, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
-        let vector = if wide { vector::<T>() } else { 1 };
+    fn new(backend: &Device, dtype: DType, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
+        let vector = if wide { vector(dtype.bytes()) } else { 1 };
         let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
         let packs = if wide && lanes == LANES { 2 } else { 1 };
         let defines = defines.clone().set("WIDE", u8::from(wide)).set("LANES", lanes);
-        let kernel = backend.kernel_of::<T>(FILE, "csr_spmm_row_split", defines)?;
+        let kernel = backend.kernel_of(dtype, FILE, "csr_spmm_row_split", defines)?;
         Ok(Self { kernel, columns: lanes * vector * packs, together: LANES / lanes })
     }
 }
 
-impl<T: Scalar> RowSplit<T> {
-    pub(super) fn new<A: Axis, I: Index, O: Index>(
+impl RowSplit {
+    pub(super) fn new(
         backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
+        a: RawCompressed<'_>,
         op: Op,
         columns: usize,
         is_packed: bool,
     ) -> Result<Self> {
-        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
-        let (nnz, (_, b_rows)) = (a.nnz(), op.shape(a));
-        let slice = slice_columns::<T>(backend.properties().cache_bytes, nnz, op.shape(a), columns).max(1);
-        let wide = Way::new::<T>(backend, true, slice, &defines)?;
+        let defines = a.product_defines(op);
+        let slice = slice_columns(backend.properties().cache_bytes, a, columns).max(1);
+        let wide = Way::new(backend, a.dtype, true, slice, &defines)?;
         let class_bits = if wide.together > 1 { SHARED_CLASS_BITS } else { WARP_CLASS_BITS };
-        let chunks = Chunks::new::<I, O>(backend, a.offsets(), nnz, columns.div_ceil(slice), class_bits)?;
+        let chunks = Chunks::new(backend, a, columns.div_ceil(slice), class_bits)?;
         let kernel = |entry| {
             let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
-            backend.kernel_of::<T>(FILE, entry, any)
+            backend.kernel_of(a.dtype, FILE, entry, any)
         };
         let packed = match is_packed {
             true => Some(Packed {
                 kernel: kernel("csr_spmm_pack")?,
                 columns: slice,
-                slice: backend.allocate(checked_product("rows of B x columns", b_rows, slice)?)?,
+                slice: backend
+                    .allocate_raw(checked_product("rows of B x columns", a.cols, slice)?, a.dtype.bytes())?,
             }),
             false => None,
         };
+        let sums = checked_product("chunks x columns", chunks.splits, columns)?;
         Ok(Self {
-            narrow: Way::new::<T>(backend, false, slice, &defines)?,
+            narrow: Way::new(backend, a.dtype, false, slice, &defines)?,
             wide,
             sums: kernel("csr_spmm_row_split_sums")?,
-            partial: backend.allocate(checked_product("chunks x columns", chunks.splits, columns)?)?,
+            partial: backend.allocate_raw(sums, a.dtype.accumulator().bytes())?,
             chunks,
             columns,
             packed,
@@ -145,80 +138,51 @@ impl<T: Scalar> RowSplit<T> {
         self.chunks.bytes() + self.partial.bytes() + packed
     }
 
-    pub(super) fn run<A: Axis, I: Index, O: Index>(
+    pub(super) fn run(
         &self,
         backend: &Device,
-        factors: Factors<T>,
-        a: &Compressed<A, T, Device, I, O>,
-        b: DenseView<'_, T, Device>,
-        mut c: DenseViewMut<'_, T, Device>,
+        a: RawCompressed<'_>,
+        operands: DenseOperands<'_>,
     ) -> Result<()> {
-        let Some(packed) = &self.packed else { return self.multiply(backend, factors, a, b, c) };
+        let Some(packed) = &self.packed else { return self.multiply(backend, a, operands) };
         for first in (0..self.columns).step_by(packed.columns) {
             let columns = first..self.columns.min(first + packed.columns);
-            let slice = packed.fill(backend, columns_of(b, columns.clone())?)?;
-            self.multiply(backend, factors, a, slice, columns_of_mut(c.reborrow(), columns)?)?;
+            let b = packed.fill(backend, operands.b.columns(columns.clone()))?;
+            let c = operands.c.columns(columns);
+            self.multiply(backend, a, DenseOperands { b, c, ..operands })?;
         }
         Ok(())
     }
 
-    /// The product for the columns of `b` and `c`.
-    fn multiply<A: Axis, I: Index, O: Index>(
+    /// The product for the columns of B and C.
+    fn multiply(
         &self,
         backend: &Device,
-        (alpha, beta): Factors<T>,
-        a: &Compressed<A, T, Device, I, O>,
-        b: DenseView<'_, T, Device>,
-        mut c: DenseViewMut<'_, T, Device>,
+        a: RawCompressed<'_>,
+        DenseOperands { alpha, b, beta, c }: DenseOperands<'_>,
     ) -> Result<()> {
-        let (chunks, columns) = (&self.chunks, c.cols());
-        let b_words = in_words::<T>(&[b.data().start], steps(b.order(), b.leading_dimension()));
-        let c_words = in_words::<T>(&[c.data_mut().start], steps(c.order(), c.leading_dimension()));
-        let wide = columns.is_multiple_of(vector::<T>()) && b_words && c_words;
+        let (chunks, columns, bytes) = (&self.chunks, c.cols, a.dtype.bytes());
+        let has_words = |dense: DensePlace<'_>| in_words(bytes, &[dense.place.start], dense.steps);
+        let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
         let way = if wide { &self.wide } else { &self.narrow };
         let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.begins);
         let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.slots);
-        let launch = launch.size(columns).buffer(a.indices()).buffer(a.values());
-        let launch = launch.value(alpha).dense(b).value(beta).dense_mut(c.reborrow()).buffer(&self.partial);
+        let launch = launch.size(columns).buffer(a.indices).buffer(a.values);
+        let launch = launch.factor(alpha).dense(b).factor(beta).dense(c).buffer(&self.partial);
         launch.warps(chunks.count.div_ceil(way.together) * columns.div_ceil(way.columns))?;
         let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
-        let launch = launch.buffer(&chunks.split_starts).size(columns).value(alpha).value(beta);
-        launch.dense_mut(c).buffer(&self.partial).early().items(chunks.splits * columns)
+        let launch = launch.buffer(&chunks.split_starts).size(columns).factor(alpha).factor(beta);
+        launch.dense(c).buffer(&self.partial).early().items(chunks.splits * columns)
     }
 }
 
-impl<T: Scalar> Packed<T> {
+impl Packed {
     /// Some columns of B, row by row.
-    fn fill(&self, backend: &Device, b: DenseView<'_, T, Device>) -> Result<DenseView<'_, T, Device>> {
-        let (rows, columns) = (b.rows(), b.cols());
-        let launch = backend.launch(&self.kernel).size(rows).size(columns).dense(b).buffer(&self.slice);
+    fn fill(&self, backend: &Device, b: DensePlace<'_>) -> Result<DensePlace<'_>> {
+        let DensePlace { rows, cols, .. } = b;
+        let launch = backend.launch(&self.kernel).size(rows).size(cols).dense(b).buffer(&self.slice);
         launch.warps(rows)?;
-        DenseView::new(Device::view(&self.slice), rows, columns, columns, Order::RowMajor)
+        let place = Place { memory: &self.slice.memory, start: 0 };
+        Ok(DensePlace { place, rows, cols, steps: (cols, 1) })
     }
-}
-
-/// Where the elements of some columns stand in a dense operand.
-fn place(order: Order, leading_dimension: usize, columns: &Range<usize>, len: usize) -> Range<usize> {
-    match order {
-        Order::RowMajor => columns.start..len,
-        Order::ColMajor => columns.start * leading_dimension..len,
-    }
-}
-
-fn columns_of<T: Scalar>(
-    b: DenseView<'_, T, Device>,
-    columns: Range<usize>,
-) -> Result<DenseView<'_, T, Device>> {
-    let (order, ld, data) = (b.order(), b.leading_dimension(), b.data());
-    let place = place(order, ld, &columns, data.len());
-    DenseView::new(Device::slice(data, place), b.rows(), columns.len(), ld, order)
-}
-
-fn columns_of_mut<T: Scalar>(
-    c: DenseViewMut<'_, T, Device>,
-    columns: Range<usize>,
-) -> Result<DenseViewMut<'_, T, Device>> {
-    let (rows, order, ld, data) = (c.rows(), c.order(), c.leading_dimension(), c.into_data());
-    let place = place(order, ld, &columns, data.len());
-    DenseViewMut::new(Device::slice_mut(data, place), rows, columns.len(), ld, order)
 }

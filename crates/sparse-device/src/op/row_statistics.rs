@@ -1,28 +1,30 @@
 //! Statistics of the row lengths: the offsets are read back, and the host sums up.
 
+use crate::Device;
 use crate::program::Defines;
-use crate::{Buffer, Device};
+use crate::space::RawBuffer;
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
-use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, Csr, Index, Matrix, PlanOptions, Result, Scalar, Space,
-};
+use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
 
 const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host sums up the offsets")];
 
-/// The entries of a compressed row or column in the mean, rounded up.
-pub(super) fn mean_length<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
-    a: &Compressed<A, T, S, I, O>,
-) -> usize {
-    a.nnz().div_ceil(a.pattern().major().max(1))
-}
-
 impl Device {
+    /// The lengths of the rows, from offsets that the host reads.
+    pub(super) fn row_lengths<T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &Csr<T, Device, I, O>,
+    ) -> Result<Vec<usize>> {
+        let offsets = self.download(a.offsets())?;
+        Ok(offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize()).collect())
+    }
+
     /// The length of the longest of the rows between these offsets, found on the device.
-    pub(super) fn longest_row<O: Index>(&self, offsets: &Buffer<O>) -> Result<usize> {
+    pub(super) fn longest_row(&self, offsets: &RawBuffer) -> Result<usize> {
         let rows = offsets.len - 1;
-        let defines = Defines::default().index::<O>().offset::<O>().set("BLOCK", self.inner.block);
+        let offset = offsets.index_type();
+        let defines = Defines::default().index(offset).offset(offset).set("BLOCK", self.inner.block);
         let kernel = self.kernel("row_lengths", "row_lengths_longest", defines)?;
-        let partials: Vec<i64> = self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)?;
+        let partials = self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)?;
         Ok(partials.into_iter().max().unwrap_or(0) as usize)
     }
 }
@@ -39,8 +41,6 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device, I, O>> fo
     }
 
     unsafe fn row_statistics(&self, _: &mut Choice, a: &Csr<T, Device, I, O>) -> Result<RowStatistics> {
-        let offsets = self.download(a.offsets())?;
-        let lengths = offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize());
-        Ok(RowStatistics::from_lengths(lengths))
+        Ok(RowStatistics::from_lengths(self.row_lengths(a)?))
     }
 }

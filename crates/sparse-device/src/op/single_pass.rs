@@ -5,7 +5,7 @@ use crate::launch::{LANES, Launch, vector};
 use crate::program::Defines;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
-use sparse_core::{Backend, Result, Scalar};
+use sparse_core::{Backend, DType, Result};
 
 /// The file of the kernel.
 pub(super) const FILE: &str = "dense_to_csr_look_back";
@@ -38,22 +38,24 @@ pub(super) struct SinglePass {
 
 impl SinglePass {
     /// For matrices of so many rows, of all members together, and columns.
-    pub(super) fn new<T: Scalar>(
+    pub(super) fn new(
         backend: &Device,
+        dtype: DType,
         (rows, cols): (usize, usize),
         defines: &Defines,
     ) -> Result<Self> {
         let kernel = |wide: u8| {
             let defines = defines.clone().set("WIDE", wide);
-            backend.kernel_of::<T>(FILE, "dense_to_csr_look_back", defines)
+            backend.kernel_of(dtype, FILE, "dense_to_csr_look_back", defines)
         };
-        let elements = LANE_ELEMENTS.min(LANE_BYTES / size_of::<T>());
-        let worker_bytes = LANES * elements * (STAGES * size_of::<T>() + size_of::<u16>());
+        let bytes = dtype.bytes();
+        let elements = LANE_ELEMENTS.min(LANE_BYTES / bytes);
+        let worker_bytes = LANES * elements * (STAGES * bytes + size_of::<u16>());
         let shared = backend.properties().shared_bytes.saturating_sub(BOARD_BYTES);
         let workers = (shared / worker_bytes).clamp(1, MOST_WORKERS);
         // Narrow steps make no more tiles: as many elements of a row fill a part, and less of its last step is empty.
-        let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector::<T>()))?;
-        let tiles = Tiles::new(backend, steps.div_ceil(elements / vector::<T>() * workers))?;
+        let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector(bytes)))?;
+        let tiles = Tiles::new(backend, steps.div_ceil(elements / vector(bytes) * workers))?;
         Ok(Self { narrow: kernel(0)?, wide: kernel(1)?, tiles, workers, worker_bytes })
     }
 

@@ -8,34 +8,29 @@ use super::padded;
 use super::positions::Positions;
 use super::scan::Scan;
 use super::to_dense::Places;
+use crate::Device;
 use crate::launch::Launch;
 use crate::program::Defines;
-use crate::{Buffer, Device};
+use crate::space::RawBuffer;
 use sparse_core::op::Op;
-use sparse_core::{
-    Backend, Col, Element, Ell, Hyb, Index, Matrix, PlanOptions, Result, Row, Scalar, Sell, Space,
-};
+use sparse_core::{Ell, Hyb, Index, Matrix, PlanOptions, Result, Scalar, Sell};
 
 /// A format with padding.
 pub(super) trait Slots: Numbered {
     /// The entries, those of each row in storage order, and where their values stand.
-    fn entries(&self, backend: &Device) -> Result<Places<Self::Index>>;
+    fn entries(&self, backend: &Device) -> Result<Places>;
 
     /// The entries by rows of op(A).
-    fn grouped(&self, backend: &Device, op: Op) -> Result<RowGroups<Self::Index>> {
-        let entries = self.entries(backend)?;
-        let sorted = match op.transposes() {
-            true => Coordinates::of_entries::<Col>,
-            false => Coordinates::of_entries::<Row>,
-        };
-        sorted(backend, (self.rows(), self.cols()), &entries, SortBy::Both)?.into_row_groups(backend)
+    fn grouped(&self, backend: &Device, op: Op) -> Result<RowGroups> {
+        let (shape, entries) = ((self.rows(), self.cols()), self.entries(backend)?);
+        let by_rows = !op.transposes();
+        Coordinates::of_entries(backend, shape, &entries, by_rows, SortBy::Both)?.into_row_groups(backend)
     }
 
     /// The entries by coordinates.
-    fn sorted(&self, backend: &Device) -> Result<Places<Self::Index>> {
+    fn sorted(&self, backend: &Device) -> Result<Places> {
         let (shape, entries) = ((self.rows(), self.cols()), self.entries(backend)?);
-        let sorted = Coordinates::of_entries::<Row>(backend, shape, &entries, SortBy::Both)?;
-        Ok(sorted.into_places::<Row>())
+        Ok(Coordinates::of_entries(backend, shape, &entries, true, SortBy::Both)?.into_places(true))
     }
 }
 
@@ -48,20 +43,20 @@ pub(super) fn to_csr<M: Slots, O: Index>(
 ) -> Result<RowsOf<M, O>> {
     let choice = options.choose("convert", RADIX_SORT, RADIX_SORT[0].name, "there is no other")?;
     let (shape, entries) = ((from.rows(), from.cols()), from.entries(backend)?);
-    let by_rows = Coordinates::of_entries::<Row>(backend, shape, &entries, SortBy::Major)?;
+    let by_rows = Coordinates::of_entries(backend, shape, &entries, true, SortBy::Major)?;
     by_rows.into_rows(backend, choice)
 }
 
 /// What is left of `cols.len()` slots at these positions without padding; `launch` has all arguments but the columns,
 /// and what the kernel finds: the rows of the slots, and whether they hold entries.
-fn without_padding<'a, I: Index>(
+fn without_padding<'a>(
     backend: &'a Device,
     launch: Launch<'a>,
-    cols: &'a Buffer<I>,
+    cols: &'a RawBuffer,
     positions: &Positions,
-) -> Result<Places<I>> {
+) -> Result<Places> {
     let slots = cols.len;
-    let (rows, starts) = (backend.allocate(slots)?, backend.allocate(slots + 1)?);
+    let (rows, starts) = (backend.allocate_raw(slots, cols.element_bytes)?, backend.allocate(slots + 1)?);
     launch.buffer(cols).buffer(&rows).buffer(&starts).items(slots + 1)?;
     let nnz = Scan::series(backend, slots + 1)?.starts_and_sum(backend, &starts)?;
     Ok(Places {
@@ -72,29 +67,25 @@ fn without_padding<'a, I: Index>(
 }
 
 /// The entries of ELL, in a matrix with so many slots in all.
-fn entries_of_ell<T: Scalar, I: Index>(
-    backend: &Device,
-    ell: &Ell<T, Device, I>,
-    slots: usize,
-) -> Result<Places<I>> {
-    let (cols, positions) = (ell.col_idx(), Positions::counted(backend, 0..ell.col_idx().len, slots)?);
-    let defines = Defines::default().index::<I>().offset::<I>().set("POS", positions.type_name());
+fn entries_of_ell(backend: &Device, rows: usize, cols: &RawBuffer, slots: usize) -> Result<Places> {
+    let (index, positions) = (cols.index_type(), Positions::counted(backend, 0..cols.len, slots)?);
+    let defines = Defines::default().index(index).offset(index).set("POS", positions.type_name());
     let kernel = backend.kernel(padded::FILE, "padded_ell_rows", defines)?;
-    let launch = backend.launch(&kernel).size(ell.rows()).size(cols.len);
+    let launch = backend.launch(&kernel).size(rows).size(cols.len);
     without_padding(backend, launch, cols, &positions)
 }
 
 impl<T: Scalar, I: Index> Slots for Ell<T, Device, I> {
-    fn entries(&self, backend: &Device) -> Result<Places<I>> {
-        entries_of_ell(backend, self, self.col_idx().len)
+    fn entries(&self, backend: &Device) -> Result<Places> {
+        entries_of_ell(backend, self.rows(), self.col_idx(), self.col_idx().len)
     }
 }
 
 impl<T: Scalar, I: Index> Slots for Hyb<T, Device, I> {
-    fn entries(&self, backend: &Device) -> Result<Places<I>> {
+    fn entries(&self, backend: &Device) -> Result<Places> {
         let (split, coo) = (self.ell().col_idx().len, self.coo());
         let slots = split + coo.nnz();
-        let head = entries_of_ell(backend, self.ell(), slots)?;
+        let head = entries_of_ell(backend, self.rows(), self.ell().col_idx(), slots)?;
         let tail = Positions::counted(backend, split..slots, slots)?;
         Ok(Places {
             rows: backend.joined(&head.rows, coo.row_idx())?,
@@ -105,10 +96,11 @@ impl<T: Scalar, I: Index> Slots for Hyb<T, Device, I> {
 }
 
 impl<T: Scalar, I: Index, O: Index> Slots for Sell<T, Device, I, O> {
-    fn entries(&self, backend: &Device) -> Result<Places<I>> {
+    fn entries(&self, backend: &Device) -> Result<Places> {
         let (cols, slots) = (self.col_idx(), self.col_idx().len);
         let positions = Positions::counted(backend, 0..slots, slots)?;
-        let defines = Defines::default().index::<I>().offset::<O>().set("POS", positions.type_name());
+        let (index, offset) = (cols.index_type(), self.slice_ptr().index_type());
+        let defines = Defines::default().index(index).offset(offset).set("POS", positions.type_name());
         let kernel = backend.kernel(padded::FILE, "padded_sell_rows", defines)?;
         let launch = backend.launch(&kernel).size(self.rows()).size(self.slice_ptr().len - 1);
         let launch = launch.size(self.slice_height()).buffer(self.slice_ptr()).buffer(self.row_order());
@@ -118,11 +110,10 @@ impl<T: Scalar, I: Index, O: Index> Slots for Sell<T, Device, I, O> {
 
 impl Device {
     /// One buffer behind the other.
-    pub(super) fn joined<T: Element>(&self, head: &Buffer<T>, tail: &Buffer<T>) -> Result<Buffer<T>> {
-        let mut all = self.allocate(head.len + tail.len)?;
-        self.copy(Self::view(head), Self::slice_mut(Self::view_mut(&mut all), 0..head.len))?;
-        let behind = head.len..head.len + tail.len;
-        self.copy(Self::view(tail), Self::slice_mut(Self::view_mut(&mut all), behind))?;
+    pub(super) fn joined(&self, head: &RawBuffer, tail: &RawBuffer) -> Result<RawBuffer> {
+        let mut all = self.allocate_raw(head.len + tail.len, head.element_bytes)?;
+        self.copy_raw(head, head.len, &mut all, 0)?;
+        self.copy_raw(tail, tail.len, &mut all, head.len)?;
         Ok(all)
     }
 }

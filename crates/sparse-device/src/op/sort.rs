@@ -6,7 +6,7 @@ use super::numbered::Numbered;
 use crate::Device;
 use sparse_core::format::IndexOrder;
 use sparse_core::op::{Duplicates, SortKernel};
-use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Row, Scalar};
+use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Scalar};
 
 fn choose(options: &PlanOptions) -> Result<Choice> {
     options.choose("sort", RADIX_SORT, RADIX_SORT[0].name, "there is no other")
@@ -21,7 +21,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device,
 
     fn plan_sort(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
         let choice = choose(options)?;
-        Coordinates::along(self, a)?.compress(self, choice, Duplicates::Keep)
+        Coordinates::along(self, a.into())?.compress(self, choice, Duplicates::Keep)
     }
 
     unsafe fn sort(
@@ -42,10 +42,10 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Device, I>> for Device {
 
     fn plan_sort(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<Self::Plan> {
         let choice = choose(options)?;
-        let mut coordinates = Coordinates::of_coo::<Row, T>(self, a)?;
+        let mut coordinates = Coordinates::of_coo(self, a.into(), true)?;
         let unique = coordinates.are_unique(self)?;
         let order = IndexOrder { major_sorted: true, sorted: true, unique };
-        coordinates.into_coo::<Row, T>(self, choice, order)
+        coordinates.into_coo(self, choice, true, order)
     }
 
     unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device, I>) -> Result<Coo<T, Device, I>> {

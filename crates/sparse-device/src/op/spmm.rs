@@ -3,16 +3,16 @@
 use super::chunks;
 use super::column_blocks::{self, ColumnBlocks, MANY_CALLS};
 use super::grouped::{GROUPED_ROWS, RowGroups};
-use super::numbered::Numbered;
+use super::numbered::{Numbered, Values};
+use super::raw::{DenseOperands, RawCompressed};
 use super::row_split::{RowSplit, is_far};
 use super::spmm_column_blocks;
 use super::spmv::along;
-use crate::launch::LANES;
-use crate::program::Defines;
+use crate::launch::{LANES, Launch};
 use crate::{Device, Kernel};
-use sparse_core::op::{AccOf, Op, SpmmKernel};
+use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan, Matrix,
+    Algorithm, Axis, Choice, Compressed, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan,
     PlanOptions, Result, Scalar, Sell,
 };
 
@@ -49,36 +49,44 @@ const CWM_COLUMNS: usize = 4 * LANES;
 
 /// A product with the entries grouped by the rows of op(A).
 #[derive(Debug)]
-pub struct GroupedPlan<I> {
+pub struct GroupedPlan {
     choice: Choice,
     kernel: Kernel,
-    groups: RowGroups<I>,
+    groups: RowGroups,
 }
 
-impl<I: Index> GroupedPlan<I> {
-    fn new<M: Numbered<Index = I>>(backend: &Device, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
-        let groups = a.row_groups(backend, op)?;
-        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmm", &groups.positions, op)?;
-        Ok(Self { choice, kernel, groups })
+impl GroupedPlan {
+    fn new<M: Numbered>(backend: &Device, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
+        Self::of(backend, M::Scalar::DTYPE, op, options, &|| a.row_groups(backend, op))
     }
 
-    fn run<M: Numbered<Index = I>>(
-        &self,
+    fn of(
         backend: &Device,
-        alpha: AccOf<M>,
-        a: &M,
-        b: DenseView<'_, M::Scalar, Device>,
-        beta: AccOf<M>,
-        c: DenseViewMut<'_, M::Scalar, Device>,
-    ) -> Result<()> {
-        let (rows, cols) = (c.rows(), c.cols());
-        let launch = backend.launch(&self.kernel).size(rows).size(cols).groups_of(&self.groups, a.values());
-        launch.value(alpha).dense(b).value(beta).dense_mut(c).items(rows * cols)
+        dtype: DType,
+        op: Op,
+        options: &PlanOptions,
+        groups: &dyn Fn() -> Result<RowGroups>,
+    ) -> Result<Self> {
+        let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
+        let groups = groups()?;
+        Ok(Self { choice, kernel: backend.grouped_kernel(dtype, "grouped_spmm", &groups, op)?, groups })
+    }
+
+    fn run(&self, backend: &Device, values: Values<'_>, operands: DenseOperands<'_>) -> Result<()> {
+        let (rows, cols) = (operands.c.rows, operands.c.cols);
+        let launch = backend.launch(&self.kernel).size(rows).size(cols).groups_of(&self.groups, values);
+        launch.matrices(operands).items(rows * cols)
     }
 }
 
-impl<I: Index> KernelPlan for GroupedPlan<I> {
+impl<'a> Launch<'a> {
+    /// The dense operands of a product, in the order of most kernels.
+    fn matrices(self, operands: DenseOperands<'a>) -> Self {
+        self.factor(operands.alpha).dense(operands.b).factor(operands.beta).dense(operands.c)
+    }
+}
+
+impl KernelPlan for GroupedPlan {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -90,18 +98,18 @@ impl<I: Index> KernelPlan for GroupedPlan<I> {
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
-pub enum CompressedPlan<T: Scalar, I, O> {
+pub enum CompressedPlan {
     /// Along what is stored, by a kernel that needs nothing more.
     Stored(Choice, Kernel),
     /// The same by chunks of rows.
-    Split(Choice, Box<RowSplit<T>>),
+    Split(Choice, Box<RowSplit>),
     /// The same by blocks of columns.
-    ColumnBlocks(Choice, ColumnBlocks<T, O>),
+    ColumnBlocks(Choice, ColumnBlocks),
     /// Across it.
-    Grouped(GroupedPlan<I>),
+    Grouped(GroupedPlan),
 }
 
-impl<T: Scalar, I: Index, O: Index> KernelPlan for CompressedPlan<T, I, O> {
+impl KernelPlan for CompressedPlan {
     fn choice(&self) -> &Choice {
         match self {
             Self::Stored(choice, _) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
@@ -126,10 +134,9 @@ impl Device {
     }
 
     /// The algorithm that fits the rows and the columns of B, and why.
-    fn fitting<A: Axis, T: Scalar, I: Index, O: Index>(
+    fn fitting(
         &self,
-        a: &Compressed<A, T, Device, I, O>,
-        op: Op,
+        a: RawCompressed<'_>,
         columns: usize,
         options: &PlanOptions,
     ) -> Result<(&'static str, String)> {
@@ -139,7 +146,7 @@ impl Device {
         Ok(match columns {
             _ if self.properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
             _ if self.is_worth_splitting(a, options)? => {
-                let packed = is_far::<T>(a.nnz(), (op.shape(a).1, columns));
+                let packed = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes());
                 let name = if packed { "row_split_packed" } else { "row_split" };
                 (name, format!("the plan runs {} times", options.expected_calls))
             }
@@ -151,35 +158,64 @@ impl Device {
     /// Whether chunks of rows pay: the plan runs [`MANY_CALLS`] times, or rows have [`LANES`] entries in the mean, or one has
     /// several chunks. Measured on an H100 over 260 matrices: chunks take the least time of all on 97 of 100, from rows
     /// of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much in the mean; a plan takes 0.1 to 0.5 ms.
-    fn is_worth_splitting<A: Axis, T: Scalar, I: Index, O: Index>(
-        &self,
-        a: &Compressed<A, T, Device, I, O>,
-        options: &PlanOptions,
-    ) -> Result<bool> {
+    fn is_worth_splitting(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<bool> {
         if options.expected_calls <= 1 || options.algorithm.is_some() {
             return Ok(false);
         }
-        let rows = a.pattern().major();
         Ok(options.expected_calls >= MANY_CALLS
-            || a.nnz() >= rows * LANES
-            || self.longest_row(a.offsets())? > chunks::LARGEST)
+            || a.nnz() >= a.rows * LANES
+            || self.longest_row(a.offsets)? > chunks::LARGEST)
     }
 
-    /// A plan by chunks of rows.
-    fn split<A: Axis, T: Scalar, I: Index, O: Index>(
+    /// The plan of a product along what is stored.
+    fn plan_stored_spmm(
         &self,
-        choice: Choice,
-        a: &Compressed<A, T, Self, I, O>,
+        a: RawCompressed<'_>,
         op: Op,
         columns: usize,
-        is_packed: bool,
-    ) -> Result<CompressedPlan<T, I, O>> {
-        Ok(CompressedPlan::Split(choice, Box::new(RowSplit::new(self, a, op, columns, is_packed)?)))
+        options: &PlanOptions,
+    ) -> Result<CompressedPlan> {
+        let (automatic, reason) = self.fitting(a, columns, options)?;
+        let choice = options.choose("spmm", self.along_algorithms(), automatic, reason)?;
+        let split = |is_packed| RowSplit::new(self, a, op, columns, is_packed).map(Box::new);
+        let entry = match choice.algorithm {
+            column_blocks::NAME => {
+                let plan = ColumnBlocks::for_spmm(self, a, op, columns)?;
+                return Ok(CompressedPlan::ColumnBlocks(choice, plan));
+            }
+            "row_split" => return Ok(CompressedPlan::Split(choice, split(false)?)),
+            "row_split_packed" => return Ok(CompressedPlan::Split(choice, split(true)?)),
+            "crc" => "csr_spmm_crc",
+            "cwm" => "csr_spmm_cwm",
+            _ => "csr_spmm_row_per_thread",
+        };
+        let kernel = self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op))?;
+        Ok(CompressedPlan::Stored(choice, kernel))
+    }
+}
+
+impl CompressedPlan {
+    /// Computes the product.
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
+        let (choice, kernel) = match self {
+            Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
+            Self::Split(_, plan) => return plan.run(backend, a, operands),
+            Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
+            Self::Stored(choice, kernel) => (choice, kernel),
+        };
+        let (rows, cols) = (operands.c.rows, operands.c.cols);
+        let launch = backend.launch(kernel).size(rows).size(cols);
+        let launch = launch.buffer(a.offsets).buffer(a.indices).buffer(a.values).matrices(operands);
+        match choice.algorithm {
+            "crc" => launch.warps(rows * cols.div_ceil(LANES)),
+            "cwm" => launch.warps(rows * cols.div_ceil(CWM_COLUMNS)),
+            _ => launch.items(rows),
+        }
     }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device, I, O>> for Device {
-    type Plan = CompressedPlan<T, I, O>;
+    type Plan = CompressedPlan;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.along_algorithms() } else { GROUPED }
@@ -191,78 +227,50 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<CompressedPlan<T, I, O>> {
-        if !along::<A>(op) {
-            return GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped);
+    ) -> Result<CompressedPlan> {
+        if along::<A>(op) {
+            self.plan_stored_spmm(a.into(), op, columns, options)
+        } else {
+            GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped)
         }
-        let (automatic, reason) = self.fitting(a, op, columns, options)?;
-        let choice = options.choose("spmm", self.along_algorithms(), automatic, reason)?;
-        let entry = match choice.algorithm {
-            column_blocks::NAME => {
-                let plan = ColumnBlocks::for_spmm(self, a, op, columns)?;
-                return Ok(CompressedPlan::ColumnBlocks(choice, plan));
-            }
-            "row_split" => return self.split(choice, a, op, columns, false),
-            "row_split_packed" => return self.split(choice, a, op, columns, true),
-            "crc" => "csr_spmm_crc",
-            "cwm" => "csr_spmm_cwm",
-            _ => "csr_spmm_row_per_thread",
-        };
-        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
-        let kernel = self.kernel_of::<T>("csr_spmm", entry, defines)?;
-        Ok(CompressedPlan::Stored(choice, kernel))
     }
 
     unsafe fn spmm(
         &self,
-        plan: &mut CompressedPlan<T, I, O>,
+        plan: &mut CompressedPlan,
         alpha: T::Acc,
         a: &Compressed<A, T, Device, I, O>,
         b: DenseView<'_, T, Self>,
         beta: T::Acc,
         c: DenseViewMut<'_, T, Self>,
     ) -> Result<()> {
-        let (choice, kernel) = match plan {
-            CompressedPlan::Grouped(plan) => return plan.run(self, alpha, a, b, beta, c),
-            CompressedPlan::Split(_, plan) => return plan.run(self, (alpha, beta), a, b, c),
-            CompressedPlan::ColumnBlocks(_, plan) => return plan.spmm(self, (alpha, beta), a, b, c),
-            CompressedPlan::Stored(choice, kernel) => (choice, kernel),
-        };
-        let (rows, cols) = (c.rows(), c.cols());
-        let launch = self.launch(kernel).size(rows).size(cols);
-        let launch = launch.buffer(a.offsets()).buffer(a.indices()).buffer(a.values());
-        let launch = launch.value(alpha).dense(b).value(beta).dense_mut(c);
-        match choice.algorithm {
-            "crc" => launch.warps(rows * cols.div_ceil(LANES)),
-            "cwm" => launch.warps(rows * cols.div_ceil(CWM_COLUMNS)),
-            _ => launch.items(rows),
-        }
+        plan.run(self, a.into(), DenseOperands::new(alpha, b, beta, c))
     }
 }
 
 macro_rules! grouped_spmm {
     ([$($generics:tt)*], $matrix:ty) => {
         impl<T: Scalar, $($generics)*> SpmmKernel<$matrix> for Device {
-            type Plan = GroupedPlan<I>;
+            type Plan = GroupedPlan;
 
             fn spmm_algorithms(&self, _: Op) -> &'static [Algorithm] {
                 GROUPED
             }
 
-            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan<I>> {
+            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan> {
                 GroupedPlan::new(self, a, op, options)
             }
 
             unsafe fn spmm(
                 &self,
-                plan: &mut GroupedPlan<I>,
+                plan: &mut GroupedPlan,
                 alpha: T::Acc,
                 a: &$matrix,
                 b: DenseView<'_, T, Self>,
                 beta: T::Acc,
                 c: DenseViewMut<'_, T, Self>,
             ) -> Result<()> {
-                plan.run(self, alpha, a, b, beta, c)
+                plan.run(self, Numbered::values(a), DenseOperands::new(alpha, b, beta, c))
             }
         }
     };

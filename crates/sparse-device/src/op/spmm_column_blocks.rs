@@ -2,14 +2,11 @@
 //! shares, a slice of B's columns at a time.
 
 use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS};
-use super::row_statistics::mean_length;
+use super::raw::{DenseOperands, RawCompressed};
 use crate::Device;
-use crate::program::Defines;
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{
-    Axis, Backend, Compressed, DenseView, DenseViewMut, Index, Matrix, PlanOptions, Result, Scalar,
-};
+use sparse_core::{Backend, PlanOptions, Result};
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_spmm_column_blocks";
@@ -30,8 +27,8 @@ const FEW_BLOCKS: usize = 18;
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 13;
 
 /// Columns of a slice.
-const fn slice_columns<T>() -> usize {
-    SLICE_BYTES / size_of::<T>()
+fn slice_columns(a: RawCompressed<'_>) -> usize {
+    SLICE_BYTES / a.dtype.bytes()
 }
 
 /// Work-groups, as many for each of `tiles`, so that the last ones to run leave a tenth of the compute units idle or
@@ -52,69 +49,61 @@ impl Device {
 
     /// Why products with this matrix and so many columns gain by blocks of columns, if they do: there are many, B has a
     /// slice, and rows of A have many entries in each of few blocks.
-    pub(super) fn gains_by_shared_rows<A: Axis, T: Scalar, I: Index, O: Index>(
+    pub(super) fn gains_by_shared_rows(
         &self,
-        a: &Compressed<A, T, Device, I, O>,
+        a: RawCompressed<'_>,
         columns: usize,
         options: &PlanOptions,
     ) -> Option<String> {
         if options.expected_calls < MANY_CALLS || !self.can_share(FILE) {
             return None;
         }
-        let Cut { blocks, width } = self.cut_rows_of_b(a.pattern().minor());
+        let Cut { blocks, width } = self.cut_rows_of_b(a.cols);
         let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
-        let is_narrow = columns < slice_columns::<T>();
-        if few || is_narrow || blocks > FEW_BLOCKS || !a.order().sorted {
+        let is_narrow = columns < slice_columns(a);
+        if few || is_narrow || blocks > FEW_BLOCKS || !a.order.sorted {
             return None;
         }
-        let mean = mean_length(a);
+        let mean = a.mean_length();
         let reason = format!("rows have {mean} entries in {blocks} blocks of {width} columns");
         (mean >= LONG_PIECES * blocks).then_some(reason)
     }
 }
 
-impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
+impl ColumnBlocks {
     /// The plan of a product with a dense matrix: room for a row of C for each row of a block.
-    pub(super) fn for_spmm<A: Axis, I: Index>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-        op: Op,
-        columns: usize,
-    ) -> Result<Self> {
-        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
-        let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
-        let cut = backend.cut_rows_of_b(a.pattern().minor());
-        let slices = columns.div_ceil(slice_columns::<T>());
-        let rows = checked_product("rows x blocks of columns", a.pattern().major(), cut.blocks)?;
-        let room = checked_product("rows x slices of B", rows, slices * slice_columns::<T>())?;
+    pub(super) fn for_spmm(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+        let defines = a.product_defines(op);
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
+        let cut = backend.cut_rows_of_b(a.cols);
+        let slices = columns.div_ceil(slice_columns(a));
+        let rows = checked_product("rows x blocks of columns", a.rows, cut.blocks)?;
+        let room = checked_product("rows x slices of B", rows, slices * slice_columns(a))?;
         Ok(Self {
             kernel: kernel("csr_spmm_column_blocks")?,
             add: kernel("csr_spmm_column_blocks_add")?,
             cut,
             groups: groups(cut.blocks * slices, backend.caps().compute_units),
             splits: backend.split_rows(a, op, cut)?,
-            sums: backend.allocate(room)?,
+            sums: backend.allocate_raw(room, a.dtype.accumulator().bytes())?,
         })
     }
 
     /// Computes the product with a dense matrix.
-    pub(super) fn spmm<A: Axis, I: Index>(
+    pub(super) fn spmm(
         &self,
         backend: &Device,
-        (alpha, beta): (T::Acc, T::Acc),
-        a: &Compressed<A, T, Device, I, O>,
-        b: DenseView<'_, T, Device>,
-        c: DenseViewMut<'_, T, Device>,
+        a: RawCompressed<'_>,
+        DenseOperands { alpha, b, beta, c }: DenseOperands<'_>,
     ) -> Result<()> {
-        let (rows, cols) = (c.rows(), c.cols());
+        let (rows, cols) = (c.rows, c.cols);
         let Cut { blocks, width } = self.cut;
-        let launch =
-            backend.launch(&self.kernel).size(rows).size(cols).size(b.rows()).size(blocks).size(width);
-        let launch = launch.buffer(&self.splits).buffer(a.indices()).buffer(a.values()).dense(b);
+        let launch = backend.launch(&self.kernel).size(rows).size(cols).size(b.rows).size(blocks).size(width);
+        let launch = launch.buffer(&self.splits).buffer(a.indices).buffer(a.values).dense(b);
         let local = backend.properties().largest_group;
         launch.buffer(&self.sums).groups_that_share(self.groups, local, width * SLICE_BYTES)?;
         let launch = backend.launch(&self.add).size(rows).size(cols).size(blocks).buffer(&self.sums);
-        launch.value(alpha).value(beta).dense_mut(c).items(rows * cols)
+        launch.factor(alpha).factor(beta).dense(c).items(rows * cols)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Every format to dense: zeros, then the sum of the entries of each coordinate that occurs.
 
-use super::numbered::{Numbered, position};
+use super::numbered::{Numbered, Values, position};
 use super::positions::Positions;
-use crate::program::Defines;
-use crate::{Buffer, Device, Kernel};
-use sparse_core::op::{ToDenseKernel, VectorKernel};
-use sparse_core::reference::Entries;
-use sparse_core::{Algorithm, Backend, Choice, DenseViewMut, Index, KernelPlan, PlanOptions, Result, Scalar};
+use crate::driver::Value;
+use crate::program::{Defines, IndexType};
+use crate::space::{DensePlace, RawBuffer};
+use crate::{Device, Kernel};
+use sparse_core::op::ToDenseKernel;
+use sparse_core::reference::{Entries, Entry};
+use sparse_core::{Algorithm, Choice, DType, DenseViewMut, KernelPlan, PlanOptions, Result, Scalar};
 
 const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "always").preprocessing(
     "the coordinates of the entries, sorted on the device where they are not known to be unique",
@@ -14,35 +16,69 @@ const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "alway
 
 /// The coordinates of entries, equal ones side by side, and where their values stand.
 #[derive(Debug)]
-pub struct Places<I> {
-    pub(super) rows: Buffer<I>,
-    pub(super) cols: Buffer<I>,
+pub struct Places {
+    pub(super) rows: RawBuffer,
+    pub(super) cols: RawBuffer,
     pub(super) positions: Positions,
 }
 
-impl<I: Index> Places<I> {
-    /// The entries of a numbered matrix, sorted here.
-    pub(super) fn numbered<M: Entries<Scalar = f64>>(backend: &Device, a: &M) -> Result<Self> {
-        let mut entries: Vec<_> = a.entries().collect();
+impl Places {
+    /// The entries of a numbered matrix, sorted here; coordinates become of type `index`.
+    pub(super) fn numbered(
+        backend: &Device,
+        a: &impl Entries<Scalar = f64>,
+        index: IndexType,
+    ) -> Result<Self> {
+        Self::of_entries(backend, a.entries().collect(), index)
+    }
+
+    fn of_entries(backend: &Device, mut entries: Vec<Entry<f64>>, index: IndexType) -> Result<Self> {
         entries.sort_by_key(|&(i, j, _)| (i, j));
-        let rows: Vec<_> = entries.iter().map(|&(i, _, _)| I::try_new("a row", i)).collect::<Result<_>>()?;
-        let cols: Vec<_> =
-            entries.iter().map(|&(_, j, _)| I::try_new("a column", j)).collect::<Result<_>>()?;
+        let rows: Vec<_> = entries.iter().map(|&(i, _, _)| i).collect();
+        let cols: Vec<_> = entries.iter().map(|&(_, j, _)| j).collect();
         let positions: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
-        let positions = Positions::upload(backend, &positions)?;
-        Ok(Self { rows: backend.upload(&rows)?, cols: backend.upload(&cols)?, positions })
+        Ok(Self {
+            rows: backend.upload_indices("a row", &rows, index)?,
+            cols: backend.upload_indices("a column", &cols, index)?,
+            positions: Positions::upload(backend, &positions)?,
+        })
     }
 }
 
 /// The plan of an expansion.
 #[derive(Debug)]
-pub struct ExpansionPlan<I> {
+pub struct ExpansionPlan {
     choice: Choice,
-    places: Places<I>,
+    places: Places,
+    dtype: DType,
     kernel: Kernel,
 }
 
-impl<I: Index> KernelPlan for ExpansionPlan<I> {
+impl ExpansionPlan {
+    fn new(
+        backend: &Device,
+        dtype: DType,
+        options: &PlanOptions,
+        places: &dyn Fn() -> Result<Places>,
+    ) -> Result<Self> {
+        let choice = options.choose("to_dense", COORDINATE_SUMS, "coordinate_sums", "there is no other")?;
+        let places = places()?;
+        let index = places.rows.index_type();
+        let defines = Defines::default().index(index).set("POS", places.positions.type_name());
+        let kernel = backend.kernel_of(dtype, "to_dense", "to_dense_sum", defines)?;
+        Ok(Self { choice, places, dtype, kernel })
+    }
+
+    /// Writes `zero` everywhere, then the sums of entries.
+    fn run(&self, backend: &Device, values: Values<'_>, zero: Value, dense: DensePlace<'_>) -> Result<()> {
+        backend.scale(self.dtype, zero, dense)?;
+        let (places, n) = (&self.places, self.places.positions.len());
+        let launch = backend.launch(&self.kernel).size(n).buffer(&places.rows).buffer(&places.cols);
+        launch.positions(&places.positions).values(values).dense(dense).items(n)
+    }
+}
+
+impl KernelPlan for ExpansionPlan {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -53,31 +89,23 @@ impl<I: Index> KernelPlan for ExpansionPlan<I> {
 }
 
 impl<M: Numbered> ToDenseKernel<M> for Device {
-    type Plan = ExpansionPlan<M::Index>;
+    type Plan = ExpansionPlan;
 
     fn to_dense_algorithms(&self) -> &'static [Algorithm] {
         COORDINATE_SUMS
     }
 
     fn plan_to_dense(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan> {
-        let choice = options.choose("to_dense", COORDINATE_SUMS, "coordinate_sums", "there is no other")?;
-        let places = a.places(self)?;
-        let defines = Defines::default().index::<M::Index>().set("POS", places.positions.type_name());
-        let kernel = self.kernel_of::<M::Scalar>("to_dense", "to_dense_sum", defines)?;
-        Ok(ExpansionPlan { choice, places, kernel })
+        ExpansionPlan::new(self, M::Scalar::DTYPE, options, &|| a.places(self))
     }
 
     unsafe fn to_dense(
         &self,
         plan: &mut Self::Plan,
         a: &M,
-        mut dense: DenseViewMut<'_, M::Scalar, Self>,
+        dense: DenseViewMut<'_, M::Scalar, Self>,
     ) -> Result<()> {
-        let zero = <M::Scalar as Scalar>::Acc::ZERO;
-        // SAFETY: the caller promises that the output lives in this context.
-        unsafe { self.scale_dense(zero, dense.reborrow())? };
-        let (places, n) = (&plan.places, plan.places.positions.len());
-        let launch = self.launch(&plan.kernel).size(n).buffer(&places.rows).buffer(&places.cols);
-        launch.positions(&places.positions).values(a.values()).dense_mut(dense).items(n)
+        let zero = Value::new(&<M::Scalar as Scalar>::Acc::ZERO);
+        plan.run(self, a.values(), zero, dense.into())
     }
 }

@@ -1,6 +1,7 @@
 //! Compressed rows and columns from arrays that are on the device already, checked there.
 
 use crate::program::Defines;
+use crate::space::RawBuffer;
 use crate::{Buffer, Device};
 use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Matrix, Result, Scalar};
 
@@ -62,23 +63,24 @@ impl Device {
     }
 
     /// The order of the indices between sound offsets; all of them are below `minor`.
-    pub(super) fn index_order<I: Index, O: Index>(
+    pub(super) fn index_order(
         &self,
         minor: usize,
-        offsets: &Buffer<O>,
-        indices: &Buffer<I>,
+        offsets: &RawBuffer,
+        indices: &RawBuffer,
     ) -> Result<IndexOrder> {
         self.problems((offsets.len - 1, minor), offsets, indices).map(order_of)
     }
 
     /// What is wrong with offsets and indices, as bits.
-    fn problems<I: Index, O: Index>(
+    fn problems(
         &self,
         (major, minor): (usize, usize),
-        offsets: &Buffer<O>,
-        indices: &Buffer<I>,
+        offsets: &RawBuffer,
+        indices: &RawBuffer,
     ) -> Result<i32> {
-        let kernel = |entry| self.kernel(FILE, entry, Defines::default().index::<I>().offset::<O>());
+        let defines = Defines::default().index(indices.index_type()).offset(offsets.index_type());
+        let kernel = |entry| self.kernel(FILE, entry, defines.clone());
         let problems = self.zeros::<i32>(1)?;
         let found = || Ok(self.download(&problems)?[0]);
         let check = kernel("validate_offsets")?;

@@ -1,12 +1,14 @@
 //! Vector operations. Reductions leave a partial result a work-group, whose number depends on the length alone; one
 //! work-group combines them in a fixed order.
 
+use crate::driver::Value;
 use crate::launch::Launch;
 use crate::program::Defines;
+use crate::space::DensePlace;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
-use sparse_core::{Accumulator, Backend, DenseViewMut, Element, Result, Scalar, Space};
+use sparse_core::{Accumulator, Backend, DType, DenseViewMut, Result, Scalar, Space};
 
 /// The kernels of the operations whose scalars stay on the device.
 const PLANNED: [&str; 8] = [
@@ -25,8 +27,15 @@ const PARTIALS: usize = 1024;
 const ITEMS_PER_LANE: usize = 8;
 
 impl Device {
-    pub(super) fn vector_kernel<T: Scalar>(&self, entry: &'static str) -> Result<Kernel> {
-        self.kernel_of::<T>("vector", entry, Defines::default().set("BLOCK", self.inner.block))
+    pub(super) fn vector_kernel(&self, dtype: DType, entry: &'static str) -> Result<Kernel> {
+        self.kernel_of(dtype, "vector", entry, Defines::default().set("BLOCK", self.inner.block))
+    }
+
+    /// `C ← beta·C`.
+    pub(super) fn scale(&self, dtype: DType, beta: Value, c: DensePlace<'_>) -> Result<()> {
+        let kernel = self.vector_kernel(dtype, "vector_scale")?;
+        let DensePlace { rows, cols, .. } = c;
+        self.launch(&kernel).size(rows).size(cols).factor(beta).dense(c).items(rows * cols)
     }
 
     /// The work-groups of a reduction over `len` elements: the number of its partial results.
@@ -42,9 +51,9 @@ impl Device {
     }
 
     /// Runs a reduction over `len` elements, all of whose arguments are there but the last: the partial results.
-    pub(super) fn partials<R: Element>(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<R>> {
+    pub(super) fn partials(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<i64>> {
         let groups = self.partial_count(len);
-        let partial: Buffer<R> = self.allocate(groups)?;
+        let partial: Buffer<i64> = self.allocate(groups)?;
         reduction.buffer(&partial).groups(groups, self.inner.block)?;
         self.download(&partial)
     }
@@ -74,10 +83,10 @@ impl<T: Scalar> VectorKernel<T> for Device {
         beta: CoefficientOf<'_, Self, T>,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
-        let kernel = self.vector_kernel::<T>("vector_axpby")?;
+        let kernel = self.vector_kernel(T::DTYPE, "vector_axpby")?;
         let len = y.len();
         let launch = self.launch(&kernel).size(len).coefficient(alpha).view(x);
-        launch.coefficient(beta).view_mut(y).items(len)
+        launch.coefficient(beta).view(y).items(len)
     }
 
     unsafe fn dot(&self, x: View<'_, T>, y: View<'_, T>) -> Result<T::Acc> {
@@ -97,21 +106,19 @@ impl<T: Scalar> VectorKernel<T> for Device {
 
     /// `x ← 0·x + alpha·x`, which reads the first operand as little as the second where `alpha` is zero.
     unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMut<'_, T>) -> Result<()> {
-        let kernel = self.vector_kernel::<T>("vector_axpby")?;
+        let kernel = self.vector_kernel(T::DTYPE, "vector_axpby")?;
         let (len, x) = (x.len(), Self::as_shared(&x));
         let launch = self.launch(&kernel).size(len).coefficient(T::Acc::ZERO.into()).view(x);
         launch.coefficient(alpha).view(x).items(len)
     }
 
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, Self>) -> Result<()> {
-        let kernel = self.vector_kernel::<T>("vector_scale")?;
-        let (rows, cols) = (c.rows(), c.cols());
-        self.launch(&kernel).size(rows).size(cols).value(beta).dense_mut(c).items(rows * cols)
+        self.scale(T::DTYPE, Value::new(&beta), c.into())
     }
 
     fn plan_vectors(&self, len: usize) -> Result<Buffer<T::Acc>> {
         for entry in PLANNED {
-            self.vector_kernel::<T>(entry)?;
+            self.vector_kernel(T::DTYPE, entry)?;
         }
         self.reduction_room(len)
     }
@@ -124,10 +131,10 @@ impl<T: Scalar> VectorKernel<T> for Device {
         result: ViewMut<'_, T::Acc>,
     ) -> Result<()> {
         let (groups, block) = (self.partial_count(x.len()), self.inner.block);
-        let dot = self.vector_kernel::<T>("vector_dot")?;
+        let dot = self.vector_kernel(T::DTYPE, "vector_dot")?;
         self.launch(&dot).size(x.len()).view(x).view(y).buffer(room).groups(groups, block)?;
-        let sum = self.vector_kernel::<T>("vector_sum")?;
-        self.launch(&sum).size(groups).buffer(room).view_mut(result).groups(1, block)
+        let sum = self.vector_kernel(T::DTYPE, "vector_sum")?;
+        self.launch(&sum).size(groups).buffer(room).view(result).groups(1, block)
     }
 
     /// Scaled by a power of two near the largest element, so that no square overflows and none that counts underflows.
@@ -139,24 +146,24 @@ impl<T: Scalar> VectorKernel<T> for Device {
     ) -> Result<()> {
         let (groups, block) = (self.partial_count(x.len()), self.inner.block);
         for entry in ["vector_largest", "vector_squares"] {
-            let kernel = self.vector_kernel::<T>(entry)?;
+            let kernel = self.vector_kernel(T::DTYPE, entry)?;
             self.launch(&kernel).size(x.len()).view(x).buffer(room).groups(groups, block)?;
         }
-        let norm = self.vector_kernel::<T>("vector_norm")?;
-        self.launch(&norm).size(groups).buffer(room).view_mut(result).groups(1, block)
+        let norm = self.vector_kernel(T::DTYPE, "vector_norm")?;
+        self.launch(&norm).size(groups).buffer(room).view(result).groups(1, block)
     }
     /// Every work-group adds up what those of the kernel before left, in the same order.
     unsafe fn gradient_step(&self, room: &mut Buffer<T::Acc>, step: GradientStep<'_, Self, T>) -> Result<()> {
         let GradientStep { q, p, x, r, rho, next_rho } = step;
         let (len, block) = (q.len(), self.inner.block);
         let (groups, p, r) = (self.step_groups(len), Self::as_shared(&p), Self::as_shared(&r));
-        let dot = self.vector_kernel::<T>("vector_dot")?;
+        let dot = self.vector_kernel(T::DTYPE, "vector_dot")?;
         self.launch(&dot).size(len).view(p).view(q).buffer(room).early().groups(groups, block)?;
-        let advance = self.vector_kernel::<T>("vector_advance")?;
+        let advance = self.vector_kernel(T::DTYPE, "vector_advance")?;
         let launch = self.launch(&advance).size(len).view(rho).view(p).view(q);
-        launch.view_mut(x).view(r).buffer(room).early().groups(groups, block)?;
-        let turn = self.vector_kernel::<T>("vector_turn")?;
-        let launch = self.launch(&turn).size(len).view(rho).view_mut(next_rho);
+        launch.view(x).view(r).buffer(room).early().groups(groups, block)?;
+        let turn = self.vector_kernel(T::DTYPE, "vector_turn")?;
+        let launch = self.launch(&turn).size(len).view(rho).view(next_rho);
         launch.view(r).view(p).buffer(room).early().groups(groups, block)
     }
 }

@@ -4,8 +4,8 @@ use super::entries::Body;
 use super::header::{Field, Header, MatrixInfo};
 use super::triplets::Triplets;
 use crate::assemble::{canonical, check_row_claim};
+use crate::parallel;
 use crate::source::Text;
-use rayon::prelude::*;
 use sparse_core::{Csr, Host, Index, Result, Scalar};
 use std::marker::PhantomData;
 
@@ -37,10 +37,11 @@ fn compress<T: Scalar, I: Index, O: Index>(
     let Triplets { rows: mut places, cols: mut indices, mut values } = triplets;
     let nnz = O::try_new("nnz", values.len())?.as_usize();
     let piece = nnz.div_ceil(affordable_pieces::<T, I, O>(rows, nnz)).max(1);
-    let mut counts: Vec<Vec<O>> = places.par_chunks(piece).map(|piece| count(piece, rows)).collect();
+    let mut counts = parallel::map(places.chunks(piece).collect(), &|piece| count(piece, rows));
     let offsets = scan(&mut counts, rows);
     if !places.is_sorted() {
-        places.par_chunks_mut(piece).zip(counts).for_each(|(rows, next)| rows_to_places(rows, next));
+        let pieces = places.chunks_mut(piece).zip(counts).collect();
+        parallel::map(pieces, &|(rows, next)| rows_to_places(rows, next));
         // SAFETY: the scan gave each entry of each piece a place of its own.
         indices = unsafe { scatter(&indices, &places, I::cast(0)) };
         // The values of a pattern are all alike.
@@ -103,7 +104,8 @@ unsafe fn scatter<E: Copy + Send + Sync, O: Index>(source: &[E], places: &[O], f
     const TASK: usize = 1 << 16;
     let mut scattered = vec![filler; source.len()];
     let slots = Slots::new(&mut scattered);
-    source.par_chunks(TASK).zip(places.par_chunks(TASK)).for_each(|(source, places)| {
+    let tasks = source.chunks(TASK).zip(places.chunks(TASK)).collect();
+    parallel::map(tasks, &|(source, places): (&[E], &[O])| {
         for (&element, place) in source.iter().zip(places) {
             // SAFETY: the caller promises that no other element has this place.
             unsafe { slots.write(place.as_usize(), element) };

@@ -4,8 +4,8 @@ use super::header::{Field, Header, MatrixInfo, Symmetry};
 use super::plain::{self, Line};
 use super::token::{Cursor, is_integer, overflows, show};
 use super::triplets::{Slots, Triplets};
+use crate::parallel;
 use crate::source::Text;
-use rayon::prelude::*;
 use sparse_core::{Index, Result, Scalar, c64};
 use std::ops::Range;
 
@@ -36,12 +36,10 @@ impl<'a> Body<'a> {
     /// Reads all entries, in the order of the file, and checks what the header says of them.
     pub(super) fn read<T: Scalar, R: Index, C: Index>(&self) -> Result<Triplets<T, R, C>> {
         let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
-        let most = |part: &Range<usize>| images * self.count_lines(part.clone());
-        let room: Vec<usize> = self.parts.par_iter().map(most).collect();
+        let room = parallel::map(self.parts.clone(), &|part| images * self.count_lines(part));
         let mut triplets = Triplets::with_room(room.iter().sum());
-        let read = self.parts.par_iter().zip(triplets.split(&room));
-        let tallies: Vec<Result<Tally>> =
-            read.map(|(part, slots)| self.read_part(part.clone(), slots)).collect();
+        let parts = self.parts.iter().cloned().zip(triplets.split(&room)).collect();
+        let tallies = parallel::map(parts, &|(part, slots)| self.read_part(part, slots));
         let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
         self.check_number(&tallies)?;
         self.check_sides(&tallies)?;

@@ -2,6 +2,8 @@
 
 use super::Grouped;
 use crate::op::grouped::GROUPED_ROWS;
+use crate::op::numbered::Numbered;
+use crate::op::raw::VectorOperands;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Choice, Index, KernelPlan, PlanOptions, Result, Scalar};
@@ -10,12 +12,12 @@ const ALGORITHMS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The plan of a batch of products.
 #[derive(Debug)]
-pub struct BatchPlan<I> {
+pub struct BatchPlan {
     choice: Choice,
-    grouped: Grouped<I>,
+    grouped: Grouped,
 }
 
-impl<I: Index> KernelPlan for BatchPlan<I> {
+impl KernelPlan for BatchPlan {
     fn choice(&self) -> &Choice {
         &self.choice
     }
@@ -26,7 +28,7 @@ impl<I: Index> KernelPlan for BatchPlan<I> {
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, Device, I, O>> for Device {
-    type Plan = BatchPlan<I>;
+    type Plan = BatchPlan;
 
     fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
         ALGORITHMS
@@ -37,20 +39,20 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, De
         a: &BatchCompressed<A, T, Device, I, O>,
         op: Op,
         options: &PlanOptions,
-    ) -> Result<BatchPlan<I>> {
+    ) -> Result<BatchPlan> {
         let choice = options.choose("spmv", ALGORITHMS, GROUPED_ROWS.name, "there is no other")?;
         Ok(BatchPlan { choice, grouped: Grouped::new(self, a, op)? })
     }
 
     unsafe fn spmv(
         &self,
-        plan: &mut BatchPlan<I>,
+        plan: &mut BatchPlan,
         alpha: T::Acc,
         a: &BatchCompressed<A, T, Device, I, O>,
         x: View<'_, T>,
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
-        plan.grouped.run(self, alpha, a, x, beta, y)
+        plan.grouped.run(self, Numbered::values(a), VectorOperands::new(alpha, x, beta, y))
     }
 }

@@ -1,12 +1,11 @@
 //! Compressed rows by blocks of columns whose part of x stands in memory that a work-group shares.
 
-use super::shares::Product;
+use crate::Device;
 use crate::launch::LANES;
 use crate::op::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
-use crate::op::row_statistics::mean_length;
-use crate::{Device, ViewMut};
+use crate::op::raw::{RawCompressed, VectorOperands};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Backend, Compressed, Index, Matrix, Result, Scalar};
+use sparse_core::{Backend, Result};
 
 /// Entries for each compute unit from which on filling shared memory and adding up sums are a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
@@ -26,55 +25,48 @@ impl Device {
 
     /// Three quarters of what a work-group can share, so that the rest caches entries beside those of a block. The
     /// blocks are as many as the work-groups that run at once are a multiple of, or nearly so.
-    fn cut_columns<T: Scalar, O>(&self, cols: usize) -> Cut {
-        let of_lanes = self.properties().largest_group * (size_of::<O>() + size_of::<T::Acc>());
+    fn cut_columns(&self, a: RawCompressed<'_>) -> Cut {
+        let lane_bytes = a.offsets.element_bytes + a.dtype.accumulator().bytes();
+        let of_lanes = self.properties().largest_group * lane_bytes;
         let bytes = self.properties().shared_bytes.saturating_sub(of_lanes) / 4 * 3;
         let units = self.caps().compute_units;
-        let least = cols.div_ceil(bytes / size_of::<T>()).max(1);
+        let least = a.cols.div_ceil(bytes / a.dtype.bytes()).max(1);
         let leaves_few_idle = |&blocks: &usize| blocks >= units || units % blocks * 20 <= units;
         let blocks = (least..).find(leaves_few_idle).unwrap_or(least);
-        Cut { blocks, width: cols.div_ceil(blocks) }
+        Cut { blocks, width: a.cols.div_ceil(blocks) }
     }
 
     /// Why products with this matrix gain by blocks of columns, if they do: x is larger than what a work-group shares,
     /// and rows have several entries in each block, in whatever order, so that no cache holds what is gathered.
-    pub(super) fn gains_by_column_blocks<A: Axis, T: Scalar, I: Index, O: Index>(
-        &self,
-        a: &Compressed<A, T, Device, I, O>,
-    ) -> Result<Option<String>> {
-        let (rows, nnz) = (a.pattern().major(), a.nnz());
-        let Cut { blocks, width } = self.cut_columns::<T, O>(a.pattern().minor());
-        let few = nnz < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
-        if few || blocks == 1 || mean_length(a) < LONG_PIECES || !a.order().sorted {
+    pub(super) fn gains_by_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
+        let rows = a.rows;
+        let Cut { blocks, width } = self.cut_columns(a);
+        let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
+        if few || blocks == 1 || a.mean_length() < LONG_PIECES || !a.order.sorted {
             return Ok(None);
         }
         let step = rows.div_ceil(SAMPLED_ROWS);
         let sampled = rows.div_ceil(step);
-        let defines = defines::<T, I, O>(self, Op::None);
-        let kernel = self.kernel_of::<T>(FILE, "csr_spmv_column_blocks_touched", defines)?;
+        let defines = defines(self, a, Op::None);
+        let kernel = self.kernel_of(a.dtype, FILE, "csr_spmv_column_blocks_touched", defines)?;
         let launch = self.launch(&kernel).size(rows).size(step).size(width);
-        let launch = launch.buffer(a.offsets()).buffer(a.indices());
-        let touched: i64 = self.partials::<i64>(launch, sampled * LANES)?.into_iter().sum();
+        let launch = launch.buffer(a.offsets).buffer(a.indices);
+        let touched: i64 = self.partials(launch, sampled * LANES)?.into_iter().sum();
         let touched = touched as usize;
         let is_spread = touched * 2 >= sampled * blocks;
-        let has_long_pieces = mean_length(a) * sampled >= LONG_PIECES * touched;
+        let has_long_pieces = a.mean_length() * sampled >= LONG_PIECES * touched;
         let reason =
             format!("{sampled} rows have entries in {touched} of {blocks} blocks of {width} columns each");
         Ok((is_spread && has_long_pieces).then_some(reason))
     }
 }
 
-impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
+impl ColumnBlocks {
     /// The plan of a product with a vector: room for a sum for each row of a block.
-    pub(super) fn for_spmv<A: Axis, I: Index>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-        op: Op,
-    ) -> Result<Self> {
-        let defines = defines::<T, I, O>(backend, op);
-        let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
-        let rows = a.pattern().major();
-        let cut = backend.cut_columns::<T, O>(a.pattern().minor());
+    pub(super) fn for_spmv(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+        let defines = defines(backend, a, op);
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
+        let cut = backend.cut_columns(a);
         let units = backend.caps().compute_units;
         Ok(Self {
             kernel: kernel("csr_spmv_column_blocks")?,
@@ -82,26 +74,26 @@ impl<T: Scalar, O: Index> ColumnBlocks<T, O> {
             cut,
             groups: (units / cut.blocks).max(1) * cut.blocks,
             splits: backend.split_rows(a, op, cut)?,
-            sums: backend.allocate(rows * cut.blocks)?,
+            sums: backend.allocate_raw(a.rows * cut.blocks, a.dtype.accumulator().bytes())?,
         })
     }
 
     /// Computes the product with a vector.
-    pub(super) fn spmv<A: Axis, I: Index>(
+    pub(super) fn spmv(
         &self,
         backend: &Device,
-        product: &Product<'_, A, T, I, O>,
-        y: ViewMut<'_, T>,
+        a: RawCompressed<'_>,
+        operands: VectorOperands<'_>,
     ) -> Result<()> {
-        let Product { alpha, a, x, beta } = *product;
-        let (rows, cols) = (a.pattern().major(), a.pattern().minor());
+        let VectorOperands { alpha, x, beta, y } = operands;
+        let (rows, cols) = (a.rows, a.cols);
         let Cut { blocks, width } = self.cut;
         let launch = backend.launch(&self.kernel).size(rows).size(cols).size(blocks).size(width);
         let launch =
-            launch.buffer(&self.splits).buffer(a.indices()).buffer(a.values()).view(x).buffer(&self.sums);
+            launch.buffer(&self.splits).buffer(a.indices).buffer(a.values).view(x).buffer(&self.sums);
         let local = backend.properties().largest_group;
-        launch.groups_that_share(self.groups, local, width * size_of::<T>())?;
+        launch.groups_that_share(self.groups, local, width * a.dtype.bytes())?;
         let launch = backend.launch(&self.add).size(rows).size(blocks).buffer(&self.sums);
-        launch.value(alpha).value(beta).view_mut(y).early().items(rows)
+        launch.factor(alpha).factor(beta).view(y).early().items(rows)
     }
 }

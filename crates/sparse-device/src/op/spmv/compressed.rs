@@ -6,11 +6,12 @@ use super::{Grouped, ProductPlan, Way};
 use crate::launch::LANES;
 use crate::op::column_blocks::{self, MANY_CALLS};
 use crate::op::grouped::GROUPED_ROWS;
+use crate::op::numbered::Numbered;
 use crate::op::offer::Offer;
-use crate::op::row_statistics::mean_length;
+use crate::op::raw::{RawCompressed, VectorOperands};
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, Matrix, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new(
@@ -83,7 +84,7 @@ pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device, I, O>> for Device {
-    type Plan = ProductPlan<I, Shares<T, I, O>>;
+    type Plan = ProductPlan<Shares>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.stored_algorithms().on(self) } else { ACROSS }
@@ -100,10 +101,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
                 options.choose("spmv", ACROSS, GROUPED_ROWS.name, "op(A) goes across what is stored")?;
             return Ok(ProductPlan { choice, way: Way::Grouped(Grouped::new(self, a, op)?) });
         }
-        let (automatic, reason) = self.share_out(a, options)?;
-        let choice = self.stored_algorithms().choose(self, "spmv", options, (automatic, reason))?;
-        let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
-        Ok(ProductPlan { choice, way })
+        self.plan_stored_spmv(a.into(), op, options)
     }
 
     unsafe fn spmv(
@@ -115,9 +113,10 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
+        let operands = VectorOperands::new(alpha, x, beta, y);
         match &plan.way {
-            Way::Grouped(grouped) => grouped.run(self, alpha, a, x, beta, y),
-            Way::Stored(shares) => shares.run(self, (alpha, beta), a, x, y),
+            Way::Grouped(grouped) => grouped.run(self, Numbered::values(a), operands),
+            Way::Stored(shares) => shares.run(self, a.into(), operands),
         }
     }
 }
@@ -129,14 +128,22 @@ impl Device {
         Offer { algorithms, files: &[SUB_GROUP_FILE] }
     }
 
-    /// The algorithm that fits the rows, and why. It looks at their lengths where a plan is worth it.
-    fn share_out<A: Axis, T: Scalar, I: Index, O: Index>(
+    /// The plan of a product along what is stored.
+    fn plan_stored_spmv(
         &self,
-        a: &Compressed<A, T, Device, I, O>,
+        a: RawCompressed<'_>,
+        op: Op,
         options: &PlanOptions,
-    ) -> Result<(&'static str, String)> {
-        let rows = a.pattern().major();
-        let mean = mean_length(a);
+    ) -> Result<ProductPlan<Shares>> {
+        let fitting = self.share_out(a, options)?;
+        let choice = self.stored_algorithms().choose(self, "spmv", options, fitting)?;
+        let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
+        Ok(ProductPlan { choice, way })
+    }
+
+    /// The algorithm that fits the rows, and why. It looks at their lengths where a plan is worth it.
+    fn share_out(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<(&'static str, String)> {
+        let (rows, mean) = (a.rows, a.mean_length());
         let reason = format!("{rows} rows have {mean} entries in the mean");
         if self.properties().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
@@ -151,10 +158,10 @@ impl Device {
             return Ok((column_blocks::NAME, reason));
         }
         if options.algorithm.is_none() && options.expected_calls > 1 {
-            let longest = self.longest_row(a.offsets())?;
+            let longest = self.longest_row(a.offsets)?;
             let reason = format!("{reason}, one has {longest}");
             if !has_barriers {
-                let entry_bytes = size_of::<T>() + size_of::<I>();
+                let entry_bytes = a.values.element_bytes + a.indices.element_bytes;
                 let lengths = Lengths { rows, nnz: a.nnz(), mean, longest, entry_bytes };
                 let properties = self.properties();
                 return Ok((

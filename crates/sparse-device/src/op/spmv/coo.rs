@@ -3,11 +3,14 @@
 use super::{Grouped, ProductPlan, Way, Workspace};
 use crate::launch::{LANES, Launch};
 use crate::op::grouped::GROUPED_ROWS;
+use crate::op::numbered::Numbered;
 use crate::op::offer::Offer;
+use crate::op::raw::{RawCoo, VectorOperands};
 use crate::program::Defines;
+use crate::space::{Place, RawBuffer};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Coo, Error, Index, Matrix, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Coo, DType, Error, Index, PlanOptions, Result, Scalar};
 
 const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: one work-item takes all entries")
     .preprocessing("room for a sum for each row");
@@ -33,27 +36,27 @@ const UNITS_PER_WARP: usize = 8;
 
 /// The plan of op(A)·x in unrounded sums, one for each row.
 #[derive(Debug)]
-pub struct CooSums<T: Scalar> {
-    sums: Buffer<T::Acc>,
+pub struct CooSums {
+    sums: RawBuffer,
     rows: usize,
     op: Op,
-    walk: Walk<T>,
+    walk: Walk,
 }
 
 /// How the entries come to their sums.
 #[derive(Debug)]
-enum Walk<T: Scalar> {
+enum Walk {
     /// One after the other.
     Sequential(Kernel),
     /// In any order, by atomic additions.
     Atomic(Kernel),
     /// By intervals.
-    Segmented(Segments<T>),
+    Segmented(Segments),
 }
 
 /// The intervals of the warps and the carries between them.
 #[derive(Debug)]
-struct Segments<T: Scalar> {
+struct Segments {
     walk: Kernel,
     rest: Kernel,
     add_carries: Kernel,
@@ -62,15 +65,15 @@ struct Segments<T: Scalar> {
     units: usize,
     per_warp: usize,
     carry_row: Buffer<i64>,
-    carry_sum: Buffer<T::Acc>,
+    carry_sum: RawBuffer,
 }
 
-impl<T: Scalar> Segments<T> {
+impl Segments {
     /// `walk` is the kernel that walks the intervals.
-    fn new(backend: &Device, nnz: usize, walk: Kernel, defines: &Defines) -> Result<Self> {
+    fn new(backend: &Device, a: RawCoo<'_>, walk: Kernel, defines: &Defines) -> Result<Self> {
         let block = backend.inner.block;
-        let kernel = |entry| coo_kernel::<T>(backend, entry, defines);
-        let units = nnz / LANES;
+        let kernel = |entry| coo_kernel(backend, a.dtype, entry, defines);
+        let units = a.nnz() / LANES;
         let groups = units.div_ceil(block / LANES * UNITS_PER_WARP).clamp(1, backend.most_groups());
         let warps = groups * (block / LANES);
         Ok(Self {
@@ -82,60 +85,46 @@ impl<T: Scalar> Segments<T> {
             units,
             per_warp: units.div_ceil(warps),
             carry_row: backend.allocate(warps)?,
-            carry_sum: backend.allocate(warps)?,
+            carry_sum: backend.allocate_raw(warps, a.dtype.accumulator().bytes())?,
         })
     }
 }
 
-fn coo_kernel<T: Scalar>(backend: &Device, entry: &'static str, defines: &Defines) -> Result<Kernel> {
-    backend.kernel_of::<T>("coo_spmv", entry, defines.clone().set("BLOCK", backend.inner.block))
+fn coo_kernel(backend: &Device, dtype: DType, entry: &'static str, defines: &Defines) -> Result<Kernel> {
+    backend.kernel_of(dtype, "coo_spmv", entry, defines.clone().set("BLOCK", backend.inner.block))
 }
 
-impl<T: Scalar> CooSums<T> {
-    pub(super) fn new<I: Index>(
-        backend: &Device,
-        a: &Coo<T, Device, I>,
-        op: Op,
-        algorithm: &str,
-    ) -> Result<Self> {
-        let (rows, _) = op.shape(a);
-        let defines = Defines::default().index::<I>().offset::<I>().conj::<T>(op);
-        let segmented = |kernel| Ok(Walk::Segmented(Segments::new(backend, a.nnz(), kernel, &defines)?));
+impl CooSums {
+    pub(super) fn new(backend: &Device, a: RawCoo<'_>, op: Op, algorithm: &str) -> Result<Self> {
+        let rows = if op.transposes() { a.shape.1 } else { a.shape.0 };
+        let defines = a.product_defines(op);
+        let segmented = |kernel| Ok(Walk::Segmented(Segments::new(backend, a, kernel, &defines)?));
         let walk = match algorithm {
-            "segmented" => segmented(coo_kernel::<T>(backend, "coo_spmv_segmented", &defines)?)?,
+            "segmented" => segmented(coo_kernel(backend, a.dtype, "coo_spmv_segmented", &defines)?)?,
             "segmented_sycl" => {
-                let defines = Defines::default().index::<I>().set("BLOCK", backend.inner.block);
-                segmented(backend.kernel_of::<T>(WARP_FILE, "coo_spmv_segmented_warp", defines)?)?
+                let defines =
+                    Defines::default().index(a.row_idx.index_type()).set("BLOCK", backend.inner.block);
+                segmented(backend.kernel_of(a.dtype, WARP_FILE, "coo_spmv_segmented_warp", defines)?)?
             }
             "atomic" => {
-                Walk::Atomic(backend.kernel_of::<T>("coo_spmv_atomic", "coo_spmv_atomic", defines)?)
+                Walk::Atomic(backend.kernel_of(a.dtype, "coo_spmv_atomic", "coo_spmv_atomic", defines)?)
             }
-            _ => Walk::Sequential(coo_kernel::<T>(backend, "coo_spmv_sequential", &defines)?),
+            _ => Walk::Sequential(coo_kernel(backend, a.dtype, "coo_spmv_sequential", &defines)?),
         };
-        Ok(Self { sums: backend.allocate(rows)?, rows, op, walk })
+        Ok(Self { sums: backend.allocate_raw(rows, a.dtype.accumulator().bytes())?, rows, op, walk })
     }
 
     /// Sets the arguments that all walks share.
-    fn operands<'a, I: Index>(
-        &'a self,
-        launch: Launch<'a>,
-        a: &'a Coo<T, Device, I>,
-        x: View<'a, T>,
-    ) -> Launch<'a> {
+    fn operands<'a>(&'a self, launch: Launch<'a>, a: RawCoo<'a>, x: Place<'a>) -> Launch<'a> {
         let (rows, cols) = match self.op.transposes() {
-            false => (a.row_idx(), a.col_idx()),
-            true => (a.col_idx(), a.row_idx()),
+            false => (a.row_idx, a.col_idx),
+            true => (a.col_idx, a.row_idx),
         };
-        launch.buffer(rows).buffer(cols).buffer(a.values()).view(x).buffer(&self.sums)
+        launch.buffer(rows).buffer(cols).buffer(a.values).view(x).buffer(&self.sums)
     }
 
     /// Computes the sums, and gives them.
-    pub(super) fn run<I: Index>(
-        &self,
-        backend: &Device,
-        a: &Coo<T, Device, I>,
-        x: View<'_, T>,
-    ) -> Result<&Buffer<T::Acc>> {
+    pub(super) fn run(&self, backend: &Device, a: RawCoo<'_>, x: Place<'_>) -> Result<&RawBuffer> {
         let nnz = a.nnz();
         let one_by_one = |kernel, from| {
             let launch = backend.launch(kernel).size(from).size(nnz);
@@ -162,18 +151,28 @@ impl<T: Scalar> CooSums<T> {
 
 /// The plan of y: the sums, and the kernel that makes y of them.
 #[derive(Debug)]
-pub struct CooProduct<T: Scalar> {
-    sums: CooSums<T>,
+pub struct CooProduct {
+    sums: CooSums,
     update: Kernel,
 }
 
-impl<T: Scalar> Workspace for CooProduct<T> {
+impl CooProduct {
+    /// Computes the product.
+    fn run(&self, backend: &Device, a: RawCoo<'_>, operands: VectorOperands<'_>) -> Result<()> {
+        let VectorOperands { alpha, x, beta, y } = operands;
+        let (sums, rows) = (self.sums.run(backend, a, x)?, self.sums.rows);
+        let launch = backend.launch(&self.update).size(rows).factor(alpha).buffer(sums);
+        launch.factor(beta).view(y).items(rows)
+    }
+}
+
+impl Workspace for CooProduct {
     fn bytes(&self) -> usize {
         self.sums.bytes()
     }
 }
 
-impl<T: Scalar> Workspace for CooSums<T> {
+impl Workspace for CooSums {
     fn bytes(&self) -> usize {
         let carries = match &self.walk {
             Walk::Segmented(s) => s.carry_row.bytes() + s.carry_sum.bytes(),
@@ -184,7 +183,7 @@ impl<T: Scalar> Workspace for CooSums<T> {
 }
 
 impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
-    type Plan = ProductPlan<I, CooProduct<T>>;
+    type Plan = ProductPlan<CooProduct>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { BY_COLUMNS } else { BY_ROWS.on(self) }
@@ -209,8 +208,8 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
         let way = match choice.algorithm {
             "grouped_rows" => Way::Grouped(Grouped::new(self, a, op)?),
             _ => Way::Stored(CooProduct {
-                sums: CooSums::new(self, a, op, choice.algorithm)?,
-                update: self.vector_kernel::<T>("vector_update")?,
+                sums: CooSums::new(self, a.into(), op, choice.algorithm)?,
+                update: self.vector_kernel(T::DTYPE, "vector_update")?,
             }),
         };
         Ok(ProductPlan { choice, way })
@@ -225,12 +224,10 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
-        let stored = match &plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
-            Way::Stored(stored) => stored,
-        };
-        let (sums, rows) = (stored.sums.run(self, a, x)?, stored.sums.rows);
-        let launch = self.launch(&stored.update).size(rows).value(alpha).buffer(sums);
-        launch.value(beta).view_mut(y).items(rows)
+        let operands = VectorOperands::new(alpha, x, beta, y);
+        match &plan.way {
+            Way::Grouped(grouped) => grouped.run(self, Numbered::values(a), operands),
+            Way::Stored(stored) => stored.run(self, a.into(), operands),
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{Grouped, ProductPlan, Way};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::program::Defines;
+use crate::op::numbered::Numbered;
+use crate::op::raw::VectorOperands;
+use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Ell, Index, Matrix, PlanOptions, Result, Scalar};
@@ -11,7 +13,7 @@ const ROW_PER_THREAD: &[Algorithm] = &[Algorithm::new("row_per_thread", "always"
 const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 
 impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
-    type Plan = ProductPlan<I, Kernel>;
+    type Plan = ProductPlan<Kernel>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { ROW_PER_THREAD }
@@ -23,8 +25,8 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
         let way = match op.transposes() {
             true => Way::Grouped(Grouped::new(self, a, op)?),
             false => {
-                let defines = Defines::default().index::<I>().offset::<I>();
-                Way::Stored(self.kernel_of::<T>("ell_spmv", "ell_spmv_row_per_thread", defines)?)
+                let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<I>());
+                Way::Stored(self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_row_per_thread", defines)?)
             }
         };
         Ok(ProductPlan { choice, way })
@@ -39,12 +41,13 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
+        let operands = VectorOperands::new(alpha, x, beta, y);
         let kernel = match &plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
+            Way::Grouped(grouped) => return grouped.run(self, Numbered::values(a), operands),
             Way::Stored(kernel) => kernel,
         };
         let launch =
             self.launch(kernel).size(a.rows()).size(a.width()).buffer(a.col_idx()).buffer(a.values());
-        launch.value(alpha).view(x).value(beta).view_mut(y).items(a.rows())
+        launch.vectors(operands).items(a.rows())
     }
 }

@@ -1,7 +1,8 @@
 //! The overflow of HYB on the host, while the device works on the rows.
 
-use crate::program::Defines;
-use crate::{Buffer, Device, Kernel, View, ViewMut};
+use crate::op::raw::VectorOperands;
+use crate::program::{Defines, IndexType};
+use crate::{Buffer, Device, Kernel, View};
 use sparse_core::{Backend, Hyb, Index, Matrix, Result, Scalar, Space};
 
 /// The plan: where the entries of the overflow stand, and room for all that passes between host and device.
@@ -19,8 +20,9 @@ pub struct HostOverflow<T: Scalar> {
 
 impl<T: Scalar> HostOverflow<T> {
     pub(super) fn new<I: Index>(backend: &Device, a: &Hyb<T, Device, I>) -> Result<Self> {
-        let defines = Defines::default().index::<I>().offset::<I>();
-        let kernel = |entry| backend.kernel_of::<T>("ell_spmv", entry, defines.clone());
+        let index = IndexType::of::<I>();
+        let defines = Defines::default().index(index).offset(index);
+        let kernel = |entry| backend.kernel_of(T::DTYPE, "ell_spmv", entry, defines.clone());
         let (rows, cols) = (backend.download(a.coo().row_idx())?, backend.download(a.coo().col_idx())?);
         let coordinates = rows.iter().zip(&cols).map(|(row, col)| (row.as_usize(), col.as_usize()));
         Ok(Self {
@@ -44,10 +46,9 @@ impl<T: Scalar> HostOverflow<T> {
     pub(super) fn run<I: Index>(
         &mut self,
         backend: &Device,
-        (alpha, beta): (T::Acc, T::Acc),
         a: &Hyb<T, Device, I>,
         x: View<'_, T>,
-        y: ViewMut<'_, T>,
+        operands: VectorOperands<'_>,
     ) -> Result<()> {
         backend.download_into(Device::view(a.coo().values()), &mut self.values)?;
         backend.download_into(x, &mut self.x)?;
@@ -58,8 +59,8 @@ impl<T: Scalar> HostOverflow<T> {
         self.add_up();
         // SAFETY: the plan alone has the sums, which are of this type.
         unsafe { backend.driver().write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums)) }?;
-        let launch = backend.launch(&self.add).size(n).value(alpha).buffer(&self.row_sums);
-        launch.buffer(&self.overflow_sums).value(beta).view_mut(y).items(n)
+        let launch = backend.launch(&self.add).size(n).factor(operands.alpha).buffer(&self.row_sums);
+        launch.buffer(&self.overflow_sums).factor(operands.beta).view(operands.y).items(n)
     }
 
     fn add_up(&mut self) {

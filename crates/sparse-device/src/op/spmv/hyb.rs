@@ -4,7 +4,9 @@ use super::coo::CooSums;
 use super::host_overflow::HostOverflow;
 use super::{Grouped, ProductPlan, Way, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::program::Defines;
+use crate::op::numbered::Numbered;
+use crate::op::raw::VectorOperands;
+use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Hyb, Index, Matrix, PlanOptions, Result, Scalar};
@@ -26,7 +28,7 @@ const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 #[derive(Debug)]
 pub enum HybParts<T: Scalar> {
     /// The overflow's sums, and a kernel that adds the rows of the ELL part to them.
-    Device(CooSums<T>, Kernel),
+    Device(CooSums, Kernel),
     /// The overflow on the host.
     Host(HostOverflow<T>),
 }
@@ -41,7 +43,7 @@ impl<T: Scalar> Workspace for HybParts<T> {
 }
 
 impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
-    type Plan = ProductPlan<I, HybParts<T>>;
+    type Plan = ProductPlan<HybParts<T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { STORED }
@@ -52,9 +54,10 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
         let choice = options.choose("spmv", table, table[0].name, "it is the default")?;
         let way = match choice.algorithm {
             "device" => {
-                let defines = Defines::default().index::<I>().offset::<I>();
-                let rows = self.kernel_of::<T>("ell_spmv", "ell_spmv_with_sums", defines)?;
-                Way::Stored(HybParts::Device(CooSums::new(self, a.coo(), op, "segmented")?, rows))
+                let index = IndexType::of::<I>();
+                let defines = Defines::default().index(index).offset(index);
+                let rows = self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_with_sums", defines)?;
+                Way::Stored(HybParts::Device(CooSums::new(self, a.coo().into(), op, "segmented")?, rows))
             }
             HOST_COO => Way::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
             _ => Way::Grouped(Grouped::new(self, a, op)?),
@@ -71,15 +74,16 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
+        let operands = VectorOperands::new(alpha, x, beta, y);
         let (overflow, rows) = match &mut plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
-            Way::Stored(HybParts::Host(overflow)) => return overflow.run(self, (alpha, beta), a, x, y),
+            Way::Grouped(grouped) => return grouped.run(self, Numbered::values(a), operands),
+            Way::Stored(HybParts::Host(overflow)) => return overflow.run(self, a, x, operands),
             Way::Stored(HybParts::Device(overflow, rows)) => (overflow, rows),
         };
-        let sums = overflow.run(self, a.coo(), x)?;
+        let sums = overflow.run(self, a.coo().into(), x.into())?;
         let ell = a.ell();
         let launch = self.launch(rows).size(a.rows()).size(ell.width()).buffer(ell.col_idx());
-        let launch = launch.buffer(ell.values()).value(alpha).view(x).value(beta).view_mut(y);
+        let launch = launch.buffer(ell.values()).vectors(operands);
         launch.buffer(sums).items(a.rows())
     }
 }

@@ -15,54 +15,57 @@ mod shares;
 pub(super) use compressed::along;
 
 use super::grouped::RowGroups;
-use super::numbered::Numbered;
-use crate::{Device, Kernel, View, ViewMut};
-use sparse_core::op::{AccOf, Op};
-use sparse_core::{Choice, Index, KernelPlan, Result};
+use super::numbered::{Numbered, Values};
+use super::raw::VectorOperands;
+use crate::launch::Launch;
+use crate::{Device, Kernel};
+use sparse_core::op::Op;
+use sparse_core::{Choice, DType, KernelPlan, Result, Scalar};
 
 /// A product with the entries grouped by the rows of op(A).
 #[derive(Debug)]
-struct Grouped<I> {
+struct Grouped {
     kernel: Kernel,
-    groups: RowGroups<I>,
-    rows: usize,
+    groups: RowGroups,
 }
 
-impl<I: Index> Grouped<I> {
-    fn new<M: Numbered<Index = I>>(backend: &Device, a: &M, op: Op) -> Result<Self> {
-        let groups = a.row_groups(backend, op)?;
-        let kernel = backend.grouped_kernel::<M::Scalar, I>("grouped_spmv", &groups.positions, op)?;
-        Ok(Self { kernel, groups, rows: op.shape(a).0 })
+impl Grouped {
+    fn new<M: Numbered>(backend: &Device, a: &M, op: Op) -> Result<Self> {
+        Self::of(backend, M::Scalar::DTYPE, op, a.row_groups(backend, op)?)
     }
 
-    fn run<M: Numbered<Index = I>>(
-        &self,
-        backend: &Device,
-        alpha: AccOf<M>,
-        a: &M,
-        x: View<'_, M::Scalar>,
-        beta: AccOf<M>,
-        y: ViewMut<'_, M::Scalar>,
-    ) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(self.rows).groups_of(&self.groups, a.values());
-        launch.value(alpha).view(x).value(beta).view_mut(y).items(self.rows)
+    fn of(backend: &Device, dtype: DType, op: Op, groups: RowGroups) -> Result<Self> {
+        Ok(Self { kernel: backend.grouped_kernel(dtype, "grouped_spmv", &groups, op)?, groups })
+    }
+
+    fn run(&self, backend: &Device, values: Values<'_>, operands: VectorOperands<'_>) -> Result<()> {
+        let rows = self.groups.rows();
+        let launch = backend.launch(&self.kernel).size(rows).groups_of(&self.groups, values);
+        launch.vectors(operands).items(rows)
+    }
+}
+
+impl<'a> Launch<'a> {
+    /// The operands of a product, in the order of most kernels.
+    fn vectors(self, operands: VectorOperands<'a>) -> Self {
+        self.factor(operands.alpha).view(operands.x).factor(operands.beta).view(operands.y)
     }
 }
 
 /// The plan of a product: by the format's own kernel, or by grouped entries.
 #[derive(Debug)]
-pub struct ProductPlan<I, Stored> {
+pub struct ProductPlan<Stored> {
     choice: Choice,
-    way: Way<I, Stored>,
+    way: Way<Stored>,
 }
 
 #[derive(Debug)]
-enum Way<I, Stored> {
+enum Way<Stored> {
     Stored(Stored),
-    Grouped(Grouped<I>),
+    Grouped(Grouped),
 }
 
-impl<I: Index, Stored: Workspace> KernelPlan for ProductPlan<I, Stored> {
+impl<Stored: Workspace> KernelPlan for ProductPlan<Stored> {
     fn choice(&self) -> &Choice {
         &self.choice
     }

@@ -1,12 +1,13 @@
 //! Compressed rows in equal shares of entries, summed by segments.
 
 use super::Workspace;
-use super::shares::Product;
 use crate::launch::LANES;
+use crate::op::raw::{RawCompressed, VectorOperands};
 use crate::op::scan::Scan;
 use crate::program::Defines;
-use crate::{Buffer, Device, Kernel, ViewMut};
-use sparse_core::{Axis, Compressed, Index, Matrix, Result, Scalar, Space};
+use crate::space::RawBuffer;
+use crate::{Buffer, Device, Kernel};
+use sparse_core::Result;
 
 /// The file of the kernels.
 const FILE: &str = "csr_spmv_segmented";
@@ -26,7 +27,7 @@ const MOST_STEPS: usize = 16;
 
 /// Where rows begin, and room for what shares have of rows that begin before them or end behind them.
 #[derive(Debug)]
-pub struct Segmented<T: Scalar, I> {
+pub struct Segmented {
     kernel: Kernel,
     carries: Kernel,
     /// Entries of a share.
@@ -38,33 +39,30 @@ pub struct Segmented<T: Scalar, I> {
     /// For each share, how many rows with entries have begun before.
     begun: Buffer<i64>,
     /// The rows with entries, then the others.
-    order: Buffer<I>,
+    order: RawBuffer,
     /// For each share, the row that is open at its end and begins in it, or −1, and the last share that it has entries
     /// in, negative if it goes on to the end of that one.
-    open_rows: Buffer<I>,
+    open_rows: RawBuffer,
     open_ends: Buffer<i64>,
-    head: Buffer<T::Acc>,
-    tail: Buffer<T::Acc>,
+    head: RawBuffer,
+    tail: RawBuffer,
 }
 
-impl<T: Scalar, I: Index> Segmented<T, I> {
+impl Segmented {
     /// Finds where rows begin; `defines` are those of the kernels.
-    pub(super) fn new<A: Axis, O: Index>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-        defines: &Defines,
-    ) -> Result<Self> {
-        let kernel = |entry| backend.kernel_of::<T>(FILE, entry, defines.clone());
-        let (rows, nnz, offsets) = (a.pattern().major(), a.nnz(), a.offsets());
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, defines: &Defines) -> Result<Self> {
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
+        let (index_bytes, sum_bytes) = (a.indices.element_bytes, a.dtype.accumulator().bytes());
+        let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
         let size = STEP * (nnz / STEP / SQUARE).isqrt().clamp(1, MOST_STEPS);
         let shares = nnz.div_ceil(size);
 
-        let starts = backend.allocate(rows + 1)?;
+        let starts: Buffer<i64> = backend.allocate(rows + 1)?;
         let count = kernel("csr_spmv_segmented_count")?;
         backend.launch(&count).size(rows).buffer(offsets).buffer(&starts).items(rows + 1)?;
         let filled = Scan::series(backend, rows + 1)?.starts_and_sum(backend, &starts)?;
 
-        let (bits, order) = (backend.allocate(nnz.div_ceil(BITS))?, backend.allocate(rows)?);
+        let (bits, order) = (backend.allocate(nnz.div_ceil(BITS))?, backend.allocate_raw(rows, index_bytes)?);
         backend.clear(&bits)?;
         let mark = kernel("csr_spmv_segmented_mark")?;
         let launch = backend.launch(&mark).size(rows).buffer(offsets).buffer(&starts);
@@ -74,7 +72,7 @@ impl<T: Scalar, I: Index> Segmented<T, I> {
         let search = kernel("csr_spmv_segmented_begun")?;
         let launch = backend.launch(&search).size(shares).size(size).size(rows);
         launch.buffer(offsets).buffer(&starts).buffer(&begun).items(shares + 1)?;
-        let (open_rows, open_ends) = (backend.allocate(shares)?, backend.allocate(shares)?);
+        let (open_rows, open_ends) = (backend.allocate_raw(shares, index_bytes)?, backend.allocate(shares)?);
         let open = kernel("csr_spmv_segmented_open")?;
         let launch = backend.launch(&open).size(shares).size(size).size(nnz).buffer(offsets).buffer(&begun);
         launch.buffer(&order).buffer(&open_rows).buffer(&open_ends).items(shares)?;
@@ -89,32 +87,31 @@ impl<T: Scalar, I: Index> Segmented<T, I> {
             order,
             open_rows,
             open_ends,
-            head: backend.allocate(shares)?,
-            tail: backend.allocate(shares)?,
+            head: backend.allocate_raw(shares, sum_bytes)?,
+            tail: backend.allocate_raw(shares, sum_bytes)?,
         })
     }
 
     /// Computes the product.
-    pub(super) fn run<A: Axis, O: Index>(
+    pub(super) fn run(
         &self,
         backend: &Device,
-        product: &Product<'_, A, T, I, O>,
-        mut y: ViewMut<'_, T>,
+        a: RawCompressed<'_>,
+        operands: VectorOperands<'_>,
     ) -> Result<()> {
-        let Product { alpha, a, x, beta } = *product;
-        let (rows, nnz) = (a.pattern().major(), a.nnz());
+        let VectorOperands { alpha, beta, y, .. } = operands;
+        let (rows, nnz) = (a.rows, a.nnz());
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
-        let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices()).buffer(a.values());
-        let launch = launch.value(alpha).view(x).value(beta).view_mut(Device::reborrow(&mut y));
-        launch.buffer(&self.head).buffer(&self.tail).warps(self.shares)?;
+        let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices).buffer(a.values);
+        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.shares)?;
         let launch = backend.launch(&self.carries).size(self.shares).buffer(&self.open_rows);
         let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
-        let launch = launch.value(alpha).value(beta).view_mut(y).buffer(&self.head).buffer(&self.tail);
+        let launch = launch.factor(alpha).factor(beta).view(y).buffer(&self.head).buffer(&self.tail);
         launch.early().warps(self.shares.max(rows - self.filled_rows).div_ceil(LANES))
     }
 }
 
-impl<T: Scalar, I: Index> Workspace for Segmented<T, I> {
+impl Workspace for Segmented {
     fn bytes(&self) -> usize {
         let positions = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
         positions + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()

@@ -2,7 +2,10 @@
 
 use super::{Grouped, ProductPlan, Way, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::program::Defines;
+use crate::op::numbered::Numbered;
+use crate::op::raw::VectorOperands;
+use crate::program::{Defines, IndexType};
+use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Backend, Error, Index, Matrix, PlanOptions, Result, Scalar, Sell};
@@ -17,36 +20,31 @@ const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The kernel of a product along the rows, and the columns that it reads in place of the matrix's.
 #[derive(Debug)]
-pub struct SellRows<I> {
+pub struct SellRows {
     kernel: Kernel,
-    deltas: Option<Deltas<I>>,
+    deltas: Option<Deltas>,
 }
 
 /// A column is the base of its slot, the places of a slice that stand side by side, and its delta.
 #[derive(Debug)]
-struct Deltas<I> {
-    bases: Buffer<I>,
+struct Deltas {
+    bases: RawBuffer,
     deltas: Buffer<u16>,
 }
 
-impl<I: Index> Workspace for SellRows<I> {
+impl Workspace for SellRows {
     fn bytes(&self) -> usize {
         self.deltas.as_ref().map_or(0, |Deltas { bases, deltas }| bases.bytes() + deltas.bytes())
     }
 }
 
-impl<I: Index> Deltas<I> {
-    fn new<T: Scalar, O: Index>(
-        backend: &Device,
-        a: &Sell<T, Device, I, O>,
-        defines: Defines,
-    ) -> Result<Self> {
-        let places = a.col_idx().len;
-        let slots = places / a.slice_height();
-        let (bases, deltas) = (backend.allocate(slots)?, backend.allocate(places)?);
+impl Deltas {
+    fn new(backend: &Device, columns: &RawBuffer, slice_height: usize, make: &Kernel) -> Result<Self> {
+        let slots = columns.len / slice_height;
+        let (bases, deltas) =
+            (backend.allocate_raw(slots, columns.element_bytes)?, backend.allocate(columns.len)?);
         let misfits = backend.zeros::<i32>(1)?;
-        let make = backend.kernel_of::<T>("sell_deltas", "sell_deltas_make", defines)?;
-        let launch = backend.launch(&make).size(slots).size(a.slice_height()).buffer(a.col_idx());
+        let launch = backend.launch(make).size(slots).size(slice_height).buffer(columns);
         launch.buffer(&bases).buffer(&deltas).buffer(&misfits).warps(slots)?;
         if backend.download(&misfits)? != [0] {
             let what = "spmv algorithm `delta16` for this pattern";
@@ -57,7 +55,7 @@ impl<I: Index> Deltas<I> {
 }
 
 impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device {
-    type Plan = ProductPlan<I, SellRows<I>>;
+    type Plan = ProductPlan<SellRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if op.transposes() { TRANSPOSED } else { STORED }
@@ -66,14 +64,16 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
     fn plan_spmv(&self, a: &Sell<T, Device, I, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Sell<T, Device, I, O>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "its rows are made for it")?;
-        let defines = Defines::default().index::<I>().offset::<O>();
+        let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<O>());
         let way = match choice.algorithm {
-            DELTAS => Way::Stored(SellRows {
-                kernel: self.kernel_of::<T>("sell_deltas", "sell_deltas_spmv", defines.clone())?,
-                deltas: Some(Deltas::new(self, a, defines)?),
-            }),
+            DELTAS => {
+                let kernel = |entry| self.kernel_of(T::DTYPE, "sell_deltas", entry, defines.clone());
+                let make = kernel("sell_deltas_make")?;
+                let deltas = Deltas::new(self, a.col_idx(), a.slice_height(), &make)?;
+                Way::Stored(SellRows { kernel: kernel("sell_deltas_spmv")?, deltas: Some(deltas) })
+            }
             "row_per_thread" => Way::Stored(SellRows {
-                kernel: self.kernel_of::<T>("sell_spmv", "sell_spmv_row_per_thread", defines)?,
+                kernel: self.kernel_of(T::DTYPE, "sell_spmv", "sell_spmv_row_per_thread", defines)?,
                 deltas: None,
             }),
             _ => Way::Grouped(Grouped::new(self, a, op)?),
@@ -90,8 +90,9 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
+        let operands = VectorOperands::new(alpha, x, beta, y);
         let rows = match &plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, alpha, a, x, beta, y),
+            Way::Grouped(grouped) => return grouped.run(self, Numbered::values(a), operands),
             Way::Stored(rows) => rows,
         };
         let launch = self.launch(&rows.kernel).size(a.rows()).size(a.slice_height());
@@ -100,6 +101,6 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
             Some(Deltas { bases, deltas }) => launch.buffer(bases).buffer(deltas),
             None => launch.buffer(a.col_idx()),
         };
-        launch.buffer(a.values()).value(alpha).view(x).value(beta).view_mut(y).items(a.rows())
+        launch.buffer(a.values()).vectors(operands).items(a.rows())
     }
 }

@@ -5,10 +5,11 @@ use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
 use crate::op::chunks::Chunks;
 use crate::op::column_blocks::{self, ColumnBlocks};
-use crate::program::Defines;
-use crate::{Buffer, Device, Kernel, View, ViewMut};
+use crate::op::raw::{RawCompressed, VectorOperands};
+use crate::space::RawBuffer;
+use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Backend, Compressed, Index, Matrix, Result, Scalar, Space};
+use sparse_core::{Backend, Result};
 
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
 const MERGE_ITEMS: usize = 5;
@@ -29,7 +30,7 @@ const BLOCK_ITEMS: usize = 4;
 
 /// The kernels of a product along what is stored, with what they need to find their rows.
 #[derive(Debug)]
-pub enum Shares<T: Scalar, I, O> {
+pub enum Shares {
     /// A work-item a row.
     Thread(Kernel),
     /// So many lanes a row, of the 32 of a warp.
@@ -41,11 +42,11 @@ pub enum Shares<T: Scalar, I, O> {
     /// A work-group for each block of neighbouring rows.
     Blocks(RowBlocks),
     /// A work-group for each tile of the merge of rows and entries.
-    Merge(MergePath<T>),
+    Merge(MergePath),
     /// A warp for each share of neighbouring entries.
-    Segmented(Segmented<T, I>),
+    Segmented(Segmented),
     /// As many work-groups for each block of columns.
-    ColumnBlocks(ColumnBlocks<T, O>),
+    ColumnBlocks(ColumnBlocks),
 }
 
 /// The first row of each row block.
@@ -58,16 +59,16 @@ pub struct RowBlocks {
 
 /// The first row of each tile, and room for what it has of rows that begin before it or end behind it.
 #[derive(Debug)]
-pub struct MergePath<T: Scalar> {
+pub struct MergePath {
     kernel: Kernel,
     carries: Kernel,
     tiles: usize,
     tile_rows: Buffer<i64>,
-    head: Buffer<T::Acc>,
-    tail: Buffer<T::Acc>,
+    head: RawBuffer,
+    tail: RawBuffer,
 }
 
-impl<T: Scalar, I: Index, O: Index> Workspace for Shares<T, I, O> {
+impl Workspace for Shares {
     fn bytes(&self) -> usize {
         match self {
             Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
@@ -86,36 +87,31 @@ pub(super) fn lanes_for(mean: usize) -> usize {
 }
 
 /// The rows with the longest first, where they are few.
-fn order_of<I: Index, O: Index>(backend: &Device, offsets: &Buffer<O>) -> Result<Option<Chunks>> {
-    if offsets.len - 1 > backend.caps().compute_units * ROWS_AT_ONCE {
+fn order_of(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks>> {
+    if a.rows > backend.caps().compute_units * ROWS_AT_ONCE {
         return Ok(None);
     }
-    let longest = backend.longest_row(offsets)?;
-    let order = (longest <= i32::MAX as usize).then(|| Chunks::whole_rows::<I, O>(backend, offsets, longest));
+    let longest = backend.longest_row(a.offsets)?;
+    let order = (longest <= i32::MAX as usize).then(|| Chunks::whole_rows(backend, a, longest));
     order.transpose()
 }
 
-impl<T: Scalar, I: Index, O: Index> Shares<T, I, O> {
+impl Shares {
     /// What the algorithm of this name needs.
-    pub(super) fn new<A: Axis>(
-        backend: &Device,
-        a: &Compressed<A, T, Device, I, O>,
-        op: Op,
-        algorithm: &str,
-    ) -> Result<Self> {
-        let defines = Defines::default().index::<I>().offset::<O>().conj::<T>(op);
-        let kernel = |file, entry, defines| backend.kernel_of::<T>(file, entry, defines);
-        let (rows, nnz, block) = (a.pattern().major(), a.nnz(), backend.inner.block);
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, algorithm: &str) -> Result<Self> {
+        let defines = a.product_defines(op);
+        let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
+        let (rows, nnz, block) = (a.rows, a.nnz(), backend.inner.block);
         Ok(match algorithm {
             "row_per_vector" => {
-                let lanes = lanes_for(nnz.div_ceil(rows.max(1)));
+                let lanes = lanes_for(a.mean_length());
                 let defines = defines.set("LANES", lanes);
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
             "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
             "row_per_block" => {
                 let kernel = kernel("csr_spmv_block", "csr_spmv_row_per_block", defines)?;
-                Self::Block(kernel, order_of::<I, O>(backend, a.offsets())?)
+                Self::Block(kernel, order_of(backend, a)?)
             }
             "row_per_sub_group" => {
                 Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
@@ -126,7 +122,7 @@ impl<T: Scalar, I: Index, O: Index> Shares<T, I, O> {
                 let blocks = nnz / (BLOCK_ITEMS * block) + 1;
                 let starts = backend.allocate(blocks + 1)?;
                 let search = kernel("csr_spmv_row_blocks_search")?;
-                let launch = backend.launch(&search).size(blocks).size(rows).buffer(a.offsets());
+                let launch = backend.launch(&search).size(blocks).size(rows).buffer(a.offsets);
                 launch.buffer(&starts).items(blocks + 1)?;
                 Self::Blocks(RowBlocks { kernel: kernel("csr_spmv_row_blocks")?, blocks, starts })
             }
@@ -134,17 +130,17 @@ impl<T: Scalar, I: Index, O: Index> Shares<T, I, O> {
                 let defines = defines.set("BLOCK", block);
                 let kernel = |entry| kernel("csr_spmv_merge", entry, defines.clone());
                 let tiles = (rows + nnz).div_ceil(MERGE_ITEMS * block);
-                let tile_rows = backend.allocate(tiles + 1)?;
+                let (tile_rows, sum_bytes) = (backend.allocate(tiles + 1)?, a.dtype.accumulator().bytes());
                 let search = kernel("csr_spmv_merge_search")?;
-                let launch = backend.launch(&search).size(tiles).size(rows).buffer(a.offsets());
+                let launch = backend.launch(&search).size(tiles).size(rows).buffer(a.offsets);
                 launch.buffer(&tile_rows).items(tiles + 1)?;
                 Self::Merge(MergePath {
                     kernel: kernel("csr_spmv_merge_path")?,
                     carries: kernel("csr_spmv_merge_carries")?,
                     tiles,
                     tile_rows,
-                    head: backend.allocate(tiles)?,
-                    tail: backend.allocate(tiles)?,
+                    head: backend.allocate_raw(tiles, sum_bytes)?,
+                    tail: backend.allocate_raw(tiles, sum_bytes)?,
                 })
             }
             column_blocks::NAME => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -154,63 +150,53 @@ impl<T: Scalar, I: Index, O: Index> Shares<T, I, O> {
     }
 
     /// Computes the product.
-    pub(super) fn run<A: Axis>(
+    pub(super) fn run(
         &self,
         backend: &Device,
-        (alpha, beta): (T::Acc, T::Acc),
-        a: &Compressed<A, T, Device, I, O>,
-        x: View<'_, T>,
-        mut y: ViewMut<'_, T>,
+        a: RawCompressed<'_>,
+        operands: VectorOperands<'_>,
     ) -> Result<()> {
-        let (rows, block) = (a.pattern().major(), backend.inner.block);
+        let (rows, block) = (a.rows, backend.inner.block);
         let groups = |work: usize| work.min(backend.most_groups());
-        let product = Product { alpha, a, x, beta };
         match self {
-            Self::Thread(kernel) => product.operands(backend.launch(kernel).size(rows), y).items(rows),
+            Self::Thread(kernel) => backend.launch(kernel).size(rows).product(a, operands).items(rows),
             Self::Lanes(kernel, lanes) => {
-                let launch = product.operands(backend.launch(kernel).size(rows), y);
+                let launch = backend.launch(kernel).size(rows).product(a, operands);
                 launch.warps(rows.div_ceil(LANES / lanes))
             }
             Self::Block(kernel, order) => {
                 let launch = backend.launch(kernel).size(rows);
-                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.begins));
-                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.lengths));
-                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.rows));
+                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.begins.raw));
+                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.lengths.raw));
+                let launch = launch.buffer_or_null(order.as_ref().map(|order| &order.rows.raw));
                 let lanes = if order.is_some() { ORDERED_LANES } else { BLOCK_LANES };
-                product.operands(launch, y).group_per_row(rows, lanes.min(block))
+                launch.product(a, operands).group_per_row(rows, lanes.min(block))
             }
             Self::SubGroup(kernel) => {
-                product.operands(backend.launch(kernel).size(rows), y).items(rows * LANES)
+                backend.launch(kernel).size(rows).product(a, operands).items(rows * LANES)
             }
             Self::Blocks(way) => {
                 let launch = backend.launch(&way.kernel).size(way.blocks).buffer(&way.starts);
-                product.operands(launch, y).groups(groups(way.blocks), block)
+                launch.product(a, operands).groups(groups(way.blocks), block)
             }
             Self::Merge(way) => {
                 let launch = backend.launch(&way.kernel).size(way.tiles).buffer(&way.tile_rows).size(rows);
-                let launch = product.operands(launch, Device::reborrow(&mut y));
+                let launch = launch.product(a, operands);
                 launch.buffer(&way.head).buffer(&way.tail).groups(groups(way.tiles), block)?;
                 let launch = backend.launch(&way.carries).size(way.tiles).buffer(&way.tile_rows);
-                let launch = launch.buffer(a.offsets()).value(alpha).value(beta).view_mut(y);
+                let launch =
+                    launch.buffer(a.offsets).factor(operands.alpha).factor(operands.beta).view(operands.y);
                 launch.buffer(&way.head).buffer(&way.tail).warps(way.tiles)
             }
-            Self::Segmented(way) => way.run(backend, &product, y),
-            Self::ColumnBlocks(way) => way.spmv(backend, &product, y),
+            Self::Segmented(way) => way.run(backend, a, operands),
+            Self::ColumnBlocks(way) => way.spmv(backend, a, operands),
         }
     }
 }
 
-/// The operands that all kernels take, but for y.
-pub(super) struct Product<'a, A: Axis, T: Scalar, I: Index, O: Index> {
-    pub(super) alpha: T::Acc,
-    pub(super) a: &'a Compressed<A, T, Device, I, O>,
-    pub(super) x: View<'a, T>,
-    pub(super) beta: T::Acc,
-}
-
-impl<'a, A: Axis, T: Scalar, I: Index, O: Index> Product<'a, A, T, I, O> {
-    fn operands(&self, launch: Launch<'a>, y: ViewMut<'a, T>) -> Launch<'a> {
-        let launch = launch.buffer(self.a.offsets()).buffer(self.a.indices()).buffer(self.a.values());
-        launch.value(self.alpha).view(self.x).value(self.beta).view_mut(y)
+impl<'a> Launch<'a> {
+    /// The operands that most kernels end with.
+    fn product(self, a: RawCompressed<'a>, operands: VectorOperands<'a>) -> Self {
+        self.buffer(a.offsets).buffer(a.indices).buffer(a.values).vectors(operands)
     }
 }

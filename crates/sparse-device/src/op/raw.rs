@@ -1,0 +1,133 @@
+//! Matrices and operands without their types: what plans and launches need, so that these are compiled once.
+
+use crate::Device;
+use crate::driver::Value;
+use crate::program::Defines;
+use crate::space::{DensePlace, Place, RawBuffer};
+use sparse_core::op::Op;
+use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Matrix, Scalar};
+
+/// A compressed matrix, the compressed direction by rows: for CSC, its transpose.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawCompressed<'a> {
+    pub(super) dtype: DType,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) order: IndexOrder,
+    pub(super) offsets: &'a RawBuffer,
+    pub(super) indices: &'a RawBuffer,
+    pub(super) values: &'a RawBuffer,
+}
+
+impl<'a, A: Axis, T: Scalar, I: Index, O: Index> From<&'a Compressed<A, T, Device, I, O>>
+    for RawCompressed<'a>
+{
+    fn from(a: &'a Compressed<A, T, Device, I, O>) -> Self {
+        Self {
+            dtype: T::DTYPE,
+            rows: a.pattern().major(),
+            cols: a.pattern().minor(),
+            order: a.order(),
+            offsets: a.offsets(),
+            indices: a.indices(),
+            values: a.values(),
+        }
+    }
+}
+
+impl RawCompressed<'_> {
+    pub(super) fn nnz(&self) -> usize {
+        self.indices.len
+    }
+
+    /// The entries of a row on average, rounded up.
+    pub(super) fn mean_length(&self) -> usize {
+        self.nnz().div_ceil(self.rows.max(1))
+    }
+
+    /// The macros of kernels that look at the pattern.
+    pub(super) fn defines(&self) -> Defines {
+        Defines::default().index(self.indices.index_type()).offset(self.offsets.index_type())
+    }
+
+    /// The macros of kernels of a product.
+    pub(super) fn product_defines(&self, op: Op) -> Defines {
+        self.defines().conj(self.dtype, op)
+    }
+}
+
+/// Coordinates and values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawCoo<'a> {
+    pub(super) dtype: DType,
+    pub(super) shape: (usize, usize),
+    pub(super) order: IndexOrder,
+    pub(super) row_idx: &'a RawBuffer,
+    pub(super) col_idx: &'a RawBuffer,
+    pub(super) values: &'a RawBuffer,
+}
+
+impl<'a, T: Scalar, I: Index> From<&'a Coo<T, Device, I>> for RawCoo<'a> {
+    fn from(a: &'a Coo<T, Device, I>) -> Self {
+        Self {
+            dtype: T::DTYPE,
+            shape: (a.rows(), a.cols()),
+            order: a.order(),
+            row_idx: a.row_idx(),
+            col_idx: a.col_idx(),
+            values: a.values(),
+        }
+    }
+}
+
+impl RawCoo<'_> {
+    pub(super) fn nnz(&self) -> usize {
+        self.row_idx.len
+    }
+
+    /// The macros of kernels of a product.
+    pub(super) fn product_defines(&self, op: Op) -> Defines {
+        let index = self.row_idx.index_type();
+        Defines::default().index(index).offset(index).conj(self.dtype, op)
+    }
+}
+
+/// The operands of `y ← alpha·op(A)·x + beta·y` but for the matrix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VectorOperands<'a> {
+    pub(super) alpha: Value,
+    pub(super) x: Place<'a>,
+    pub(super) beta: Value,
+    pub(super) y: Place<'a>,
+}
+
+impl<'a> VectorOperands<'a> {
+    pub(super) fn new<A: Scalar>(
+        alpha: A,
+        x: impl Into<Place<'a>>,
+        beta: A,
+        y: impl Into<Place<'a>>,
+    ) -> Self {
+        Self { alpha: Value::new(&alpha), x: x.into(), beta: Value::new(&beta), y: y.into() }
+    }
+}
+
+/// The operands of `C ← alpha·op(A)·B + beta·C` but for the sparse matrix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DenseOperands<'a> {
+    pub(super) alpha: Value,
+    pub(super) b: DensePlace<'a>,
+    pub(super) beta: Value,
+    pub(super) c: DensePlace<'a>,
+}
+
+impl<'a> DenseOperands<'a> {
+    pub(super) fn new<'b: 'a, 'c: 'a, A: Scalar>(
+        alpha: A,
+        b: impl Into<DensePlace<'b>>,
+        beta: A,
+        c: impl Into<DensePlace<'c>>,
+    ) -> Self {
+        Self { alpha: Value::new(&alpha), b: b.into(), beta: Value::new(&beta), c: c.into() }
+    }
+}

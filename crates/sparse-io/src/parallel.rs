@@ -1,0 +1,21 @@
+//! Work on items by all threads.
+
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// `work` of every item, in their order.
+pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: &(dyn Fn(T) -> R + Sync)) -> Vec<R> {
+    let cells: Vec<_> = items.into_iter().map(|item| Mutex::new((Some(item), None))).collect();
+    for_each_index(cells.len(), &|k| {
+        let mut cell = cells[k].lock().unwrap_or_else(PoisonError::into_inner);
+        let item = cell.0.take();
+        cell.1 = item.map(work);
+    });
+    let results = cells.into_iter().map(|cell| cell.into_inner().unwrap_or_else(PoisonError::into_inner).1);
+    results.flatten().collect()
+}
+
+/// Calls `work` with 0, …, `count` − 1. Not generic, so that rayon's machinery is compiled once and not for every type.
+fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().with_max_len(1).for_each(work);
+}
