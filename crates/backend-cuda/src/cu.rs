@@ -168,6 +168,15 @@ impl Queue {
         unsafe { result::ctx::set_current(self.context) }.map_err(failed("cuCtxSetCurrent"))
     }
 
+    /// Memory by its own type, if it was allocated on this queue.
+    pub(crate) fn own<'a>(&self, memory: &'a Memory) -> Result<&'a CuMemory> {
+        let memory = memory.of::<CuMemory>()?;
+        if ptr::eq(self, &raw const *memory.queue) {
+            return Ok(memory);
+        }
+        Err(Error::unsupported("this memory", "it belongs to another context"))
+    }
+
     /// Waits for all work.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.enter()?;
@@ -201,10 +210,15 @@ impl CuMemory {
         self.pointer
     }
 
-    /// The address of byte `offset`; a bug of the caller if the range passes the end.
-    fn range(&self, offset: usize, bytes: usize) -> sys::CUdeviceptr {
-        assert!(offset + bytes <= self.bytes, "bytes {offset}..+{bytes} of {}", self.bytes);
-        self.pointer + offset as u64
+    /// The address of byte `offset`; an error if the range passes the end.
+    fn range(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(self.pointer + offset as u64),
+            _ => Err(Error::shape(
+                "a range of memory",
+                format_args!("{bytes} bytes from {offset} on, of {}", self.bytes),
+            )),
+        }
     }
 }
 
@@ -269,7 +283,8 @@ fn keep_freed_memory(device: sys::CUdevice) -> Result<()> {
     done.map_err(failed("cuMemPoolSetAttribute"))
 }
 
-impl Driver for CuDriver {
+// SAFETY: every allocation is a new one of the library's; files are constants; the stream is in order.
+unsafe impl Driver for CuDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -295,11 +310,12 @@ impl Driver for CuDriver {
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
-        self.staging().upload(host, memory.of::<CuMemory>()?.range(offset, host.len()))
+        let to = self.queue.own(memory)?.range(offset, host.len())?;
+        self.staging().upload(host, to)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
-        let from = memory.of::<CuMemory>()?.range(offset, host.len());
+        let from = self.queue.own(memory)?.range(offset, host.len())?;
         self.staging().download(from, host)
     }
 
@@ -308,8 +324,8 @@ impl Driver for CuDriver {
             return Ok(());
         }
         self.queue.enter()?;
-        let source = from.0.of::<CuMemory>()?.range(from.1, bytes);
-        let target = to.0.of::<CuMemory>()?.range(to.1, bytes);
+        let source = self.queue.own(from.0)?.range(from.1, bytes)?;
+        let target = self.queue.own(to.0)?.range(to.1, bytes)?;
         // SAFETY: both ranges lie inside their memory, as checked.
         unsafe { result::memcpy_dtod_async(target, source, bytes, self.queue.stream) }
             .map_err(failed("cuMemcpyDtoDAsync"))

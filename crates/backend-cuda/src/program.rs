@@ -1,7 +1,7 @@
 //! Kernels: where their code comes from, and their launches. What this module hands out is safe to use.
 
 use crate::cache;
-use crate::cu::{CuMemory, Queue, backend_error, failed};
+use crate::cu::{Queue, backend_error, failed};
 use crate::nvrtc::{Architecture, Source};
 use cudarc::driver::{result, sys};
 use kernels_core::File;
@@ -111,7 +111,7 @@ impl CuKernel {
         queue.enter()?;
         let mut pointers = Vec::with_capacity(args.len());
         for arg in args {
-            pointers.push(pointer(arg)?);
+            pointers.push(pointer(queue, arg)?);
         }
         self.allow(grid.shared)?;
         let mut overlap = sys::CUlaunchAttribute {
@@ -167,9 +167,9 @@ impl CuKernel {
 }
 
 /// Where the bytes of an argument stand.
-fn pointer(arg: &Arg<'_>) -> Result<*mut c_void> {
+fn pointer(queue: &Queue, arg: &Arg<'_>) -> Result<*mut c_void> {
     Ok(match arg {
-        Arg::Memory(memory) => (&raw const memory.of::<CuMemory>()?.pointer).cast_mut().cast(),
+        Arg::Memory(memory) => (&raw const queue.own(memory)?.pointer).cast_mut().cast(),
         Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
     })
 }

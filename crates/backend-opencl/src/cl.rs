@@ -112,6 +112,13 @@ impl ClDriver {
         Ok(Arc::new(Allocated { buffer, share }))
     }
 
+    /// Memory by its own type, if it is of this context.
+    fn own<'a>(&self, memory: &'a Memory) -> Result<&'a ClMemory> {
+        let memory = memory.of::<ClMemory>()?;
+        self.account.check(memory.share())?;
+        Ok(memory)
+    }
+
     pub(crate) fn handles(&self) -> Handles {
         let Self { queue, context, found, .. } = self;
         Handles { context: context.get(), device: found.device().id(), queue: queue.get() }
@@ -119,7 +126,7 @@ impl ClDriver {
 
     /// Writes to a buffer from byte `offset` on.
     fn write_bytes(&self, memory: &ClMemory, offset: usize, host: &[u8]) -> Result<()> {
-        memory.share().check(offset, host.len());
+        memory.share().check(offset, host.len())?;
         if self.found.checks_reads && offset > 0 {
             let mut whole = vec![0; memory.share().bytes()];
             self.read_bytes(memory, 0, &mut whole)?;
@@ -144,7 +151,7 @@ impl ClDriver {
 
     /// Reads a buffer from byte `offset` on.
     fn read_bytes(&self, memory: &ClMemory, offset: usize, host: &mut [u8]) -> Result<()> {
-        memory.share().check(offset, host.len());
+        memory.share().check(offset, host.len())?;
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been written.
         let event = unsafe {
             enqueue_read_buffer(
@@ -169,7 +176,8 @@ impl ClDriver {
     }
 }
 
-impl Driver for ClDriver {
+// SAFETY: every allocation is a new one of the library's, or one that nobody else has; files are constants; the queue is in order.
+unsafe impl Driver for ClDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -189,23 +197,23 @@ impl Driver for ClDriver {
         if host.is_empty() {
             return Ok(());
         }
-        self.write_bytes(memory.of()?, offset, host)
+        self.write_bytes(self.own(memory)?, offset, host)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
         if host.is_empty() {
             return Ok(());
         }
-        self.read_bytes(memory.of()?, offset, host)
+        self.read_bytes(self.own(memory)?, offset, host)
     }
 
     unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        let (from, to) = ((from.0.of::<ClMemory>()?, from.1), (to.0.of::<ClMemory>()?, to.1));
-        from.0.share().check(from.1, bytes);
-        to.0.share().check(to.1, bytes);
+        let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
+        from.0.share().check(from.1, bytes)?;
+        to.0.share().check(to.1, bytes)?;
         if self.found.checks_reads {
             let mut host = vec![0; bytes];
             self.read_bytes(from.0, from.1, &mut host)?;
@@ -255,7 +263,7 @@ impl Driver for ClDriver {
         let locked = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
         for (position, arg) in args.iter().enumerate() {
             let bytes = match arg {
-                Arg::Memory(memory) => &(memory.of::<ClMemory>()?.buffer() as usize).to_ne_bytes(),
+                Arg::Memory(memory) => &(self.own(memory)?.buffer() as usize).to_ne_bytes(),
                 Arg::Value(value) => value.bytes(),
             };
             // SAFETY: the argument exists, as counted above; the runtime refuses a wrong length, and copies the bytes.

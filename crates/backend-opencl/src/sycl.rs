@@ -88,12 +88,13 @@ pub unsafe fn borrow<T: Element>(
     }
     let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(WORD_BYTES));
     let bytes = bytes.ok_or_else(|| Error::unsupported(what, format!("{len} elements fit no memory")))?;
-    let Queue { raw: queue, functions } = device.driver_as::<SyclDriver>()?.queue;
+    let SyclDriver { queue: Queue { raw: queue, functions }, account, .. } =
+        device.driver_as::<SyclDriver>()?;
     let mut raw = ptr::null_mut();
     // SAFETY: the queue is open, and there is room for the memory.
-    guarded(|reason| unsafe { (functions.borrow)(queue, pointer.cast(), &raw mut raw, reason) })
+    guarded(|reason| unsafe { (functions.borrow)(*queue, pointer.cast(), &raw mut raw, reason) })
         .map_err(|refusal| refusal.unsupported(what))?;
-    let memory = Memory::new(SyclMemory { raw, share: Share::borrowed(bytes), functions });
+    let memory = Memory::new(SyclMemory { raw, share: account.count(bytes), functions });
     // SAFETY: the caller vouches for the elements.
     Ok(unsafe { device.adopt(memory, len) })
 }
@@ -168,6 +169,24 @@ impl SyclDriver {
         let context = queue.context(&found.device())?;
         Ok(Self { queue, context, found, account: Account::new(found) })
     }
+
+    /// Memory by its own type, if it is of this context.
+    fn own<'a>(&self, memory: &'a Memory) -> Result<&'a SyclMemory> {
+        let memory = memory.of::<SyclMemory>()?;
+        self.account.check(&memory.share)?;
+        Ok(memory)
+    }
+
+    /// An argument as the shim takes it.
+    fn argument(&self, arg: &Arg<'_>) -> Result<Argument> {
+        Ok(match arg {
+            Arg::Memory(memory) => Argument { memory: self.own(memory)?.raw, value: ptr::null(), length: 0 },
+            Arg::Value(value) => {
+                let bytes = value.bytes();
+                Argument { memory: ptr::null_mut(), value: bytes.as_ptr().cast(), length: bytes.len() }
+            }
+        })
+    }
 }
 
 /// A queue of the shim's.
@@ -229,7 +248,8 @@ impl Drop for SyclMemory {
     }
 }
 
-impl Driver for SyclDriver {
+// SAFETY: every allocation is a new one of the library's; files are constants; the queue is in order.
+unsafe impl Driver for SyclDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -253,8 +273,8 @@ impl Driver for SyclDriver {
         if host.is_empty() {
             return Ok(());
         }
-        let memory = memory.of::<SyclMemory>()?;
-        memory.share.check(offset, host.len());
+        let memory = self.own(memory)?;
+        memory.share.check(offset, host.len())?;
         let Queue { raw, functions } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been read.
         guarded(|reason| unsafe {
@@ -267,8 +287,8 @@ impl Driver for SyclDriver {
         if host.is_empty() {
             return Ok(());
         }
-        let memory = memory.of::<SyclMemory>()?;
-        memory.share.check(offset, host.len());
+        let memory = self.own(memory)?;
+        memory.share.check(offset, host.len())?;
         let Queue { raw, functions } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been written.
         guarded(|reason| unsafe {
@@ -281,9 +301,9 @@ impl Driver for SyclDriver {
         if bytes == 0 {
             return Ok(());
         }
-        let (from, to) = ((from.0.of::<SyclMemory>()?, from.1), (to.0.of::<SyclMemory>()?, to.1));
-        from.0.share.check(from.1, bytes);
-        to.0.share.check(to.1, bytes);
+        let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
+        from.0.share.check(from.1, bytes)?;
+        to.0.share.check(to.1, bytes)?;
         let Queue { raw, functions } = self.queue;
         // SAFETY: both ranges lie inside their memory, as checked; views that are written overlap no others.
         guarded(|reason| unsafe { (functions.copy)(raw, from.0.raw, from.1, to.0.raw, to.1, bytes, reason) })
@@ -319,7 +339,7 @@ impl Driver for SyclDriver {
         check_launch(&kernel.name, grid, args.len(), kernel.arguments)?;
         let mut arguments = Vec::with_capacity(args.len());
         for arg in args {
-            arguments.push(argument(arg)?);
+            arguments.push(self.argument(arg)?);
         }
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { raw, functions } = self.queue;
@@ -331,17 +351,4 @@ impl Driver for SyclDriver {
         })
         .map_err(|refusal| refusal.of(&kernel.name))
     }
-}
-
-/// An argument as the shim takes it.
-fn argument(arg: &Arg<'_>) -> Result<Argument> {
-    Ok(match arg {
-        Arg::Memory(memory) => {
-            Argument { memory: memory.of::<SyclMemory>()?.raw, value: ptr::null(), length: 0 }
-        }
-        Arg::Value(value) => {
-            let bytes = value.bytes();
-            Argument { memory: ptr::null_mut(), value: bytes.as_ptr().cast(), length: bytes.len() }
-        }
-    })
 }

@@ -36,7 +36,7 @@ impl Bound {
 }
 
 /// An error unless an operand lives in the backend's context.
-pub(super) fn check_context(
+pub(crate) fn check_context(
     op: &'static str,
     operand: &'static str,
     expected: ContextId,
@@ -49,7 +49,7 @@ pub(super) fn check_context(
 }
 
 /// An error unless all operands live in the backend's context.
-pub(super) fn check_contexts(
+pub(crate) fn check_contexts(
     op: &'static str,
     expected: ContextId,
     operands: &[(&'static str, ContextId)],
@@ -58,12 +58,12 @@ pub(super) fn check_contexts(
 }
 
 /// An error unless every operand has the size that the others demand: what it is, and the sizes wanted and found.
-pub(super) fn check_sizes(op: &'static str, sizes: &[(&str, usize, usize)]) -> Result<()> {
+pub(crate) fn check_sizes(op: &'static str, sizes: &[(&str, usize, usize)]) -> Result<()> {
     sizes.iter().try_for_each(|&(what, expected, found)| check_size(op, what, expected, found))
 }
 
 /// An error unless an operand has the size that the others demand.
-pub(super) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
+pub(crate) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
     }
