@@ -1,25 +1,31 @@
-//! Devices, memory, errors and graphs. Without a GPU the tests that need one have nothing to show and say so.
+//! The tests that every driver has to pass, on every CUDA device that is here, and what is CUDA's own.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
 use backend_cuda::{CUDA, Device, Event, Graph, address};
-use device_tests::each_device;
 use device_tests::gradients::Gradients;
+use device_tests::{Library, each_device, tests};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
+use std::process::ExitCode;
 
-#[test]
-fn an_empty_list_has_a_reason_and_no_device_is_a_typed_error() {
-    let found = CUDA.probe();
-    assert_eq!(found.devices.is_empty(), found.reason.is_some());
-    assert!(found.devices.iter().all(|caps| caps.backend == "cuda" && caps.compute_units > 0));
-    let error = CUDA.open(usize::MAX).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    assert!(matches!(CUDA.open_named("no device is called so"), Err(Error::Unsupported { .. })));
+fn main() -> ExitCode {
+    device_tests::main(
+        &CUDA,
+        &tests![
+            memory_keeps_what_is_written_in_pieces_and_whole,
+            events_measure_copies_and_views_have_addresses,
+            too_much_memory_is_refused_and_the_context_stays_usable,
+            a_recorded_plan_repeats_and_sees_new_operands,
+            an_iteration_of_conjugate_gradients_is_recorded,
+            what_waits_for_the_host_cannot_be_recorded,
+            a_launch_in_a_graph_costs_under_two_microseconds,
+            devices_of_one_process_work_side_by_side,
+        ],
+    )
 }
 
-#[test]
-fn memory_keeps_what_is_written_in_pieces_and_whole() {
-    each_device(&CUDA, |backend| {
+fn memory_keeps_what_is_written_in_pieces_and_whole(library: &Library) {
+    each_device(library, |backend| {
         for len in [0_i64, 1, 1000, 1 << 19, (3 << 19) + 5] {
             let numbers: Vec<i64> = (0..len).collect();
             let device = backend.upload(&numbers).unwrap();
@@ -34,9 +40,8 @@ fn memory_keeps_what_is_written_in_pieces_and_whole() {
     });
 }
 
-#[test]
-fn events_measure_copies_and_views_have_addresses() {
-    each_device(&CUDA, |backend| {
+fn events_measure_copies_and_views_have_addresses(library: &Library) {
+    each_device(library, |backend| {
         let from = backend.zeros::<f32>(1 << 24).unwrap();
         let mut to = backend.zeros::<f32>(1 << 24).unwrap();
         let start = Event::record(backend).unwrap();
@@ -50,9 +55,8 @@ fn events_measure_copies_and_views_have_addresses() {
     });
 }
 
-#[test]
-fn too_much_memory_is_refused_and_the_context_stays_usable() {
-    each_device(&CUDA, |backend| {
+fn too_much_memory_is_refused_and_the_context_stays_usable(library: &Library) {
+    each_device(library, |backend| {
         let total = backend.caps().memory_bytes.unwrap();
         for needed in [1 << 60, total] {
             let error = backend.zeros::<u8>(needed as usize).unwrap_err();
@@ -63,9 +67,8 @@ fn too_much_memory_is_refused_and_the_context_stays_usable() {
     });
 }
 
-#[test]
-fn a_recorded_plan_repeats_and_sees_new_operands() {
-    each_device(&CUDA, |backend| {
+fn a_recorded_plan_repeats_and_sees_new_operands(library: &Library) {
+    each_device(library, |backend| {
         let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(backend).unwrap();
         let n = a.rows();
@@ -94,9 +97,8 @@ fn a_recorded_plan_repeats_and_sees_new_operands() {
     });
 }
 
-#[test]
-fn an_iteration_of_conjugate_gradients_is_recorded() {
-    each_device(&CUDA, |backend| {
+fn an_iteration_of_conjugate_gradients_is_recorded(library: &Library) {
+    each_device(library, |backend| {
         let mut gradients = Gradients::new(backend).unwrap();
         {
             let mut graph = Graph::record(backend, || gradients.enqueue(backend)).unwrap();
@@ -107,9 +109,8 @@ fn an_iteration_of_conjugate_gradients_is_recorded() {
     });
 }
 
-#[test]
-fn what_waits_for_the_host_cannot_be_recorded() {
-    each_device(&CUDA, |backend| {
+fn what_waits_for_the_host_cannot_be_recorded(library: &Library) {
+    each_device(library, |backend| {
         let x = backend.upload(&[1.0_f32; 100]).unwrap();
         let recorded = Graph::record(backend, || backend.download(&x).map(drop));
         assert!(matches!(recorded, Err(Error::Backend { .. })));
@@ -135,9 +136,8 @@ fn seconds_per_launch(backend: &Device, launches: usize) -> f64 {
     start.elapsed().as_secs_f64() / launches as f64
 }
 
-#[test]
-fn a_launch_in_a_graph_costs_under_two_microseconds() {
-    each_device(&CUDA, |backend| {
+fn a_launch_in_a_graph_costs_under_two_microseconds(library: &Library) {
+    each_device(library, |backend| {
         let best = (0..5).map(|_| seconds_per_launch(backend, 1000)).fold(f64::MAX, f64::min);
         eprintln!("{}: {:.2} us a launch", backend.caps().device, best * 1e6);
         assert!(best < 2e-6, "{best} s");
@@ -157,9 +157,9 @@ fn row_sums(backend: &Device, host: &Csr<f32>) -> Vec<f32> {
     backend.download(&y).unwrap()
 }
 
-#[test]
-fn devices_of_one_process_work_side_by_side() {
-    let devices: Vec<_> = (0..CUDA.probe().devices.len()).map(|index| CUDA.open(index).unwrap()).collect();
+fn devices_of_one_process_work_side_by_side(library: &Library) {
+    let devices: Vec<_> =
+        (0..library.probe().devices.len()).map(|index| library.open(index).unwrap()).collect();
     let [first, second, ..] = &devices[..] else {
         eprintln!("{} CUDA devices: nothing stands side by side", devices.len());
         return;
