@@ -2,11 +2,11 @@
 
 use crate::{each_device, values};
 use sparse_core::generate::stencil_5;
-use sparse_core::op::{Op, Operations, SpmvPlan};
+use sparse_core::op::{Keep, Op, Operations, SpmvPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend, BatchCsr, Coo, Csr, Ell, EllLayout, Error, Hyb, HybWidth, Matrix, PlanOptions, Result, Sell,
-    SellLayout, Space,
+    Backend, BatchCsr, Coo, Csr, DenseView, Ell, EllLayout, Error, Hyb, HybWidth, Matrix, Order, PlanOptions,
+    Result, Scalar, Sell, SellLayout, Space, c32, c64, f16,
 };
 use sparse_device::{Device, Library};
 use std::fmt::Debug;
@@ -184,4 +184,33 @@ pub fn a_device_is_dropped_with_work_in_its_queue(library: &Library) {
         product.enqueue();
         product.check("after devices that were dropped");
     }
+}
+
+/// Compresses a dense matrix of 200 rows, with every third value a zero, as often as a race needs.
+fn compress<T: Scalar>(backend: &Device) {
+    let (rows, cols) = (200, 333);
+    let mut dense = values::<T>(rows * cols, 1);
+    dense.iter_mut().step_by(3).for_each(|value| *value = T::ZERO);
+    let expected = dense.iter().filter(|value| !value.is_zero()).count();
+    let a = backend.upload(&dense).unwrap();
+    for _ in 0..3 {
+        let view = || DenseView::new(Device::view(&a), rows, cols, cols, Order::RowMajor).unwrap();
+        let made: Csr<T, Device> = backend.dense_to_csr(view(), Keep::NonZero).unwrap();
+        assert_eq!(made.nnz(), expected, "{}", T::DTYPE);
+    }
+}
+
+/// Plans of several types ask for shared memory of their own size at the same time.
+pub fn plans_of_several_types_compress_at_once(library: &Library) {
+    each_device(library, |backend| {
+        thread::scope(|scope| {
+            scope.spawn(|| compress::<f16>(backend));
+            scope.spawn(|| compress::<f32>(backend));
+            scope.spawn(|| compress::<c32>(backend));
+            if backend.caps().f64 {
+                scope.spawn(|| compress::<f64>(backend));
+                scope.spawn(|| compress::<c64>(backend));
+            }
+        });
+    });
 }

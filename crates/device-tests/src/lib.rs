@@ -51,6 +51,7 @@ const TESTS: &[Test] = &tests![
     contexts::memory_of_another_context_is_refused,
     contexts::two_devices_in_one_thread_take_turns,
     contexts::eight_threads_share_a_device,
+    contexts::plans_of_several_types_compress_at_once,
     contexts::a_device_is_dropped_with_work_in_its_queue,
     gradients::conjugate_gradients_wait_for_no_number,
     operations::products_and_conversions_in_single_precision,

@@ -161,6 +161,19 @@ macro_rules! handles {
     )+};
 }
 
+impl Memory {
+    /// Another handle of the same memory, which lives as long as one of them. Arrays that are shared become no matrix, for
+    /// whoever shares them may write to them.
+    pub fn share(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// True if there are several handles of this memory.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
+
 /// What a handle can be made of.
 trait Handle: Any + Debug + Send + Sync {}
 
