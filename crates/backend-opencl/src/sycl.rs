@@ -11,9 +11,9 @@ pub use event::Event;
 use program::{SyclKernel, SyclProgram};
 
 use crate::found::{self, Account, Found, Share, WORD_BYTES};
+use crate::owned::Context;
 use crate::program::check_launch;
 use kernels_core::File;
-use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
@@ -60,7 +60,7 @@ pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
     // SAFETY: the caller vouches for the queue, and there is room for what is found.
     guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
         .map_err(|refusal| refusal.unsupported("the caller's queue"))?;
-    let queue = Queue { raw, functions };
+    let queue = Queue { raw, functions, is_own: false };
     let found = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
     let found = found.iter().find(|found| found.is(id));
     let found =
@@ -88,7 +88,7 @@ pub unsafe fn borrow<T: Element>(
     }
     let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(WORD_BYTES));
     let bytes = bytes.ok_or_else(|| Error::unsupported(what, format!("{len} elements fit no memory")))?;
-    let SyclDriver { queue: Queue { raw: queue, functions }, account, .. } =
+    let SyclDriver { queue: Queue { raw: queue, functions, .. }, account, .. } =
         device.driver_as::<SyclDriver>()?;
     let mut raw = ptr::null_mut();
     // SAFETY: the queue is open, and there is room for the memory.
@@ -194,6 +194,8 @@ impl SyclDriver {
 struct Queue {
     raw: *mut RawQueue,
     functions: &'static Functions,
+    /// False for a queue of the caller's, which ends when the caller says so.
+    is_own: bool,
 }
 
 // SAFETY: SYCL's queues may be used by any thread, and by several at once.
@@ -203,6 +205,11 @@ unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
+        if self.is_own {
+            // A runtime that still works crashes where the process ends meanwhile. Errors have nobody to tell.
+            // SAFETY: the queue is open.
+            let _ = guarded(|reason| unsafe { (self.functions.wait)(self.raw, reason) });
+        }
         // SAFETY: the queue is open, and nobody uses it again.
         unsafe { (self.functions.close)(self.raw) }
     }
@@ -215,7 +222,7 @@ impl Queue {
         // SAFETY: the device was found, and there is room for the queue.
         guarded(|reason| unsafe { (functions.open)(device.id(), clock, &raw mut raw, reason) })
             .map_err(|refusal| refusal.of("sycl::queue"))?;
-        Ok(Self { raw, functions })
+        Ok(Self { raw, functions, is_own: true })
     }
 
     fn context(&self, device: &Device) -> Result<Context> {
@@ -223,7 +230,8 @@ impl Queue {
         // SAFETY: the queue is open, and there is room for the context.
         guarded(|reason| unsafe { (self.functions.context)(self.raw, &raw mut context, reason) })
             .map_err(|refusal| refusal.of("sycl::get_native"))?;
-        Ok(Context::wrap_cl_context(context, device))
+        // SAFETY: the context is of this device, and SYCL has retained it for its caller.
+        Ok(unsafe { Context::new(context, device.id()) })
     }
 }
 
@@ -275,7 +283,7 @@ unsafe impl Driver for SyclDriver {
         }
         let memory = self.own(memory)?;
         memory.share.check(offset, host.len())?;
-        let Queue { raw, functions } = self.queue;
+        let Queue { raw, functions, .. } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been read.
         guarded(|reason| unsafe {
             (functions.write)(raw, memory.raw, offset, host.as_ptr(), host.len(), reason)
@@ -289,7 +297,7 @@ unsafe impl Driver for SyclDriver {
         }
         let memory = self.own(memory)?;
         memory.share.check(offset, host.len())?;
-        let Queue { raw, functions } = self.queue;
+        let Queue { raw, functions, .. } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been written.
         guarded(|reason| unsafe {
             (functions.read)(raw, memory.raw, offset, host.as_mut_ptr(), host.len(), reason)
@@ -304,7 +312,7 @@ unsafe impl Driver for SyclDriver {
         let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
         from.0.share.check(from.1, bytes)?;
         to.0.share.check(to.1, bytes)?;
-        let Queue { raw, functions } = self.queue;
+        let Queue { raw, functions, .. } = self.queue;
         // SAFETY: both ranges lie inside their memory, as checked; views that are written overlap no others.
         guarded(|reason| unsafe { (functions.copy)(raw, from.0.raw, from.1, to.0.raw, to.1, bytes, reason) })
             .map_err(|refusal| refusal.of("copying memory"))
@@ -342,7 +350,7 @@ unsafe impl Driver for SyclDriver {
             arguments.push(self.argument(arg)?);
         }
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
-        let Queue { raw, functions } = self.queue;
+        let Queue { raw, functions, .. } = self.queue;
         let count = arguments.len() as c_int;
         // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is freed
         // waits for the queue. The caller vouches for what the kernel does with them.
