@@ -182,7 +182,10 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         if let (Ok(_entered), true) = (self.enter(), self.owns_stream) {
-            // SAFETY: the stream was made here, and nothing uses it any more; the library ends its work first.
+            // SAFETY: the stream was made here, and nothing uses it any more. Its work is finished first, since the process
+            // may end next; errors have nobody to tell.
+            let _ = unsafe { result::stream::synchronize(self.stream) };
+            // SAFETY: as above.
             let _ = unsafe { result::stream::destroy(self.stream) };
         }
         // SAFETY: the context was retained by `new`.
