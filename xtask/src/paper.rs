@@ -36,7 +36,8 @@ fn refused<T>() -> Result<T> {
     Err(Error::unsupported("work on a device on paper", "it has tables alone"))
 }
 
-impl Driver for Paper {
+// SAFETY: it hands out nothing.
+unsafe impl Driver for Paper {
     fn properties(&self) -> &Properties {
         &self.0
     }

@@ -10,7 +10,7 @@ mod simd;
 
 pub use simd::Simd;
 
-use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
 use std::sync::Arc;
 
@@ -86,7 +86,8 @@ fn caps(threads: usize, simd: Simd) -> Caps {
     }
 }
 
-impl Backend for Cpu {
+// SAFETY: a buffer is a vector of exactly what was uploaded, in the one context of the host.
+unsafe impl Backend for Cpu {
     type Space = Host;
 
     fn caps(&self) -> &Caps {
@@ -102,11 +103,13 @@ impl Backend for Cpu {
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
+        check_download(self, &device, host)?;
         host.copy_from_slice(device);
         Ok(())
     }
 
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
+        check_copy(self, &from, &to)?;
         to.copy_from_slice(from);
         Ok(())
     }

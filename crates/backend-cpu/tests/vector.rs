@@ -2,11 +2,12 @@
 
 mod samples;
 
+use backend_cpu::Cpu;
 use samples::{Random, backends};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::op::{RealOf, VectorKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{DenseViewMut, Order, Scalar, bf16, c32, c64, f16};
+use sparse_core::{Backend, DenseViewMut, Error, Host, Order, Scalar, bf16, c32, c64, f16};
 
 const LENGTHS: [usize; 9] = [0, 1, 7, 8, 9, 8191, 8192, 8193, 50_000];
 
@@ -125,4 +126,20 @@ fn scaling_a_dense_matrix_leaves_its_padding() {
             }
         }
     }
+}
+
+#[test]
+fn copies_of_unequal_lengths_are_errors_that_write_nothing() {
+    fn check<B: Backend<Space = Host>>(backend: &B) {
+        for len in [2, 4] {
+            let mut to = vec![7; len];
+            let copied = backend.copy(&[1, 2, 3], &mut to);
+            assert!(matches!(copied, Err(Error::Shape { op: "copy", .. })), "{len}: {copied:?}");
+            let read = backend.download_into(&[1, 2, 3], &mut to);
+            assert!(matches!(read, Err(Error::Shape { op: "download", .. })), "{len}: {read:?}");
+            assert_eq!(to, vec![7; len]);
+        }
+    }
+    check(&Cpu::new().unwrap());
+    check(&Reference);
 }

@@ -1,15 +1,15 @@
-//! The driver API of CUDA: devices, queues, memory and graphs. What this module hands out is safe to use.
+//! The driver API of CUDA: devices and memory. What this module hands out is safe to use.
 
 use crate::nvrtc::Architecture;
 use crate::program::{CuKernel, Module};
+use crate::queue::Queue;
 use crate::staging::Staging;
-use crate::version::Version;
+use crate::version::{FUNCTIONS, NEEDED, Version};
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 use std::ffi::{CStr, c_void};
-use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -111,15 +111,46 @@ fn find_devices() -> Result<Vec<Found>, String> {
     }
     let reason = |call: &'static str| move |error| format!("{call}: {}", name_of(error));
     let mut version = 0;
+    // SAFETY: nothing is called yet.
+    if unsafe { sys::culib().get::<unsafe extern "C" fn()>(b"cuDriverGetVersion") }.is_err() {
+        return Err("the library libcuda.so.1 or nvcuda.dll that was found is not the NVIDIA driver's".into());
+    }
     // SAFETY: the call writes one number. It comes first: an older library lacks functions of the others.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result().map_err(reason("cuDriverGetVersion"))?;
     Version(version).check()?;
+    check_functions()?;
     result::init().map_err(reason("cuInit"))?;
     let count = result::device::get_count().map_err(reason("cuDeviceGetCount"))?;
     if count <= 0 {
         return Err("the NVIDIA driver found no device".into());
     }
-    (0..count).map(|index| Found::new(index).map_err(reason("asking a device"))).collect()
+    let mut refused = String::new();
+    let mut devices = vec![];
+    for index in 0..count {
+        // One that says nothing about itself does not hide the others.
+        match Found::new(index) {
+            Ok(found) => devices.push(found),
+            Err(error) => refused = format!("{refused}; asking device {index}: {}", name_of(error)),
+        }
+    }
+    if devices.is_empty() {
+        return Err(format!("the NVIDIA driver has no usable device{refused}"));
+    }
+    Ok(devices)
+}
+
+/// An error if the library lacks a function in use; cudarc would panic when it is called.
+fn check_functions() -> Result<(), String> {
+    // SAFETY: the library was found, and nothing is called.
+    let library = unsafe { sys::culib() };
+    // SAFETY: as above.
+    let lacks = |name: &str| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()) }.is_err();
+    match FUNCTIONS.iter().find(|name| lacks(name)) {
+        Some(name) => {
+            Err(format!("the NVIDIA driver's library lacks {name}, which a driver of CUDA {NEEDED} has"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The name of a device; cudarc's own function panics on one that fills its buffer.
@@ -131,62 +162,6 @@ fn device_name(device: sys::CUdevice) -> Result<String, result::DriverError> {
     Ok(CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// The primary context of a device and a stream.
-#[derive(Debug)]
-pub(crate) struct Queue {
-    device: sys::CUdevice,
-    context: sys::CUcontext,
-    pub(crate) stream: sys::CUstream,
-    owns_stream: bool,
-}
-
-// SAFETY: the driver API may be called from any thread; the handles are not changed after they were made.
-unsafe impl Send for Queue {}
-// SAFETY: as above.
-unsafe impl Sync for Queue {}
-
-impl Queue {
-    /// A queue on the caller's stream, or on one of its own.
-    fn new(device: sys::CUdevice, stream: Option<sys::CUstream>) -> Result<Self> {
-        // SAFETY: the device was found, and the context is released when the queue is dropped.
-        let context =
-            unsafe { result::primary_ctx::retain(device) }.map_err(failed("cuDevicePrimaryCtxRetain"))?;
-        let mut queue = Self { device, context, stream: ptr::null_mut(), owns_stream: false };
-        queue.enter()?;
-        queue.stream = match stream {
-            Some(stream) => stream,
-            None => result::stream::create(result::stream::StreamKind::NonBlocking)
-                .map_err(failed("cuStreamCreate"))?,
-        };
-        queue.owns_stream = stream.is_none();
-        Ok(queue)
-    }
-
-    /// Makes the context that of the calling thread.
-    pub(crate) fn enter(&self) -> Result<()> {
-        // SAFETY: the context is alive as long as the queue.
-        unsafe { result::ctx::set_current(self.context) }.map_err(failed("cuCtxSetCurrent"))
-    }
-
-    /// Waits for all work.
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        self.enter()?;
-        // SAFETY: the stream is alive as long as the queue.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(failed("cuStreamSynchronize"))
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        if self.enter().is_ok() && self.owns_stream {
-            // SAFETY: the stream was made here, and nothing uses it any more.
-            let _ = unsafe { result::stream::destroy(self.stream) };
-        }
-        // SAFETY: the context was retained by `new`.
-        let _ = unsafe { result::primary_ctx::release(self.device) };
-    }
-}
-
 /// Memory of a device; it is given back in order with the work of its stream.
 #[derive(Debug)]
 pub(crate) struct CuMemory {
@@ -196,24 +171,36 @@ pub(crate) struct CuMemory {
 }
 
 impl CuMemory {
+    /// Memory by its own type, if it was allocated on this queue.
+    pub(crate) fn of<'a>(memory: &'a Memory, queue: &Queue) -> Result<&'a Self> {
+        let memory = memory.of::<Self>()?;
+        if ptr::eq(queue, &raw const *memory.queue) {
+            return Ok(memory);
+        }
+        Err(Error::unsupported("this memory", "it belongs to another context"))
+    }
+
     /// Where it starts.
     pub(crate) fn address(&self) -> sys::CUdeviceptr {
         self.pointer
     }
 
-    /// The address of byte `offset`; a bug of the caller if the range passes the end.
-    fn range(&self, offset: usize, bytes: usize) -> sys::CUdeviceptr {
-        assert!(offset + bytes <= self.bytes, "bytes {offset}..+{bytes} of {}", self.bytes);
-        self.pointer + offset as u64
+    /// The address of byte `offset`; an error if the range passes the end.
+    fn range(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(self.pointer + offset as u64),
+            _ => Err(Error::shape(
+                "a range of memory",
+                format_args!("{bytes} bytes from {offset} on, of {}", self.bytes),
+            )),
+        }
     }
 }
 
 impl Drop for CuMemory {
     fn drop(&mut self) {
-        if self.queue.enter().is_ok() {
-            // SAFETY: the memory was allocated on this stream, and nobody can name it any more.
-            let _ = unsafe { result::free_async(self.pointer, self.queue.stream) };
-        }
+        // SAFETY: the memory was allocated on this stream, and nobody can name it any more.
+        unsafe { self.queue.free(self.pointer) };
     }
 }
 
@@ -245,7 +232,8 @@ impl CuDriver {
         let found = found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))?;
         let queue = Arc::new(Queue::new(found.device, stream)?);
         keep_freed_memory(found.device)?;
-        Ok(Self { found, queue: queue.clone(), staging: Mutex::new(Staging::new(queue)?) })
+        let staging = Mutex::new(Staging::new(&queue)?);
+        Ok(Self { found, queue, staging })
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
@@ -269,7 +257,8 @@ fn keep_freed_memory(device: sys::CUdevice) -> Result<()> {
     done.map_err(failed("cuMemPoolSetAttribute"))
 }
 
-impl Driver for CuDriver {
+// SAFETY: every allocation is a new one of the library's; files are constants; the stream is in order.
+unsafe impl Driver for CuDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -281,7 +270,8 @@ impl Driver for CuDriver {
         if bytes as u64 > total {
             return Err(Error::OutOfMemory { needed: bytes as u64, available: total });
         }
-        self.queue.enter()?;
+        self.queue.refuse_in_recording("allocating memory")?;
+        let _enqueues = self.queue.enqueue()?;
         // SAFETY: the stream is alive, and the memory is freed once, by `Drop`.
         let pointer = unsafe { result::malloc_async(self.queue.stream, bytes) };
         let pointer = pointer.map_err(|code| match code.0 {
@@ -295,11 +285,14 @@ impl Driver for CuDriver {
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
-        self.staging().upload(host, memory.of::<CuMemory>()?.range(offset, host.len()))
+        let to = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
+        self.queue.refuse_in_recording("writing memory from the host")?;
+        self.staging().upload(host, to)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
-        let from = memory.of::<CuMemory>()?.range(offset, host.len());
+        let from = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
+        self.queue.refuse_in_recording("reading memory")?;
         self.staging().download(from, host)
     }
 
@@ -307,9 +300,10 @@ impl Driver for CuDriver {
         if bytes == 0 {
             return Ok(());
         }
-        self.queue.enter()?;
-        let source = from.0.of::<CuMemory>()?.range(from.1, bytes);
-        let target = to.0.of::<CuMemory>()?.range(to.1, bytes);
+        let source = CuMemory::of(from.0, &self.queue)?.range(from.1, bytes)?;
+        let target = CuMemory::of(to.0, &self.queue)?.range(to.1, bytes)?;
+        let _enqueues = self.queue.enqueue()?;
+        self.queue.keep(|named| named.memory([from.0, to.0]));
         // SAFETY: both ranges lie inside their memory, as checked.
         unsafe { result::memcpy_dtod_async(target, source, bytes, self.queue.stream) }
             .map_err(failed("cuMemcpyDtoDAsync"))
@@ -321,6 +315,7 @@ impl Driver for CuDriver {
     }
 
     fn synchronize(&self) -> Result<()> {
+        self.queue.refuse_in_recording("waiting for the device")?;
         self.queue.synchronize()
     }
 
@@ -330,13 +325,16 @@ impl Driver for CuDriver {
     }
 
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
-        CuKernel::new(program.of::<Arc<Module>>()?, entry).map(Kernel::new)
+        let module = program.of::<Arc<Module>>()?;
+        CuKernel::new(module, entry, self.found.properties.shared_bytes).map(Kernel::new)
     }
 
     unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         let early = grid.early && self.found.overlaps;
+        let function = kernel.of::<CuKernel>()?;
+        self.queue.keep(|named| named.launch(kernel, args));
         // SAFETY: the caller vouches for the arguments.
-        unsafe { kernel.of::<CuKernel>()?.launch(&self.queue, Grid { early, ..grid }, args) }
+        unsafe { function.launch(&self.queue, Grid { early, ..grid }, args) }
     }
 }
 
@@ -353,15 +351,15 @@ pub(crate) struct Pinned {
 unsafe impl Send for Pinned {}
 
 impl Pinned {
-    pub(crate) fn new(bytes: usize, queue: Arc<Queue>) -> Result<Self> {
-        queue.enter()?;
+    pub(crate) fn new(bytes: usize, queue: &Arc<Queue>) -> Result<Self> {
+        let _entered = queue.enter()?;
         // SAFETY: the memory is freed once, by `Drop`. It is cached, not write-combined, since the host reads it too.
         let pointer = unsafe { result::malloc_host(bytes, 0) }.map_err(failed("cuMemHostAlloc"))?;
         // SAFETY: the memory has this many bytes.
         unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
         let done = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
         match done.map_err(failed("cuEventCreate")) {
-            Ok(done) => Ok(Self { pointer: pointer.cast(), bytes, done, queue }),
+            Ok(done) => Ok(Self { pointer: pointer.cast(), bytes, done, queue: queue.clone() }),
             Err(error) => {
                 // SAFETY: the memory was just allocated, and nothing uses it.
                 let _ = unsafe { result::free_host(pointer) };
@@ -372,7 +370,7 @@ impl Pinned {
 
     /// Its bytes, after the last copy that it took part in.
     pub(crate) fn bytes(&mut self) -> Result<&mut [u8]> {
-        self.queue.enter()?;
+        let _entered = self.queue.enter()?;
         // SAFETY: the event is alive; one that was never recorded is done.
         unsafe { result::event::synchronize(self.done) }.map_err(failed("cuEventSynchronize"))?;
         // SAFETY: the memory has this many bytes, no copy touches it any more, and it is borrowed exclusively;
@@ -404,7 +402,7 @@ impl Pinned {
         copy: impl FnOnce(&mut [u8]) -> Result<(), result::DriverError>,
     ) -> Result<()> {
         assert!(bytes <= self.bytes, "{bytes} of {}", self.bytes);
-        self.queue.enter()?;
+        let _enqueues = self.queue.enqueue()?;
         // SAFETY: the first `bytes` of this memory; `bytes()` waits for the event before it is touched again.
         let host = unsafe { std::slice::from_raw_parts_mut(self.pointer, bytes) };
         copy(host).map_err(failed(call))?;
@@ -415,62 +413,12 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        if self.bytes().is_ok() {
+        let is_done = self.bytes().is_ok();
+        if let (true, Ok(_entered)) = (is_done, self.queue.enter()) {
             // SAFETY: no copy uses memory or event any more, and both were made by `new`.
             let _ = unsafe { result::event::destroy(self.done) };
             // SAFETY: as above.
             let _ = unsafe { result::free_host(self.pointer.cast()) };
-        }
-    }
-}
-
-/// A graph of launches that was captured from a stream.
-#[derive(Debug)]
-pub(crate) struct Executable {
-    graph: sys::CUgraphExec,
-    queue: Arc<Queue>,
-}
-
-// SAFETY: the handle is not changed after it was made, and a graph is launched through `&mut self` alone.
-unsafe impl Send for Executable {}
-
-impl Executable {
-    /// What `work` enqueues, in place of doing it.
-    pub(crate) fn capture(queue: Arc<Queue>, work: impl FnOnce() -> Result<()>) -> Result<Self> {
-        queue.enter()?;
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the stream is alive; what the capture breaks is reported by its end.
-        unsafe { result::stream::begin_capture(queue.stream, mode) }
-            .map_err(failed("cuStreamBeginCapture"))?;
-        let worked = work();
-        // SAFETY: the capture was begun above.
-        let graph = unsafe { result::stream::end_capture(queue.stream) };
-        let graph = worked.and(graph.map_err(failed("cuStreamEndCapture")))?;
-        let mut executable = MaybeUninit::uninit();
-        // SAFETY: the graph was just captured; it is not needed after an executable was made of it.
-        let made = unsafe {
-            let made = sys::cuGraphInstantiateWithFlags(executable.as_mut_ptr(), graph, 0).result();
-            let _ = result::graph::destroy(graph);
-            made
-        };
-        made.map_err(failed("cuGraphInstantiate"))?;
-        // SAFETY: the call succeeded, so it wrote the handle.
-        Ok(Self { graph: unsafe { executable.assume_init() }, queue })
-    }
-
-    /// Enqueues all of it.
-    pub(crate) fn launch(&mut self) -> Result<()> {
-        self.queue.enter()?;
-        // SAFETY: graph and stream are alive; what the graph names is kept by its owner.
-        unsafe { result::graph::launch(self.graph, self.queue.stream) }.map_err(failed("cuGraphLaunch"))
-    }
-}
-
-impl Drop for Executable {
-    fn drop(&mut self) {
-        if self.queue.enter().is_ok() {
-            // SAFETY: the graph was made by `capture`, and the library keeps it until its launches are done.
-            let _ = unsafe { result::graph::exec_destroy(self.graph) };
         }
     }
 }

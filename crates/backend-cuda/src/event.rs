@@ -1,6 +1,7 @@
 //! Points in the work of a stream, and the time between them as the device saw it.
 
-use crate::cu::{CuDriver, Queue, failed};
+use crate::cu::{CuDriver, failed};
+use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::Result;
 use sparse_device::Device;
@@ -23,11 +24,17 @@ impl Event {
     /// What the library reports.
     pub fn record(device: &Device) -> Result<Self> {
         let queue = device.driver_as::<CuDriver>()?.queue().clone();
-        queue.enter()?;
-        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        let event = Self { event: event.map_err(failed("cuEventCreate"))?, queue };
+        queue.refuse_in_recording("recording an event")?;
+        let event = {
+            let _entered = queue.enter()?;
+            result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(failed("cuEventCreate"))?
+        };
+        let event = Self { event, queue };
+        let _enqueues = event.queue.enqueue()?;
         // SAFETY: event and stream are alive.
-        unsafe { result::event::record(event.event, event.queue.stream) }.map_err(failed("cuEventRecord"))?;
+        let recorded = unsafe { result::event::record(event.event, event.queue.stream) };
+        drop(_enqueues);
+        recorded.map_err(failed("cuEventRecord"))?;
         Ok(event)
     }
 
@@ -36,7 +43,7 @@ impl Event {
     /// # Errors
     /// What the library reports, errors of the work before included.
     pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
-        self.queue.enter()?;
+        let _entered = self.queue.enter()?;
         for event in [earlier, self] {
             // SAFETY: the event is alive.
             unsafe { result::event::synchronize(event.event) }.map_err(failed("cuEventSynchronize"))?;
@@ -49,7 +56,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        if self.queue.enter().is_ok() {
+        if let Ok(_entered) = self.queue.enter() {
             // SAFETY: the event was made by `record` and is not used after this.
             let _ = unsafe { result::event::destroy(self.event) };
         }

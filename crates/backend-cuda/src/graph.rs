@@ -1,29 +1,32 @@
 //! CUDA graphs: the launches of a plan, recorded once and repeated for a fraction of their cost.
 
-use crate::cu::{CuDriver, Executable};
+use crate::cu::CuDriver;
+use crate::queue::Executable;
 use sparse_core::Result;
 use sparse_device::Device;
-use std::marker::PhantomData;
 
 /// What was enqueued while it was recorded, to be enqueued again as often as one likes.
 ///
-/// The recorded work names the memory of its operands and plans; the lifetime keeps them borrowed, so that none is
-/// freed, while their contents change with every launch.
+/// The recorded work names the memory of its operands and plans. A graph shares that memory, so that operands may be
+/// read, written and dropped between its launches; arrays that it shares become no matrix
+/// ([`Device::compressed`]), since it could write to them.
 #[derive(Debug)]
-pub struct Graph<'a> {
+pub struct Graph {
     executable: Executable,
-    operands: PhantomData<&'a mut ()>,
 }
 
-impl<'a> Graph<'a> {
+impl Graph {
     /// Records what `work` enqueues on `device`, in place of doing it. Only the `run` of plans whose operations make
     /// no matrix can be recorded: they neither allocate nor wait.
     ///
+    /// Other threads that use the device wait until `work` is done, so `work` must not wait for them. An error or a
+    /// panic in `work` ends the recording, and nothing of it is done.
+    ///
     /// # Errors
-    /// Those of `work`; [`Backend`](sparse_core::Error::Backend) if it did what cannot be recorded.
-    pub fn record(device: &Device, work: impl FnOnce() -> Result<()> + 'a) -> Result<Self> {
+    /// Those of `work`; [`Unsupported`](sparse_core::Error::Unsupported) where it did what cannot be recorded.
+    pub fn record(device: &Device, work: impl FnOnce() -> Result<()>) -> Result<Self> {
         let queue = device.driver_as::<CuDriver>()?.queue().clone();
-        Ok(Self { executable: Executable::capture(queue, work)?, operands: PhantomData })
+        Ok(Self { executable: Executable::capture(queue, work)? })
     }
 
     /// Enqueues the recorded work.

@@ -14,6 +14,7 @@ mod event;
 mod graph;
 mod nvrtc;
 mod program;
+mod queue;
 mod staging;
 mod version;
 

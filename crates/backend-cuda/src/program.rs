@@ -1,8 +1,9 @@
 //! Kernels: where their code comes from, and their launches. What this module hands out is safe to use.
 
 use crate::cache;
-use crate::cu::{CuMemory, Queue, backend_error, failed};
+use crate::cu::{CuMemory, backend_error, failed};
 use crate::nvrtc::{Architecture, Source};
+use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Error, Result};
@@ -10,9 +11,6 @@ use sparse_device::{Arg, Defines, Grid};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
-
-/// Bytes of shared memory that a block of any kernel may ask for, less what kernels name themselves.
-const SHARED_BY_ANY: usize = 16 << 10;
 
 /// A compiled file.
 #[derive(Debug)]
@@ -53,7 +51,7 @@ impl Module {
     }
 
     fn load(queue: &Arc<Queue>, file: &File, image: &[u8]) -> Result<Self> {
-        queue.enter()?;
+        let _entered = queue.enter()?;
         // SAFETY: the image is a whole CUBIN or fatbin, whose header the library checks.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(failed("cuModuleLoadData"))?;
@@ -63,7 +61,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        if self.queue.enter().is_ok() {
+        if let Ok(_entered) = self.queue.enter() {
             // SAFETY: kernels of the module share its ownership, so none is left.
             let _ = unsafe { result::module::unload(self.module) };
         }
@@ -86,13 +84,15 @@ unsafe impl Send for CuKernel {}
 unsafe impl Sync for CuKernel {}
 
 impl CuKernel {
-    /// The kernel of this name.
-    pub(crate) fn new(module: &Arc<Module>, entry: &str) -> Result<Self> {
-        module.queue.enter()?;
+    /// The kernel of this name. Its launches may ask for what is left of `shared`, the bytes that a block may have at most:
+    /// this is said once, since two plans that said what each needs would overwrite each other's word.
+    pub(crate) fn new(module: &Arc<Module>, entry: &str, shared: usize) -> Result<Self> {
+        let _entered = module.queue.enter()?;
         let name = CString::new(entry).map_err(backend_error)?;
         // SAFETY: the module is alive, and the kernel keeps it so.
         let function = unsafe { result::module::get_function(module.module, name) };
         let function = function.map_err(failed(format!("kernel {entry}")))?;
+        allow_sharing(function, shared).map_err(failed(format!("shared memory of {entry}")))?;
         let count = module.file.parameters(entry).unwrap_or_default().len();
         let parameters =
             (0..count).map(|position| parameter_size(function, position)).collect::<Result<_>>()?;
@@ -108,12 +108,11 @@ impl CuKernel {
             return Ok(());
         }
         self.check(args)?;
-        queue.enter()?;
         let mut pointers = Vec::with_capacity(args.len());
         for arg in args {
-            pointers.push(pointer(arg)?);
+            pointers.push(pointer(queue, arg)?);
         }
-        self.allow(grid.shared)?;
+        let _enqueues = queue.enqueue()?;
         let mut overlap = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
             pad: [0; 4],
@@ -140,17 +139,6 @@ impl CuKernel {
         code.result().map_err(failed(&self.name))
     }
 
-    /// Says that launches may ask for so much shared memory, where that is more than any kernel may have.
-    fn allow(&self, shared: usize) -> Result<()> {
-        if shared <= SHARED_BY_ANY {
-            return Ok(());
-        }
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is alive; the library refuses more than the device has.
-        let code = unsafe { sys::cuFuncSetAttribute(self.function, attribute, shared as i32) };
-        code.result().map_err(failed(format!("{shared} bytes of shared memory for {}", self.name)))
-    }
-
     /// Refuses arguments that are not the parameters, by their number and sizes.
     fn check(&self, args: &[Arg<'_>]) -> Result<()> {
         let sizes = args.iter().map(|arg| match arg {
@@ -166,10 +154,27 @@ impl CuKernel {
     }
 }
 
+/// Lets launches of a function ask for all of `shared` bytes that it does not name itself.
+fn allow_sharing(function: sys::CUfunction, shared: usize) -> Result<(), result::DriverError> {
+    use sys::CUfunction_attribute as Attribute;
+    let mut named = 0;
+    // SAFETY: the function is alive, and there is room for the number.
+    unsafe {
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        sys::cuFuncGetAttribute(&raw mut named, attribute, function).result()?;
+    }
+    let left = i32::try_from(shared).unwrap_or(i32::MAX).saturating_sub(named).max(0);
+    // SAFETY: as above; the library refuses more than the device has.
+    unsafe {
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        sys::cuFuncSetAttribute(function, attribute, left).result()
+    }
+}
+
 /// Where the bytes of an argument stand.
-fn pointer(arg: &Arg<'_>) -> Result<*mut c_void> {
+fn pointer(queue: &Queue, arg: &Arg<'_>) -> Result<*mut c_void> {
     Ok(match arg {
-        Arg::Memory(memory) => (&raw const memory.of::<CuMemory>()?.pointer).cast_mut().cast(),
+        Arg::Memory(memory) => (&raw const CuMemory::of(memory, queue)?.pointer).cast_mut().cast(),
         Arg::Value(value) => value.bytes().as_ptr().cast_mut().cast(),
     })
 }
@@ -219,7 +224,8 @@ mod tests {
                 let module = Module::load(queue, file, image).map(Arc::new);
                 let module = module.unwrap_or_else(|error| panic!("{} {defines}: {error}", file.name));
                 for entry in file.entries {
-                    let kernel = CuKernel::new(&module, entry).unwrap();
+                    let kernel =
+                        CuKernel::new(&module, entry, device.driver().properties().shared_bytes).unwrap();
                     assert!(!kernel.parameters.is_empty(), "{entry} {defines}");
                 }
             }

@@ -1,7 +1,8 @@
 //! Uploads and downloads through two pieces of pinned memory, in turn: while the device copies one, the host fills or
 //! empties the other. Pageable memory would be copied at a fifth of the speed.
 
-use crate::cu::{Pinned, Queue};
+use crate::cu::Pinned;
+use crate::queue::Queue;
 use cudarc::driver::sys::CUdeviceptr;
 use sparse_core::Result;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    pub(crate) fn new(queue: Arc<Queue>) -> Result<Self> {
-        Ok(Self { pieces: [Pinned::new(PIECE, queue.clone())?, Pinned::new(PIECE, queue)?] })
+    pub(crate) fn new(queue: &Arc<Queue>) -> Result<Self> {
+        Ok(Self { pieces: [Pinned::new(PIECE, queue)?, Pinned::new(PIECE, queue)?] })
     }
 
     /// Copies to the device. When the call is back, `host` has been read; the device may still be copying.

@@ -1,25 +1,36 @@
-//! Devices, memory, errors and graphs. Without a GPU the tests that need one have nothing to show and say so.
+//! The tests that every driver has to pass, on every CUDA device that is here, and what is CUDA's own.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
 use backend_cuda::{CUDA, Device, Event, Graph, address};
-use device_tests::each_device;
 use device_tests::gradients::Gradients;
+use device_tests::{Library, each_device, tests};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::mpsc::channel;
 
-#[test]
-fn an_empty_list_has_a_reason_and_no_device_is_a_typed_error() {
-    let found = CUDA.probe();
-    assert_eq!(found.devices.is_empty(), found.reason.is_some());
-    assert!(found.devices.iter().all(|caps| caps.backend == "cuda" && caps.compute_units > 0));
-    let error = CUDA.open(usize::MAX).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    assert!(matches!(CUDA.open_named("no device is called so"), Err(Error::Unsupported { .. })));
+fn main() -> ExitCode {
+    device_tests::main(
+        &CUDA,
+        &tests![
+            memory_keeps_what_is_written_in_pieces_and_whole,
+            events_measure_copies_and_views_have_addresses,
+            too_much_memory_is_refused_and_the_context_stays_usable,
+            a_recorded_plan_repeats_and_sees_new_operands,
+            an_iteration_of_conjugate_gradients_is_recorded,
+            a_failed_recording_poisons_nothing,
+            other_threads_wait_for_a_recording,
+            a_graph_shares_what_it_names,
+            the_context_of_the_caller_comes_back,
+            a_launch_in_a_graph_costs_under_two_microseconds,
+            devices_of_one_process_work_side_by_side,
+        ],
+    )
 }
 
-#[test]
-fn memory_keeps_what_is_written_in_pieces_and_whole() {
-    each_device(&CUDA, |backend| {
+fn memory_keeps_what_is_written_in_pieces_and_whole(library: &Library) {
+    each_device(library, |backend| {
         for len in [0_i64, 1, 1000, 1 << 19, (3 << 19) + 5] {
             let numbers: Vec<i64> = (0..len).collect();
             let device = backend.upload(&numbers).unwrap();
@@ -34,9 +45,8 @@ fn memory_keeps_what_is_written_in_pieces_and_whole() {
     });
 }
 
-#[test]
-fn events_measure_copies_and_views_have_addresses() {
-    each_device(&CUDA, |backend| {
+fn events_measure_copies_and_views_have_addresses(library: &Library) {
+    each_device(library, |backend| {
         let from = backend.zeros::<f32>(1 << 24).unwrap();
         let mut to = backend.zeros::<f32>(1 << 24).unwrap();
         let start = Event::record(backend).unwrap();
@@ -50,9 +60,8 @@ fn events_measure_copies_and_views_have_addresses() {
     });
 }
 
-#[test]
-fn too_much_memory_is_refused_and_the_context_stays_usable() {
-    each_device(&CUDA, |backend| {
+fn too_much_memory_is_refused_and_the_context_stays_usable(library: &Library) {
+    each_device(library, |backend| {
         let total = backend.caps().memory_bytes.unwrap();
         for needed in [1 << 60, total] {
             let error = backend.zeros::<u8>(needed as usize).unwrap_err();
@@ -63,9 +72,8 @@ fn too_much_memory_is_refused_and_the_context_stays_usable() {
     });
 }
 
-#[test]
-fn a_recorded_plan_repeats_and_sees_new_operands() {
-    each_device(&CUDA, |backend| {
+fn a_recorded_plan_repeats_and_sees_new_operands(library: &Library) {
+    each_device(library, |backend| {
         let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(backend).unwrap();
         let n = a.rows();
@@ -94,9 +102,8 @@ fn a_recorded_plan_repeats_and_sees_new_operands() {
     });
 }
 
-#[test]
-fn an_iteration_of_conjugate_gradients_is_recorded() {
-    each_device(&CUDA, |backend| {
+fn an_iteration_of_conjugate_gradients_is_recorded(library: &Library) {
+    each_device(library, |backend| {
         let mut gradients = Gradients::new(backend).unwrap();
         {
             let mut graph = Graph::record(backend, || gradients.enqueue(backend)).unwrap();
@@ -107,14 +114,124 @@ fn an_iteration_of_conjugate_gradients_is_recorded() {
     });
 }
 
-#[test]
-fn what_waits_for_the_host_cannot_be_recorded() {
-    each_device(&CUDA, |backend| {
+/// What fails in a recording leaves the device and its staging memory as they were.
+fn a_failed_recording_poisons_nothing(library: &Library) {
+    type Work<'a> = &'a dyn Fn(&Device) -> sparse_core::Result<()>;
+    each_device(library, |backend| {
+        let mut gradients = Gradients::new(backend).unwrap();
         let x = backend.upload(&[1.0_f32; 100]).unwrap();
-        let recorded = Graph::record(backend, || backend.download(&x).map(drop));
-        assert!(matches!(recorded, Err(Error::Backend { .. })));
-        assert_eq!(backend.download(&x).unwrap(), [1.0; 100]);
+        let fails: [(&str, Work<'_>); 6] = [
+            ("an error", &|_| Err(Error::unsupported("this", "it is a test"))),
+            ("a download", &|backend| backend.download(&x).map(drop)),
+            ("an upload", &|backend| backend.upload(&[1]).map(drop)),
+            ("a synchronization", &|backend| backend.synchronize()),
+            ("a recording", &|backend| Graph::record(backend, || Ok(())).map(drop)),
+            ("a panic", &|_| panic!("it is a test")),
+        ];
+        for (what, fail) in fails {
+            let recorded = catch_unwind(AssertUnwindSafe(|| {
+                Graph::record(backend, || gradients.enqueue(backend).and_then(|()| fail(backend)))
+            }));
+            match recorded {
+                Ok(recorded) => {
+                    assert!(matches!(recorded, Err(Error::Unsupported { .. })), "{what}: {recorded:?}");
+                }
+                Err(_) => assert_eq!(what, "a panic"),
+            }
+            let numbers: Vec<i32> = (0..3 << 20).collect();
+            assert_eq!(backend.download(&backend.upload(&numbers).unwrap()).unwrap(), numbers, "{what}");
+            backend.synchronize().unwrap();
+        }
+        assert!(gradients.residual(backend).unwrap() == 1.0, "nothing of it was done");
     });
+}
+
+/// A thread that uses the device during a recording is no part of it, and its work is done.
+fn other_threads_wait_for_a_recording(library: &Library) {
+    each_device(library, |backend| {
+        let mut gradients = Gradients::new(backend).unwrap();
+        std::thread::scope(|scope| {
+            let (begun, is_begun) = channel();
+            let mut other = None;
+            let mut graph = Graph::record(backend, || {
+                other = Some(scope.spawn(move || {
+                    begun.send(()).unwrap();
+                    let expected = vec![5.0; 1 << 21];
+                    assert_eq!(backend.download(&backend.upload(&expected).unwrap()).unwrap(), expected);
+                    let mut theirs = Gradients::new(backend).unwrap();
+                    (0..600).try_for_each(|_| theirs.enqueue(backend)).unwrap();
+                    assert!(theirs.residual(backend).unwrap() < 1e-3);
+                }));
+                is_begun.recv().unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                gradients.enqueue(backend)
+            })
+            .unwrap();
+            other.unwrap().join().unwrap();
+            (0..600).try_for_each(|_| graph.launch()).unwrap();
+        });
+        assert!(gradients.residual(backend).unwrap() < 1e-3);
+    });
+}
+
+/// What a graph names lives as long as it does, and the arrays that it writes become no matrix.
+fn a_graph_shares_what_it_names(library: &Library) {
+    for index in 0..library.probe().devices.len() {
+        let backend = library.open(index).unwrap();
+        let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
+        let a = host.to_device(&backend).unwrap();
+        let x = backend.upload(&vec![1.0_f32; a.cols()]).unwrap();
+        let mut y = backend.zeros::<f32>(a.rows()).unwrap();
+        let mut plan = SpmvPlan::new(&backend, &a, Op::None, &PlanOptions::default()).unwrap();
+        plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y)).unwrap();
+        let expected = backend.download(&y).unwrap();
+        let run = || plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y));
+        let mut graph = Graph::record(&backend, run).unwrap();
+        drop((a, x, plan));
+        let _others: Vec<_> = (0..50).map(|_| backend.upload(&vec![f32::NAN; 1000]).unwrap()).collect();
+        graph.launch().unwrap();
+        assert_eq!(backend.download(&y).unwrap(), expected);
+
+        let numbers = backend.upload(&[0_i32; 2]).unwrap();
+        let mut indices = backend.zeros::<i32>(1).unwrap();
+        let part = || Device::slice(Device::view(&numbers), 0..1);
+        let copies =
+            Graph::record(&backend, || backend.copy(part(), Device::view_mut(&mut indices))).unwrap();
+        let (offsets, values) = (backend.upload(&[0, 1]).unwrap(), backend.upload(&[1.0_f32]).unwrap());
+        let refused = backend.compressed::<sparse_core::Row, _, i32, i32>((1, 1), offsets, indices, values);
+        assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+        drop(copies);
+        drop(backend);
+        graph.launch().unwrap();
+    }
+}
+
+/// The current context of a thread is after a call what it was before.
+fn the_context_of_the_caller_comes_back(library: &Library) {
+    type Get = unsafe extern "C" fn(&mut usize) -> i32;
+    // SAFETY: it is the driver's library, which the backend has loaded.
+    let cuda = ["libcuda.so.1", "nvcuda.dll"]
+        .iter()
+        .find_map(|name| unsafe { libloading::Library::new(*name) }.ok());
+    let cuda = cuda.expect("the driver's library");
+    // SAFETY: the function has this type: a context is a pointer.
+    let current = || unsafe {
+        let mut context = 0;
+        assert_eq!(cuda.get::<Get>(b"cuCtxGetCurrent").unwrap()(&mut context), 0);
+        context
+    };
+    let devices: Vec<_> =
+        (0..library.probe().devices.len()).map(|index| library.open(index).unwrap()).collect();
+    let before = current();
+    for backend in devices.iter().chain(&devices) {
+        let mut gradients = Gradients::new(backend).unwrap();
+        gradients.enqueue(backend).unwrap();
+        assert!(gradients.residual(backend).unwrap().is_finite());
+        drop(gradients);
+        assert_eq!(current(), before);
+    }
+    drop(devices);
+    assert_eq!(current(), before);
 }
 
 /// The cost of a launch of a recorded plan, in seconds.
@@ -135,9 +252,8 @@ fn seconds_per_launch(backend: &Device, launches: usize) -> f64 {
     start.elapsed().as_secs_f64() / launches as f64
 }
 
-#[test]
-fn a_launch_in_a_graph_costs_under_two_microseconds() {
-    each_device(&CUDA, |backend| {
+fn a_launch_in_a_graph_costs_under_two_microseconds(library: &Library) {
+    each_device(library, |backend| {
         let best = (0..5).map(|_| seconds_per_launch(backend, 1000)).fold(f64::MAX, f64::min);
         eprintln!("{}: {:.2} us a launch", backend.caps().device, best * 1e6);
         assert!(best < 2e-6, "{best} s");
@@ -157,9 +273,9 @@ fn row_sums(backend: &Device, host: &Csr<f32>) -> Vec<f32> {
     backend.download(&y).unwrap()
 }
 
-#[test]
-fn devices_of_one_process_work_side_by_side() {
-    let devices: Vec<_> = (0..CUDA.probe().devices.len()).map(|index| CUDA.open(index).unwrap()).collect();
+fn devices_of_one_process_work_side_by_side(library: &Library) {
+    let devices: Vec<_> =
+        (0..library.probe().devices.len()).map(|index| library.open(index).unwrap()).collect();
     let [first, second, ..] = &devices[..] else {
         eprintln!("{} CUDA devices: nothing stands side by side", devices.len());
         return;

@@ -5,19 +5,20 @@ use crate::error;
 pub(crate) use crate::found::devices;
 use crate::found::{self, Account, Found, Share, in_whole_words};
 use crate::kept::Kept;
+use crate::owned::{Context, Owned};
 use crate::program::{ClProgram, check_launch};
-use kernels_core::File;
-use opencl3::command_queue::{
-    CL_QUEUE_PROFILING_ENABLE, CommandQueue, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer,
+use cl3::command_queue::{
+    CL_QUEUE_PROFILING_ENABLE, create_command_queue, enqueue_copy_buffer, enqueue_marker_with_wait_list,
+    enqueue_read_buffer, enqueue_write_buffer, finish, flush, release_command_queue,
 };
-use opencl3::context::Context;
+use cl3::event::release_event;
+use cl3::kernel::set_kernel_arg;
+use cl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object, retain_mem_object};
+use kernels_core::File;
 use opencl3::error_codes::{
     CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_SUCCESS, ClError,
     DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED,
 };
-use opencl3::event::Event;
-use opencl3::kernel::{Kernel as KernelObject, set_kernel_arg};
-use opencl3::memory::{Buffer as ClBuffer, CL_MEM_READ_WRITE, ClMem, retain_mem_object};
 use opencl3::types::{
     CL_BLOCKING, cl_command_queue, cl_command_queue_properties, cl_event, cl_kernel, cl_mem,
 };
@@ -37,7 +38,7 @@ pub(crate) const NAME: &str = "opencl";
 #[derive(Debug)]
 pub(crate) struct ClDriver {
     // Fields are dropped in this order: the queue before its context.
-    queue: CommandQueue,
+    queue: Owned,
     context: Context,
     found: &'static Found,
     account: Account,
@@ -48,7 +49,7 @@ pub(crate) struct ClDriver {
 #[derive(Debug)]
 struct Allocated {
     // Fields are dropped in this order: the buffer before its share.
-    buffer: ClBuffer<u8>,
+    buffer: Owned,
     share: Share,
 }
 
@@ -87,10 +88,13 @@ impl ClDriver {
 
     fn open_queue(index: usize, properties: cl_command_queue_properties) -> Result<Self> {
         let found = found::number(NAME, devices(), index)?;
-        let context =
-            Context::from_device(&found.device()).map_err(|code| failed("clCreateContext", code))?;
-        let queue = CommandQueue::create_default(&context, properties);
+        let device = found.device().id();
+        let context = Context::create(device).map_err(|code| failed("clCreateContext", code))?;
+        // SAFETY: the context is of this device.
+        let queue = unsafe { create_command_queue(context.get(), device, properties) };
         let queue = queue.map_err(|code| failed("clCreateCommandQueue", code))?;
+        // SAFETY: the queue is new.
+        let queue = unsafe { Owned::new(queue, release_command_queue) };
         Ok(Self { queue, context, found, account: Account::new(found), kept: Kept::new(found.keeps_bytes) })
     }
 
@@ -98,18 +102,26 @@ impl ClDriver {
     fn create(&self, bytes: usize) -> Result<Arc<Allocated>> {
         let share = self.account.take(bytes)?;
         // SAFETY: no host pointer is given, and the context is alive.
-        let buffer = unsafe {
-            ClBuffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, share.bytes(), ptr::null_mut())
-        };
-        let buffer = buffer.map_err(|code| match code.0 {
+        let buffer =
+            unsafe { create_buffer(self.context.get(), CL_MEM_READ_WRITE, share.bytes(), ptr::null_mut()) };
+        let buffer = buffer.map_err(|code| match code {
             CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => share.refused(),
             _ => failed("clCreateBuffer", code),
         })?;
+        // SAFETY: the buffer is new.
+        let buffer = unsafe { Owned::new(buffer, release_mem_object) };
         if self.found.checks_reads {
             // SAFETY: the buffer is alive; one more owner only keeps it.
             unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
         }
         Ok(Arc::new(Allocated { buffer, share }))
+    }
+
+    /// Memory by its own type, if it is of this context.
+    fn own<'a>(&self, memory: &'a Memory) -> Result<&'a ClMemory> {
+        let memory = memory.of::<ClMemory>()?;
+        self.account.check(memory.share())?;
+        Ok(memory)
     }
 
     pub(crate) fn handles(&self) -> Handles {
@@ -119,7 +131,7 @@ impl ClDriver {
 
     /// Writes to a buffer from byte `offset` on.
     fn write_bytes(&self, memory: &ClMemory, offset: usize, host: &[u8]) -> Result<()> {
-        memory.share().check(offset, host.len());
+        memory.share().check(offset, host.len())?;
         if self.found.checks_reads && offset > 0 {
             let mut whole = vec![0; memory.share().bytes()];
             self.read_bytes(memory, 0, &mut whole)?;
@@ -144,7 +156,7 @@ impl ClDriver {
 
     /// Reads a buffer from byte `offset` on.
     fn read_bytes(&self, memory: &ClMemory, offset: usize, host: &mut [u8]) -> Result<()> {
-        memory.share().check(offset, host.len());
+        memory.share().check(offset, host.len())?;
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been written.
         let event = unsafe {
             enqueue_read_buffer(
@@ -162,14 +174,25 @@ impl ClDriver {
     }
 
     /// A command that is done when all before it are.
-    pub(crate) fn mark(&self) -> Result<Event> {
+    pub(crate) fn mark(&self) -> Result<Owned> {
         // SAFETY: the queue is alive, and the list of events to wait for is empty.
-        let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
-        event.map_err(|code| failed("clEnqueueMarkerWithWaitList", code))
+        let event = unsafe { enqueue_marker_with_wait_list(self.queue.get(), 0, ptr::null()) };
+        let event = event.map_err(|code| failed("clEnqueueMarkerWithWaitList", code))?;
+        // SAFETY: the event is new.
+        Ok(unsafe { Owned::new(event, release_event) })
     }
 }
 
-impl Driver for ClDriver {
+impl Drop for ClDriver {
+    /// A runtime that still works, or compiles a kernel for its work, crashes where the process ends meanwhile.
+    fn drop(&mut self) {
+        // Errors of work that nobody waited for have nobody to tell.
+        let _ = finish(self.queue.get());
+    }
+}
+
+// SAFETY: every allocation is a new one of the library's, or one that nobody else has; files are constants; the queue is in order.
+unsafe impl Driver for ClDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -189,23 +212,23 @@ impl Driver for ClDriver {
         if host.is_empty() {
             return Ok(());
         }
-        self.write_bytes(memory.of()?, offset, host)
+        self.write_bytes(self.own(memory)?, offset, host)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
         if host.is_empty() {
             return Ok(());
         }
-        self.read_bytes(memory.of()?, offset, host)
+        self.read_bytes(self.own(memory)?, offset, host)
     }
 
     unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        let (from, to) = ((from.0.of::<ClMemory>()?, from.1), (to.0.of::<ClMemory>()?, to.1));
-        from.0.share().check(from.1, bytes);
-        to.0.share().check(to.1, bytes);
+        let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
+        from.0.share().check(from.1, bytes)?;
+        to.0.share().check(to.1, bytes)?;
         if self.found.checks_reads {
             let mut host = vec![0; bytes];
             self.read_bytes(from.0, from.1, &mut host)?;
@@ -228,11 +251,11 @@ impl Driver for ClDriver {
     }
 
     fn flush(&self) -> Result<()> {
-        self.queue.flush().map_err(|code| failed("clFlush", code))
+        flush(self.queue.get()).map_err(|code| failed("clFlush", code))
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.queue.finish().map_err(|code| failed("clFinish", code))
+        finish(self.queue.get()).map_err(|code| failed("clFinish", code))
     }
 
     fn build(&self, file: &File, defines: &Defines) -> Result<Program> {
@@ -255,7 +278,7 @@ impl Driver for ClDriver {
         let locked = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
         for (position, arg) in args.iter().enumerate() {
             let bytes = match arg {
-                Arg::Memory(memory) => &(memory.of::<ClMemory>()?.buffer() as usize).to_ne_bytes(),
+                Arg::Memory(memory) => &(self.own(memory)?.buffer() as usize).to_ne_bytes(),
                 Arg::Value(value) => value.bytes(),
             };
             // SAFETY: the argument exists, as counted above; the runtime refuses a wrong length, and copies the bytes.
@@ -302,7 +325,10 @@ unsafe fn enqueue(
 
 /// Releases the event of a call, or says what failed.
 fn done(call: &str, event: Result<cl_event, i32>) -> Result<()> {
-    event.map(|event| drop(Event::new(event))).map_err(|code| failed(call, code))
+    let event = event.map_err(|code| failed(call, code))?;
+    // SAFETY: the event is new, and nobody waits for it.
+    drop(unsafe { Owned::new(event, release_event) });
+    Ok(())
 }
 
 /// A kernel object.
@@ -310,5 +336,5 @@ fn done(call: &str, event: Result<cl_event, i32>) -> Result<()> {
 pub(crate) struct ClKernel {
     name: String,
     arguments: usize,
-    object: Mutex<KernelObject>,
+    object: Mutex<Owned>,
 }

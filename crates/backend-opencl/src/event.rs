@@ -1,13 +1,14 @@
 //! Points in the work of a queue, and the time between them as the device saw it.
 
 use crate::cl::{ClDriver, failed};
-use opencl3::event::Event as ClEvent;
+use crate::owned::Owned;
+use cl3::event::{CL_PROFILING_COMMAND_END, get_event_profiling_info, wait_for_events};
 use sparse_core::Result;
 use sparse_device::Device;
 
 /// A point in the work of a device that was opened with its [clock](crate::with_clock).
 #[derive(Debug)]
-pub struct Event(ClEvent);
+pub struct Event(Owned);
 
 impl Event {
     /// The point behind all work that was enqueued on `device` so far.
@@ -29,7 +30,9 @@ impl Event {
 
     /// When it was reached, by the device's clock.
     fn nanoseconds(&self) -> Result<u64> {
-        self.0.wait().map_err(|code| failed("clWaitForEvents", code))?;
-        self.0.profiling_command_end().map_err(|code| failed("clGetEventProfilingInfo", code))
+        let event = self.0.get();
+        wait_for_events(&[event]).map_err(|code| failed("clWaitForEvents", code))?;
+        let time = get_event_profiling_info(event, CL_PROFILING_COMMAND_END);
+        Ok(time.map_err(|code| failed("clGetEventProfilingInfo", code))?.to_ulong())
     }
 }

@@ -170,6 +170,22 @@ impl Account {
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(Share { bytes, available, used_bytes: self.used_bytes.clone() })
     }
+
+    /// Counts memory of the context that the caller has allocated.
+    #[cfg(feature = "sycl")]
+    pub(crate) fn count(&self, bytes: usize) -> Share {
+        let bytes = bytes as u64;
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Share { bytes, available: 0, used_bytes: self.used_bytes.clone() }
+    }
+
+    /// An error if a share is of another context.
+    pub(crate) fn check(&self, share: &Share) -> Result<()> {
+        if Arc::ptr_eq(&self.used_bytes, &share.used_bytes) {
+            return Ok(());
+        }
+        Err(Error::unsupported("this memory", "it belongs to another context"))
+    }
 }
 
 /// A part of a device's memory, which is given back when it is dropped.
@@ -181,13 +197,6 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Memory that no account of ours has given.
-    #[cfg(feature = "sycl")]
-    pub(crate) fn borrowed(bytes: usize) -> Self {
-        let bytes = bytes as u64;
-        Self { bytes, available: 0, used_bytes: Arc::new(AtomicU64::new(bytes)) }
-    }
-
     pub(crate) fn bytes(&self) -> usize {
         self.bytes as usize
     }
@@ -197,9 +206,15 @@ impl Share {
         Error::OutOfMemory { needed: self.bytes, available: self.available }
     }
 
-    /// A bug of the caller if the range passes the end.
-    pub(crate) fn check(&self, offset: usize, bytes: usize) {
-        assert!(offset as u64 + bytes as u64 <= self.bytes, "bytes {offset}..+{bytes} of {}", self.bytes);
+    /// An error if the range passes the end.
+    pub(crate) fn check(&self, offset: usize, bytes: usize) -> Result<()> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes() => Ok(()),
+            _ => Err(Error::shape(
+                "a range of memory",
+                format_args!("{bytes} bytes from {offset} on, of {}", self.bytes),
+            )),
+        }
     }
 }
 

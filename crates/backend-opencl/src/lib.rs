@@ -11,6 +11,7 @@ mod error;
 mod event;
 mod found;
 mod kept;
+mod owned;
 mod program;
 #[cfg(feature = "sycl")]
 pub mod sycl;

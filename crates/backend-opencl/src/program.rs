@@ -1,16 +1,20 @@
 //! Programs and kernels, which are OpenCL's whoever launches them.
 
 use crate::error::failed;
+use crate::owned::{Context, Owned};
+use cl3::kernel::{CL_KERNEL_NUM_ARGS, create_kernel, get_kernel_info, release_kernel};
+use cl3::program::{
+    CL_PROGRAM_BUILD_LOG, build_program, create_program_with_source, get_program_build_info, release_program,
+};
 use kernels_core::File;
-use opencl3::context::Context;
-use opencl3::kernel::Kernel as ClKernel;
-use opencl3::program::Program as ProgramObject;
 use sparse_core::{Error, Result};
 use sparse_device::{Defines, Grid};
+use std::ffi::CString;
+use std::ptr;
 
 /// A compiled program.
 #[derive(Debug)]
-pub(crate) struct ClProgram(ProgramObject);
+pub(crate) struct ClProgram(Owned);
 
 impl ClProgram {
     /// Compiles a file for the context's device.
@@ -24,11 +28,15 @@ impl ClProgram {
         defines: &Defines,
     ) -> Result<Self> {
         let options = format!("-cl-std=CL1.2 {defines}");
-        let device = context.default_device();
-        let mut program = ProgramObject::create_from_source(context, &file.source())
+        let arguments = text(file.name, &options)?;
+        let program = create_program_with_source(context.get(), &[&file.source()])
             .map_err(|code| failed(backend, "clCreateProgramWithSource", code))?;
-        if let Err(code) = program.build(&[device], &options) {
-            let log = program.get_build_log(device).unwrap_or_default();
+        // SAFETY: the program is new.
+        let program = unsafe { Owned::new(program, release_program) };
+        let device = context.device();
+        if let Err(code) = build_program(program.get(), &[device], &arguments, None, ptr::null_mut()) {
+            let log = get_program_build_info(program.get(), device, CL_PROGRAM_BUILD_LOG);
+            let log = log.map(String::from).unwrap_or_default();
             let call = format!("compiling {} with `{options}`\n{}\n", file.name, log.trim());
             return Err(failed(backend, call, code));
         }
@@ -36,12 +44,19 @@ impl ClProgram {
     }
 
     /// A kernel of the program, and how many arguments it takes.
-    pub(crate) fn kernel(&self, backend: &'static str, entry: &str) -> Result<(ClKernel, usize)> {
+    pub(crate) fn kernel(&self, backend: &'static str, entry: &str) -> Result<(Owned, usize)> {
         let error = |code| failed(backend, format!("kernel {entry}"), code);
-        let kernel = ClKernel::create(&self.0, entry).map_err(error)?;
-        let arguments = kernel.num_args().map_err(error)?;
+        let kernel = create_kernel(self.0.get(), &text("a kernel", entry)?).map_err(error)?;
+        // SAFETY: the kernel is new.
+        let kernel = unsafe { Owned::new(kernel, release_kernel) };
+        let arguments = get_kernel_info(kernel.get(), CL_KERNEL_NUM_ARGS).map_err(error)?.to_uint();
         Ok((kernel, arguments as usize))
     }
+}
+
+/// A text as C takes it.
+pub(crate) fn text(what: &str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::unsupported(what, "it has a zero byte"))
 }
 
 /// An error if a launch has not as many arguments as its kernel takes, or shares memory that the kernel does not name.

@@ -11,9 +11,9 @@ pub use event::Event;
 use program::{SyclKernel, SyclProgram};
 
 use crate::found::{self, Account, Found, Share, WORD_BYTES};
+use crate::owned::Context;
 use crate::program::check_launch;
 use kernels_core::File;
-use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
@@ -60,7 +60,7 @@ pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
     // SAFETY: the caller vouches for the queue, and there is room for what is found.
     guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
         .map_err(|refusal| refusal.unsupported("the caller's queue"))?;
-    let queue = Queue { raw, functions };
+    let queue = Queue { raw, functions, is_own: false };
     let found = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
     let found = found.iter().find(|found| found.is(id));
     let found =
@@ -88,12 +88,13 @@ pub unsafe fn borrow<T: Element>(
     }
     let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(WORD_BYTES));
     let bytes = bytes.ok_or_else(|| Error::unsupported(what, format!("{len} elements fit no memory")))?;
-    let Queue { raw: queue, functions } = device.driver_as::<SyclDriver>()?.queue;
+    let SyclDriver { queue: Queue { raw: queue, functions, .. }, account, .. } =
+        device.driver_as::<SyclDriver>()?;
     let mut raw = ptr::null_mut();
     // SAFETY: the queue is open, and there is room for the memory.
-    guarded(|reason| unsafe { (functions.borrow)(queue, pointer.cast(), &raw mut raw, reason) })
+    guarded(|reason| unsafe { (functions.borrow)(*queue, pointer.cast(), &raw mut raw, reason) })
         .map_err(|refusal| refusal.unsupported(what))?;
-    let memory = Memory::new(SyclMemory { raw, share: Share::borrowed(bytes), functions });
+    let memory = Memory::new(SyclMemory { raw, share: account.count(bytes), functions });
     // SAFETY: the caller vouches for the elements.
     Ok(unsafe { device.adopt(memory, len) })
 }
@@ -168,6 +169,24 @@ impl SyclDriver {
         let context = queue.context(&found.device())?;
         Ok(Self { queue, context, found, account: Account::new(found) })
     }
+
+    /// Memory by its own type, if it is of this context.
+    fn own<'a>(&self, memory: &'a Memory) -> Result<&'a SyclMemory> {
+        let memory = memory.of::<SyclMemory>()?;
+        self.account.check(&memory.share)?;
+        Ok(memory)
+    }
+
+    /// An argument as the shim takes it.
+    fn argument(&self, arg: &Arg<'_>) -> Result<Argument> {
+        Ok(match arg {
+            Arg::Memory(memory) => Argument { memory: self.own(memory)?.raw, value: ptr::null(), length: 0 },
+            Arg::Value(value) => {
+                let bytes = value.bytes();
+                Argument { memory: ptr::null_mut(), value: bytes.as_ptr().cast(), length: bytes.len() }
+            }
+        })
+    }
 }
 
 /// A queue of the shim's.
@@ -175,6 +194,8 @@ impl SyclDriver {
 struct Queue {
     raw: *mut RawQueue,
     functions: &'static Functions,
+    /// False for a queue of the caller's, which ends when the caller says so.
+    is_own: bool,
 }
 
 // SAFETY: SYCL's queues may be used by any thread, and by several at once.
@@ -184,6 +205,11 @@ unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
+        if self.is_own {
+            // A runtime that still works crashes where the process ends meanwhile. Errors have nobody to tell.
+            // SAFETY: the queue is open.
+            let _ = guarded(|reason| unsafe { (self.functions.wait)(self.raw, reason) });
+        }
         // SAFETY: the queue is open, and nobody uses it again.
         unsafe { (self.functions.close)(self.raw) }
     }
@@ -196,7 +222,7 @@ impl Queue {
         // SAFETY: the device was found, and there is room for the queue.
         guarded(|reason| unsafe { (functions.open)(device.id(), clock, &raw mut raw, reason) })
             .map_err(|refusal| refusal.of("sycl::queue"))?;
-        Ok(Self { raw, functions })
+        Ok(Self { raw, functions, is_own: true })
     }
 
     fn context(&self, device: &Device) -> Result<Context> {
@@ -204,7 +230,8 @@ impl Queue {
         // SAFETY: the queue is open, and there is room for the context.
         guarded(|reason| unsafe { (self.functions.context)(self.raw, &raw mut context, reason) })
             .map_err(|refusal| refusal.of("sycl::get_native"))?;
-        Ok(Context::wrap_cl_context(context, device))
+        // SAFETY: the context is of this device, and SYCL has retained it for its caller.
+        Ok(unsafe { Context::new(context, device.id()) })
     }
 }
 
@@ -229,7 +256,8 @@ impl Drop for SyclMemory {
     }
 }
 
-impl Driver for SyclDriver {
+// SAFETY: every allocation is a new one of the library's; files are constants; the queue is in order.
+unsafe impl Driver for SyclDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
@@ -253,9 +281,9 @@ impl Driver for SyclDriver {
         if host.is_empty() {
             return Ok(());
         }
-        let memory = memory.of::<SyclMemory>()?;
-        memory.share.check(offset, host.len());
-        let Queue { raw, functions } = self.queue;
+        let memory = self.own(memory)?;
+        memory.share.check(offset, host.len())?;
+        let Queue { raw, functions, .. } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been read.
         guarded(|reason| unsafe {
             (functions.write)(raw, memory.raw, offset, host.as_ptr(), host.len(), reason)
@@ -267,9 +295,9 @@ impl Driver for SyclDriver {
         if host.is_empty() {
             return Ok(());
         }
-        let memory = memory.of::<SyclMemory>()?;
-        memory.share.check(offset, host.len());
-        let Queue { raw, functions } = self.queue;
+        let memory = self.own(memory)?;
+        memory.share.check(offset, host.len())?;
+        let Queue { raw, functions, .. } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been written.
         guarded(|reason| unsafe {
             (functions.read)(raw, memory.raw, offset, host.as_mut_ptr(), host.len(), reason)
@@ -281,10 +309,10 @@ impl Driver for SyclDriver {
         if bytes == 0 {
             return Ok(());
         }
-        let (from, to) = ((from.0.of::<SyclMemory>()?, from.1), (to.0.of::<SyclMemory>()?, to.1));
-        from.0.share.check(from.1, bytes);
-        to.0.share.check(to.1, bytes);
-        let Queue { raw, functions } = self.queue;
+        let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
+        from.0.share.check(from.1, bytes)?;
+        to.0.share.check(to.1, bytes)?;
+        let Queue { raw, functions, .. } = self.queue;
         // SAFETY: both ranges lie inside their memory, as checked; views that are written overlap no others.
         guarded(|reason| unsafe { (functions.copy)(raw, from.0.raw, from.1, to.0.raw, to.1, bytes, reason) })
             .map_err(|refusal| refusal.of("copying memory"))
@@ -319,10 +347,10 @@ impl Driver for SyclDriver {
         check_launch(&kernel.name, grid, args.len(), kernel.arguments)?;
         let mut arguments = Vec::with_capacity(args.len());
         for arg in args {
-            arguments.push(argument(arg)?);
+            arguments.push(self.argument(arg)?);
         }
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
-        let Queue { raw, functions } = self.queue;
+        let Queue { raw, functions, .. } = self.queue;
         let count = arguments.len() as c_int;
         // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is freed
         // waits for the queue. The caller vouches for what the kernel does with them.
@@ -331,17 +359,4 @@ impl Driver for SyclDriver {
         })
         .map_err(|refusal| refusal.of(&kernel.name))
     }
-}
-
-/// An argument as the shim takes it.
-fn argument(arg: &Arg<'_>) -> Result<Argument> {
-    Ok(match arg {
-        Arg::Memory(memory) => {
-            Argument { memory: memory.of::<SyclMemory>()?.raw, value: ptr::null(), length: 0 }
-        }
-        Arg::Value(value) => {
-            let bytes = value.bytes();
-            Argument { memory: ptr::null_mut(), value: bytes.as_ptr().cast(), length: bytes.len() }
-        }
-    })
 }

@@ -1,35 +1,33 @@
-//! Finding devices, memory and errors.
+//! The tests that every driver has to pass, on every OpenCL device that is here, and what is OpenCL's own.
 
 use backend_opencl::{Device, Event, OPENCL, with_clock};
-use device_tests::each_device;
+use device_tests::{Library, each_device, tests};
 use sparse_core::op::{DenseToCsrKernel, Op, SpmvKernel};
 use sparse_core::{Algorithm, Backend, Csr, Error, Space};
+use std::process::ExitCode;
 
-#[test]
-fn an_empty_list_has_a_reason() {
-    let found = OPENCL.probe();
-    assert_eq!(found.devices.is_empty(), found.reason.is_some());
-    assert!(found.devices.iter().all(|caps| caps.backend == "opencl" && caps.compute_units > 0));
+fn main() -> ExitCode {
+    device_tests::main(
+        &OPENCL,
+        &tests![
+            a_device_is_found_by_a_part_of_its_name,
+            memory_keeps_what_is_written_and_may_be_empty,
+            too_much_memory_is_refused_and_the_backend_stays_usable,
+            algorithms_by_sub_groups_are_offered_where_the_device_has_them,
+            events_say_what_work_took_where_the_queue_has_a_clock,
+        ],
+    )
 }
 
-#[test]
-fn a_device_that_is_not_there_is_an_error_that_says_what_is() {
-    let error = OPENCL.open(usize::MAX).unwrap_err().to_string();
-    assert!(error.starts_with("opencl device 18446744073709551615 is not supported: "), "{error}");
-    assert!(matches!(OPENCL.open_named("no device is called so"), Err(Error::Unsupported { .. })));
-}
-
-#[test]
-fn a_device_is_found_by_a_part_of_its_name() {
-    for caps in OPENCL.probe().devices {
+fn a_device_is_found_by_a_part_of_its_name(library: &Library) {
+    for caps in library.probe().devices {
         let part = caps.device[2..].to_uppercase();
-        assert_eq!(OPENCL.open_named(&part).unwrap().caps().device, caps.device);
+        assert_eq!(library.open_named(&part).unwrap().caps().device, caps.device);
     }
 }
 
-#[test]
-fn memory_keeps_what_is_written_and_may_be_empty() {
-    each_device(&OPENCL, |backend| {
+fn memory_keeps_what_is_written_and_may_be_empty(library: &Library) {
+    each_device(library, |backend| {
         let numbers: Vec<i64> = (0..1000).collect();
         let device = backend.upload(&numbers).unwrap();
         assert_eq!(backend.download(&device).unwrap(), numbers);
@@ -47,9 +45,8 @@ fn memory_keeps_what_is_written_and_may_be_empty() {
     });
 }
 
-#[test]
-fn too_much_memory_is_refused_and_the_backend_stays_usable() {
-    each_device(&OPENCL, |backend| {
+fn too_much_memory_is_refused_and_the_backend_stays_usable(library: &Library) {
+    each_device(library, |backend| {
         let error = backend.zeros::<u8>(1 << 60).unwrap_err();
         let Error::OutOfMemory { needed, available } = error else { panic!("{error}") };
         assert_eq!(needed, 1 << 60);
@@ -59,9 +56,8 @@ fn too_much_memory_is_refused_and_the_backend_stays_usable() {
     });
 }
 
-#[test]
-fn algorithms_by_sub_groups_are_offered_where_the_device_has_them() {
-    each_device(&OPENCL, |backend| {
+fn algorithms_by_sub_groups_are_offered_where_the_device_has_them(library: &Library) {
+    each_device(library, |backend| {
         let offered = |table: &[Algorithm]| table.iter().any(|a| a.name == "row_per_sub_group");
         let has = |extension: &str| backend.caps().features.iter().any(|feature| feature == extension);
         let products = SpmvKernel::<Csr<f32, Device>>::spmv_algorithms(backend, Op::None);
@@ -71,9 +67,8 @@ fn algorithms_by_sub_groups_are_offered_where_the_device_has_them() {
     });
 }
 
-#[test]
-fn events_say_what_work_took_where_the_queue_has_a_clock() {
-    for index in 0..OPENCL.probe().devices.len() {
+fn events_say_what_work_took_where_the_queue_has_a_clock(library: &Library) {
+    for index in 0..library.probe().devices.len() {
         let backend = with_clock(index).unwrap();
         let from = backend.zeros::<u64>(1 << 20).unwrap();
         let mut to = backend.zeros::<u64>(1 << 20).unwrap();
@@ -85,7 +80,7 @@ fn events_say_what_work_took_where_the_queue_has_a_clock() {
         let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
         assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
 
-        let without = OPENCL.open(index).unwrap();
+        let without = library.open(index).unwrap();
         let start = Event::record(&without).unwrap();
         assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
     }

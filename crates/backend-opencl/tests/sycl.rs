@@ -1,35 +1,33 @@
 //! The tests that every driver has to pass, on every SYCL device that is here, and what is SYCL's own.
-#![cfg(feature = "sycl")]
 
 use backend_opencl::sycl::{Event, SYCL, address, borrow, with_clock};
 use backend_opencl::{Device, OPENCL};
-use device_tests::each_device;
+use device_tests::{Library, each_device, tests};
 use kernels_core::File;
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Coo, Error, Matrix, PlanOptions, Space};
+use std::process::ExitCode;
 
-device_tests::tests!(&SYCL);
-
-#[test]
-fn an_empty_list_has_a_reason() {
-    let found = SYCL.probe();
-    assert_eq!(found.devices.is_empty(), found.reason.is_some());
-    assert!(found.devices.iter().all(|caps| caps.backend == "sycl" && caps.compute_units > 0));
+fn main() -> ExitCode {
+    device_tests::main(
+        &SYCL,
+        &tests![
+            too_much_memory_is_refused_and_the_backend_stays_usable,
+            unified_shared_memory_is_borrowed_and_other_memory_is_refused,
+            events_say_what_work_took_where_the_queue_has_a_clock,
+            algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_refused_with_the_reason,
+            what_does_not_compile_is_an_error_with_the_whole_log,
+            sycl_that_does_not_compile_is_an_error_with_the_whole_log,
+        ],
+    )
 }
 
-#[test]
-fn too_much_memory_is_refused_and_the_backend_stays_usable() {
-    each_device(&SYCL, |backend| {
+fn too_much_memory_is_refused_and_the_backend_stays_usable(library: &Library) {
+    each_device(library, |backend| {
         let error = backend.zeros::<u8>(1 << 60).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { needed: 0x1000_0000_0000_0000, .. }), "{error}");
         assert_eq!(backend.download(&backend.upload(&[1_i32]).unwrap()).unwrap(), [1]);
     });
-}
-
-#[test]
-fn a_device_that_is_not_there_is_an_error_that_says_what_is() {
-    let error = SYCL.open(usize::MAX).unwrap_err().to_string();
-    assert!(error.starts_with("sycl device 18446744073709551615 is not supported: "), "{error}");
 }
 
 /// Whether memory of the caller's is refused, as what.
@@ -40,9 +38,8 @@ fn refusal(backend: &Device, pointer: *const i32) -> String {
     error.to_string()
 }
 
-#[test]
-fn unified_shared_memory_is_borrowed_and_other_memory_is_refused() {
-    each_device(&SYCL, |backend| {
+fn unified_shared_memory_is_borrowed_and_other_memory_is_refused(library: &Library) {
+    each_device(library, |backend| {
         let owned = backend.upload(&[1_i32, 2, 3, 4, 5, 6, 7, 8]).unwrap();
         let pointer = address(&Device::view(&owned));
         if pointer.is_null() {
@@ -58,14 +55,13 @@ fn unified_shared_memory_is_borrowed_and_other_memory_is_refused() {
         assert!(refusal(backend, pointer.wrapping_add(1)).contains("is not aligned"));
         let host = [0_u128; 2];
         assert!(refusal(backend, host.as_ptr().cast()).contains("not unified shared memory"));
-        let elsewhere = SYCL.open_preferred().unwrap().upload(&[0_i32; 4]).unwrap();
+        let elsewhere = library.open_preferred().unwrap().upload(&[0_i32; 4]).unwrap();
         assert!(refusal(backend, address(&Device::view(&elsewhere))).contains("of the queue's context"));
     });
 }
 
-#[test]
-fn events_say_what_work_took_where_the_queue_has_a_clock() {
-    for index in 0..SYCL.probe().devices.len() {
+fn events_say_what_work_took_where_the_queue_has_a_clock(library: &Library) {
+    for index in 0..library.probe().devices.len() {
         let backend = with_clock(index).unwrap();
         let from = backend.zeros::<u64>(1 << 20).unwrap();
         let mut to = backend.zeros::<u64>(1 << 20).unwrap();
@@ -77,20 +73,21 @@ fn events_say_what_work_took_where_the_queue_has_a_clock() {
         let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
         assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
 
-        let without = SYCL.open(index).unwrap();
+        let without = library.open(index).unwrap();
         let start = Event::record(&without).unwrap();
         assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
     }
 }
 
-#[test]
-fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_refused_with_the_reason() {
+fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_refused_with_the_reason(
+    library: &Library,
+) {
     let forced = PlanOptions::forced;
     let reason = |refused: Error| {
         assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
         refused.to_string()
     };
-    each_device(&SYCL, |backend| {
+    each_device(library, |backend| {
         let needs = ["ext_oneapi_can_compile", "usm_device_allocations", "sub_group_size_32"];
         let has = |need: &&str| backend.caps().features.iter().any(|feature| feature == need);
         let coo = Coo::<f32>::from_triplets(1, 1, [(0, 0, 1.0)]).unwrap().to_device(backend).unwrap();
@@ -107,11 +104,10 @@ fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_r
     });
 }
 
-#[test]
-fn what_does_not_compile_is_an_error_with_the_whole_log() {
+fn what_does_not_compile_is_an_error_with_the_whole_log(library: &Library) {
     let text = "__kernel void broken(__global int *x) { x[0] = not_declared; }";
     let file = File { name: "broken.cl", entries: &["broken"], defines: &[], needs: &[], text, headers: &[] };
-    each_device(&SYCL, |backend| {
+    each_device(library, |backend| {
         let error = backend.compile(&file, &[("MORE", "1")]).unwrap_err();
         let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
         let message = source.to_string();
@@ -121,11 +117,10 @@ fn what_does_not_compile_is_an_error_with_the_whole_log() {
     });
 }
 
-#[test]
-fn sycl_that_does_not_compile_is_an_error_with_the_whole_log() {
+fn sycl_that_does_not_compile_is_an_error_with_the_whole_log(library: &Library) {
     let text = "int broken() { return not_declared; }";
     let file = File { name: "broken.sycl", entries: &[], defines: &[], needs: &[], text, headers: &[] };
-    each_device(&SYCL, |backend| {
+    each_device(library, |backend| {
         let error = backend.compile(&file, &[("MORE", "1")]).unwrap_err();
         let Error::Backend { backend: "sycl", ref source } = error else { panic!("{error}") };
         let message = source.to_string();

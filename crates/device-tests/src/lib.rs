@@ -1,57 +1,122 @@
-//! Tests that every [`Library`] under `sparse-device` has to pass: [`tests!`] makes them for one.
+//! Tests that every [`Library`] under `sparse-device` has to pass, and the program that runs them: [`main`].
 //!
-//! They run on every device that the library finds. Where there is none, they have nothing to show and say so on stderr.
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+//! They run on every device that the library finds. Where there is none they are skipped, each by its name, and the last
+//! line says how many; [`REQUIRE_VARIABLE`] makes that a failure.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that runs tests says how they went")]
 
 pub mod arrays;
+pub mod contexts;
 pub mod gradients;
 pub mod operations;
 pub mod vector;
 
+use libtest_mimic::{Arguments, Trial};
 use sparse_core::{Scalar, c64};
-use sparse_device::{Device, Library};
+use sparse_device::Device;
+pub use sparse_device::Library;
+use std::process::ExitCode;
 
-/// The tests of [`arrays`], [`gradients`], [`operations`] and [`vector`] for a library.
+/// The environment variable that names the libraries that must have a device, with commas between them.
+pub const REQUIRE_VARIABLE: &str = "NNZ_REQUIRE";
+
+/// A test of a library.
+#[derive(Debug, Clone, Copy)]
+pub struct Test {
+    /// The name, as in `vector::norms_neither_overflow_nor_underflow`.
+    pub name: &'static str,
+    /// Runs it; a panic is a failure.
+    pub run: fn(&'static Library),
+    /// True if there is nothing to test without a device.
+    pub needs_device: bool,
+}
+
+/// An array of [`Test`]s that need a device, named by their functions.
 #[macro_export]
 macro_rules! tests {
-    ($library:expr) => {
-        $crate::tests! {
-            $library,
-            arrays::arrays_on_the_device_are_checked_there,
-            arrays::arrays_of_another_device_are_refused,
-            gradients::conjugate_gradients_wait_for_no_number,
-            operations::products_and_conversions_in_single_precision,
-            operations::products_and_conversions_of_complex_numbers,
-            operations::many_duplicates_in_no_order_are_sorted_stably,
-            operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
-            operations::entries_of_huge_matrices_are_sorted,
-            operations::operations_that_look_into_entries,
-            operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
-            operations::prefix_sums_of_every_order_and_kind,
-            operations::row_statistics_are_those_of_the_reference,
-            vector::all_types_agree_with_the_reference,
-            vector::norms_neither_overflow_nor_underflow,
-        }
+    ($($($part:ident)::+),+ $(,)?) => {
+        [$($crate::Test {
+            name: concat!($("::", stringify!($part)),+).split_at(2).1,
+            run: $($part)::+,
+            needs_device: true,
+        }),+]
     };
-    ($library:expr, $($module:ident::$test:ident),+ $(,)?) => {
-        $(
-            #[test]
-            fn $test() {
-                $crate::$module::$test($library);
-            }
-        )+
+}
+
+/// The tests of every library.
+const TESTS: &[Test] = &tests![
+    arrays::arrays_on_the_device_are_checked_there,
+    arrays::arrays_of_another_device_are_refused,
+    contexts::copies_are_checked_before_anything_is_written,
+    contexts::values_of_another_context_are_refused,
+    contexts::memory_of_another_context_is_refused,
+    contexts::two_devices_in_one_thread_take_turns,
+    contexts::eight_threads_share_a_device,
+    contexts::plans_of_several_types_compress_at_once,
+    contexts::a_device_is_dropped_with_work_in_its_queue,
+    gradients::conjugate_gradients_wait_for_no_number,
+    operations::products_and_conversions_in_single_precision,
+    operations::products_and_conversions_of_complex_numbers,
+    operations::many_duplicates_in_no_order_are_sorted_stably,
+    operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
+    operations::entries_of_huge_matrices_are_sorted,
+    operations::operations_that_look_into_entries,
+    operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
+    operations::prefix_sums_of_every_order_and_kind,
+    operations::row_statistics_are_those_of_the_reference,
+    vector::all_types_agree_with_the_reference,
+    vector::norms_neither_overflow_nor_underflow,
+];
+
+/// The tests of every library that need no device.
+const WITHOUT_A_DEVICE: [Test; 2] = [
+    Test { needs_device: false, ..tests![an_empty_list_has_a_reason][0] },
+    Test { needs_device: false, ..tests![a_device_that_is_not_there_is_an_error_that_says_what_is][0] },
+];
+
+/// Runs the tests of every library and a library's `own`, with the options of `cargo test`.
+pub fn main(library: &'static Library, own: &[Test]) -> ExitCode {
+    let reason = library.probe().reason;
+    let trial = |test: &Test| {
+        let run = test.run;
+        let skipped = test.needs_device && reason.is_some();
+        let runner = move || {
+            run(library);
+            Ok(())
+        };
+        Trial::test(test.name, runner).with_ignored_flag(skipped)
     };
+    let trials: Vec<_> = WITHOUT_A_DEVICE.iter().chain(TESTS).chain(own).map(trial).collect();
+    let skipped = trials.iter().filter(|trial| trial.has_ignored_flag()).count();
+    let passed = libtest_mimic::run(&Arguments::from_args(), trials).exit_code();
+    let Some(reason) = reason else { return passed };
+    let required = std::env::var(REQUIRE_VARIABLE).unwrap_or_default();
+    if required.split(',').any(|name| name.trim() == library.name) {
+        eprintln!("error: {REQUIRE_VARIABLE} asks for {}, which has no device: {reason}", library.name);
+        return ExitCode::FAILURE;
+    }
+    println!("{}: no device: skipped {skipped}: {reason}", library.name);
+    passed
 }
 
 /// Runs a test on every device of a library.
 pub fn each_device(library: &Library, test: impl Fn(&Device)) {
-    let found = library.probe();
-    if let Some(reason) = found.reason {
-        eprintln!("skipped, for there is no {} device: {reason}", library.name);
-    }
-    for index in 0..found.devices.len() {
+    for index in 0..library.probe().devices.len() {
         test(&library.open(index).expect("a device that was found opens"));
     }
+}
+
+fn an_empty_list_has_a_reason(library: &Library) {
+    let found = library.probe();
+    assert_eq!(found.devices.is_empty(), found.reason.is_some());
+    assert!(found.devices.iter().all(|caps| caps.backend == library.name && caps.compute_units > 0));
+}
+
+fn a_device_that_is_not_there_is_an_error_that_says_what_is(library: &Library) {
+    let error = library.open(usize::MAX).unwrap_err().to_string();
+    let start = format!("{} device {} is not supported: ", library.name, usize::MAX);
+    assert!(error.starts_with(&start), "{error}");
+    let named = library.open_named("no device is called so");
+    assert!(matches!(named, Err(sparse_core::Error::Unsupported { .. })), "{named:?}");
 }
 
 /// Small integers, never zero, that follow no pattern a kernel could hide in.

@@ -3,7 +3,7 @@
 //! `cargo run -p sparse-conformance --example toy`
 
 use sparse_conformance::{Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
-use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
 use sparse_core::op::{Coefficient, Op, SpmvKernel, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -21,7 +21,8 @@ impl Toy {
     }
 }
 
-impl Backend for Toy {
+// SAFETY: a buffer is a vector of exactly what was uploaded, in the one context of the host.
+unsafe impl Backend for Toy {
     type Space = Host;
 
     fn caps(&self) -> &Caps {
@@ -37,11 +38,13 @@ impl Backend for Toy {
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
+        check_download(self, &device, host)?;
         host.copy_from_slice(device);
         Ok(())
     }
 
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
+        check_copy(self, &from, &to)?;
         to.copy_from_slice(from);
         Ok(())
     }

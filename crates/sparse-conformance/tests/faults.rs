@@ -53,7 +53,8 @@ impl Faulty {
     }
 }
 
-impl Backend for Faulty {
+// SAFETY: its memory is the CPU backend's.
+unsafe impl Backend for Faulty {
     type Space = Host;
 
     fn caps(&self) -> &Caps {

@@ -1,7 +1,8 @@
 //! Who computes: a backend is one context and one in-order queue.
 
 use crate::error::Result;
-use crate::space::{ContextId, Element, Space};
+use crate::op::bound::{check_context, check_size};
+use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use std::fmt::Debug;
 
 /// The space of a backend. Write this, not `B::Space`, in the bounds of supertraits.
@@ -35,7 +36,31 @@ pub struct Caps {
 /// A context and an in-order queue of one device.
 ///
 /// Operations are traits of their own (`SpmvKernel` and its kin); a backend implements those that it has.
-pub trait Backend: Clone + Debug + Send + Sync + 'static {
+///
+/// # Safety
+/// Checked matrices are copied through a backend without another look at them, and kernels rely on them. So a new buffer
+/// holds exactly the elements that were asked for and lives in [`context`](Self::context), a download gives what a view
+/// holds, and two backends say the same context only if one's buffers are memory of the other.
+///
+/// An implementation without `unsafe` does not compile:
+///
+/// ```compile_fail
+/// use sparse_core::{Backend, Caps, ContextId, Element, Host, Result, reference::Reference};
+///
+/// #[derive(Debug, Clone)]
+/// struct Forgets;
+///
+/// impl Backend for Forgets {
+///     type Space = Host;
+///     fn caps(&self) -> &Caps { Reference.caps() }
+///     fn context(&self) -> ContextId { ContextId::HOST }
+///     fn upload<T: Element>(&self, _: &[T]) -> Result<Vec<T>> { Ok(vec![]) }
+///     fn download_into<T: Element>(&self, _: &[T], _: &mut [T]) -> Result<()> { Ok(()) }
+///     fn copy<T: Element>(&self, _: &[T], _: &mut [T]) -> Result<()> { Ok(()) }
+///     fn synchronize(&self) -> Result<()> { Ok(()) }
+/// }
+/// ```
+pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// Where this backend's bytes live.
     type Space: Space;
 
@@ -51,10 +76,11 @@ pub trait Backend: Clone + Debug + Send + Sync + 'static {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), or what the device's runtime reports.
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>>;
 
-    /// Copies a view to the host. The lengths are equal; callers check.
+    /// Copies a view to the host.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if the view
+    /// lives elsewhere, both before anything is written; what the device's runtime reports.
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()>;
 
     /// A new buffer of `len` zeros.
@@ -68,18 +94,19 @@ pub trait Backend: Clone + Debug + Send + Sync + 'static {
     /// Copies a whole buffer into a new vector.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// As [`download_into`](Self::download_into).
     fn download<T: Element>(&self, device: &Buf<Self, T>) -> Result<Vec<T>> {
         let view = Self::Space::view(device);
-        let mut host = vec![T::default(); crate::space::View::len(&view)];
+        let mut host = vec![T::default(); view.len()];
         self.download_into(view, &mut host)?;
         Ok(host)
     }
 
-    /// Copies one view onto another of the same length; callers check the lengths.
+    /// Copies one view onto another.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if a view
+    /// lives elsewhere, both before anything is written; what the device's runtime reports.
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()>;
 
     /// Waits until everything that was asked of the queue is done.
@@ -87,6 +114,33 @@ pub trait Backend: Clone + Debug + Send + Sync + 'static {
     /// # Errors
     /// What the device's runtime reports, errors of earlier work included.
     fn synchronize(&self) -> Result<()>;
+}
+
+/// Checks a copy from a view to the host, as [`Backend::download_into`] says.
+///
+/// # Errors
+/// As there.
+pub fn check_download<B: Backend, T: Element>(
+    backend: &B,
+    from: &ViewOf<'_, B, T>,
+    host: &[T],
+) -> Result<()> {
+    check_context("download", "the view", backend.context(), from.context())?;
+    check_size("download", "the length of the host's slice", from.len(), host.len())
+}
+
+/// Checks a copy from one view to another, as [`Backend::copy`] says.
+///
+/// # Errors
+/// As there.
+pub fn check_copy<B: Backend, T: Element>(
+    backend: &B,
+    from: &ViewOf<'_, B, T>,
+    to: &ViewMutOf<'_, B, T>,
+) -> Result<()> {
+    check_context("copy", "the source", backend.context(), from.context())?;
+    check_context("copy", "the target", backend.context(), to.context())?;
+    check_size("copy", "the length of the target", from.len(), to.len())
 }
 
 /// The devices that a backend found, or why it found none (rule P1).

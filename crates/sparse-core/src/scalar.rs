@@ -86,8 +86,14 @@ impl FromStr for DType {
     }
 }
 
-/// A stored value.
-pub trait Scalar: Element + Display {
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A stored value: `f16`, `bf16`, `f32`, `f64`, `c32` or `c64`.
+///
+/// No other type can be one: kernels choose instructions by [`DTYPE`](Self::DTYPE) and take memory for what it says.
+pub trait Scalar: Element + Display + sealed::Sealed {
     /// What products of this type are summed in; `alpha` and `beta` are of this type too.
     type Acc: Accumulator;
     /// The name of the type at run time.
@@ -145,6 +151,7 @@ pub trait Accumulator: Scalar<Acc = Self> + NumAssign + Neg<Output = Self> {
 
 macro_rules! impl_real {
     ($($t:ident, $dtype:ident);*) => {$(
+        impl sealed::Sealed for $t {}
         impl Scalar for $t {
             type Acc = $t;
             const DTYPE: DType = DType::$dtype;
@@ -220,6 +227,7 @@ impl_real!(f32, F32; f64, F64);
 
 macro_rules! impl_complex {
     ($($t:ident, $real:ident, $dtype:ident);*) => {$(
+        impl sealed::Sealed for $t {}
         impl Scalar for $t {
             type Acc = $t;
             const DTYPE: DType = DType::$dtype;
@@ -307,6 +315,7 @@ fn round_to_odd(value: f64) -> f32 {
 
 macro_rules! impl_half {
     ($($t:ident, $dtype:ident);*) => {$(
+        impl sealed::Sealed for $t {}
         impl Scalar for $t {
             type Acc = f32;
             const DTYPE: DType = DType::$dtype;

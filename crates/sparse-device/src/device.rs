@@ -5,9 +5,9 @@ use crate::program::{IndexType, Programs};
 use crate::space::RawBuffer;
 use crate::{Buffer, Defines, Driver, Memory, Properties};
 use kernels_core::File;
-use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
 use sparse_core::op::AllTypes;
-use sparse_core::space::{View as _, ViewMut as _};
+use sparse_core::space::View as _;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error::checked_product};
 use std::any::Any;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Device {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The driver, for kernels that are no operation of this crate.
+    /// The driver, for kernels that are no operation of this crate. What could break a matrix is unsafe there.
     pub fn driver(&self) -> &dyn Driver {
         self.inner.driver.as_ref()
     }
@@ -70,15 +70,6 @@ impl Device {
         let driver: &dyn Any = self.driver();
         let reason = || format!("it is a device of {}", self.caps().backend);
         driver.downcast_ref().ok_or_else(|| Error::unsupported("this device", reason()))
-    }
-
-    /// An error unless an operand lives in this device's context.
-    fn check_context(&self, op: &'static str, operand: &'static str, found: ContextId) -> Result<()> {
-        let expected = self.inner.context;
-        if expected == found {
-            return Ok(());
-        }
-        Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
     }
 
     /// What is known of the device.
@@ -179,7 +170,8 @@ const _: () = {
     has_all_operations::<Device>();
 };
 
-impl Backend for Device {
+// SAFETY: a driver, whose trait is unsafe, holds what was written to its memory, and every device has a context of its own.
+unsafe impl Backend for Device {
     type Space = Self;
 
     fn caps(&self) -> &Caps {
@@ -195,7 +187,7 @@ impl Backend for Device {
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
-        self.check_context("download", "the device's array", device.context())?;
+        check_download(self, &device, host)?;
         self.driver().read(device.memory, device.offset(), bytemuck::cast_slice_mut(host))
     }
 
@@ -204,8 +196,7 @@ impl Backend for Device {
     }
 
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
-        self.check_context("copy", "the source", from.context())?;
-        self.check_context("copy", "the target", to.context())?;
+        check_copy(self, &from, &to)?;
         let bytes = from.len() * size_of::<T>();
         // SAFETY: the target is borrowed exclusively, so that it is no part of a matrix's pattern and of no other view; it
         // holds elements of this type.

@@ -28,10 +28,46 @@ pub struct Properties {
 
 /// A foreign library that runs kernels: one context of one device with an in-order queue.
 ///
-/// A driver knows bytes and kernels, not operations. It checks that ranges lie inside their memory, that handles are its
-/// own, and counts the arguments of a launch. What it cannot check, its unsafe methods ask of their callers: the
-/// operations of this crate, which have checked every shape.
-pub trait Driver: Any + Debug + Send + Sync {
+/// A driver knows bytes and kernels, not operations. It checks that ranges lie inside their memory, that memory is of its
+/// own context, and counts the arguments of a launch. What it cannot check, its unsafe methods ask of their callers: the
+/// operations of this crate, which have checked every shape. Nobody else can launch without `unsafe`:
+///
+/// ```no_run
+/// use sparse_device::{Arg, Device, Grid, Kernel, Memory};
+/// fn overwrites(device: &Device, kernel: &Kernel, memory: &Memory) -> sparse_core::Result<()> {
+///     let grid = Grid { groups: 1, local: 1, shared: 0, early: false };
+///     // SAFETY: none is argued here.
+///     unsafe { device.driver().launch(kernel, grid, &[Arg::Memory(memory)]) }
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use sparse_device::{Arg, Device, Grid, Kernel, Memory};
+/// fn overwrites(device: &Device, kernel: &Kernel, memory: &Memory) -> sparse_core::Result<()> {
+///     let grid = Grid { groups: 1, local: 1, shared: 0, early: false };
+///     device.driver().launch(kernel, grid, &[Arg::Memory(memory)])
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use sparse_device::{Device, Memory};
+/// fn overwrites(device: &Device, memory: &Memory) -> sparse_core::Result<()> {
+///     device.driver().write(memory, 0, &[0; 16])
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use sparse_device::{Device, Memory};
+/// fn overwrites(device: &Device, memory: &Memory) -> sparse_core::Result<()> {
+///     device.driver().copy((memory, 0), (memory, 16), 16)
+/// }
+/// ```
+///
+/// # Safety
+/// Operations rely on what a driver hands out: memory has the bytes that were asked for, belongs to nothing else, and is
+/// the same until it is written; kernels are those of [`Properties::files`], which never change, and run in the order of
+/// their launches with writes, reads and copies. A type that only passes calls on to another driver must not change them.
+pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// What is known of the device.
     fn properties(&self) -> &Properties;
 
@@ -53,7 +89,8 @@ pub trait Driver: Any + Debug + Send + Sync {
     /// Reads memory from byte `offset` on, after all work before it.
     ///
     /// # Errors
-    /// What the library reports, errors of earlier work included.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) for memory of another driver or context; what the library
+    /// reports, errors of earlier work included.
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()>;
 
     /// Copies `bytes` from one place, a memory and a byte, to another.
@@ -122,6 +159,19 @@ macro_rules! handles {
             }
         }
     )+};
+}
+
+impl Memory {
+    /// Another handle of the same memory, which lives as long as one of them. Arrays that are shared become no matrix, for
+    /// whoever shares them may write to them.
+    pub fn share(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// True if there are several handles of this memory.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
 }
 
 /// What a handle can be made of.

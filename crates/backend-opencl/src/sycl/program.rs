@@ -2,12 +2,12 @@
 
 use super::shim::{Functions, RawKernel, RawProgram, guarded};
 use super::{NAME, Queue};
-use crate::program::ClProgram;
+use crate::owned::Context;
+use crate::program::{ClProgram, text};
 use kernels_core::File;
-use opencl3::context::Context;
-use sparse_core::{Error, Result};
+use sparse_core::Result;
 use sparse_device::Defines;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Write;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +25,7 @@ impl SyclProgram {
     /// Compiles a file for the queue's device.
     ///
     /// # Errors
-    /// [`Error::Backend`] with the file, the options and the compiler's whole log.
+    /// [`Error::Backend`](sparse_core::Error::Backend) with the file, the options and the compiler's whole log.
     pub(super) fn build(queue: &Queue, context: &Context, file: &File, defines: &Defines) -> Result<Self> {
         match file.language() {
             "sycl" => Bundle::compile(queue, file, defines).map(Self::Sycl),
@@ -108,11 +108,6 @@ impl Bundle {
 unsafe extern "C" fn keep(to: *mut c_void, log: *const c_char) {
     // SAFETY: as the caller says.
     unsafe { *to.cast::<String>() = CStr::from_ptr(log).to_string_lossy().into_owned() }
-}
-
-/// A text as C++ takes it.
-fn text(what: &str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| Error::unsupported(what, "it has a zero byte"))
 }
 
 /// A kernel object.

@@ -70,7 +70,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
         let format = A::BATCH_FORMAT;
         let (major, minor) = A::swap(rows, cols);
         check_extents::<I>(rows, cols)?;
-        check_values(format, &values, indices.len())?;
+        check_values::<Host, T, I>(format, &values, &indices)?;
         if member_ptr.first() != Some(&0)
             || member_ptr.last() != Some(&indices.len())
             || !member_ptr.is_sorted()
@@ -142,9 +142,9 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
     /// The same patterns with other values, perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not nnz.
+    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<BatchCompressed<A, U, S, I, O>> {
-        check_values(A::BATCH_FORMAT, &values, self.pattern.indices.len())?;
+        check_values::<S, U, I>(A::BATCH_FORMAT, &values, &self.pattern.indices)?;
         Ok(BatchCompressed { pattern: self.pattern.clone(), values, axis: PhantomData })
     }
 

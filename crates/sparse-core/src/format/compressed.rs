@@ -110,7 +110,7 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
     ///
     /// # Safety
     /// `offsets` has `major + 1` elements, starts at 0, never falls and ends at the length of `indices`; every index
-    /// is in `0..minor`; `order` is true of the indices; `major` and `minor` fit `I`.
+    /// is in `0..minor`; `order` is true of the indices; `major` and `minor` fit `I`; the arrays live in one context.
     pub unsafe fn new_unchecked(
         (major, minor): (usize, usize),
         offsets: S::Buffer<O>,
@@ -290,7 +290,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
         indices: Vec<I>,
         values: Vec<T>,
     ) -> Result<Self> {
-        check_values(A::FORMAT, &values, indices.len())?;
+        check_values::<Host, T, I>(A::FORMAT, &values, &indices)?;
         let pattern = CompressedPattern::checked::<A>(A::swap(rows, cols), offsets, indices)?;
         Ok(Self { pattern: Arc::new(pattern), values, axis: PhantomData })
     }
@@ -341,16 +341,17 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     /// A matrix of a pattern and values, one per entry.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not the pattern's nnz.
+    /// [`Error::Format`] if the number of values is not the pattern's nnz, [`Error::WrongContext`] if they live
+    /// elsewhere.
     pub fn from_pattern(pattern: Arc<CompressedPattern<S, I, O>>, values: S::Buffer<T>) -> Result<Self> {
-        check_values(A::FORMAT, &values, pattern.indices.len())?;
+        check_values::<S, T, I>(A::FORMAT, &values, &pattern.indices)?;
         Ok(Self { pattern, values, axis: PhantomData })
     }
 
     /// The same pattern with other values, perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not nnz.
+    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Compressed<A, U, S, I, O>> {
         Compressed::from_pattern(self.pattern.clone(), values)
     }
@@ -358,7 +359,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     /// A matrix from its arrays, without a look at them.
     ///
     /// # Safety
-    /// As for [`CompressedPattern::new_unchecked`]; `values` is as long as `indices`.
+    /// As for [`CompressedPattern::new_unchecked`]; `values` is as long as `indices` and lives in their context.
     pub unsafe fn new_unchecked(
         rows: usize,
         cols: usize,

@@ -54,7 +54,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     pub fn new(rows: usize, cols: usize, row_idx: Vec<I>, col_idx: Vec<I>, values: Vec<T>) -> Result<Self> {
         check_extents::<I>(rows, cols)?;
         check_length("coo", "col_idx", col_idx.len(), row_idx.len())?;
-        check_values("coo", &values, row_idx.len())?;
+        check_values::<Host, T, I>("coo", &values, &row_idx)?;
         for (k, (&i, &j)) in row_idx.iter().zip(&col_idx).enumerate() {
             if i.as_usize() >= rows {
                 return Err(Error::format("coo", format_args!("entry {k}: row {i} is not below {rows}")));
@@ -124,7 +124,7 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
     ///
     /// # Safety
     /// The three arrays have one length; row indices are in `0..rows`, column indices in `0..cols`; `order` is true
-    /// of them; both extents fit `I`.
+    /// of them; both extents fit `I`; the arrays live in one context.
     pub unsafe fn new_unchecked(
         rows: usize,
         cols: usize,
@@ -140,9 +140,9 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
     /// The same pattern with other values, perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not nnz.
+    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Coo<U, S, I>> {
-        check_values("coo", &values, self.pattern.row_idx.len())?;
+        check_values::<S, U, I>("coo", &values, &self.pattern.row_idx)?;
         Ok(Coo { pattern: self.pattern.clone(), values })
     }
 

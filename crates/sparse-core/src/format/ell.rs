@@ -89,7 +89,7 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
         check_extents::<I>(rows, cols)?;
         let slots = checked_product("rows x width", rows, width)?;
         check_length("ell", "col_idx", col_idx.len(), slots)?;
-        check_values("ell", &values, slots)?;
+        check_values::<Host, T, I>("ell", &values, &col_idx)?;
         let mut nnz = 0;
         let mut order = IndexOrder::CANONICAL;
         let lines = if width == 0 { 0 } else { rows };
@@ -141,7 +141,7 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
     ///
     /// # Safety
     /// Both arrays have `rows * width` slots; every column is in `0..cols` or −1, and −1 is followed only by −1 in
-    /// its row; `nnz` slots are not −1; `order` is true; both extents fit `I`.
+    /// its row; `nnz` slots are not −1; `order` is true; both extents fit `I`; the arrays live in one context.
     pub unsafe fn new_unchecked(
         (rows, cols): (usize, usize),
         width: usize,
@@ -157,9 +157,9 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
     /// The same pattern with other values (padding slots included), perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not `rows * width`.
+    /// [`Error::Format`] if the number of values is not `rows * width`, [`Error::WrongContext`] if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Ell<U, S, I>> {
-        check_values("ell", &values, self.pattern.col_idx.len())?;
+        check_values::<S, U, I>("ell", &values, &self.pattern.col_idx)?;
         Ok(Ell { pattern: self.pattern.clone(), values })
     }
 

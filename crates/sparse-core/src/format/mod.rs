@@ -49,6 +49,7 @@ pub use sell::{Sell, SellLayout, SellPattern};
 
 use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};
+use crate::op::bound::check_context;
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Element, Host, Space};
 use std::fmt::Debug;
@@ -134,7 +135,24 @@ pub trait Matrix: Debug + Send + Sync + 'static {
 }
 
 /// Copies buffers from one space to another.
-pub trait Transfer<From: Space, To: Space> {
+///
+/// # Safety
+/// A matrix is made of the copies without another look at them: a copy has the elements of its buffer, and all copies
+/// live in one context.
+///
+/// An implementation without `unsafe` does not compile:
+///
+/// ```compile_fail
+/// use sparse_core::format::Transfer;
+/// use sparse_core::{Element, Host, Result};
+///
+/// struct Forgets;
+///
+/// impl Transfer<Host, Host> for Forgets {
+///     fn copy<T: Element>(&self, _: &Vec<T>) -> Result<Vec<T>> { Ok(vec![]) }
+/// }
+/// ```
+pub unsafe trait Transfer<From: Space, To: Space> {
     /// A copy of `buffer`.
     ///
     /// # Errors
@@ -144,7 +162,8 @@ pub trait Transfer<From: Space, To: Space> {
 
 struct Upload<'a, B>(&'a B);
 
-impl<B: Backend> Transfer<Host, SpaceOf<B>> for Upload<'_, B> {
+// SAFETY: the backend uploads all elements, to its one context.
+unsafe impl<B: Backend> Transfer<Host, SpaceOf<B>> for Upload<'_, B> {
     fn copy<T: Element>(&self, buffer: &Vec<T>) -> Result<<SpaceOf<B> as Space>::Buffer<T>> {
         self.0.upload(buffer)
     }
@@ -152,7 +171,8 @@ impl<B: Backend> Transfer<Host, SpaceOf<B>> for Upload<'_, B> {
 
 struct Download<'a, B>(&'a B);
 
-impl<B: Backend> Transfer<SpaceOf<B>, Host> for Download<'_, B> {
+// SAFETY: the backend downloads all elements.
+unsafe impl<B: Backend> Transfer<SpaceOf<B>, Host> for Download<'_, B> {
     fn copy<T: Element>(&self, buffer: &<SpaceOf<B> as Space>::Buffer<T>) -> Result<Vec<T>> {
         self.0.download(buffer)
     }
@@ -183,7 +203,12 @@ fn check_offsets_row<O: crate::index::Index>(
     compressed::check_offsets::<Row, O>(format, major, offsets, slots)
 }
 
-/// An error unless values and pattern have the same length.
-fn check_values<T: Element, B: Buffer<T>>(format: &'static str, values: &B, slots: usize) -> Result<()> {
-    check_length(format, "values", values.len(), slots)
+/// An error unless values and indices of a pattern have the same length and live in one context.
+fn check_values<S: Space, T: Element, I: Element>(
+    format: &'static str,
+    values: &S::Buffer<T>,
+    indices: &S::Buffer<I>,
+) -> Result<()> {
+    check_context(format, "the array of values", indices.context(), values.context())?;
+    check_length(format, "values", values.len(), indices.len())
 }

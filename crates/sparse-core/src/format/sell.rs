@@ -124,7 +124,7 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
         }
         let slices = rows.div_ceil(slice_height);
         check_offsets_row("sell", slices, &slice_ptr, col_idx.len())?;
-        check_values("sell", &values, col_idx.len())?;
+        check_values::<Host, T, I>("sell", &values, &col_idx)?;
         check_permutation(rows, &row_order)?;
         let mut pattern = SellPattern {
             id: PatternId::unique(),
@@ -235,7 +235,8 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
     /// A matrix from its arrays, without a look at them.
     ///
     /// # Safety
-    /// What [`Sell::new`] checks holds, `nnz` slots are not padding, and `order` is true.
+    /// What [`Sell::new`] checks holds, `nnz` slots are not padding, `order` is true, and the arrays live in one
+    /// context.
     #[expect(clippy::too_many_arguments, reason = "the arrays of the format")]
     pub unsafe fn new_unchecked(
         (rows, cols): (usize, usize),
@@ -255,9 +256,10 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
     /// The same pattern with other values (padding slots included), perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not the number of slots.
+    /// [`Error::Format`] if the number of values is not the number of slots, [`Error::WrongContext`] if they live
+    /// elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Sell<U, S, I, O>> {
-        check_values("sell", &values, self.pattern.col_idx.len())?;
+        check_values::<S, U, I>("sell", &values, &self.pattern.col_idx)?;
         Ok(Sell { pattern: self.pattern.clone(), values })
     }
 

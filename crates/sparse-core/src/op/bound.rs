@@ -52,7 +52,7 @@ impl Bound {
 }
 
 /// An error unless an operand lives in the backend's context.
-pub(super) fn check_context(
+pub(crate) fn check_context(
     op: &'static str,
     operand: &'static str,
     expected: ContextId,
@@ -65,7 +65,7 @@ pub(super) fn check_context(
 }
 
 /// An error unless an operand has the size that the others demand.
-pub(super) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
+pub(crate) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
     }

@@ -10,11 +10,12 @@
 use super::bound::{check_context, check_size};
 use crate::backend::{Backend, ViewMutOf, ViewOf};
 use crate::error::{Result, checked_product};
+use crate::index::Index;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
-use crate::space::{Element, View, ViewMut};
+use crate::space::{View, ViewMut};
 
 /// An integer that can be scanned: `i32` or `i64`.
-pub trait ScanElement: Element + Copy {
+pub trait ScanElement: Index {
     /// The sum, in two's complement.
     #[must_use]
     fn wrapping_add(self, other: Self) -> Self;

@@ -22,7 +22,7 @@ pub use scan::ScanSteps;
 pub use sort::Rebuild;
 pub use spmv::ProductPlan;
 
-use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf};
+use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download};
 use crate::error::Result;
 use crate::op::AllTypes;
 use crate::plan::{Algorithm, Choice, PlanOptions};
@@ -33,7 +33,8 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reference;
 
-impl Backend for Reference {
+// SAFETY: a buffer is a vector of exactly what was uploaded, in the one context of the host.
+unsafe impl Backend for Reference {
     type Space = Host;
 
     fn caps(&self) -> &Caps {
@@ -58,11 +59,13 @@ impl Backend for Reference {
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
+        check_download(self, &device, host)?;
         host.copy_from_slice(device);
         Ok(())
     }
 
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
+        check_copy(self, &from, &to)?;
         to.copy_from_slice(from);
         Ok(())
     }

@@ -25,8 +25,8 @@ impl Device {
     /// is found out and remembered. Nothing but a word is read back, unless something is wrong.
     ///
     /// # Errors
-    /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device; what the device's
-    /// runtime reports.
+    /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device;
+    /// [`Error::Unsupported`] for arrays that a recorded graph shares; what the device's runtime reports.
     pub fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
         (rows, cols): (usize, usize),
@@ -38,6 +38,9 @@ impl Device {
         if let Some(&(operand, found)) = arrays.iter().find(|array| array.1 != self.context()) {
             let (expected, found) = (self.context().number(), found.number());
             return Err(Error::WrongContext { op: A::FORMAT, operand, expected, found });
+        }
+        if offsets.memory.is_shared() || indices.memory.is_shared() {
+            return Err(Error::unsupported("a matrix of these arrays", "a recorded graph may write to them"));
         }
         let (major, minor) = A::swap(rows, cols);
         let fits = offsets.len.checked_sub(1) == Some(major) && values.len == indices.len;

@@ -1,0 +1,193 @@
+// A stand-in for the driver's library: devices without kernels, whose memory is the host's.
+// It enforces what the driver's documentation says of contexts, of captures and of memory that was freed.
+//
+// Environment: STAND_IN_VERSION, the version that it reports; STAND_IN_DEVICES, how many there are;
+// STAND_IN_BROKEN, the number of a device that says nothing about itself.
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_HANDLE = 400,
+       ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
+       CAPTURED_EVENT = 907 };
+enum { MOST = 4096 };
+
+typedef int Result;
+typedef uintptr_t Address;
+typedef struct { Address start; size_t bytes; int freed; } Block;
+typedef struct { Address to, from; size_t bytes; } Copy;
+typedef struct { Copy copies[MOST]; int count; } Graph;
+typedef struct { int device; int captures, broken; pthread_t by; Graph *graph; } Stream;
+typedef struct { int captured; } Event;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Block blocks[MOST];
+static int block_count;
+static int contexts[8];
+static _Thread_local int *current;
+
+static int number(const char *name, int otherwise) {
+    const char *text = getenv(name);
+    return text ? atoi(text) : otherwise;
+}
+
+static Result in_context(int device) {
+    return !current ? INVALID_CONTEXT : current != &contexts[device] ? INVALID_HANDLE : OK;
+}
+
+#define CHECK(call) do { Result code = (call); if (code != OK) return code; } while (0)
+
+Result cuDriverGetVersion(int *version) { *version = number("STAND_IN_VERSION", 12040); return OK; }
+Result cuInit(unsigned flags) { return flags ? INVALID_VALUE : OK; }
+Result cuDeviceGetCount(int *count) { *count = number("STAND_IN_DEVICES", 2); return OK; }
+Result cuDeviceGet(int *device, int ordinal) { *device = ordinal; return OK; }
+Result cuDeviceGetName(char *name, int len, int device) {
+    if (device == number("STAND_IN_BROKEN", -1)) return INVALID_VALUE;
+    memset(name, 'x', len); // without an end
+    return OK;
+}
+Result cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = (size_t)1 << 30; return OK; }
+Result cuDeviceGetAttribute(int *value, int attribute, int device) {
+    (void)device;
+    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : 1 << 17;
+    return OK;
+}
+Result cuDeviceGetDefaultMemPool(void **pool, int device) { *pool = &contexts[device]; return OK; }
+Result cuMemPoolSetAttribute(void *pool, int attribute, void *value) { (void)pool, (void)attribute, (void)value; return OK; }
+Result cuDevicePrimaryCtxRetain(int **context, int device) { *context = &contexts[device]; return OK; }
+Result cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return OK; }
+Result cuCtxGetCurrent(int **context) { *context = current; return OK; }
+Result cuCtxSetCurrent(int *context) { current = context; return OK; }
+Result cuGetErrorName(int code, const char **name) { *name = code == CAPTURE_INVALIDATED ? "INVALIDATED" : "ERROR"; return OK; }
+Result cuGetErrorString(int code, const char **text) { return cuGetErrorName(code, text); }
+
+Result cuStreamCreate(Stream **stream, unsigned flags) {
+    (void)flags;
+    if (!current) return INVALID_CONTEXT;
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->device = (int)(current - contexts);
+    return OK;
+}
+Result cuStreamDestroy_v2(Stream *stream) { CHECK(in_context(stream->device)); free(stream); return OK; }
+
+// What a stream that is captured does not take; it spoils the capture.
+static Result spoils(Stream *stream) {
+    if (stream->captures) { stream->broken = 1; return CAPTURE_UNSUPPORTED; }
+    return in_context(stream->device);
+}
+Result cuStreamSynchronize(Stream *stream) { return spoils(stream); }
+
+static Block *block_of(Address start, size_t bytes) {
+    for (int k = 0; k < block_count; k++) {
+        Block *block = &blocks[k];
+        if (start >= block->start && start + bytes <= block->start + block->bytes) return block->freed ? NULL : block;
+    }
+    return NULL;
+}
+Result cuMemAllocAsync(Address *start, size_t bytes, Stream *stream) {
+    CHECK(spoils(stream));
+    pthread_mutex_lock(&lock);
+    void *memory = block_count < MOST ? malloc(bytes) : NULL;
+    if (memory) blocks[block_count++] = (Block){ *start = (Address)memory, bytes, 0 };
+    pthread_mutex_unlock(&lock);
+    return memory ? OK : OUT_OF_MEMORY;
+}
+Result cuMemFreeAsync(Address start, Stream *stream) {
+    CHECK(spoils(stream));
+    pthread_mutex_lock(&lock);
+    Block *block = block_of(start, 1);
+    if (block) { memset((void *)start, 0xDD, block->bytes); block->freed = 1; }
+    pthread_mutex_unlock(&lock);
+    return block ? OK : INVALID_VALUE;
+}
+Result cuMemGetInfo_v2(size_t *available, size_t *total) { *available = *total = (size_t)1 << 30; return OK; }
+Result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+    (void)flags;
+    if (!current) return INVALID_CONTEXT;
+    *memory = malloc(bytes);
+    return OK;
+}
+Result cuMemFreeHost(void *memory) { free(memory); return OK; }
+
+// A copy whose sides on the device were not freed: at once, or into the graph of the stream.
+static Result enqueue(Stream *stream, Copy copy, int to_device, int from_device) {
+    CHECK(in_context(stream->device));
+    if (stream->captures) {
+        if (!pthread_equal(stream->by, pthread_self())) { stream->broken = 1; return CAPTURE_UNSUPPORTED; }
+        if (stream->graph->count == MOST) return OUT_OF_MEMORY;
+        stream->graph->copies[stream->graph->count++] = copy;
+        return OK;
+    }
+    pthread_mutex_lock(&lock);
+    int alive = (!to_device || block_of(copy.to, copy.bytes)) && (!from_device || block_of(copy.from, copy.bytes));
+    if (alive) memcpy((void *)copy.to, (void *)copy.from, copy.bytes);
+    pthread_mutex_unlock(&lock);
+    return alive ? OK : ILLEGAL_ADDRESS;
+}
+Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
+    return enqueue(stream, (Copy){ to, (Address)from, bytes }, 1, 0);
+}
+Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream *stream) {
+    return enqueue(stream, (Copy){ (Address)to, from, bytes }, 0, 1);
+}
+Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream) {
+    return enqueue(stream, (Copy){ to, from, bytes }, 1, 1);
+}
+
+Result cuEventCreate(Event **event, unsigned flags) {
+    (void)flags;
+    if (!current) return INVALID_CONTEXT;
+    *event = calloc(1, sizeof **event);
+    return OK;
+}
+Result cuEventDestroy_v2(Event *event) { free(event); return OK; }
+Result cuEventRecord(Event *event, Stream *stream) {
+    CHECK(in_context(stream->device));
+    event->captured = stream->captures;
+    return OK;
+}
+Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
+Result cuEventElapsedTime(float *milliseconds, Event *start, Event *end) { (void)start, (void)end; *milliseconds = 1; return OK; }
+
+Result cuStreamBeginCapture_v2(Stream *stream, int mode) {
+    (void)mode;
+    CHECK(spoils(stream));
+    stream->captures = 1, stream->broken = 0, stream->by = pthread_self();
+    stream->graph = calloc(1, sizeof *stream->graph);
+    return OK;
+}
+Result cuStreamEndCapture(Stream *stream, Graph **graph) {
+    CHECK(in_context(stream->device));
+    *graph = NULL;
+    if (!stream->captures) return INVALID_VALUE;
+    stream->captures = 0;
+    if (stream->broken) { free(stream->graph); return CAPTURE_INVALIDATED; }
+    *graph = stream->graph;
+    return OK;
+}
+Result cuGraphInstantiateWithFlags(Graph **made, Graph *graph, unsigned long long flags) {
+    (void)flags;
+    *made = malloc(sizeof **made);
+    **made = *graph;
+    return OK;
+}
+Result cuGraphDestroy(Graph *graph) { free(graph); return OK; }
+Result cuGraphExecDestroy(Graph *graph) { free(graph); return OK; }
+Result cuGraphLaunch(Graph *graph, Stream *stream) {
+    for (int k = 0; k < graph->count; k++) CHECK(enqueue(stream, graph->copies[k], 1, 1));
+    return OK;
+}
+
+// There are no kernels.
+#define NONE(name) Result name(void) { return NOT_SUPPORTED; }
+NONE(cuModuleLoadData)
+NONE(cuModuleUnload)
+NONE(cuModuleGetFunction)
+NONE(cuFuncGetAttribute)
+NONE(cuFuncSetAttribute)
+NONE(cuLaunchKernelEx)
+#ifndef WITHOUT_A_FUNCTION
+NONE(cuFuncGetParamInfo)
+#endif

@@ -1,0 +1,265 @@
+//! Contexts, recordings and what a driver reports, on a stand-in for the driver's library (`cuda.c`): it runs no kernels,
+//! and is as strict as the driver's documentation. Each process loads one library, so this program starts itself.
+#![cfg(target_os = "linux")]
+
+use backend_cuda::{CUDA, Device, Event, Graph, stream};
+use sparse_core::{Backend, Error, Space};
+use sparse_device::Buffer;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc::channel;
+use std::thread;
+
+/// Set where the stand-in is the driver's library.
+const INSIDE: &str = "NNZ_STAND_IN";
+
+/// Runs `body` in a process whose driver is the stand-in, under these variables and macros of `cuda.c`.
+fn with_stand_in(test: &str, variables: &[(&str, &str)], flags: &[&str], body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), flags);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").env("LD_LIBRARY_PATH", folder.path());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && out.contains("1 passed"), "{}: {out}{err}", output.status);
+}
+
+fn compile(folder: &Path, flags: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/cuda.c");
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(folder.join("libcuda.so")).arg(source).args(flags);
+    assert!(compiler.status().expect("a C compiler, which links this program, too").success());
+}
+
+/// The context of the calling thread, or a new one.
+fn context(new: Option<usize>) -> usize {
+    // SAFETY: the stand-in is loaded, and its functions have these types.
+    unsafe {
+        let library = libloading::Library::new("libcuda.so").unwrap();
+        if let Some(context) = new {
+            let set: libloading::Symbol<'_, extern "C" fn(usize) -> i32> =
+                library.get(b"cuCtxSetCurrent").unwrap();
+            assert_eq!(set(context), 0);
+        }
+        let get: libloading::Symbol<'_, extern "C" fn(&mut usize) -> i32> =
+            library.get(b"cuCtxGetCurrent").unwrap();
+        let mut current = 0;
+        assert_eq!(get(&mut current), 0);
+        current
+    }
+}
+
+fn copy(device: &Device, from: &Buffer<i32>, to: &mut Buffer<i32>) -> sparse_core::Result<()> {
+    device.copy(Device::view(from), Device::view_mut(to))
+}
+
+/// Asserts that the device computes, and that both pieces of its staging memory are usable.
+fn works(device: &Device) {
+    let numbers: Vec<i32> = (0..(2 << 20) + 5).collect();
+    let from = device.upload(&numbers).unwrap();
+    let mut to = device.upload(&vec![0; numbers.len()]).unwrap();
+    copy(device, &from, &mut to).unwrap();
+    assert!(device.download(&to).unwrap() == numbers);
+    device.synchronize().unwrap();
+    let mut graph = Graph::record(device, || copy(device, &from, &mut to)).unwrap();
+    graph.launch().unwrap();
+}
+
+#[test]
+fn an_old_driver_is_refused_with_both_versions() {
+    with_stand_in(
+        "an_old_driver_is_refused_with_both_versions",
+        &[("STAND_IN_VERSION", "12030")],
+        &[],
+        || {
+            let reason = CUDA.probe().reason.unwrap();
+            assert!(reason.contains("12.3") && reason.contains("12.4"), "{reason}");
+        },
+    );
+}
+
+#[test]
+fn a_driver_without_a_function_is_refused_by_its_name() {
+    let test = "a_driver_without_a_function_is_refused_by_its_name";
+    with_stand_in(test, &[], &["-DWITHOUT_A_FUNCTION"], || {
+        let reason = CUDA.probe().reason.unwrap();
+        assert!(reason.contains("lacks cuFuncGetParamInfo"), "{reason}");
+    });
+}
+
+#[test]
+fn a_device_that_says_nothing_does_not_hide_the_others() {
+    let variables = [("STAND_IN_BROKEN", "0"), ("STAND_IN_DEVICES", "3")];
+    with_stand_in("a_device_that_says_nothing_does_not_hide_the_others", &variables, &[], || {
+        assert_eq!(CUDA.probe().devices.len(), 2);
+        (0..2).for_each(|index| works(&CUDA.open(index).unwrap()));
+    });
+}
+
+#[test]
+fn where_no_device_is_usable_the_reason_says_why() {
+    let variables = [("STAND_IN_BROKEN", "0"), ("STAND_IN_DEVICES", "1")];
+    with_stand_in("where_no_device_is_usable_the_reason_says_why", &variables, &[], || {
+        let reason = CUDA.probe().reason.unwrap();
+        assert!(reason.contains("asking device 0"), "{reason}");
+    });
+}
+
+#[test]
+fn the_context_of_the_caller_comes_back() {
+    with_stand_in("the_context_of_the_caller_comes_back", &[], &[], || {
+        let (first, second) = (CUDA.open(0).unwrap(), CUDA.open(1).unwrap());
+        assert_eq!(context(None), 0, "none was there before");
+        let theirs = &raw const *"theirs".as_bytes() as *const u8 as usize;
+        for mine in [0, theirs] {
+            assert_eq!(context(Some(mine)), mine);
+            for device in [&first, &second, &first] {
+                works(device);
+                assert_eq!(context(None), mine);
+                let refused = Graph::record(device, || device.synchronize());
+                assert!(refused.is_err());
+                assert_eq!(context(None), mine);
+                let event = Event::record(device).unwrap();
+                event.seconds_since(&event).unwrap();
+                drop(event);
+                assert_eq!(context(None), mine);
+            }
+        }
+        drop((first, second));
+        assert_eq!(context(None), theirs);
+    });
+}
+
+#[test]
+fn a_graph_repeats_and_shares_its_memory() {
+    with_stand_in("a_graph_repeats_and_shares_its_memory", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let mut from = device.upload(&[1, 2, 3]).unwrap();
+        let mut to = device.upload(&[0; 3]).unwrap();
+        let mut graph = Graph::record(&device, || copy(&device, &from, &mut to)).unwrap();
+        assert_eq!(device.download(&to).unwrap(), [0; 3], "it was recorded, not done");
+        graph.launch().unwrap();
+        assert_eq!(device.download(&to).unwrap(), [1, 2, 3]);
+        let other = device.upload(&[4, 5, 6]).unwrap();
+        copy(&device, &other, &mut from).unwrap();
+        graph.launch().unwrap();
+        assert_eq!(device.download(&to).unwrap(), [4, 5, 6]);
+        drop(from);
+        let _reused: Vec<_> = (0..10).map(|_| device.upload(&[9; 3]).unwrap()).collect();
+        graph.launch().unwrap();
+        assert_eq!(device.download(&to).unwrap(), [4, 5, 6]);
+
+        let (offsets, indices) = (device.upload(&[0, 0]).unwrap(), to);
+        let values = device.upload(&[1.0_f32; 3]).unwrap();
+        let matrix = device.compressed::<sparse_core::Row, _, i32, i32>((1, 1), offsets, indices, values);
+        let refused = matrix.unwrap_err();
+        assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
+        assert!(refused.to_string().contains("recorded graph"), "{refused}");
+        let kept = device.upload(&[1]).unwrap();
+        drop(device);
+        graph.launch().unwrap();
+        drop((graph, kept));
+    });
+}
+
+#[test]
+fn a_failed_recording_poisons_nothing() {
+    with_stand_in("a_failed_recording_poisons_nothing", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let from = device.upload(&[1, 2, 3]).unwrap();
+        let mut to = device.upload(&[0; 3]).unwrap();
+        type Work<'a> = &'a dyn Fn(&Device) -> sparse_core::Result<()>;
+        let works_not: [(&str, Work<'_>); 7] = [
+            ("an error", &|_| Err(Error::unsupported("this", "it is a test"))),
+            ("a download", &|device| device.download(&from).map(drop)),
+            ("an upload", &|device| device.upload(&[1]).map(drop)),
+            ("a synchronization", &|device| device.synchronize()),
+            ("an event", &|device| Event::record(device).map(drop)),
+            ("a recording", &|device| Graph::record(device, || Ok(())).map(drop)),
+            ("a panic", &|_| panic!("it is a test")),
+        ];
+        for (what, fails) in works_not {
+            let recorded = catch_unwind(AssertUnwindSafe(|| {
+                Graph::record(&device, || {
+                    copy(&device, &from, &mut to)?;
+                    fails(&device)
+                })
+            }));
+            assert!(!matches!(recorded, Ok(Ok(_))), "{what}");
+            assert_eq!(device.download(&to).unwrap(), [0; 3], "{what}");
+            works(&device);
+        }
+        // What foreign work breaks is reported by the end.
+        let recorded = Graph::record(&device, || {
+            let stream = stream(&device)? as usize;
+            // SAFETY: the stand-in is loaded, and its function has this type.
+            unsafe {
+                let library = libloading::Library::new("libcuda.so").unwrap();
+                let wait: libloading::Symbol<'_, extern "C" fn(usize) -> i32> =
+                    library.get(b"cuStreamSynchronize").unwrap();
+                assert_ne!(wait(stream), 0);
+            }
+            Ok(())
+        });
+        assert!(matches!(recorded, Err(Error::Backend { .. })), "{recorded:?}");
+        works(&device);
+    });
+}
+
+#[test]
+fn memory_that_is_dropped_in_a_recording_is_freed_after_it() {
+    with_stand_in("memory_that_is_dropped_in_a_recording_is_freed_after_it", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let (from, unnamed) = (device.upload(&[1, 2, 3]).unwrap(), device.upload(&[0]).unwrap());
+        let mut to = device.upload(&[0; 3]).unwrap();
+        let mut graph = Graph::record(&device, || {
+            copy(&device, &from, &mut to)?;
+            drop((from, unnamed));
+            Ok(())
+        })
+        .unwrap();
+        graph.launch().unwrap();
+        assert_eq!(device.download(&to).unwrap(), [1, 2, 3]);
+        works(&device);
+    });
+}
+
+#[test]
+fn other_threads_wait_for_a_recording() {
+    with_stand_in("other_threads_wait_for_a_recording", &[], &[], || {
+        let device = &CUDA.open(0).unwrap();
+        let from = device.upload(&[1, 2, 3]).unwrap();
+        let mut to = device.upload(&[0; 3]).unwrap();
+        let dropped = device.upload(&[0; 3]).unwrap();
+        thread::scope(|scope| {
+            let (begun, is_begun) = channel();
+            let mut others = vec![];
+            let mut graph = Graph::record(device, || {
+                others.push(scope.spawn(move || {
+                    begun.send(()).unwrap();
+                    drop(dropped);
+                    works(device);
+                }));
+                is_begun.recv().unwrap();
+                thread::sleep(std::time::Duration::from_millis(50));
+                copy(device, &from, &mut to)
+            })
+            .unwrap();
+            others.into_iter().for_each(|other| other.join().unwrap());
+            graph.launch().unwrap();
+        });
+        assert_eq!(device.download(&to).unwrap(), [1, 2, 3]);
+        let records = || (0..20).try_for_each(|_| Graph::record(device, || Ok(())).map(drop));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| works(device));
+                scope.spawn(|| records().unwrap());
+            }
+        });
+    });
+}
