@@ -1,8 +1,9 @@
 //! Matrix files: their types, and how matrices are written.
 
+use crate::failure::usage;
 use anyhow::{Context as _, Result};
 use nnz::error::checked_product;
-use nnz::io::{self, FileKind, MatrixFile, npy};
+use nnz::io::{self, FileKind, MatrixFile, Output, npy};
 use nnz::op::Operations;
 use nnz::reference::Reference;
 use nnz::{Accumulator, Csr, DType, Dense, Error, Host, Index, Matrix, Order};
@@ -16,9 +17,10 @@ pub(crate) fn dtype_of(file: &MatrixFile, asked: Option<DType>) -> Result<DType>
     }
 }
 
-/// Fails early where the name of a file to be written says no known kind.
+/// Fails early where the name of a file to be written says no known kind, or where it cannot be written.
 pub(crate) fn check_output(path: &Path) -> Result<()> {
-    FileKind::of(path).map(drop).map_err(crate::failure::usage)
+    FileKind::of(path).map_err(usage)?;
+    Ok(Output::from(path).check()?)
 }
 
 /// Writes a matrix to a file of the kind that its name says; to `.npy` as a dense array in C order.

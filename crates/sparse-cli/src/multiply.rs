@@ -6,7 +6,7 @@ use crate::format::{WithFormat, in_format};
 use crate::operand::{self, Operand};
 use crate::product::{self, ProductOptions, factor};
 use anyhow::Result;
-use nnz::io::MatrixFile;
+use nnz::io::{MatrixFile, Output};
 use nnz::op::{FullBackend, SpmmKernel, SpmvKernel, VectorKernel};
 use nnz::{Accumulator, Backend, Csr, Dense, Host, Index, Matrix, SpaceOf};
 use std::marker::PhantomData;
@@ -32,6 +32,7 @@ pub(crate) fn multiply<K: Multiplication>(
     [matrix, x, out]: [&Path; 3],
 ) -> Result<()> {
     options.check()?;
+    Output::from(out).check()?;
     let device = context.device()?;
     let x = Operand::read(x)?;
     let added = options.added().map(|path| Operand::read(path)).transpose()?;

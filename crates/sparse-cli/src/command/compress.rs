@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use nnz::backend::Buf;
 use nnz::error::checked_product;
 use nnz::io::npy::{self, NpyArray};
-use nnz::io::{FileKind, npz};
+use nnz::io::{FileKind, Output, npz};
 use nnz::op::{AllTypes, DenseToCompressedPlan, DenseToCsrKernel, Keep, WithBackend};
 use nnz::{
     Accumulator, Axis, Backend, Col, DType, DenseBatchView, DenseView, Error, Index, Matrix, Order,
@@ -61,6 +61,7 @@ impl Compress {
         if FileKind::of(&self.out).map_err(usage)? != FileKind::Npz {
             return Err(usage(format_args!("{}: a name that ends in .npz is needed", self.out.display())));
         }
+        Output::from(&self.out).check()?;
         let device = context.device()?;
         let dense = npy::read(&self.dense)?;
         if dense.shape.len() == 1 {

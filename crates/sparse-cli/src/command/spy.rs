@@ -5,13 +5,13 @@ use crate::dispatch::{Inspect, inspect};
 use crate::failure::usage;
 use crate::file;
 use crate::picture::{Raster, draw_text, write_png, write_svg};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
-use nnz::io::MatrixFile;
+use nnz::io::{MatrixFile, Output};
 use nnz::{Accumulator, Csr, Host, Index, Matrix};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
-use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Draws where the entries are: as text, or to a .png or .svg file
@@ -47,6 +47,13 @@ impl<'a> Target<'a> {
         }
     }
 
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Stdout => Ok(()),
+            Self::Png(path) | Self::Svg(path) => Ok(Output::from(path).check()?),
+        }
+    }
+
     fn default_size(self) -> u32 {
         match self {
             Self::Stdout => 128,
@@ -59,6 +66,7 @@ impl<'a> Target<'a> {
 impl Spy {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let target = Target::of(self.out.as_deref())?;
+        target.check()?;
         let matrix = MatrixFile::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context.dtype())?;
         let limit = self.size.unwrap_or(target.default_size()) as usize;
@@ -78,18 +86,13 @@ impl Inspect for Draw<'_> {
         let caption = format!("{}: {} x {}, {} entries", file.path().display(), a.rows(), a.cols(), a.nnz());
         match self.target {
             Target::Stdout => self.context.report(&Picture { caption, raster }),
-            Target::Png(out) => {
-                let mut png = Vec::new();
-                write_png(&mut png, &raster)?;
-                write(out, &png)
+            Target::Png(out) => Ok(Output::from(out).write(|file| write_png(file, &raster))?),
+            Target::Svg(out) => {
+                let svg = write_svg(&raster, (a.rows(), a.cols()), &caption)?;
+                Ok(Output::from(out).write(|file| file.write_all(svg.as_bytes()))?)
             }
-            Target::Svg(out) => write(out, write_svg(&raster, (a.rows(), a.cols()), &caption)?.as_bytes()),
         }
     }
-}
-
-fn write(out: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(out, bytes).with_context(|| out.display().to_string())
 }
 
 /// The picture on stdout: drawn as text, the counts as JSON.

@@ -4,13 +4,13 @@
 mod header;
 
 use crate::any::{AnyIndices, AnyValues};
+use crate::output::Output;
 use crate::source::open;
 use bytemuck::Pod;
 use header::Header;
 use sparse_core::error::checked_product;
 use sparse_core::{DType, Dense, Error, Index, Order, Result, Scalar};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// How NumPy marks this machine's byte order.
@@ -88,20 +88,19 @@ pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
 /// # Errors
 /// [`Error::Io`] if the file cannot be written; [`Error::Format`] if the number of values is not the product of the
 /// extents; [`Error::Unsupported`] for `f16` and `bf16`.
-pub fn write<T: Scalar>(path: impl AsRef<Path>, values: &[T], shape: &[usize], order: Order) -> Result<()> {
-    let path = path.as_ref();
+pub fn write<'a, T: Scalar>(
+    output: impl Into<Output<'a>>,
+    values: &[T],
+    shape: &[usize],
+    order: Order,
+) -> Result<()> {
     let needed = shape.iter().try_fold(1, |product, &extent| checked_product("elements", product, extent))?;
     if values.len() != needed {
         let reason = format!("{} values where shape {shape:?} needs {needed}", values.len());
         return Err(Error::format("npy", reason));
     }
     let bytes = values_to_bytes(values, shape, order)?;
-    let write_all = || {
-        let mut file = BufWriter::new(File::create(path)?);
-        write_array(&mut file, &bytes)?;
-        file.flush()
-    };
-    write_all().map_err(|source| Error::Io { path: path.into(), source })
+    output.into().write(|file| write_array(file, &bytes))
 }
 
 /// The header and the data of an array that is to be written.

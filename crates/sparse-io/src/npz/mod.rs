@@ -2,6 +2,7 @@
 //! keys of this workspace's own.
 
 mod batch;
+mod patient;
 
 pub use batch::{AnyBatch, read_batch, write_batch};
 pub(crate) use batch::{batch_format, parse_batch_file};
@@ -9,14 +10,14 @@ pub(crate) use batch::{batch_format, parse_batch_file};
 use crate::any::{AnyIndices, AnyValues};
 use crate::assemble::csr_from_triplets;
 use crate::npy::{self, ArrayBytes, RawArray};
+use crate::output::Output;
 use crate::source::{expansion_limit, open, read_limited};
+use patient::Patient;
 use sparse_core::{
     Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
 };
-use std::fs::File;
-use std::io::{BufWriter, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::path::Path;
-use zip::result::{ZipError, ZipResult};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
@@ -213,33 +214,36 @@ impl<'a> Archive<'a> {
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written; [`Error::Unsupported`] for `f16` and `bf16`.
-pub fn write_csr<T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Csr<T, Host, I, O>,
 ) -> Result<()> {
-    write_compressed(path, matrix)
+    write_compressed(output, matrix)
 }
 
 /// Writes a CSC matrix.
 ///
 /// # Errors
 /// As [`write_csr`].
-pub fn write_csc<T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_csc<'a, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Csc<T, Host, I, O>,
 ) -> Result<()> {
-    write_compressed(path, matrix)
+    write_compressed(output, matrix)
 }
 
 /// Writes a COO matrix, in the order of its entries.
 ///
 /// # Errors
 /// As [`write_csr`].
-pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Host, I>) -> Result<()> {
+pub fn write_coo<'a, T: Scalar, I: Index>(
+    output: impl Into<Output<'a>>,
+    matrix: &Coo<T, Host, I>,
+) -> Result<()> {
     let rows = npy::indices_to_bytes(matrix.row_idx());
     let cols = npy::indices_to_bytes(matrix.col_idx());
     let shape = [matrix.rows(), matrix.cols()];
-    write_arrays(path.as_ref(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
+    write_arrays(output.into(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
 }
 
 fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
@@ -250,15 +254,15 @@ fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
 ///
 /// # Errors
 /// As [`write_csr`].
-pub fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_compressed<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Compressed<A, T, Host, I, O>,
 ) -> Result<()> {
     let indices = npy::indices_to_bytes(matrix.indices());
     let offsets = npy::indices_to_bytes(matrix.offsets());
     let shape = [matrix.rows(), matrix.cols()];
     write_arrays(
-        path.as_ref(),
+        output.into(),
         A::FORMAT,
         &shape,
         &[("indices", indices), ("indptr", offsets)],
@@ -267,7 +271,7 @@ pub fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
 }
 
 fn write_arrays<T: Scalar>(
-    path: &Path,
+    output: Output<'_>,
     format: &str,
     shape: &[usize],
     indices: &[(&str, ArrayBytes<'_>)],
@@ -279,15 +283,15 @@ fn write_arrays<T: Scalar>(
         ("shape", npy::indices_to_bytes(&shape)),
         ("data", npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?),
     ];
-    let write_all = || -> ZipResult<()> {
-        let mut zip = ZipWriter::new(BufWriter::new(File::create(path)?));
+    output.write(|file| {
+        let mut file = Patient::new(file);
+        let mut zip = ZipWriter::new(&mut file);
         for (key, array) in indices.iter().chain(&described) {
             let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;
             zip.start_file(format!("{key}.npy"), SimpleFileOptions::default().large_file(large))?;
             npy::write_array(&mut zip, array)?;
         }
-        zip.finish()?.into_inner().map_err(|error| ZipError::Io(error.into_error()))?;
-        Ok(())
-    };
-    write_all().map_err(|error| Error::Io { path: path.into(), source: error.into() })
+        zip.finish()?;
+        file.finish()
+    })
 }
