@@ -15,7 +15,7 @@ pub mod npz;
 mod output;
 mod source;
 
-pub use file::MatrixFile;
+pub use file::{Claim, MatrixFile};
 pub use output::Output;
 
 use source::has_extension;

@@ -7,22 +7,19 @@ mod patient;
 pub use batch::{AnyBatch, read_batch, write_batch};
 pub(crate) use batch::{batch_format, parse_batch_file};
 
-use crate::any::{AnyIndices, AnyValues};
+use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::assemble::csr_from_triplets;
 use crate::npy::{self, ArrayBytes, RawArray};
 use crate::output::Output;
-use crate::source::{expansion_limit, open, read_limited};
+use crate::source::{expansion_limit, open};
 use patient::Patient;
 use sparse_core::{
-    Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
+    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Row, Scalar,
 };
 use std::io::{Cursor, Read};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
-
-/// More bytes than the header of an array of a plain type takes.
-const HEADER_BYTES: u64 = 4096;
 
 /// The formats of sparse matrices in `.npz` files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +41,20 @@ impl SparseFormat {
             name if batch::format_of(name).is_some() => {
                 Err(format!("`{}` is a batch of matrices, not one matrix", name.escape_ascii()))
             }
-            other => Err(format!("`{}` is none of csr, csc, coo", other.escape_ascii())),
+            other => {
+                let name = other.escape_ascii();
+                Err(format!(
+                    "`{name}` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())"
+                ))
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Csc => "csc",
+            Self::Coo => "coo",
         }
     }
 
@@ -99,6 +109,22 @@ impl AnySparse {
         }
     }
 
+    /// The matrix as COO, with entries in the order of the file; duplicates are kept.
+    ///
+    /// # Errors
+    /// As [`into_csr`](Self::into_csr).
+    pub fn into_coo<T: Scalar, I: Index>(self) -> Result<Coo<T, Host, I>> {
+        fn coordinates<A: Axis, T: Scalar, I: Index>(sparse: AnySparse) -> Result<Coo<T, Host, I>> {
+            let matrix: Compressed<A, T, Host, I, i64> = sparse.into_compressed()?;
+            Coo::<T, Host, I>::from_triplets(matrix.rows(), matrix.cols(), matrix.triplets())
+        }
+        match self.format {
+            SparseFormat::Csr => coordinates::<Row, T, I>(self),
+            SparseFormat::Csc => coordinates::<Col, T, I>(self),
+            SparseFormat::Coo => self.into_coordinates(),
+        }
+    }
+
     fn into_compressed<A: Axis, T: Scalar, I: Index, O: Index>(self) -> Result<Compressed<A, T, Host, I, O>> {
         let (offsets, indices) = (self.major.into_typed("indptr")?, self.minor.into_typed("indices")?);
         Compressed::<A, T, Host, I, O>::new_unsorted(
@@ -144,6 +170,22 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
     let format = archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
     let [rows, cols] = archive.shape()?;
     let (major, minor) = format.index_keys();
+    let lines = match format {
+        SparseFormat::Csr => Some(rows),
+        SparseFormat::Csc => Some(cols),
+        SparseFormat::Coo => None,
+    };
+    let entries = archive.length("data")?;
+    let needed = lines.map_or(entries, |lines| lines.saturating_add(1));
+    for (key, needed) in [(minor, entries), (major, needed)] {
+        let found = archive.length(key)?;
+        if found != needed {
+            let (format, shape) = (format.name(), [rows, cols]);
+            return Err(format!(
+                "`{key}` has {found} elements where a {format} matrix of shape {shape:?} with {entries} entries needs {needed}"
+            ));
+        }
+    }
     Ok(AnySparse {
         format,
         rows,
@@ -156,10 +198,24 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
 
 /// The type of the values of a file.
 pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
+    npy::value_type(&Archive::open(bytes)?.head("data")?)
+}
+
+/// The integers of a file, of one matrix or of a batch, that `T` does not hold.
+pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
     let mut archive = Archive::open(bytes)?;
-    let mut head = Vec::new();
-    archive.member("data")?.take(HEADER_BYTES).read_to_end(&mut head).map_err(|error| error.to_string())?;
-    npy::value_type(&head)
+    if !npy::holds_integers(&archive.head("data")?)? {
+        return Ok(None);
+    }
+    archive.read("data", |array| Ok(array.values()?.rounded_integers::<T>()))
+}
+
+/// Rows, columns and entries of the matrix in a file.
+pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
+    let mut archive = Archive::open(bytes)?;
+    archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
+    let [rows, cols] = archive.shape()?;
+    Ok((rows, cols, archive.length("data")?))
 }
 
 /// A zip file of `.npy` files.
@@ -181,9 +237,22 @@ impl<'a> Archive<'a> {
         key: &str,
         interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
     ) -> Result<R, String> {
-        let bytes = self.unpack(key)?;
-        let array = RawArray::parse(&bytes).and_then(|array| interpret(&array));
+        let limit = self.limit;
+        let array = RawArray::read(self.member(key)?, limit).and_then(|array| interpret(&array));
         array.map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The number of elements that the array `key` claims.
+    fn length(&mut self, key: &str) -> Result<usize, String> {
+        npy::length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The start of the array `key`, at least its header.
+    fn head(&mut self, key: &str) -> Result<Vec<u8>, String> {
+        let mut head = Vec::new();
+        let read = self.member(key)?.take(npy::HEADER_BYTES).read_to_end(&mut head);
+        read.map_err(|error| format!("`{key}`: {error}"))?;
+        Ok(head)
     }
 
     /// The array `shape`, of `N` sizes.
@@ -193,15 +262,6 @@ impl<'a> Archive<'a> {
         let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
         let extents = extents.ok().and_then(|extents| extents.try_into().ok());
         extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
-    }
-
-    /// The bytes of the file `key.npy`.
-    fn unpack(&mut self, key: &str) -> Result<Vec<u8>, String> {
-        let limit = self.limit;
-        let mut unpacked = Vec::new();
-        read_limited(&mut self.member(key)?, &mut unpacked, limit)
-            .map_err(|error| format!("`{key}`: {error}"))?;
-        Ok(unpacked)
     }
 
     /// The file `key.npy`, still packed.
