@@ -10,7 +10,6 @@ use crate::text::{bytes, table};
 use anyhow::Result;
 use clap::Args;
 use nnz::backend::Buf;
-use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, Op, RowStatistics, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
 use nnz::{Accumulator, Csr, Host, Index, Matrix, PlanOptions, Scalar, Space, SpaceOf};
 use serde::Serialize;
@@ -33,7 +32,7 @@ const MOST_BYTES: u64 = 2;
 /// would run.
 #[derive(Debug, Args)]
 pub(crate) struct Advise {
-    /// The matrix
+    /// The matrix; - is standard input
     matrix: PathBuf,
     /// Runs a product in each format and recommends the fastest
     #[arg(long)]
@@ -43,8 +42,8 @@ pub(crate) struct Advise {
 impl Advise {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let device = context.device()?;
-        let matrix = MatrixFile::open(&self.matrix)?;
-        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        let matrix = file::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context)?;
         compute(matrix, dtype, &device, Compare { measure: self.measure, context })
     }
 }

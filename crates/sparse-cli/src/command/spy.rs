@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 /// Entries are counted in bins; the more entries a bin has, the darker it is. As text, a dot says that there is one.
 #[derive(Debug, Args)]
 pub(crate) struct Spy {
-    /// The matrix
+    /// The matrix; - is standard input
     matrix: PathBuf,
-    /// The picture to write, .png or .svg; without it the picture goes to stdout as text
+    /// The picture to write, .png or .svg; without it, or with -, the picture goes to stdout as text
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: Option<PathBuf>,
     /// Bins along the longer side; 128 as text, 1024 in .png and 180 in .svg
@@ -39,7 +39,7 @@ enum Target<'a> {
 
 impl<'a> Target<'a> {
     fn of(out: Option<&'a Path>) -> Result<Self> {
-        let Some(path) = out else { return Ok(Self::Stdout) };
+        let Some(path) = out.filter(|path| !file::is_standard(path)) else { return Ok(Self::Stdout) };
         match path.extension().map(|extension| extension.to_ascii_lowercase()) {
             Some(extension) if extension == "png" => Ok(Self::Png(path)),
             Some(extension) if extension == "svg" => Ok(Self::Svg(path)),
@@ -67,8 +67,8 @@ impl Spy {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let target = Target::of(self.out.as_deref())?;
         target.check()?;
-        let matrix = MatrixFile::open(&self.matrix)?;
-        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        let matrix = file::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context)?;
         let limit = self.size.unwrap_or(target.default_size()) as usize;
         inspect(matrix, dtype, Draw { target, limit, context })
     }
