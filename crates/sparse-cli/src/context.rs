@@ -28,11 +28,15 @@ pub(crate) struct GlobalOptions {
     threads: Option<NonZeroUsize>,
 
     /// The type of values; without it that of the file, and integers and patterns become f64
-    #[arg(long, global = true, value_name = "TYPE")]
+    #[arg(long, global = true, value_name = "TYPE", ignore_case = true)]
     dtype: Option<ValueType>,
 
+    /// Refuses integers that the type of values would round, which otherwise is a warning
+    #[arg(long, global = true)]
+    strict: bool,
+
     /// The form of what goes to stdout
-    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    #[arg(long, global = true, value_name = "FORM", default_value = "text", ignore_case = true)]
     output: Output,
 
     /// Says nothing but errors
@@ -79,13 +83,13 @@ enum DeviceChoice {
 }
 
 fn parse_backend(name: &str) -> Result<BackendKind, nnz::Error> {
-    name.parse()
+    name.to_ascii_lowercase().parse()
 }
 
 fn parse_device(name: &str) -> Result<DeviceChoice, nnz::Error> {
     match name.parse() {
         Ok(index) => Ok(DeviceChoice::Index(index)),
-        Err(_) => name.parse().map(DeviceChoice::Id),
+        Err(_) => name.to_ascii_lowercase().parse().map(DeviceChoice::Id),
     }
 }
 
@@ -162,11 +166,26 @@ impl Context {
         }
     }
 
-    /// Writes data and a line end to stdout.
+    /// Writes data and a line end to stdout. That nobody reads it any more is no failure: `nnz spy a.mtx | head`.
     pub(crate) fn print(&self, data: impl Display) -> Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{data}")?;
-        Ok(out.flush()?)
+        match writeln!(out, "{data}").and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("<stdout>"),
+            _ => Ok(()),
+        }
+    }
+
+    /// True if integers that would be rounded are an error.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.options.strict
+    }
+
+    /// Writes a warning to stderr unless `-q` was given.
+    pub(crate) fn warn(&self, message: impl Display) {
+        if !self.options.quiet {
+            // A message that cannot be written is no reason to stop.
+            let _ = writeln!(io::stderr(), "warning: {message}");
+        }
     }
 
     /// Writes a message to stderr if `-v` was given.

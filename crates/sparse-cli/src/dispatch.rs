@@ -1,10 +1,10 @@
 //! From types and backends known at run time to code that is generic in them: all of the command's instances are
 //! made here.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use nnz::io::MatrixFile;
 use nnz::op::{AllTypes, FullBackend, WithBackend};
-use nnz::{Accumulator, Backend, Csr, DType, Device, Error, Host, Index, Matrix, SpaceOf};
+use nnz::{Accumulator, Backend, Coo, Csr, DType, Device, Error, Host, Index, Matrix, SpaceOf};
 
 /// What a command does with a matrix on the host.
 pub(crate) trait Inspect {
@@ -21,6 +21,15 @@ pub(crate) trait Compute {
         I: Index,
         O: Index,
         B: FullBackend<T, I, O> + FullBackend<T, i32, i32>;
+}
+
+/// What a command does with coordinates on a device: with a matrix that has too many rows for CSR.
+pub(crate) trait ComputeCoordinates {
+    /// Runs the command on a matrix with sorted entries, which still is on the host.
+    fn call<T, B>(self, a: Coo<T, Host, i64>, backend: &B) -> Result<()>
+    where
+        T: Accumulator,
+        B: FullBackend<T, i64, i64>;
 }
 
 /// `$run`, where `$T` stands for the type that `$dtype` names.
@@ -69,12 +78,37 @@ macro_rules! with_matrix {
 
 /// Reads a matrix with values of type `dtype` and hands it to a command.
 pub(crate) fn inspect(file: MatrixFile, dtype: DType, command: impl Inspect) -> Result<()> {
+    check_rows(&file)?;
     with_type!(dtype, T => with_matrix!(file, T, a => command.call(file, a)))
 }
 
 /// Reads a matrix with values of type `dtype` and hands it to a command, together with the backend of `device`.
 pub(crate) fn compute(file: MatrixFile, dtype: DType, device: &Device, command: impl Compute) -> Result<()> {
+    check_rows(&file)?;
     device.with(Read { file, dtype, command })
+}
+
+/// As [`compute`], for a matrix that may have any number of rows.
+pub(crate) fn compute_coordinates(
+    file: MatrixFile,
+    dtype: DType,
+    device: &Device,
+    command: impl ComputeCoordinates,
+) -> Result<()> {
+    device.with(ReadCoordinates { file, dtype, command })
+}
+
+/// Fails if a matrix has too many rows for CSR, and names the format that has no offsets.
+fn check_rows(file: &MatrixFile) -> Result<()> {
+    if file.has_too_many_rows()? {
+        let (path, claim) = (file.path().display(), file.claim()?);
+        bail!(
+            "{path}: {} rows are too many for csr with {} entries; convert, info, spmv and spmm read it with --format coo",
+            claim.rows,
+            claim.stored
+        );
+    }
+    Ok(())
 }
 
 /// Moves a matrix to the memory of `backend`; nothing stays behind.
@@ -98,4 +132,30 @@ impl<C: Compute> WithBackend for Read<C> {
             command.call(a, backend)
         }))
     }
+}
+
+struct ReadCoordinates<C> {
+    file: MatrixFile,
+    dtype: DType,
+    command: C,
+}
+
+impl<C: ComputeCoordinates> WithBackend for ReadCoordinates<C> {
+    type Out = Result<()>;
+
+    fn call<B: AllTypes>(self, backend: &B) -> Result<()> {
+        let Self { file, dtype, command } = self;
+        with_type!(dtype, T => {
+            let a = sorted(file.read_coo::<T, i64>()?)?;
+            drop(file);
+            command.call(a, backend)
+        })
+    }
+}
+
+/// The entries by rows, then by columns; duplicates in the order in which they came.
+fn sorted<T: Accumulator>(a: Coo<T, Host, i64>) -> nnz::Result<Coo<T, Host, i64>> {
+    let mut entries: Vec<_> = a.triplets().collect();
+    entries.sort_by_key(|&(row, col, _)| (row, col));
+    Coo::<T, Host, i64>::from_triplets(a.rows(), a.cols(), entries)
 }

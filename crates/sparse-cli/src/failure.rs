@@ -43,17 +43,9 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
-    if error.chain().any(is_broken_pipe) {
-        return ExitCode::SUCCESS;
-    }
     // Without stderr there is nobody to tell; the status still says it.
     let _ = writeln!(io::stderr(), "error: {}", chain(&error));
     ExitCode::from(status(&error))
-}
-
-/// Nobody reads stdout any more, which is no failure: `nnz spy a.mtx | head`.
-fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
-    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn status(error: &Error) -> u8 {

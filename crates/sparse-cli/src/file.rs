@@ -1,44 +1,98 @@
-//! Matrix files: their types, and how matrices are written.
+//! Files: where matrices are read from and written to, `-` among them.
 
+use crate::claim;
+use crate::context::Context;
+use crate::dispatch::with_type;
+use crate::failure::usage;
+use crate::rounding;
 use anyhow::{Context as _, Result};
 use nnz::error::checked_product;
-use nnz::io::{self, FileKind, MatrixFile, npy};
+use nnz::io::{self, FileKind, MatrixFile, Output, matrix_market, npy};
 use nnz::op::Operations;
 use nnz::reference::Reference;
-use nnz::{Accumulator, Csr, DType, Dense, Error, Host, Index, Matrix, Order};
+use nnz::{Accumulator, Csr, DType, Dense, Host, Index, Matrix, Order};
+use std::io::{Stdin, stdin};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The type that a matrix is read as: that of `--dtype`, or the file's own.
-pub(crate) fn dtype_of(file: &MatrixFile, asked: Option<DType>) -> Result<DType> {
-    match asked {
-        Some(dtype) => Ok(dtype),
-        None => Ok(file.value_type()?),
-    }
+/// What standard input is called in messages.
+pub(crate) const STDIN: &str = "<stdin>";
+
+/// True for `-`, which stands for standard input and standard output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
-/// Fails early where the name of a file to be written says no known kind.
-pub(crate) fn check_output(path: &Path) -> Result<()> {
-    FileKind::of(path).map(drop).map_err(crate::failure::usage)
+/// Standard input, which one file can be read from.
+pub(crate) fn standard_input() -> Result<Stdin> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(usage("- stands for two files, but standard input can be read once"));
+    }
+    Ok(stdin())
+}
+
+/// Opens a matrix file; `-` is standard input.
+pub(crate) fn open(path: &Path) -> Result<MatrixFile> {
+    if is_standard(path) {
+        return Ok(MatrixFile::from_reader(STDIN, standard_input()?.lock())?);
+    }
+    Ok(MatrixFile::open(path)?)
+}
+
+/// Where a file is written; `-` is standard output.
+pub(crate) fn output(path: &Path) -> Output<'_> {
+    if is_standard(path) { Output::Stdout } else { Output::Path(path) }
+}
+
+/// The type that a matrix is read as: that of `--dtype`, or the file's own. Says which integers it rounds.
+pub(crate) fn dtype_of(file: &MatrixFile, context: &Context) -> Result<DType> {
+    let dtype = match context.dtype() {
+        Some(dtype) => dtype,
+        None => file.value_type()?,
+    };
+    check_rounding(file, dtype, context)?;
+    Ok(dtype)
+}
+
+/// Warns of integers of a file that `dtype` rounds, or refuses them.
+pub(crate) fn check_rounding(file: &MatrixFile, dtype: DType, context: &Context) -> Result<()> {
+    let rounded = with_type!(dtype, T => Ok(file.rounded_integers::<T>()?));
+    rounded.and_then(|rounded| rounding::check(context, file.path(), rounded, dtype))
+}
+
+/// The kind of file that a matrix is written to; standard output gets Matrix Market.
+fn output_kind(path: &Path) -> Result<FileKind> {
+    if is_standard(path) { Ok(FileKind::MatrixMarket) } else { FileKind::of(path).map_err(usage) }
+}
+
+/// Fails early where the name of a file to be written says no known kind, or where it cannot be written.
+pub(crate) fn check_output(path: &Path) -> Result<FileKind> {
+    let kind = output_kind(path)?;
+    output(path).check()?;
+    Ok(kind)
 }
 
 /// Writes a matrix to a file of the kind that its name says; to `.npy` as a dense array in C order.
 pub(crate) fn write<T: Accumulator, I: Index, O: Index>(path: &Path, a: &Csr<T, Host, I, O>) -> Result<()> {
-    if FileKind::of(path)? != FileKind::Npy {
-        return Ok(io::write_csr(path, a)?);
+    match output_kind(path)? {
+        FileKind::MatrixMarket => Ok(matrix_market::write_csr(output(path), a)?),
+        FileKind::Npz => Ok(io::npz::write_csr(output(path), a)?),
+        FileKind::Npy => {
+            let mut dense = zeros(a).with_context(|| format!("writing {}", path.display()))?;
+            Reference.to_dense(a, dense.as_view_mut())?;
+            Ok(npy::write(output(path), dense.data(), &[a.rows(), a.cols()], Order::RowMajor)?)
+        }
     }
-    let mut dense = zeros::<T>(a.rows(), a.cols()).with_context(|| format!("writing {}", path.display()))?;
-    Reference.to_dense(a, dense.as_view_mut())?;
-    Ok(npy::write(path, dense.data(), &[a.rows(), a.cols()], Order::RowMajor)?)
 }
 
-/// A dense matrix of zeros; too large a one is an error.
-fn zeros<T: Accumulator>(rows: usize, cols: usize) -> nnz::Result<Dense<T>> {
-    let len = checked_product("rows x columns", rows, cols)?;
-    let mut data = Vec::new();
-    data.try_reserve_exact(len).map_err(|_| {
-        let needed = len as u64 * size_of::<T>() as u64;
-        Error::unsupported(format_args!("a dense matrix of {needed} bytes"), "there is not so much memory")
-    })?;
-    data.resize(len, T::ZERO);
-    Dense::new(data, rows, cols, Order::RowMajor)
+/// A dense matrix of zeros in the shape of `a`; one that is far larger than `a` is an error.
+fn zeros<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Dense<T>> {
+    let len = checked_product("rows x columns", a.rows(), a.cols())?;
+    claim::check(
+        "a dense matrix",
+        len.saturating_mul(size_of::<T>()),
+        a.nnz().saturating_mul(size_of::<T>()),
+    )?;
+    Ok(Dense::zeros(a.rows(), a.cols(), Order::RowMajor)?)
 }

@@ -24,6 +24,15 @@ pub(crate) enum Format {
     Sell,
 }
 
+/// A format that a matrix is read in, with `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StoredFormat {
+    /// Compressed rows
+    Csr,
+    /// Coordinates, which need no row offsets
+    Coo,
+}
+
 impl Format {
     /// All formats.
     pub(crate) const ALL: [Self; 6] = [Self::Csr, Self::Csc, Self::Coo, Self::Ell, Self::Hyb, Self::Sell];

@@ -3,6 +3,7 @@
 mod analysis;
 mod arguments;
 mod batch;
+mod claim;
 mod command;
 mod context;
 mod dispatch;
@@ -14,6 +15,7 @@ mod multiply;
 mod operand;
 mod picture;
 mod product;
+mod rounding;
 mod storage;
 mod text;
 

@@ -1,14 +1,15 @@
 //! `nnz spmv` and `nnz spmm` run alike: read the factors, upload, multiply in one format, write.
 
+use crate::claim;
 use crate::context::Context;
-use crate::dispatch::{Compute, compute, upload};
-use crate::format::{WithFormat, in_format};
-use crate::operand::{self, Operand};
+use crate::dispatch::{Compute, ComputeCoordinates, compute, compute_coordinates, upload};
+use crate::file;
+use crate::format::{Format, WithFormat, in_format};
+use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, ProductOptions, factor};
 use anyhow::Result;
-use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, SpmmKernel, SpmvKernel, VectorKernel};
-use nnz::{Accumulator, Backend, Csr, Dense, Host, Index, Matrix, SpaceOf};
+use nnz::{Accumulator, Backend, Coo, Csr, Dense, Host, Index, Matrix, SpaceOf};
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -32,12 +33,17 @@ pub(crate) fn multiply<K: Multiplication>(
     [matrix, x, out]: [&Path; 3],
 ) -> Result<()> {
     options.check()?;
+    file::output(out).check()?;
     let device = context.device()?;
     let x = Operand::read(x)?;
     let added = options.added().map(|path| Operand::read(path)).transpose()?;
-    let matrix = MatrixFile::open(matrix)?;
+    let matrix = file::open(matrix)?;
     let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
-    compute(matrix, dtype, &device, Multiply::<K> { x, added, out, options, context, kind: PhantomData })
+    let multiply = Multiply::<K> { x, added, out, options, context, kind: PhantomData };
+    if options.format == Format::Coo && matrix.has_too_many_rows()? {
+        return compute_coordinates(matrix, dtype, &device, multiply);
+    }
+    compute(matrix, dtype, &device, multiply)
 }
 
 struct Multiply<'a, K> {
@@ -57,21 +63,64 @@ impl<K: Multiplication> Compute for Multiply<'_, K> {
         O: Index,
         B: FullBackend<T, I, O> + FullBackend<T, i32, i32>,
     {
-        let Self { options, context, kind, .. } = self;
+        let (out, format, dimensions) = (self.out, self.options.format, self.x.dimensions());
+        let product = self.product(&a, backend)?;
+        let y = in_format(format, &upload(a, backend)?, backend, product)?;
+        write(out, &y, backend, dimensions)
+    }
+}
+
+impl<K: Multiplication> ComputeCoordinates for Multiply<'_, K> {
+    fn call<T, B>(self, a: Coo<T, Host, i64>, backend: &B) -> Result<()>
+    where
+        T: Accumulator,
+        B: FullBackend<T, i64, i64>,
+    {
+        let (out, dimensions) = (self.out, self.x.dimensions());
+        let product = self.product(&a, backend)?;
+        let y = product.call(&upload(a, backend)?)?;
+        write(out, &y, backend, dimensions)
+    }
+}
+
+impl<'a, K: Multiplication> Multiply<'a, K> {
+    /// Uploads the operands of a product with `a`.
+    fn product<'b, T, B>(self, a: &impl Matrix, backend: &'b B) -> Result<Product<'b, K, T, B>>
+    where
+        'a: 'b,
+        T: Accumulator,
+        B: VectorKernel<T>,
+    {
+        let Self { x, added, options, context, kind, .. } = self;
         let (alpha, beta) = (factor("--alpha", options.alpha)?, factor("--beta", options.beta)?);
-        let dimensions = self.x.dimensions();
-        let x = K::dense::<T>(self.x)?;
-        let y = match self.added {
-            Some(added) => K::dense::<T>(added)?,
-            None => Dense::zeros(options.op.shape(&a).0, x.cols(), x.order())?,
+        let x = K::dense::<T>(x)?;
+        check_size(options.op.shape(a), a.nnz(), &x)?;
+        let y = match added {
+            Some(added) => operand::in_order(K::dense::<T>(added)?, x.order())?,
+            None => Dense::zeros(options.op.shape(a).0, x.cols(), x.order())?,
         };
         let (x, y) = (operand::upload(x, backend)?, operand::upload(y, backend)?);
-        let a = upload(a, backend)?;
-        let product = Product { backend, x, y, alpha, beta, options, context, kind };
-        let y = in_format(options.format, &a, backend, product)?;
-        let y = Dense::new(backend.download(y.data())?, y.rows(), y.cols(), y.order())?;
-        operand::write(self.out, &y, dimensions)
+        Ok(Product { backend, x, y, alpha, beta, options, context, kind })
     }
+}
+
+/// Fails if the product of a matrix of this shape with `x` would be far larger than both.
+fn check_size<T: Accumulator>((rows, inner): (usize, usize), nnz: usize, x: &Dense<T>) -> Result<()> {
+    let row_bytes = x.cols().saturating_mul(size_of::<T>());
+    claim::check("a row of the product", row_bytes, size_of_val(&x.data()[..]))?;
+    // Shapes that do not fit are found later; until then x backs nothing.
+    let entries = if x.rows() == inner { nnz.saturating_add(inner) } else { 0 };
+    claim::check("the product", rows.saturating_mul(row_bytes), entries.saturating_mul(row_bytes))
+}
+
+fn write<T: Accumulator, B: Backend>(
+    out: &Path,
+    y: &Dense<T, SpaceOf<B>>,
+    backend: &B,
+    dimensions: Dimensions,
+) -> Result<()> {
+    let y = Dense::new(backend.download(y.data())?, y.rows(), y.cols(), y.order())?;
+    operand::write(out, &y, dimensions)
 }
 
 /// `y <- alpha·op(A)·x + beta·y`, A still to come in one format; gives y.

@@ -1,5 +1,9 @@
 //! Dense operands: `.npy` files of one or two dimensions, and what is to be written back in the same form.
 
+use crate::context::Context;
+use crate::dispatch::with_type;
+use crate::file;
+use crate::rounding;
 use anyhow::Result;
 use nnz::io::npy::{self, NpyArray};
 use nnz::{Accumulator, Backend, DType, Dense, Error, Order, SpaceOf};
@@ -22,11 +26,16 @@ pub(crate) enum Dimensions {
 impl Operand {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let array = npy::read(path)?;
+        let (path, array) = read_array(path)?;
         if array.shape.len() > 2 {
-            return Err(shape_error(path, &array.shape, "a vector or a matrix is needed"));
+            return Err(shape_error(&path, &array.shape, "a vector or a matrix is needed"));
         }
-        Ok(Self { path: path.into(), array })
+        Ok(Self { path, array })
+    }
+
+    /// Warns of integers that `dtype` rounds, or refuses them.
+    pub(crate) fn check_rounding(&self, dtype: DType, context: &Context) -> Result<()> {
+        check_rounding(&self.path, &self.array, dtype, context)
     }
 
     /// The type of the values.
@@ -52,6 +61,20 @@ impl Operand {
     pub(crate) fn into_dense<T: Accumulator>(self) -> Result<Dense<T>> {
         Ok(self.array.into_dense()?)
     }
+}
+
+/// Reads an array, and gives the name that messages call it; `-` is standard input.
+pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
+    if file::is_standard(path) {
+        return Ok((file::STDIN.into(), npy::read_from(file::STDIN, file::standard_input()?.lock())?));
+    }
+    Ok((path.into(), npy::read(path)?))
+}
+
+/// Warns of integers of an array that `dtype` rounds, or refuses them.
+pub(crate) fn check_rounding(path: &Path, array: &NpyArray, dtype: DType, context: &Context) -> Result<()> {
+    let rounded = with_type!(dtype, T => Ok(array.values.rounded_integers::<T>()));
+    rounded.and_then(|rounded| rounding::check(context, path, rounded, dtype))
 }
 
 fn shape_error(path: &Path, shape: &[usize], needed: &str) -> anyhow::Error {
@@ -82,7 +105,7 @@ pub(crate) fn write<T: Accumulator>(path: &Path, result: &Dense<T>, dimensions: 
         Dimensions::One => &[rows],
         Dimensions::Two => &[rows, cols],
     };
-    Ok(npy::write(path, result.data(), shape, result.order())?)
+    Ok(npy::write(file::output(path), result.data(), shape, result.order())?)
 }
 
 /// A copy in the memory of `backend`.
@@ -92,6 +115,19 @@ pub(crate) fn upload<T: Accumulator, B: Backend>(
 ) -> Result<Dense<T, SpaceOf<B>>> {
     let (rows, cols, order) = (dense.rows(), dense.cols(), dense.order());
     Ok(Dense::new(backend.upload(dense.data())?, rows, cols, order)?)
+}
+
+/// The same matrix, stored in `order`.
+pub(crate) fn in_order<T: Accumulator>(dense: Dense<T>, order: Order) -> Result<Dense<T>> {
+    if dense.order() == order {
+        return Ok(dense);
+    }
+    let (rows, cols, view) = (dense.rows(), dense.cols(), dense.as_view());
+    let values = match order {
+        Order::RowMajor => (0..rows).flat_map(|i| (0..cols).map(move |j| view.at(i, j))).collect(),
+        Order::ColMajor => (0..cols).flat_map(|j| (0..rows).map(move |i| view.at(i, j))).collect(),
+    };
+    Ok(Dense::new(values, rows, cols, order)?)
 }
 
 /// A column of values as a dense matrix.

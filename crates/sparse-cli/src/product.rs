@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::usage;
+use crate::file;
 use crate::format::Format;
 use crate::operand::{Operand, common_type};
 use anyhow::Result;
@@ -26,8 +27,14 @@ pub(crate) struct ProductOptions {
     /// A itself, its transpose, or its conjugate transpose: n, t or c
     #[arg(long, default_value = "n", value_parser = parse_op)]
     pub(crate) op: Op,
-    /// The format to compute in
-    #[arg(long = "as", value_name = "FORMAT", default_value = "csr")]
+    /// The format to compute in; coo may have any number of rows
+    #[arg(
+        long = "as",
+        visible_alias = "format",
+        value_name = "FORMAT",
+        default_value = "csr",
+        ignore_case = true
+    )]
     pub(crate) format: Format,
     /// The algorithm by name; without it the plan chooses. -v says which runs, and why
     #[arg(long, value_name = "NAME")]
@@ -69,19 +76,21 @@ pub(crate) fn check_algorithm(named: Option<&str>, format: &str, table: &[Algori
     }
 }
 
-/// The type to compute in: that of --dtype, or the one that holds the matrix and all operands exactly.
+/// The type to compute in: that of --dtype, or the one that holds the matrix and all operands exactly, but for integers
+/// that f64 rounds. Says which integers are rounded.
 pub(crate) fn dtype<'a>(
     context: &Context,
     matrix: &MatrixFile,
     operands: impl IntoIterator<Item = &'a Operand>,
 ) -> Result<DType> {
-    match context.dtype() {
-        Some(dtype) => Ok(dtype),
-        None => {
-            let matrix = matrix.value_type()?;
-            Ok(common_type(operands.into_iter().map(Operand::dtype).chain([matrix])))
-        }
-    }
+    let operands: Vec<&Operand> = operands.into_iter().collect();
+    let dtype = match context.dtype() {
+        Some(dtype) => dtype,
+        None => common_type(operands.iter().map(|operand| operand.dtype()).chain([matrix.value_type()?])),
+    };
+    file::check_rounding(matrix, dtype, context)?;
+    operands.iter().try_for_each(|operand| operand.check_rounding(dtype, context))?;
+    Ok(dtype)
 }
 
 /// A factor as `T`, rounded to nearest.
@@ -91,6 +100,8 @@ pub(crate) fn factor<T: Accumulator>(option: &str, value: c64) -> Result<T> {
     }
     let rounded = T::from_c64(value);
     if value.is_finite() && !rounded.is_finite() {
+        let (re, im) = (value.re, value.im);
+        let value = if im == 0.0 { format!("{re:?}") } else { format!("{re:?}{im:+?}i") };
         return Err(usage(format_args!("{option} {value} does not fit {}", T::DTYPE)));
     }
     Ok(rounded)
@@ -104,11 +115,26 @@ pub(crate) fn tell_choice(context: &Context, op: &str, format: &str, choice: &Ch
 
 fn parse_factor(text: &str) -> Result<c64, String> {
     let real = text.parse::<f64>().map(|re| c64::new(re, 0.0));
-    real.or_else(|_| text.parse()).map_err(|_| "neither a number nor a complex number as in 1+2i".into())
+    let value = real.or_else(|_| text.parse::<c64>());
+    let value = value.map_err(|_| "neither a number nor a complex number as in 1+2i")?;
+    check_infinities(text, [value.re, value.im])?;
+    Ok(value)
+}
+
+/// Fails if a number that was read from `text` is infinite or NaN and the text does not say so.
+pub(crate) fn check_infinities<const N: usize>(text: &str, values: [f64; N]) -> Result<(), String> {
+    let text = text.to_ascii_lowercase();
+    let found = |is: fn(f64) -> bool| values.iter().filter(|&&value| is(value)).count();
+    if found(f64::is_infinite) > text.matches("inf").count()
+        || found(f64::is_nan) > text.matches("nan").count()
+    {
+        return Err("the number does not fit f64".into());
+    }
+    Ok(())
 }
 
 fn parse_op(name: &str) -> Result<Op, String> {
-    name.parse()
+    name.to_ascii_lowercase().parse()
 }
 
 #[cfg(test)]
@@ -120,6 +146,11 @@ mod tests {
         assert_eq!(parse_factor("-2.5e1"), Ok(c64::new(-25.0, 0.0)));
         assert_eq!(parse_factor("1-2i"), Ok(c64::new(1.0, -2.0)));
         assert!(parse_factor("one").is_err());
+        assert_eq!(parse_factor("-inf"), Ok(c64::new(f64::NEG_INFINITY, 0.0)));
+        assert!(parse_factor("nan").unwrap().re.is_nan());
+        for text in ["1e400", "-1e400", "1e400+2i", "2-1e400i", "inf+1e400i"] {
+            assert_eq!(parse_factor(text), Err("the number does not fit f64".into()), "{text}");
+        }
     }
 
     #[test]

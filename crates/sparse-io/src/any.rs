@@ -14,14 +14,18 @@ pub enum AnyValues {
     C32(Vec<c32>),
     /// `c16` of NumPy.
     C64(Vec<c64>),
+    /// Signed integers of NumPy, unsigned ones of up to 32 bits, and `bool`.
+    I64(Vec<i64>),
+    /// `u8` of NumPy.
+    U64(Vec<u64>),
 }
 
 impl AnyValues {
-    /// The type of the values.
+    /// The type of the values; that of integers is `f64`.
     pub fn dtype(&self) -> DType {
         match self {
             Self::F32(_) => DType::F32,
-            Self::F64(_) => DType::F64,
+            Self::F64(_) | Self::I64(_) | Self::U64(_) => DType::F64,
             Self::C32(_) => DType::C32,
             Self::C64(_) => DType::C64,
         }
@@ -34,10 +38,12 @@ impl AnyValues {
             Self::F64(values) => values.len(),
             Self::C32(values) => values.len(),
             Self::C64(values) => values.len(),
+            Self::I64(values) => values.len(),
+            Self::U64(values) => values.len(),
         }
     }
 
-    /// Whether there are no values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -53,8 +59,56 @@ impl AnyValues {
             Self::F64(values) => convert(values),
             Self::C32(values) => convert(values),
             Self::C64(values) => convert(values),
+            Self::I64(values) => Ok(values.into_iter().map(|value| nearest(value as f64)).collect()),
+            Self::U64(values) => Ok(values.into_iter().map(|value| nearest(value as f64)).collect()),
         }
     }
+
+    /// The integers that `T` does not hold, and which [`into_typed`](Self::into_typed) rounds; none if it holds all.
+    pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
+        match self {
+            Self::F32(_) | Self::F64(_) | Self::C32(_) | Self::C64(_) => None,
+            Self::I64(values) => rounded::<T>(values.iter().map(|&value| (value as f64, value.into()))),
+            Self::U64(values) => rounded::<T>(values.iter().map(|&value| (value as f64, value.into()))),
+        }
+    }
+}
+
+/// Integers that a type of values does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundedIntegers {
+    /// How many there are.
+    pub count: usize,
+    /// The first one.
+    pub first: String,
+    /// The position of the first one, from 0, among the values of an array.
+    pub position: Option<usize>,
+    /// The line of the first one, from 1, in a text.
+    pub line: Option<u64>,
+}
+
+/// Compares integers, which come as `f64` and exactly, with what becomes of them as `T`.
+fn rounded<T: Scalar>(integers: impl Iterator<Item = (f64, i128)>) -> Option<RoundedIntegers> {
+    let is_rounded =
+        |&(_, (value, exact)): &(usize, (f64, i128))| nearest::<T>(value).to_c64().re as i128 != exact;
+    let mut rounded = integers.enumerate().filter(is_rounded);
+    let (position, (_, first)) = rounded.next()?;
+    Some(RoundedIntegers {
+        count: 1 + rounded.count(),
+        first: first.to_string(),
+        position: Some(position),
+        line: None,
+    })
+}
+
+/// A real number as `T`.
+fn nearest<T: Scalar>(value: f64) -> T {
+    T::from_c64(value.into())
+}
+
+/// A number for a message, in as few digits as say it: `1e300`, `1e300+2i`.
+pub(crate) fn show_number(value: c64) -> String {
+    if value.im == 0.0 { format!("{:?}", value.re) } else { format!("{:?}{:+?}i", value.re, value.im) }
 }
 
 fn convert<A: Scalar, T: Scalar>(values: Vec<A>) -> Result<Vec<T>> {
@@ -83,7 +137,7 @@ fn as_is<A: 'static, B: 'static>(values: Vec<A>) -> Result<Vec<B>, Vec<A>> {
 fn round<A: Scalar, T: Scalar>(position: usize, value: A) -> Result<T> {
     let rounded = T::from_c64(value.to_c64());
     if value.is_finite() && !rounded.is_finite() {
-        let (value, target) = (value.to_string(), T::DTYPE.name());
+        let (value, target) = (show_number(value.to_c64()), T::DTYPE.name());
         return Err(Error::ValueOverflow { position, value, target });
     }
     Ok(rounded)
@@ -152,6 +206,24 @@ mod tests {
     fn complex_values_do_not_become_real() {
         assert!(AnyValues::C32(vec![c32::new(1.0, 0.0)]).into_typed::<f64>().is_err());
         assert_eq!(AnyValues::F32(vec![2.0]).into_typed::<c64>().unwrap(), [c64::new(2.0, 0.0)]);
+    }
+
+    #[test]
+    fn integers_that_are_rounded_are_counted() {
+        let odd = (1 << 53) + 1;
+        let values = AnyValues::I64(vec![1 << 24, -(1 << 24) - 1, odd - 1, -odd]);
+        let found = |rounded: Option<RoundedIntegers>| rounded.map(|r| (r.count, r.position, r.first));
+        assert_eq!(found(values.rounded_integers::<f64>()), Some((1, Some(3), (-odd).to_string())));
+        assert_eq!(found(values.rounded_integers::<c32>()), Some((2, Some(1), "-16777217".into())));
+        assert_eq!(found(AnyValues::U64(vec![u64::MAX, 1 << 63]).rounded_integers::<f64>()).unwrap().0, 1);
+        assert_eq!(AnyValues::F64(vec![1e300]).rounded_integers::<f32>(), None);
+        assert_eq!(values.into_typed::<f64>().unwrap()[3], -(odd as f64));
+    }
+
+    #[test]
+    fn numbers_in_messages_are_short() {
+        assert_eq!(show_number(c64::new(1e300, 0.0)), "1e300");
+        assert_eq!(show_number(c64::new(0.5, -1e300)), "0.5-1e300i");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Matrix, Order, Res
 const OFFSET_BYTES: usize = 256 << 20;
 /// How many times the bytes of the entries larger row offsets may take.
 const OFFSET_FACTOR: usize = 16;
+/// Bytes of an entry that justify row offsets, whatever its type.
+pub(crate) const ENTRY_BYTES: usize = 8;
 /// Entries from which on rows are sorted by a thread of their own.
 const GRAIN: usize = 1 << 15;
 
@@ -33,7 +35,7 @@ where
 {
     I::try_new("rows", rows)?;
     I::try_new("columns", cols)?;
-    check_row_claim(rows, size_of::<usize>(), nnz_bound.saturating_mul(size_of::<T>()))
+    check_row_claim(rows, size_of::<usize>(), nnz_bound.saturating_mul(ENTRY_BYTES))
         .map_err(|reason| Error::format("csr", reason))?;
     let mut places = vec![0_usize; rows + 1];
     for (row, _, _) in triplets() {

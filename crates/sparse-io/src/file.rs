@@ -1,31 +1,80 @@
 //! A matrix file that is opened once, for its type and for its matrix.
 
-use crate::assemble::{canonical, check_row_claim, csr_from_triplets, nonzeros};
+use crate::any::RoundedIntegers;
+use crate::assemble::{ENTRY_BYTES, canonical, check_row_claim, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
 use crate::npz::SparseFormat;
-use crate::source::{Bytes, Text, open, open_text};
+use crate::source::{Bytes, Contents, Text, open};
 use crate::{FileKind, npy, npz};
-use sparse_core::{Axis, BatchCompressed, Csr, DType, Error, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Matrix, Result, Scalar};
+use std::fs::{File, metadata};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A matrix file, mapped; if its name ends in `.gz`, unpacked.
+/// What `.npy`, `.npz` and `.gz` files start with.
+const MAGIC: [(&[u8], Kind); 3] = [
+    (b"\x93NUMPY", Kind::Plain(FileKind::Npy)),
+    (b"PK", Kind::Plain(FileKind::Npz)),
+    (b"\x1f\x8b", Kind::Gzip),
+];
+
+/// What the first bytes of a stream say.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Plain(FileKind),
+    Gzip,
+}
+
+/// A matrix file, mapped; if it is packed or a pipe, the lines or the bytes that a reader needs.
 #[derive(Debug)]
 pub struct MatrixFile {
     path: PathBuf,
     kind: FileKind,
-    bytes: Bytes,
+    contents: Contents,
 }
 
 impl MatrixFile {
-    /// Opens a file of the kind that its name says.
+    /// Opens a file of the kind that its name says. A pipe, which is read once from front to back, may have any name:
+    /// its first bytes say the kind.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it cannot be unpacked; those of [`FileKind::of`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let kind = FileKind::of(path)?;
-        let bytes = if kind == FileKind::MatrixMarket { open_text(path)? } else { open(path)? };
-        Ok(Self { path: path.into(), kind, bytes })
+        let kind = match FileKind::of(path) {
+            Err(_) if metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) => {
+                let pipe = File::open(path).map_err(|source| Error::Io { path: path.into(), source })?;
+                return Self::from_reader(path, pipe);
+            }
+            kind => kind?,
+        };
+        let contents = match kind {
+            FileKind::MatrixMarket => matrix_market::open_text(path)?,
+            FileKind::Npz | FileKind::Npy => open(path)?.into(),
+        };
+        Ok(Self { path: path.into(), kind, contents })
+    }
+
+    /// Reads a stream, of the kind that its first bytes say, to its end; errors call it `name`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read; [`Error::File`] if it cannot be unpacked.
+    pub fn from_reader(name: impl AsRef<Path>, mut reader: impl Read) -> Result<Self> {
+        let path = name.as_ref();
+        let io_error = |source| Error::Io { path: path.into(), source };
+        let longest = MAGIC.iter().map(|(magic, _)| magic.len()).max().unwrap_or(0);
+        let mut bytes = Vec::new();
+        reader.by_ref().take(longest as u64).read_to_end(&mut bytes).map_err(io_error)?;
+        let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) else {
+            let contents = matrix_market::read_text(path, bytes.chain(reader))?;
+            return Ok(Self { path: path.into(), kind: FileKind::MatrixMarket, contents });
+        };
+        reader.read_to_end(&mut bytes).map_err(io_error)?;
+        let (kind, contents) = match *kind {
+            Kind::Plain(kind) => (kind, Bytes::Owned(bytes).into()),
+            Kind::Gzip => (FileKind::MatrixMarket, matrix_market::unpack_text(path, &bytes)?),
+        };
+        Ok(Self { path: path.into(), kind, contents })
     }
 
     /// The file's name.
@@ -44,7 +93,37 @@ impl MatrixFile {
             FileKind::Npz => npz::value_type,
             FileKind::Npy => npy::value_type,
         };
-        parse(&self.bytes).map_err(|reason| self.error(reason))
+        parse(&self.contents.bytes).map_err(|reason| self.error(reason))
+    }
+
+    /// The integers of the file that `T` does not hold, and which reading rounds; none if it holds all, or if the values
+    /// are not integers.
+    ///
+    /// # Errors
+    /// Those of [`npz::read`], [`npy::read`] and [`matrix_market::read_header`].
+    pub fn rounded_integers<T: Scalar>(&self) -> Result<Option<RoundedIntegers>> {
+        let rounded = match self.kind {
+            FileKind::MatrixMarket => return matrix_market::rounded_integers::<T>(self.text()),
+            FileKind::Npz => npz::rounded_integers::<T>(&self.contents.bytes),
+            FileKind::Npy => npy::rounded_integers::<T>(&self.contents.bytes),
+        };
+        rounded.map_err(|reason| self.error(reason))
+    }
+
+    /// Shape and entries of the matrix, as the file claims them.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the header is not sound, or if it is that of a batch.
+    pub fn claim(&self) -> Result<Claim> {
+        let (rows, cols, stored) = match self.kind {
+            FileKind::MatrixMarket => {
+                let header = matrix_market::header_of(self.text())?;
+                (header.rows, header.cols, header.stored)
+            }
+            FileKind::Npz => npz::claim(&self.contents.bytes).map_err(|reason| self.error(reason))?,
+            FileKind::Npy => npy::claim(&self.contents.bytes).map_err(|reason| self.error(reason))?,
+        };
+        Ok(Claim { rows, cols, stored })
     }
 
     /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
@@ -56,26 +135,42 @@ impl MatrixFile {
     pub fn read_csr<T: Scalar, I: Index, O: Index>(&self) -> Result<Csr<T, Host, I, O>> {
         match self.kind {
             FileKind::MatrixMarket => matrix_market::csr_of(self.text()),
-            FileKind::Npz => canonical(npz::parse_file(&self.path, &self.bytes)?.into_csr()?),
+            FileKind::Npz => canonical(npz::parse_file(&self.path, &self.contents.bytes)?.into_csr()?),
             FileKind::Npy => {
-                let dense = npy::parse_file(&self.path, &self.bytes)?.into_dense::<T>()?;
+                let dense = npy::parse_file(&self.path, &self.contents.bytes)?.into_dense::<T>()?;
                 csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
             }
         }
     }
 
-    /// Whether row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr) refuses
-    /// the file and [`matrix_market::read_coo`] reads it.
+    /// The matrix as COO, with entries in the order of the file. Duplicates and explicit zeros are kept; of a dense
+    /// array, zeros are dropped (rule V1). Values are rounded to nearest (rule T2).
     ///
     /// # Errors
-    /// [`Error::File`] if the header is not sound.
-    pub fn has_too_many_rows(&self) -> Result<bool> {
-        if self.kind != FileKind::MatrixMarket {
-            return Ok(false);
+    /// As [`read_csr`](Self::read_csr), but there may be any number of rows.
+    pub fn read_coo<T: Scalar, I: Index>(&self) -> Result<Coo<T, Host, I>> {
+        match self.kind {
+            FileKind::MatrixMarket => matrix_market::coo_of(self.text()),
+            FileKind::Npz => npz::parse_file(&self.path, &self.contents.bytes)?.into_coo(),
+            FileKind::Npy => {
+                let dense = npy::parse_file(&self.path, &self.contents.bytes)?.into_dense::<T>()?;
+                Coo::<T, Host, I>::from_triplets(dense.rows(), dense.cols(), nonzeros(&dense))
+            }
         }
-        let header = matrix_market::header_of(self.text())?;
-        let claim = check_row_claim(header.rows, size_of::<i64>(), self.bytes.len());
-        Ok(header.layout == Layout::Coordinate && claim.is_err())
+    }
+
+    /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr) refuses
+    /// the file and [`read_coo`](Self::read_coo) reads it.
+    ///
+    /// # Errors
+    /// Those of [`claim`](Self::claim).
+    pub fn has_too_many_rows(&self) -> Result<bool> {
+        let Claim { rows, stored, .. } = self.claim()?;
+        let entry_bytes = match self.kind {
+            FileKind::MatrixMarket => self.contents.bytes.len(),
+            FileKind::Npz | FileKind::Npy => stored.saturating_mul(ENTRY_BYTES),
+        };
+        Ok(check_row_claim(rows, size_of::<i64>(), entry_bytes).is_err())
     }
 
     /// How many entries of the file were added to another one of the same coordinate in `matrix`, which
@@ -86,7 +181,7 @@ impl MatrixFile {
     pub fn duplicates<T: Scalar, I: Index, O: Index>(&self, matrix: &Csr<T, Host, I, O>) -> Result<usize> {
         let (stored, distinct) = match self.kind {
             FileKind::Npy => return Ok(0),
-            FileKind::Npz => (npz::parse_file(&self.path, &self.bytes)?.values.len(), matrix.nnz()),
+            FileKind::Npz => (npz::parse_file(&self.path, &self.contents.bytes)?.values.len(), matrix.nnz()),
             FileKind::MatrixMarket => {
                 let header = matrix_market::header_of(self.text())?;
                 match (header.layout, header.symmetry) {
@@ -105,7 +200,7 @@ impl MatrixFile {
     /// [`Error::File`] if the file says of no format.
     pub fn batch_format(&self) -> Result<Option<SparseFormat>> {
         match self.kind {
-            FileKind::Npz => npz::batch_format(&self.bytes).map_err(|reason| self.error(reason)),
+            FileKind::Npz => npz::batch_format(&self.contents.bytes).map_err(|reason| self.error(reason)),
             FileKind::MatrixMarket | FileKind::Npy => Ok(None),
         }
     }
@@ -117,7 +212,7 @@ impl MatrixFile {
     pub fn read_batch<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
     ) -> Result<BatchCompressed<A, T, Host, I, O>> {
-        npz::parse_batch_file(&self.path, &self.bytes)?.into_typed()
+        npz::parse_batch_file(&self.path, &self.contents.bytes)?.into_typed()
     }
 
     fn error(&self, reason: String) -> Error {
@@ -125,8 +220,19 @@ impl MatrixFile {
     }
 
     fn text(&self) -> Text<'_> {
-        Text { path: &self.path, bytes: &self.bytes }
+        self.contents.text(&self.path)
     }
+}
+
+/// Sizes that a file claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+    /// The number of stored entries, before mirroring; of a dense array, of elements.
+    pub stored: usize,
 }
 
 /// The number of entries that mirroring made `matrix` of: off the diagonal, each stands for two.
@@ -140,8 +246,7 @@ mod tests {
     use super::*;
 
     fn duplicates_of(text: &str) -> usize {
-        let bytes = Bytes::Owned(text.as_bytes().to_vec());
-        let file = MatrixFile { path: "memory.mtx".into(), kind: FileKind::MatrixMarket, bytes };
+        let file = MatrixFile::from_reader("memory.mtx", text.as_bytes()).unwrap();
         let matrix: Csr<f64> = file.read_csr().unwrap();
         file.duplicates(&matrix).unwrap()
     }

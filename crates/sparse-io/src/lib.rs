@@ -3,7 +3,8 @@
 //! Every claim of a file is checked before it sizes an allocation, every matrix goes through the checked
 //! constructors, and errors name the file and, for text, the line.
 //!
-//! Files are memory-mapped: nobody may shorten or rewrite a file while it is read.
+//! Files are memory-mapped: nobody may shorten or rewrite a file while it is read. A file is written whole or not at all
+//! ([`Output`]).
 
 pub mod any;
 mod assemble;
@@ -11,10 +12,12 @@ mod file;
 pub mod matrix_market;
 pub mod npy;
 pub mod npz;
+mod output;
 mod parallel;
 mod source;
 
-pub use file::MatrixFile;
+pub use file::{Claim, MatrixFile};
+pub use output::Output;
 
 use source::has_extension;
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};
@@ -70,8 +73,8 @@ pub fn write_csr<T: Scalar, I: Index, O: Index>(
     matrix: &Csr<T, Host, I, O>,
 ) -> Result<()> {
     match FileKind::of(&path)? {
-        FileKind::MatrixMarket => matrix_market::write_csr(path, matrix),
-        FileKind::Npz => npz::write_csr(path, matrix),
+        FileKind::MatrixMarket => matrix_market::write_csr(path.as_ref(), matrix),
+        FileKind::Npz => npz::write_csr(path.as_ref(), matrix),
         FileKind::Npy => Err(Error::unsupported(
             format_args!("writing {}", path.as_ref().display()),
             "a .npy file is dense; choose .mtx, .mtx.gz or .npz",

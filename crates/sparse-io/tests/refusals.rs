@@ -150,22 +150,22 @@ fn claims_of_npy_headers_are_checked() {
         ("<f8", "()"),
         ("<f8", "(1, 1, 1, 1)"),
         ("<f2", "(4,)"),
-        (">f8", "(1,)"),
+        (">f8", "(-1,)"),
         ("|O", "(1,)"),
     ];
     let refusals = claims.map(|(descr, shape)| {
         let error = npy::parse(&npy_bytes(descr, shape, &[0; 8])).unwrap_err();
         format!("{descr} {shape} {error}")
     });
-    insta::assert_snapshot!(refusals.join("\n"), @"
-    <f8 (2,) <memory>: shape [2] needs 16 bytes, but 8 follow the header
-    <f8 (4611686018427387904, 4611686018427387904) <memory>: shape [4611686018427387904, 4611686018427387904] needs more than can be counted bytes, but 8 follow the header
+    insta::assert_snapshot!(refusals.join("\n"), @r#"
+    <f8 (2,) <memory>: shape (2,) needs 16 bytes, but 8 follow the header
+    <f8 (4611686018427387904, 4611686018427387904) <memory>: shape (4611686018427387904, 4611686018427387904) with elements of 8 bytes has more bytes than can be counted
     <f8 () <memory>: the array has 0 dimensions, not one to three
     <f8 (1, 1, 1, 1) <memory>: the array has 4 dimensions, not one to three
-    <f2 (4,) <memory>: the type is `<f2`, none of f4, f8, c8, c16, i4, i8
-    >f8 (1,) <memory>: the type `>f8` has not this machine's byte order `<`
-    |O (1,) <memory>: the type is `|O`, none of f4, f8, c8, c16, i4, i8
-    ");
+    <f2 (4,) <memory>: the type is `<f2`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    >f8 (-1,) <memory>: `-1` in the shape is not a size that an array can have
+    |O (1,) <memory>: the type is `|O`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    "#);
     assert_eq!(
         npy::parse(&npy_bytes("<i8", "(1,)", &[7, 0, 0, 0, 0, 0, 0, 0])).unwrap().values.dtype(),
         DType::F64
@@ -208,4 +208,74 @@ fn other_names_are_not_guessed() {
         assert!(matches!(sparse_io::value_type(name), Err(Error::Unsupported { .. })), "{name}");
     }
     assert!(matches!(sparse_io::value_type("absent.mtx"), Err(Error::Io { .. })));
+}
+
+/// An archive of these arrays, packed.
+fn archive(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (key, bytes) in arrays {
+        zip.start_file(format!("{key}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn members_of_archives_must_fit_together() {
+    let integers =
+        |values: &[i64]| npy_bytes("<i8", &format!("({},)", values.len()), bytemuck::cast_slice(values));
+    let refusal = |format: &str, changed: &str, bytes: Vec<u8>| {
+        let descr = format!("|S{}", format.len());
+        let mut arrays = vec![
+            ("format", npy_bytes(&descr, "()", format.as_bytes())),
+            ("shape", integers(&[2, 2])),
+            ("indptr", integers(&[0, 1, 2])),
+            ("indices", integers(&[0, 1])),
+            ("data", integers(&[5, 6])),
+        ];
+        arrays.iter_mut().filter(|(key, _)| *key == changed).for_each(|(_, array)| *array = bytes.clone());
+        npz::parse(&archive(&arrays)).unwrap_err().to_string()
+    };
+    let long = [0; 1 << 16];
+    let refusals = [
+        refusal("csr", "indptr", integers(&[0, 1, 2, 2])),
+        refusal("csr", "indices", npy_bytes("<i8", "(4000000000,)", &[])),
+        refusal("csr", "data", npy_bytes("<f8", "(9000000000000000000,)", &[])),
+        refusal("csr", "data", npy_bytes("<f8", "(2,)", &long)),
+        refusal("csr", "shape", npy_bytes("<i8", "(1, 2)", &long)),
+        refusal("bsr", "", vec![]),
+        refusal("csr", "data", npy_bytes("<f2", "(2,)", &[0; 4])),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"), @r#"
+    <memory>: `indptr` has 4 elements where a csr matrix of shape [2, 2] with 2 entries needs 3
+    <memory>: `indices` has 4000000000 elements where a csr matrix of shape [2, 2] with 2 entries needs 2
+    <memory>: `indices` has 2 elements where a csr matrix of shape [2, 2] with 9000000000000000000 entries needs 9000000000000000000
+    <memory>: `data`: shape (2,) needs 16 bytes, but more follow the header
+    <memory>: `shape`: shape (1, 2) needs 16 bytes, but more follow the header
+    <memory>: `format`: `bsr` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())
+    <memory>: `data`: the type is `<f2`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    "#);
+}
+
+#[test]
+fn every_type_of_scipy_is_read() {
+    let read = |descr: &str, data: &[u8]| npy::parse(&npy_bytes(descr, "(2,)", data)).unwrap().values;
+    let as_f64 = |descr: &str, data: &[u8]| read(descr, data).into_typed::<f64>().unwrap();
+    assert_eq!(as_f64("|b1", &[1, 0]), [1.0, 0.0]);
+    assert_eq!(as_f64("|i1", &[0xff, 2]), [-1.0, 2.0]);
+    assert_eq!(as_f64("|u1", &[0xff, 2]), [255.0, 2.0]);
+    for (descr, numbers) in
+        [("i2", [-2.0, 3.0]), ("u2", [65534.0, 3.0]), ("i4", [-2.0, 3.0]), ("u4", [4294967294.0, 3.0])]
+    {
+        let width = usize::from(descr.as_bytes()[1] - b'0');
+        let little: Vec<u8> =
+            [-2_i64, 3].iter().flat_map(|number| number.to_le_bytes()[..width].to_vec()).collect();
+        let big: Vec<u8> = little.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
+        assert_eq!(as_f64(&format!("<{descr}"), &little), numbers, "<{descr}");
+        assert_eq!(as_f64(&format!(">{descr}"), &big), numbers, ">{descr}");
+    }
+    assert_eq!(as_f64(">u8", &[[0xff; 8], 7_u64.to_be_bytes()].concat()), [18446744073709551615.0, 7.0]);
+    assert_eq!(as_f64(">f4", &[1.5_f32.to_be_bytes(), (-2.0_f32).to_be_bytes()].concat()), [1.5, -2.0]);
+    let complex = [1.0_f64, 2.0, 3.0, 4.0].map(f64::to_be_bytes).concat();
+    assert_eq!(read(">c16", &complex).into_typed::<c64>().unwrap(), [c64::new(1.0, 2.0), c64::new(3.0, 4.0)]);
 }

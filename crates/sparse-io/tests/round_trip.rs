@@ -15,8 +15,9 @@ fn coordinates() -> impl Strategy<Value = Vec<(usize, usize)>> {
     prop::collection::vec((0..ROWS, 0..COLS), 0..20)
 }
 
+/// A file, in memory where there is a folder for that: every file is synced, which takes milliseconds on a disk.
 fn file(name: &str) -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let path = folder.path().join(name);
     (folder, path)
 }

@@ -10,7 +10,6 @@ use crate::text::{bytes, table};
 use anyhow::Result;
 use clap::Args;
 use nnz::backend::Buf;
-use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, Op, RowStatistics, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
 use nnz::{Accumulator, Csr, Host, Index, Matrix, PlanOptions, Scalar, Space, SpaceOf};
 use serde::Serialize;
@@ -24,13 +23,16 @@ const RUNS: usize = 10;
 /// The share of padding up to which SELL is recommended over CSR.
 const PADDING: f64 = 0.1;
 
+/// The most bytes for which ELL and HYB are recommended, as a multiple of the bytes of CSR.
+const MOST_BYTES: u64 = 2;
+
 /// Advises in which format, and with which algorithm, products with a matrix are best computed, and why
 ///
 /// The advice follows from the lengths of the rows and the bytes of each format; the algorithms are those that the device
 /// would run.
 #[derive(Debug, Args)]
 pub(crate) struct Advise {
-    /// The matrix
+    /// The matrix; - is standard input
     matrix: PathBuf,
     /// Runs a product in each format and recommends the fastest
     #[arg(long)]
@@ -40,8 +42,8 @@ pub(crate) struct Advise {
 impl Advise {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let device = context.device()?;
-        let matrix = MatrixFile::open(&self.matrix)?;
-        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        let matrix = file::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context)?;
         compute(matrix, dtype, &device, Compare { measure: self.measure, context })
     }
 }
@@ -193,19 +195,25 @@ impl Candidate {
     }
 }
 
+/// True for ELL and HYB if a long row makes them take more than [`MOST_BYTES`] times the bytes of CSR.
+fn pads_too_much(candidate: &Candidate, candidates: &[Candidate]) -> bool {
+    let csr = candidates.iter().find(|c| c.format == Format::Csr.name()).and_then(|csr| csr.bytes);
+    let most = csr.map_or(u64::MAX, |bytes| bytes.saturating_mul(MOST_BYTES));
+    [Format::Ell, Format::Hyb].iter().any(|format| format.name() == candidate.format)
+        && candidate.bytes.is_none_or(|bytes| bytes > most)
+}
+
 /// The candidate to take, and why.
 ///
-/// The fastest where it was measured. Otherwise CSR, which suits every pattern, unless rows are so alike that ELL, or
+/// The fastest where it was measured, but no ELL and no HYB of more than twice the bytes of CSR. Otherwise CSR, which suits every pattern, unless rows are so alike that ELL, or
 /// SELL, has next to no padding: then neighbouring rows are computed side by side.
 fn recommend<'a>(statistics: &RowStatistics, candidates: &'a [Candidate]) -> (&'a Candidate, String) {
     let usable = |format: &str| candidates.iter().find(|c| c.format == format && c.algorithm.is_some());
     let padding_share =
         |c: &Candidate| c.padding.unwrap_or(u64::MAX) as f64 / (statistics.nnz as f64).max(1.0);
-    let fastest = candidates.iter().filter(|c| c.seconds.is_some()).min_by(|a, b| {
-        let seconds = |c: &Candidate| c.seconds.unwrap_or(f64::INFINITY);
-        seconds(a).total_cmp(&seconds(b))
-    });
-    if let Some(fastest) = fastest {
+    let measured = candidates.iter().filter_map(|c| c.seconds.map(|seconds| (c, seconds)));
+    let fastest = measured.filter(|(c, _)| !pads_too_much(c, candidates)).min_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((fastest, _)) = fastest {
         return (fastest, format!("the fastest of {RUNS} measured products in each format"));
     }
     let ell = usable("ell").filter(|c| c.padding == Some(0) && statistics.nnz > 0);
@@ -251,5 +259,37 @@ impl Display for Advice {
         writeln!(f, "{}\n", table(&rows.collect::<Vec<_>>()))?;
         let reasons = self.candidates.iter().map(|c| format!("{}: {}", c.format, c.reason));
         f.write_str(&reasons.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(format: Format, bytes: u64, seconds: f64) -> Candidate {
+        Candidate {
+            format: format.name(),
+            bytes: Some(bytes),
+            padding: Some(0),
+            algorithm: Some("any"),
+            reason: String::new(),
+            workspace_bytes: Some(0),
+            seconds: Some(seconds),
+        }
+    }
+
+    #[test]
+    fn formats_that_a_row_makes_large_are_not_recommended() {
+        let statistics = RowStatistics::from_lengths([1, 1, 1]);
+        for format in [Format::Ell, Format::Hyb] {
+            for (bytes, recommended) in [(200, format), (201, Format::Sell)] {
+                let candidates = [
+                    candidate(Format::Csr, 100, 3.0),
+                    candidate(format, bytes, 1.0),
+                    candidate(Format::Sell, 900, 2.0),
+                ];
+                assert_eq!(recommend(&statistics, &candidates).0.format, recommended.name(), "{bytes} bytes");
+            }
+        }
     }
 }

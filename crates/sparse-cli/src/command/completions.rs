@@ -10,6 +10,7 @@ use clap_complete::Shell;
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
+    #[arg(ignore_case = true)]
     shell: Shell,
 }
 

@@ -1,14 +1,17 @@
 //! `nnz compress`: dense arrays to CSR or CSC, one matrix or a batch.
 
+use crate::claim;
 use crate::context::Context;
 use crate::dispatch::with_type;
 use crate::failure::usage;
-use crate::product::{check_algorithm, factor, tell_choice};
+use crate::file;
+use crate::operand;
+use crate::product::{check_algorithm, check_infinities, factor, tell_choice};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use nnz::backend::Buf;
 use nnz::error::checked_product;
-use nnz::io::npy::{self, NpyArray};
+use nnz::io::npy::NpyArray;
 use nnz::io::{FileKind, npz};
 use nnz::op::{AllTypes, DenseToCompressedPlan, DenseToCsrKernel, Keep, WithBackend};
 use nnz::{
@@ -25,14 +28,14 @@ use std::path::PathBuf;
 /// each of which starts at 0), indices and data.
 #[derive(Debug, Args)]
 pub(crate) struct Compress {
-    /// The dense array, of 2 or 3 dimensions
+    /// The dense array, of 2 or 3 dimensions; - is standard input
     #[arg(value_name = "DENSE.npy")]
     dense: PathBuf,
-    /// The file to write
+    /// The file to write; - is standard output
     #[arg(value_name = "OUT.npz")]
     out: PathBuf,
     /// The format to compress to
-    #[arg(long, value_name = "FORMAT", default_value = "csr")]
+    #[arg(long, value_name = "FORMAT", default_value = "csr", ignore_case = true)]
     to: Target,
     /// Drops elements up to this magnitude, too; NaN stays
     #[arg(long, value_name = "TOL", value_parser = parse_threshold, allow_negative_numbers = true)]
@@ -51,25 +54,49 @@ enum Target {
 
 fn parse_threshold(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(threshold) if threshold >= 0.0 => Ok(threshold),
+        Ok(threshold) if threshold >= 0.0 => {
+            check_infinities(text, [threshold])?;
+            Ok(threshold)
+        }
         _ => Err("a number that is not negative is needed".into()),
     }
 }
 
 impl Compress {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        if FileKind::of(&self.out).map_err(usage)? != FileKind::Npz {
+        if !file::is_standard(&self.out) && FileKind::of(&self.out).map_err(usage)? != FileKind::Npz {
             return Err(usage(format_args!("{}: a name that ends in .npz is needed", self.out.display())));
         }
+        file::output(&self.out).check()?;
         let device = context.device()?;
-        let dense = npy::read(&self.dense)?;
-        if dense.shape.len() == 1 {
-            let reason =
-                format!("an array of 2 or 3 dimensions is needed, the shape is ({},)", dense.shape[0]);
-            return Err(Error::File { path: self.dense, line: None, reason }.into());
+        let (path, dense) = operand::read_array(&self.dense)?;
+        let file_error = |reason| Error::File { path: path.clone(), line: None, reason };
+        if let [length] = dense.shape[..] {
+            let reason = format!("an array of 2 or 3 dimensions is needed, the shape is ({length},)");
+            return Err(file_error(reason).into());
         }
+        self.check_offsets(&dense).map_err(|error| file_error(error.to_string()))?;
         let dtype = context.dtype().unwrap_or(dense.values.dtype());
+        operand::check_rounding(&path, &dense, dtype, context)?;
         device.with(Typed { dense, dtype, command: &self, context })
+    }
+}
+
+impl Compress {
+    /// Fails if the array has so many rows, or columns, and so few elements that the offsets would fill the memory.
+    fn check_offsets(&self, dense: &NpyArray) -> Result<()> {
+        let [members @ .., rows, cols] = &dense.shape[..] else { return Ok(()) };
+        let lines = match self.to {
+            Target::Csr => rows,
+            Target::Csc => cols,
+        };
+        let offsets =
+            members.iter().fold(lines.saturating_add(1), |offsets, &count| offsets.saturating_mul(count));
+        claim::check(
+            &format!("offsets of {lines} {}", if self.to == Target::Csr { "rows" } else { "columns" }),
+            offsets.saturating_mul(size_of::<i32>()),
+            dense.values.len().saturating_mul(size_of::<f64>()),
+        )
     }
 }
 
@@ -161,13 +188,13 @@ impl<B: Backend, T: Accumulator> Task<'_, B, T> {
                 let ld = if order == Order::RowMajor { cols } else { rows };
                 let dense = DenseView::new(view, rows, cols, ld, order)?;
                 let matrix = self.plan::<A, I>(dense.into())?.run(dense)?.to_host(self.backend)?;
-                Ok(npz::write_compressed(out, &matrix)?)
+                Ok(npz::write_compressed(file::output(out), &matrix)?)
             }
             Some(count) => {
                 let stride = checked_product("rows x columns", rows, cols)?;
                 let dense = DenseBatchView::new(view, count, stride, (rows, cols), cols, order)?;
                 let batch = self.plan::<A, I>(dense)?.run_batch(dense)?.to_host(self.backend)?;
-                Ok(npz::write_batch(out, &batch)?)
+                Ok(npz::write_batch(file::output(out), &batch)?)
             }
         }
     }

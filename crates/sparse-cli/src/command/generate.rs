@@ -21,7 +21,7 @@ pub(crate) struct Generate {
     name: Option<String>,
     /// The generator's arguments, in order
     arguments: Vec<String>,
-    /// The file to write: .mtx, .mtx.gz, .npz (CSR) or .npy (dense)
+    /// The file to write: .mtx, .mtx.gz, .npz (CSR) or .npy (dense); - is standard output, which gets .mtx
     #[arg(short = 'o', long = "out", value_name = "OUT", required_unless_present = "list")]
     out: Option<PathBuf>,
     /// Lists all generators with their arguments

@@ -5,13 +5,14 @@ use crate::batch;
 use crate::context::Context;
 use crate::dispatch::{Inspect, inspect, with_type};
 use crate::file;
+use crate::format::StoredFormat;
 use crate::hypersparse::Compacted;
 use crate::storage::Storage;
 use anyhow::Result;
 use clap::Args;
 use indicatif::ProgressBar;
 use nnz::estimate::Sizes;
-use nnz::io::{MatrixFile, matrix_market};
+use nnz::io::MatrixFile;
 use nnz::op::RowStatistics;
 use nnz::{Accumulator, Csr, Host, Index, Matrix};
 use serde::Serialize;
@@ -25,23 +26,30 @@ use std::time::Instant;
 /// file to CSR go to stderr.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// The matrix
+    /// The matrix; - is standard input
     matrix: PathBuf,
+    /// The format to read; without it csr, and coo where the rows are too many for csr
+    #[arg(long, value_name = "FORMAT", ignore_case = true)]
+    format: Option<StoredFormat>,
 }
 
 impl Info {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let spinner = context.spinner(format_args!("reading {}", self.matrix.display()));
         let started = Instant::now();
-        let matrix = MatrixFile::open(&self.matrix)?;
-        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        let matrix = file::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context)?;
         let reading = Reading { started, spinner, context };
         if let Some(format) = matrix.batch_format()? {
             let description = batch::describe(&matrix, format, dtype)?;
             reading.finish();
             return context.report(&description);
         }
-        if matrix.has_too_many_rows()? {
+        let in_coordinates = match self.format {
+            Some(format) => format == StoredFormat::Coo,
+            None => matrix.has_too_many_rows()?,
+        };
+        if in_coordinates {
             return with_type!(dtype, T => reading.describe_coordinates::<T>(&matrix));
         }
         inspect(matrix, dtype, reading)
@@ -88,7 +96,7 @@ impl Inspect for Reading<'_> {
 impl Reading<'_> {
     /// Describes a matrix with too many rows for CSR; of the formats, those that need not know each row's length.
     fn describe_coordinates<T: Accumulator>(self, file: &MatrixFile) -> Result<()> {
-        let a = Compacted::<T>::new(&matrix_market::read_coo(file.path())?)?;
+        let a = Compacted::<T>::new(&file.read_coo()?)?;
         self.finish();
         let ((rows, cols), nnz, lengths) = (a.shape(), a.matrix.nnz(), a.row_statistics());
         let sizes = Sizes::of::<T, i64, i64>();

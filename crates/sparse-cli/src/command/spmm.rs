@@ -16,12 +16,12 @@ use std::path::PathBuf;
 /// --dtype the product is computed in the type that holds the values of all operands exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Spmm {
-    /// The matrix A
+    /// The matrix A; - is standard input
     matrix: PathBuf,
-    /// The dense matrix B
+    /// The dense matrix B; - is standard input
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// Where C is written
+    /// Where C is written; - is standard output
     #[arg(short = 'o', long = "out", value_name = "C.npy")]
     out: PathBuf,
     #[command(flatten)]

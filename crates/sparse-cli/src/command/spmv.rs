@@ -16,12 +16,12 @@ use std::path::PathBuf;
 /// holds the values of all operands exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Spmv {
-    /// The matrix A
+    /// The matrix A; - is standard input
     matrix: PathBuf,
-    /// The vector X
+    /// The vector X; - is standard input
     #[arg(value_name = "X.npy")]
     x: PathBuf,
-    /// Where Y is written
+    /// Where Y is written; - is standard output
     #[arg(short = 'o', long = "out", value_name = "Y.npy")]
     out: PathBuf,
     #[command(flatten)]

@@ -5,13 +5,13 @@ use crate::dispatch::{Inspect, inspect};
 use crate::failure::usage;
 use crate::file;
 use crate::picture::{Raster, draw_text, write_png, write_svg};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
-use nnz::io::MatrixFile;
+use nnz::io::{MatrixFile, Output};
 use nnz::{Accumulator, Csr, Host, Index, Matrix};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
-use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Draws where the entries are: as text, or to a .png or .svg file
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 /// Entries are counted in bins; the more entries a bin has, the darker it is. As text, a dot says that there is one.
 #[derive(Debug, Args)]
 pub(crate) struct Spy {
-    /// The matrix
+    /// The matrix; - is standard input
     matrix: PathBuf,
-    /// The picture to write, .png or .svg; without it the picture goes to stdout as text
+    /// The picture to write, .png or .svg; without it, or with -, the picture goes to stdout as text
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: Option<PathBuf>,
     /// Bins along the longer side; 128 as text, 1024 in .png and 180 in .svg
@@ -39,11 +39,18 @@ enum Target<'a> {
 
 impl<'a> Target<'a> {
     fn of(out: Option<&'a Path>) -> Result<Self> {
-        let Some(path) = out else { return Ok(Self::Stdout) };
+        let Some(path) = out.filter(|path| !file::is_standard(path)) else { return Ok(Self::Stdout) };
         match path.extension().map(|extension| extension.to_ascii_lowercase()) {
             Some(extension) if extension == "png" => Ok(Self::Png(path)),
             Some(extension) if extension == "svg" => Ok(Self::Svg(path)),
             _ => Err(usage(format_args!("{}: a name that ends in .png or .svg is needed", path.display()))),
+        }
+    }
+
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Stdout => Ok(()),
+            Self::Png(path) | Self::Svg(path) => Ok(Output::from(path).check()?),
         }
     }
 
@@ -59,8 +66,9 @@ impl<'a> Target<'a> {
 impl Spy {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let target = Target::of(self.out.as_deref())?;
-        let matrix = MatrixFile::open(&self.matrix)?;
-        let dtype = file::dtype_of(&matrix, context.dtype())?;
+        target.check()?;
+        let matrix = file::open(&self.matrix)?;
+        let dtype = file::dtype_of(&matrix, context)?;
         let limit = self.size.unwrap_or(target.default_size()) as usize;
         inspect(matrix, dtype, Draw { target, limit, context })
     }
@@ -78,18 +86,13 @@ impl Inspect for Draw<'_> {
         let caption = format!("{}: {} x {}, {} entries", file.path().display(), a.rows(), a.cols(), a.nnz());
         match self.target {
             Target::Stdout => self.context.report(&Picture { caption, raster }),
-            Target::Png(out) => {
-                let mut png = Vec::new();
-                write_png(&mut png, &raster)?;
-                write(out, &png)
+            Target::Png(out) => Ok(Output::from(out).write(|file| write_png(file, &raster))?),
+            Target::Svg(out) => {
+                let svg = write_svg(&raster, (a.rows(), a.cols()), &caption)?;
+                Ok(Output::from(out).write(|file| file.write_all(svg.as_bytes()))?)
             }
-            Target::Svg(out) => write(out, write_svg(&raster, (a.rows(), a.cols()), &caption)?.as_bytes()),
         }
     }
-}
-
-fn write(out: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(out, bytes).with_context(|| out.display().to_string())
 }
 
 /// The picture on stdout: drawn as text, the counts as JSON.

@@ -15,7 +15,9 @@ pub(super) fn read<T: Scalar>(text: Text<'_>, header: Header) -> Result<Dense<T>
         Symmetry::Symmetric | Symmetry::Hermitian => col,
         Symmetry::SkewSymmetric => col + 1,
     };
-    for col in 0..cols {
+    // Columns without elements may be claimed in any number.
+    let filled_cols = if stored == 0 { 0 } else { cols };
+    for col in 0..filled_cols {
         for row in first_row(col)..rows {
             if !entries.next_line() {
                 let reason = format!("the file ends before element ({}, {})", row + 1, col + 1);

@@ -4,6 +4,7 @@ use super::header::{Field, Header, MatrixInfo, Symmetry};
 use super::plain::{self, Line};
 use super::token::{Cursor, is_integer, overflows, show};
 use super::triplets::{Slots, Triplets};
+use crate::any::show_number;
 use crate::parallel;
 use crate::source::Text;
 use sparse_core::{Index, Result, Scalar, c64};
@@ -257,7 +258,7 @@ impl<'a> Entries<'a> {
     pub(super) fn convert<T: Scalar>(&self, value: c64) -> Result<T> {
         let converted = T::from_c64(value);
         if value.is_finite() && !converted.is_finite() {
-            return Err(self.error(format!("{value} does not fit {}", T::DTYPE)));
+            return Err(self.error(format!("{} does not fit {}", show_number(value), T::DTYPE)));
         }
         Ok(converted)
     }

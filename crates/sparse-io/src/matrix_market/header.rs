@@ -75,6 +75,17 @@ pub(super) struct Header {
 
 /// Reads the header and checks its claims against the length of the text.
 pub(super) fn parse(text: &Text<'_>) -> Result<Header> {
+    let header = read(text)?;
+    check_length(text, &header)?;
+    Ok(header)
+}
+
+/// The number of lines that follow the header in `text`, if the header is sound.
+pub(super) fn claimed_lines(text: &[u8]) -> Option<usize> {
+    read(&Text::in_memory(text)).ok().map(|header| header.info.stored)
+}
+
+fn read(text: &Text<'_>) -> Result<Header> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     let start = if text.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let mut cursor = Cursor::new(text.bytes, start);
@@ -85,9 +96,7 @@ pub(super) fn parse(text: &Text<'_>) -> Result<Header> {
     let size_at = cursor.position();
     let (rows, cols, stored) = sizes(text, &mut cursor, layout, symmetry)?;
     let info = MatrixInfo { rows, cols, stored, field, symmetry, layout };
-    let header = Header { info, size_at, body_at: cursor.position() };
-    check_length(text, &header)?;
-    Ok(header)
+    Ok(Header { info, size_at, body_at: cursor.position() })
 }
 
 fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Symmetry)> {

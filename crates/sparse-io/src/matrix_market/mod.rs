@@ -8,17 +8,21 @@ mod csr;
 mod decimal;
 mod entries;
 mod header;
+mod integers;
 mod plain;
+mod stream;
 mod token;
 mod triplets;
 mod word;
 mod write;
 
 pub use header::{Field, Layout, MatrixInfo, Symmetry};
+pub(crate) use stream::{open_text, read_text, unpack_text};
 pub use write::{write_coo, write_csr, write_dense};
 
+use crate::any::RoundedIntegers;
 use crate::assemble::{csr_from_triplets, nonzeros};
-use crate::source::{Text, open_text};
+use crate::source::Text;
 use header::Header;
 use sparse_core::{Coo, Csr, Dense, Error, Host, Index, Result, Scalar};
 use std::path::Path;
@@ -89,13 +93,17 @@ pub fn parse_dense<T: Scalar>(bytes: &[u8]) -> Result<Dense<T>> {
 }
 
 fn with_text<R>(path: &Path, parse: impl FnOnce(Text<'_>) -> Result<R>) -> Result<R> {
-    let bytes = open_text(path)?;
-    parse(Text { path, bytes: &bytes })
+    parse(open_text(path)?.text(path))
 }
 
 /// What the banner and the size line of a text say.
 pub(crate) fn header_of(text: Text<'_>) -> Result<MatrixInfo> {
     Ok(header::parse(&text)?.info)
+}
+
+/// The integers of a text that `T` does not hold.
+pub(crate) fn rounded_integers<T: Scalar>(text: Text<'_>) -> Result<Option<RoundedIntegers>> {
+    Ok(integers::rounded::<T>(text, header::parse(&text)?, parts(&text)))
 }
 
 /// A text as CSR.
@@ -110,7 +118,8 @@ pub(crate) fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Cs
     }
 }
 
-fn coo_of<T: Scalar, I: Index>(text: Text<'_>) -> Result<Coo<T, Host, I>> {
+/// A text as COO.
+pub(crate) fn coo_of<T: Scalar, I: Index>(text: Text<'_>) -> Result<Coo<T, Host, I>> {
     let header = header_for::<T>(&text)?;
     match header.info.layout {
         Layout::Coordinate => coo::read(text, header, parts(&text)),

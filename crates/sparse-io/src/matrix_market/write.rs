@@ -1,38 +1,40 @@
 //! Writing: numbers as short as they can be read back to the same bits.
 
+use crate::output::Output;
 use crate::source::has_extension;
 use flate2::{Compression, write::GzEncoder};
-use sparse_core::{Coo, Csr, DType, Dense, Error, Host, Index, Matrix, Result, Scalar};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use sparse_core::{Coo, Csr, DType, Dense, Host, Index, Matrix, Result, Scalar};
+use std::io::{self, Write};
 
 /// Writes a coordinate file, row by row; packed if the name ends in `.gz`.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written.
-pub fn write_csr<T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Csr<T, Host, I, O>,
 ) -> Result<()> {
-    write_coordinates::<T>(path.as_ref(), matrix, matrix.triplets())
+    write_coordinates::<T>(output.into(), matrix, matrix.triplets())
 }
 
 /// Writes a coordinate file, in the order of the entries; packed if the name ends in `.gz`.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written.
-pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Host, I>) -> Result<()> {
-    write_coordinates::<T>(path.as_ref(), matrix, matrix.triplets())
+pub fn write_coo<'a, T: Scalar, I: Index>(
+    output: impl Into<Output<'a>>,
+    matrix: &Coo<T, Host, I>,
+) -> Result<()> {
+    write_coordinates::<T>(output.into(), matrix, matrix.triplets())
 }
 
 /// Writes an array file; packed if the name ends in `.gz`.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written.
-pub fn write_dense<T: Scalar>(path: impl AsRef<Path>, matrix: &Dense<T>) -> Result<()> {
+pub fn write_dense<'a, T: Scalar>(output: impl Into<Output<'a>>, matrix: &Dense<T>) -> Result<()> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
-    to_file(path.as_ref(), |out| {
+    write_text(output.into(), |out| {
         writeln!(out, "%%MatrixMarket matrix array {} general\n{rows} {cols}", field_of::<T>())?;
         for col in 0..cols {
             for row in 0..rows {
@@ -45,11 +47,11 @@ pub fn write_dense<T: Scalar>(path: impl AsRef<Path>, matrix: &Dense<T>) -> Resu
 }
 
 fn write_coordinates<T: Scalar>(
-    path: &Path,
+    output: Output<'_>,
     matrix: &impl Matrix,
     triplets: impl Iterator<Item = (usize, usize, T)>,
 ) -> Result<()> {
-    to_file(path, |out| {
+    write_text(output, |out| {
         writeln!(out, "%%MatrixMarket matrix coordinate {} general", field_of::<T>())?;
         writeln!(out, "{} {} {}", matrix.rows(), matrix.cols(), matrix.nnz())?;
         for (row, col, value) in triplets {
@@ -76,17 +78,15 @@ fn write_value<T: Scalar>(out: &mut dyn Write, value: T) -> io::Result<()> {
     }
 }
 
-fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let write_all = || {
-        let mut file = BufWriter::new(File::create(path)?);
-        if has_extension(path, "gz") {
-            let mut packed = GzEncoder::new(&mut file, Compression::default());
-            write(&mut packed)?;
-            packed.finish()?;
-        } else {
-            write(&mut file)?;
+/// Writes a text, packed if the name ends in `.gz`.
+fn write_text(output: Output<'_>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let packs = matches!(output, Output::Path(path) if has_extension(path, "gz"));
+    output.write(|file| {
+        if !packs {
+            return write(file);
         }
-        file.flush()
-    };
-    write_all().map_err(|source| Error::Io { path: path.into(), source })
+        let mut packed = GzEncoder::new(file, Compression::default());
+        write(&mut packed)?;
+        packed.finish().map(drop)
+    })
 }

@@ -161,8 +161,10 @@ impl Scanner<'_> {
 
     fn extent(&mut self) -> Result<usize, String> {
         self.skip_blanks();
-        let digits = self.run(|byte| byte.is_ascii_digit());
-        digits.parse().map_err(|_| format!("`{digits}` in the shape is not a size"))
+        let extent = self.run(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b',' | b')'));
+        let digits = Some(extent).filter(|extent| extent.bytes().all(|byte| byte.is_ascii_digit()));
+        let size = digits.and_then(|digits| digits.parse().ok());
+        size.ok_or_else(|| format!("`{extent}` in the shape is not a size that an array can have"))
     }
 }
 
@@ -205,9 +207,9 @@ mod tests {
         "{'descr': '<f8', 'fortran_order': maybe, 'shape': ()}"
             fortran_order is `maybe`, neither True nor False
         "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"
-            `` in the shape is not a size
+            `-1` in the shape is not a size that an array can have
         "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}"
-            `99999999999999999999` in the shape is not a size
+            `99999999999999999999` in the shape is not a size that an array can have
         "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2"
             byte 55 of the header is its end where `)` is needed
         "{'descr': '<f8', 'shape': (), 'fortran_order': False} x"

@@ -1,17 +1,22 @@
-//! NumPy's `.npy` arrays: `f4`, `f8`, `c8`, `c16`, in C or Fortran order, of one to three dimensions. Arrays of
-//! `i4` and `i8` are read as `f64`.
+//! NumPy's `.npy` arrays: `f4`, `f8`, `c8`, `c16`, integers and `bool`, of either byte order, in C or Fortran order, of one
+//! to three dimensions. Integers and `bool` are read as `f64` unless another type is asked for.
 
+mod element;
 mod header;
 
-use crate::any::{AnyIndices, AnyValues};
+use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
+use crate::output::Output;
 use crate::source::open;
-use bytemuck::Pod;
+use element::Element;
 use header::Header;
 use sparse_core::error::checked_product;
 use sparse_core::{DType, Dense, Error, Index, Order, Result, Scalar};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::borrow::Cow;
+use std::io::{self, Read, Write};
 use std::path::Path;
+
+/// More bytes than the header of an array of a plain type takes.
+pub(crate) const HEADER_BYTES: u64 = 4096;
 
 /// How NumPy marks this machine's byte order.
 const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
@@ -57,6 +62,16 @@ pub fn read(path: impl AsRef<Path>) -> Result<NpyArray> {
     parse_file(path, &open(path)?)
 }
 
+/// As [`read`], from a stream, which is read to its end; errors call it `name`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(name: impl AsRef<Path>, mut reader: impl Read) -> Result<NpyArray> {
+    let (path, mut bytes) = (name.as_ref(), Vec::new());
+    reader.read_to_end(&mut bytes).map_err(|source| Error::Io { path: path.into(), source })?;
+    parse_file(path, &bytes)
+}
+
 /// As [`read`], from the bytes of a file.
 ///
 /// # Errors
@@ -80,7 +95,42 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
 /// The type of the values of an array, from its header alone.
 pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
     let (header, _) = header::parse(bytes)?;
-    dtype_of(&header.descr)
+    Ok(Element::parse(&header.descr)?.dtype())
+}
+
+/// True if the values of an array are integers or `bool`, from its header alone.
+pub(crate) fn holds_integers(bytes: &[u8]) -> Result<bool, String> {
+    let (header, _) = header::parse(bytes)?;
+    Ok(Element::parse(&header.descr)?.is_integer())
+}
+
+/// The integers of an array that `T` does not hold.
+pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
+    if !holds_integers(bytes)? {
+        return Ok(None);
+    }
+    Ok(RawArray::parse(bytes)?.values()?.rounded_integers::<T>())
+}
+
+/// Rows, columns and elements of a matrix, or of a vector as a column, from the header alone.
+pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
+    let (header, _) = header::parse(bytes)?;
+    let (rows, cols) = match header.shape[..] {
+        [rows] => (rows, 1),
+        [rows, cols] => (rows, cols),
+        _ => return Err(format!("shape {} is not that of a matrix", show_shape(&header.shape))),
+    };
+    Ok((rows, cols, length(bytes)?))
+}
+
+/// The number of elements of an array, from its header alone.
+pub(crate) fn length(bytes: &[u8]) -> Result<usize, String> {
+    let (header, _) = header::parse(bytes)?;
+    if header.shape.contains(&0) {
+        return Ok(0);
+    }
+    let length = header.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+    length.ok_or_else(|| format!("shape {} has more elements than can be counted", show_shape(&header.shape)))
 }
 
 /// Writes an array; `values` stand in the given order.
@@ -88,20 +138,19 @@ pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
 /// # Errors
 /// [`Error::Io`] if the file cannot be written; [`Error::Format`] if the number of values is not the product of the
 /// extents; [`Error::Unsupported`] for `f16` and `bf16`.
-pub fn write<T: Scalar>(path: impl AsRef<Path>, values: &[T], shape: &[usize], order: Order) -> Result<()> {
-    let path = path.as_ref();
+pub fn write<'a, T: Scalar>(
+    output: impl Into<Output<'a>>,
+    values: &[T],
+    shape: &[usize],
+    order: Order,
+) -> Result<()> {
     let needed = shape.iter().try_fold(1, |product, &extent| checked_product("elements", product, extent))?;
     if values.len() != needed {
         let reason = format!("{} values where shape {shape:?} needs {needed}", values.len());
         return Err(Error::format("npy", reason));
     }
     let bytes = values_to_bytes(values, shape, order)?;
-    let write_all = || {
-        let mut file = BufWriter::new(File::create(path)?);
-        write_array(&mut file, &bytes)?;
-        file.flush()
-    };
-    write_all().map_err(|source| Error::Io { path: path.into(), source })
+    output.into().write(|file| write_array(file, &bytes))
 }
 
 /// The header and the data of an array that is to be written.
@@ -152,27 +201,44 @@ pub(crate) fn write_array(out: &mut impl Write, (header, data): &ArrayBytes<'_>)
 #[derive(Debug)]
 pub(crate) struct RawArray<'a> {
     header: Header,
-    data: &'a [u8],
+    data: Cow<'a, [u8]>,
 }
 
 impl<'a> RawArray<'a> {
     /// Splits a file into header and data.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let (header, data) = header::parse(bytes)?;
-        Ok(Self { header, data })
+        Ok(Self { header, data: data.into() })
+    }
+
+    /// Reads an array whose data may have so many bytes. Not more is read than the header claims, and a byte.
+    pub(crate) fn read(mut packed: impl Read, limit: usize) -> Result<Self, String> {
+        let mut bytes = Vec::new();
+        let error = |error: io::Error| error.to_string();
+        packed.by_ref().take(HEADER_BYTES).read_to_end(&mut bytes).map_err(error)?;
+        let (header, data) = header::parse(&bytes)?;
+        let claimed = header.data_bytes()?;
+        if claimed > limit {
+            let shape = show_shape(&header.shape);
+            return Err(format!(
+                "shape {shape} needs {claimed} bytes, but the file may unpack to {limit} at most"
+            ));
+        }
+        let mut data = data.to_vec();
+        let rest = (claimed + 1).saturating_sub(data.len());
+        packed.take(rest as u64).read_to_end(&mut data).map_err(error)?;
+        if data.len() > claimed {
+            let shape = show_shape(&header.shape);
+            return Err(format!("shape {shape} needs {claimed} bytes, but more follow the header"));
+        }
+        Ok(Self { header, data: data.into() })
     }
 
     /// The elements, as values.
     pub(crate) fn values(&self) -> Result<AnyValues, String> {
-        Ok(match code_of(&self.header.descr)? {
-            "f4" => AnyValues::F32(self.elements()?),
-            "f8" => AnyValues::F64(self.elements()?),
-            "c8" => AnyValues::C32(self.elements()?),
-            "c16" => AnyValues::C64(self.elements()?),
-            "i4" => AnyValues::F64(self.elements::<i32>()?.into_iter().map(f64::from).collect()),
-            "i8" => AnyValues::F64(self.elements::<i64>()?.into_iter().map(|value| value as f64).collect()),
-            _ => return Err(unknown_type(&self.header.descr)),
-        })
+        let element = Element::parse(&self.header.descr)?;
+        self.check_length()?;
+        Ok(element.values(&self.data))
     }
 
     /// The elements of a 1-D array, as indices.
@@ -180,60 +246,54 @@ impl<'a> RawArray<'a> {
         if self.header.shape.len() != 1 {
             return Err(format!("the array has {} dimensions, not one", self.header.shape.len()));
         }
-        match code_of(&self.header.descr)? {
-            "i4" => Ok(AnyIndices::I32(self.elements()?)),
-            "i8" => Ok(AnyIndices::I64(self.elements()?)),
-            _ => Err(format!("the type is `{}`, neither i4 nor i8", self.header.descr)),
-        }
+        let element = Element::parse(&self.header.descr)?;
+        self.check_length()?;
+        let other = || format!("the type is `{}`, neither int32 nor int64", self.header.descr);
+        element.indices(&self.data).ok_or_else(other)
     }
 
     /// The one string of bytes in the array.
-    pub(crate) fn text(&self) -> Result<&'a [u8], String> {
+    pub(crate) fn text(&self) -> Result<&[u8], String> {
         let descr = &self.header.descr;
         if *descr == format!("|S{}", self.data.len()) {
-            return Ok(self.data);
+            return Ok(&self.data);
         }
         Err(format!("{} bytes of type `{descr}` are not one string", self.data.len()))
     }
 
-    /// A copy of the data, whose length must be what the shape claims.
-    fn elements<T: Pod>(&self) -> Result<Vec<T>, String> {
-        let shape = &self.header.shape;
-        let claimed = shape.iter().try_fold(size_of::<T>(), |bytes, &extent| bytes.checked_mul(extent));
-        if claimed != Some(self.data.len()) {
-            let needed = claimed.map_or("more than can be counted".into(), |bytes| bytes.to_string());
-            return Err(format!(
-                "shape {shape:?} needs {needed} bytes, but {} follow the header",
-                self.data.len()
-            ));
+    /// An error unless the data are as long as the header claims.
+    fn check_length(&self) -> Result<(), String> {
+        let claimed = self.header.data_bytes()?;
+        if claimed == self.data.len() {
+            return Ok(());
         }
-        let mut elements = vec![T::zeroed(); self.data.len() / size_of::<T>()];
-        bytemuck::cast_slice_mut(&mut elements).copy_from_slice(self.data);
-        Ok(elements)
+        let (shape, found) = (show_shape(&self.header.shape), self.data.len());
+        Err(format!("shape {shape} needs {claimed} bytes, but {found} follow the header"))
     }
 }
 
-/// The code in a type such as `<f8`, which must be in this machine's byte order.
-fn code_of(descr: &str) -> Result<&str, String> {
-    match descr.split_at_checked(1) {
-        Some((order, code)) if order.starts_with([NATIVE, '=']) => Ok(code),
-        Some((">" | "<", _)) => {
-            Err(format!("the type `{descr}` has not this machine's byte order `{NATIVE}`"))
+impl Header {
+    /// Bytes of all elements.
+    fn data_bytes(&self) -> Result<usize, String> {
+        let element = match self.descr.strip_prefix("|S").map(str::parse) {
+            Some(Ok(length)) => length,
+            _ => Element::parse(&self.descr)?.bytes(),
+        };
+        if self.shape.contains(&0) {
+            return Ok(0);
         }
-        _ => Err(unknown_type(descr)),
+        let bytes = self.shape.iter().try_fold(element, |bytes, &extent| bytes.checked_mul(extent));
+        bytes.ok_or_else(|| {
+            format!(
+                "shape {} with elements of {element} bytes has more bytes than can be counted",
+                show_shape(&self.shape)
+            )
+        })
     }
 }
 
-fn dtype_of(descr: &str) -> Result<DType, String> {
-    match code_of(descr)? {
-        "f4" => Ok(DType::F32),
-        "f8" | "i4" | "i8" => Ok(DType::F64),
-        "c8" => Ok(DType::C32),
-        "c16" => Ok(DType::C64),
-        _ => Err(unknown_type(descr)),
-    }
-}
-
-fn unknown_type(descr: &str) -> String {
-    format!("the type is `{descr}`, none of f4, f8, c8, c16, i4, i8")
+/// A shape as Python writes it.
+fn show_shape(shape: &[usize]) -> String {
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    if let [extent] = &extents[..] { format!("({extent},)") } else { format!("({})", extents.join(", ")) }
 }

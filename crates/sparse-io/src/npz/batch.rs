@@ -7,6 +7,7 @@
 use super::{Archive, SparseFormat, to_i64, write_arrays};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy;
+use crate::output::Output;
 use crate::source::open;
 use sparse_core::{Axis, BatchCompressed, Col, Error, Host, Index, Result, Row, Scalar};
 use std::path::Path;
@@ -110,8 +111,8 @@ fn parse_archive(bytes: &[u8]) -> Result<AnyBatch, String> {
 ///
 /// # Errors
 /// As [`write_csr`](super::write_csr).
-pub fn write_batch<A: Axis, T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_batch<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     batch: &BatchCompressed<A, T, Host, I, O>,
 ) -> Result<()> {
     let (rows, cols) = batch.member_shape();
@@ -121,7 +122,7 @@ pub fn write_batch<A: Axis, T: Scalar, I: Index, O: Index>(
         ("indptr", npy::indices_to_bytes(batch.offsets())),
         ("indices", npy::indices_to_bytes(batch.indices())),
     ];
-    write_arrays(path.as_ref(), A::BATCH_FORMAT, &[batch.count(), rows, cols], &indices, batch.values())
+    write_arrays(output.into(), A::BATCH_FORMAT, &[batch.count(), rows, cols], &indices, batch.values())
 }
 
 #[cfg(test)]

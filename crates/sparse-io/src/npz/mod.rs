@@ -2,26 +2,24 @@
 //! keys of this workspace's own.
 
 mod batch;
+mod patient;
 
 pub use batch::{AnyBatch, read_batch, write_batch};
 pub(crate) use batch::{batch_format, parse_batch_file};
 
-use crate::any::{AnyIndices, AnyValues};
+use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::assemble::csr_from_triplets;
 use crate::npy::{self, ArrayBytes, RawArray};
-use crate::source::{expansion_limit, open, read_limited};
+use crate::output::Output;
+use crate::source::{expansion_limit, open};
+use patient::Patient;
 use sparse_core::{
-    Axis, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Scalar,
+    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Row, Scalar,
 };
-use std::fs::File;
-use std::io::{BufWriter, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::path::Path;
-use zip::result::{ZipError, ZipResult};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
-
-/// More bytes than the header of an array of a plain type takes.
-const HEADER_BYTES: u64 = 4096;
 
 /// The formats of sparse matrices in `.npz` files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +41,20 @@ impl SparseFormat {
             name if batch::format_of(name).is_some() => {
                 Err(format!("`{}` is a batch of matrices, not one matrix", name.escape_ascii()))
             }
-            other => Err(format!("`{}` is none of csr, csc, coo", other.escape_ascii())),
+            other => {
+                let name = other.escape_ascii();
+                Err(format!(
+                    "`{name}` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())"
+                ))
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Csc => "csc",
+            Self::Coo => "coo",
         }
     }
 
@@ -98,6 +109,22 @@ impl AnySparse {
         }
     }
 
+    /// The matrix as COO, with entries in the order of the file; duplicates are kept.
+    ///
+    /// # Errors
+    /// As [`into_csr`](Self::into_csr).
+    pub fn into_coo<T: Scalar, I: Index>(self) -> Result<Coo<T, Host, I>> {
+        fn coordinates<A: Axis, T: Scalar, I: Index>(sparse: AnySparse) -> Result<Coo<T, Host, I>> {
+            let matrix: Compressed<A, T, Host, I, i64> = sparse.into_compressed()?;
+            Coo::<T, Host, I>::from_triplets(matrix.rows(), matrix.cols(), matrix.triplets())
+        }
+        match self.format {
+            SparseFormat::Csr => coordinates::<Row, T, I>(self),
+            SparseFormat::Csc => coordinates::<Col, T, I>(self),
+            SparseFormat::Coo => self.into_coordinates(),
+        }
+    }
+
     fn into_compressed<A: Axis, T: Scalar, I: Index, O: Index>(self) -> Result<Compressed<A, T, Host, I, O>> {
         let (offsets, indices) = (self.major.into_typed("indptr")?, self.minor.into_typed("indices")?);
         Compressed::<A, T, Host, I, O>::new_unsorted(
@@ -143,6 +170,22 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
     let format = archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
     let [rows, cols] = archive.shape()?;
     let (major, minor) = format.index_keys();
+    let lines = match format {
+        SparseFormat::Csr => Some(rows),
+        SparseFormat::Csc => Some(cols),
+        SparseFormat::Coo => None,
+    };
+    let entries = archive.length("data")?;
+    let needed = lines.map_or(entries, |lines| lines.saturating_add(1));
+    for (key, needed) in [(minor, entries), (major, needed)] {
+        let found = archive.length(key)?;
+        if found != needed {
+            let (format, shape) = (format.name(), [rows, cols]);
+            return Err(format!(
+                "`{key}` has {found} elements where a {format} matrix of shape {shape:?} with {entries} entries needs {needed}"
+            ));
+        }
+    }
     Ok(AnySparse {
         format,
         rows,
@@ -155,10 +198,24 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
 
 /// The type of the values of a file.
 pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
+    npy::value_type(&Archive::open(bytes)?.head("data")?)
+}
+
+/// The integers of a file, of one matrix or of a batch, that `T` does not hold.
+pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
     let mut archive = Archive::open(bytes)?;
-    let mut head = Vec::new();
-    archive.member("data")?.take(HEADER_BYTES).read_to_end(&mut head).map_err(|error| error.to_string())?;
-    npy::value_type(&head)
+    if !npy::holds_integers(&archive.head("data")?)? {
+        return Ok(None);
+    }
+    archive.read("data", |array| Ok(array.values()?.rounded_integers::<T>()))
+}
+
+/// Rows, columns and entries of the matrix in a file.
+pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
+    let mut archive = Archive::open(bytes)?;
+    archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
+    let [rows, cols] = archive.shape()?;
+    Ok((rows, cols, archive.length("data")?))
 }
 
 /// A zip file of `.npy` files.
@@ -180,9 +237,22 @@ impl<'a> Archive<'a> {
         key: &str,
         interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
     ) -> Result<R, String> {
-        let bytes = self.unpack(key)?;
-        let array = RawArray::parse(&bytes).and_then(|array| interpret(&array));
+        let limit = self.limit;
+        let array = RawArray::read(self.member(key)?, limit).and_then(|array| interpret(&array));
         array.map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The number of elements that the array `key` claims.
+    fn length(&mut self, key: &str) -> Result<usize, String> {
+        npy::length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The start of the array `key`, at least its header.
+    fn head(&mut self, key: &str) -> Result<Vec<u8>, String> {
+        let mut head = Vec::new();
+        let read = self.member(key)?.take(npy::HEADER_BYTES).read_to_end(&mut head);
+        read.map_err(|error| format!("`{key}`: {error}"))?;
+        Ok(head)
     }
 
     /// The array `shape`, of `N` sizes.
@@ -192,15 +262,6 @@ impl<'a> Archive<'a> {
         let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
         let extents = extents.ok().and_then(|extents| extents.try_into().ok());
         extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
-    }
-
-    /// The bytes of the file `key.npy`.
-    fn unpack(&mut self, key: &str) -> Result<Vec<u8>, String> {
-        let limit = self.limit;
-        let mut unpacked = Vec::new();
-        read_limited(&mut self.member(key)?, &mut unpacked, limit)
-            .map_err(|error| format!("`{key}`: {error}"))?;
-        Ok(unpacked)
     }
 
     /// The file `key.npy`, still packed.
@@ -213,33 +274,36 @@ impl<'a> Archive<'a> {
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written; [`Error::Unsupported`] for `f16` and `bf16`.
-pub fn write_csr<T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Csr<T, Host, I, O>,
 ) -> Result<()> {
-    write_compressed(path, matrix)
+    write_compressed(output, matrix)
 }
 
 /// Writes a CSC matrix.
 ///
 /// # Errors
 /// As [`write_csr`].
-pub fn write_csc<T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_csc<'a, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Csc<T, Host, I, O>,
 ) -> Result<()> {
-    write_compressed(path, matrix)
+    write_compressed(output, matrix)
 }
 
 /// Writes a COO matrix, in the order of its entries.
 ///
 /// # Errors
 /// As [`write_csr`].
-pub fn write_coo<T: Scalar, I: Index>(path: impl AsRef<Path>, matrix: &Coo<T, Host, I>) -> Result<()> {
+pub fn write_coo<'a, T: Scalar, I: Index>(
+    output: impl Into<Output<'a>>,
+    matrix: &Coo<T, Host, I>,
+) -> Result<()> {
     let rows = npy::indices_to_bytes(matrix.row_idx());
     let cols = npy::indices_to_bytes(matrix.col_idx());
     let shape = [matrix.rows(), matrix.cols()];
-    write_arrays(path.as_ref(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
+    write_arrays(output.into(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
 }
 
 fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
@@ -250,15 +314,15 @@ fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
 ///
 /// # Errors
 /// As [`write_csr`].
-pub fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
-    path: impl AsRef<Path>,
+pub fn write_compressed<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+    output: impl Into<Output<'a>>,
     matrix: &Compressed<A, T, Host, I, O>,
 ) -> Result<()> {
     let indices = npy::indices_to_bytes(matrix.indices());
     let offsets = npy::indices_to_bytes(matrix.offsets());
     let shape = [matrix.rows(), matrix.cols()];
     write_arrays(
-        path.as_ref(),
+        output.into(),
         A::FORMAT,
         &shape,
         &[("indices", indices), ("indptr", offsets)],
@@ -267,7 +331,7 @@ pub fn write_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
 }
 
 fn write_arrays<T: Scalar>(
-    path: &Path,
+    output: Output<'_>,
     format: &str,
     shape: &[usize],
     indices: &[(&str, ArrayBytes<'_>)],
@@ -279,15 +343,15 @@ fn write_arrays<T: Scalar>(
         ("shape", npy::indices_to_bytes(&shape)),
         ("data", npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?),
     ];
-    let write_all = || -> ZipResult<()> {
-        let mut zip = ZipWriter::new(BufWriter::new(File::create(path)?));
+    output.write(|file| {
+        let mut file = Patient::new(file);
+        let mut zip = ZipWriter::new(&mut file);
         for (key, array) in indices.iter().chain(&described) {
             let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;
             zip.start_file(format!("{key}.npy"), SimpleFileOptions::default().large_file(large))?;
             npy::write_array(&mut zip, array)?;
         }
-        zip.finish()?.into_inner().map_err(|error| ZipError::Io(error.into_error()))?;
-        Ok(())
-    };
-    write_all().map_err(|error| Error::Io { path: path.into(), source: error.into() })
+        zip.finish()?;
+        file.finish()
+    })
 }

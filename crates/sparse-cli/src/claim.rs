@@ -1,0 +1,33 @@
+//! Memory that a size claims and data must back.
+
+use crate::text::bytes;
+use anyhow::{Result, ensure};
+
+/// Bytes that any claim may take.
+const ALWAYS: usize = 1 << 30;
+/// How many times the bytes of the data a larger claim may take.
+const FACTOR: usize = 256;
+
+/// Fails if `what` would take far more bytes than the data that it comes from.
+pub(crate) fn check(what: &str, needed: usize, data: usize) -> Result<()> {
+    ensure!(
+        needed <= ALWAYS.max(data.saturating_mul(FACTOR)),
+        "{what} would take {}, which entries of {} do not justify",
+        bytes(needed as u64),
+        bytes(data as u64)
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_claims_need_data() {
+        assert!(check("y", ALWAYS, 0).is_ok());
+        assert!(check("y", ALWAYS + 1, ALWAYS / FACTOR + 1).is_ok());
+        let error = check("y", 32_000_000_000, 16).unwrap_err();
+        assert_eq!(error.to_string(), "y would take 29.8 GiB, which entries of 16 B do not justify");
+    }
+}

@@ -1,0 +1,322 @@
+//! Texts that are read front to back: packed files, pipes and standard input.
+//!
+//! Only lines that hold data are kept, so that memory is in proportion to the entries: neither blank lines and comments
+//! nor entries beyond those that the size line claims take any.
+
+use super::header;
+use super::token::is_blank;
+use crate::source::{Bytes, Contents, Skipped, expansion_limit, has_extension, open};
+use flate2::bufread::GzDecoder;
+use sparse_core::{Error, Result};
+use std::fs::{File, metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// The most bytes in a line that holds data. Numbers with hundreds of digits take a few KiB.
+const LONGEST_LINE: usize = 64 << 10;
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+
+/// The text in the file at `path`: mapped, unless it is packed or a pipe.
+pub(crate) fn open_text(path: &Path) -> Result<Contents> {
+    if has_extension(path, "gz") {
+        return unpack_text(path, &open(path)?);
+    }
+    if metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(open(path)?.into());
+    }
+    let file = File::open(path).map_err(|source| Error::Io { path: path.into(), source })?;
+    read_text(path, file)
+}
+
+/// The data lines of a gzip file.
+pub(crate) fn unpack_text(path: &Path, packed: &[u8]) -> Result<Contents> {
+    let mut lines = DataLines::new(expansion_limit(packed.len()));
+    unpack(packed, &mut lines).map_err(|stop| stop.unpacking(path))?;
+    Ok(lines.finish())
+}
+
+/// The data lines of a text that is not packed.
+pub(crate) fn read_text(path: &Path, text: impl Read) -> Result<Contents> {
+    let mut lines = DataLines::new(usize::MAX);
+    lines.read(text).map_err(|stop| stop.reading(path))?;
+    Ok(lines.finish())
+}
+
+/// Unpacks all members, one after the other. Zeros after the last one are padding.
+fn unpack(packed: &[u8], lines: &mut DataLines) -> Result<(), Stop> {
+    let mut rest = packed;
+    loop {
+        let mut member = GzDecoder::new(rest);
+        lines.read(&mut member)?;
+        rest = member.into_inner();
+        if lines.is_full() || rest.iter().all(|&byte| byte == 0) {
+            return Ok(());
+        }
+    }
+}
+
+/// Why a text is not read to its end.
+#[derive(Debug)]
+enum Stop {
+    Read(io::Error),
+    Text { line: Option<u64>, reason: String },
+}
+
+impl Stop {
+    fn reading(self, path: &Path) -> Error {
+        match self {
+            Self::Read(source) => Error::Io { path: path.into(), source },
+            Self::Text { line, reason } => Error::File { path: path.into(), line, reason },
+        }
+    }
+
+    fn unpacking(self, path: &Path) -> Error {
+        let text = match self {
+            Self::Read(error) => Self::Text { line: None, reason: format!("not a sound gzip file: {error}") },
+            text => text,
+        };
+        text.reading(path)
+    }
+}
+
+/// Where in a line the text goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At its start, or among the blanks there.
+    Start,
+    /// In a comment.
+    Comment,
+    /// In a line that is kept.
+    Data,
+}
+
+/// Collects the lines of a text that hold data. The first line, which is the banner, is always kept.
+#[derive(Debug)]
+struct DataLines {
+    bytes: Vec<u8>,
+    state: State,
+    /// Where the last line that is kept starts.
+    line_at: usize,
+    /// Lines that are kept and have ended.
+    kept: usize,
+    /// So many lines are kept at most: the header, then one more than the header claims.
+    most: usize,
+    /// Lines that were left out so far.
+    left_out: u64,
+    skipped: Vec<Skipped>,
+    /// The most bytes that are kept.
+    limit: usize,
+}
+
+impl DataLines {
+    /// Banner and size line.
+    const HEADER_LINES: usize = 2;
+
+    fn new(limit: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            state: State::Data,
+            line_at: 0,
+            kept: 0,
+            most: Self::HEADER_LINES,
+            left_out: 0,
+            skipped: Vec::new(),
+            limit,
+        }
+    }
+
+    /// True if no line is kept any more: there is one too many, or the header is not sound.
+    fn is_full(&self) -> bool {
+        self.kept == self.most
+    }
+
+    fn read(&mut self, mut text: impl Read) -> Result<(), Stop> {
+        let mut chunk = vec![0; CHUNK];
+        while !self.is_full() {
+            match text.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(length) => self.add(&chunk[..length])?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Stop::Read(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, mut text: &[u8]) -> Result<(), Stop> {
+        while !text.is_empty() && !self.is_full() {
+            text = match self.state {
+                State::Start => self.skip_blanks(text),
+                State::Comment => self.skip_comment(text),
+                State::Data => self.keep_line(text)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Goes on to the first byte that is no blank; gives the text from there.
+    fn skip_blanks<'a>(&mut self, text: &'a [u8]) -> &'a [u8] {
+        let length = text.iter().position(|&byte| byte != b'\n' && !is_blank(byte)).unwrap_or(text.len());
+        let (blanks, rest) = text.split_at(length);
+        self.left_out += blanks.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        match rest.first() {
+            None => {}
+            Some(b'%') => self.state = State::Comment,
+            Some(_) => {
+                self.state = State::Data;
+                self.line_at = self.bytes.len();
+                self.note_skipped(self.line_at);
+            }
+        }
+        rest
+    }
+
+    fn skip_comment<'a>(&mut self, text: &'a [u8]) -> &'a [u8] {
+        let Some(length) = text.iter().position(|&byte| byte == b'\n') else {
+            return &[];
+        };
+        self.left_out += 1;
+        self.state = State::Start;
+        &text[length + 1..]
+    }
+
+    fn keep_line<'a>(&mut self, text: &'a [u8]) -> Result<&'a [u8], Stop> {
+        let newline = text.iter().position(|&byte| byte == b'\n');
+        let (line, rest) = text.split_at(newline.map_or(text.len(), |length| length + 1));
+        if self.bytes.len() - self.line_at + line.len() > LONGEST_LINE {
+            let reason = format!("the line has more than {LONGEST_LINE} bytes");
+            return Err(Stop::Text { line: Some(self.kept as u64 + self.left_out + 1), reason });
+        }
+        if line.len() > self.limit - self.bytes.len() {
+            let reason = format!("it unpacks to more than {} bytes; unpack it by hand", self.limit);
+            return Err(Stop::Text { line: None, reason });
+        }
+        self.bytes.extend_from_slice(line);
+        if newline.is_some() {
+            self.end_line();
+        }
+        Ok(rest)
+    }
+
+    fn end_line(&mut self) {
+        self.kept += 1;
+        self.line_at = self.bytes.len();
+        self.state = State::Start;
+        if self.kept == Self::HEADER_LINES
+            && let Some(claimed) = header::claimed_lines(&self.bytes)
+        {
+            self.most = claimed.saturating_add(Self::HEADER_LINES + 1);
+        }
+    }
+
+    /// Notes how many lines were left out before the byte `at`.
+    fn note_skipped(&mut self, at: usize) {
+        if self.left_out > self.skipped.last().map_or(0, |skipped| skipped.lines) {
+            self.skipped.push(Skipped { at, lines: self.left_out });
+        }
+    }
+
+    fn finish(mut self) -> Contents {
+        self.left_out += u64::from(self.state == State::Comment);
+        self.note_skipped(self.bytes.len().saturating_sub(1));
+        Contents { bytes: Bytes::Owned(self.bytes), skipped: self.skipped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix_market::csr_of;
+    use flate2::{Compression, write::GzEncoder};
+    use sparse_core::{Csr, Host};
+    use std::io::{Write, repeat};
+
+    const PATH: &str = "a.mtx";
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn csr(contents: &Contents) -> Result<Csr<f64, Host, i32, i32>> {
+        csr_of(contents.text(Path::new(PATH)))
+    }
+
+    /// The entries, or why there are none.
+    fn outcome(read: Result<Csr<f64, Host, i32, i32>>) -> Result<Vec<(usize, usize, f64)>, String> {
+        read.map(|matrix| matrix.triplets().collect()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_stream_reads_as_a_file_does() {
+        let head = "%%MatrixMarket matrix coordinate real general\n% note\n\n 2 2 2 \n";
+        let bodies = [
+            "1 1 1\n%\n\n \t2 2 2\n\n%",
+            "1 1 1\n2 2 2",
+            "1 1 1\n\n\n%\n\n",
+            "\n\n%\n1 1 1\n \n3 1 1\n",
+            "1 1 1\n%%\n\n2 2 2\n% %\n1 2 3\n1 2 4\n1 2 5\n",
+            "1 1 1 % no\n",
+            "",
+        ];
+        let texts = bodies.iter().map(|body| format!("{head}{body}"));
+        let broken =
+            ["\n%%MatrixMarket matrix coordinate real general\n1 1 0\n", "", "%%MatrixMarket\n\n\n", head];
+        for text in texts.chain(broken.map(String::from)) {
+            let whole = csr(&Bytes::Owned(text.clone().into_bytes()).into());
+            let streamed = read_text(Path::new(PATH), text.as_bytes()).and_then(|contents| csr(&contents));
+            assert_eq!(outcome(streamed), outcome(whole), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_holds_no_data_is_not_kept() {
+        const LENGTH: u64 = 1 << 20;
+        let head = &b"%%MatrixMarket matrix coordinate real general\n1 1 1\n"[..];
+        let text = head.chain(repeat(b'\n').take(LENGTH)).chain(&b"%"[..]).chain(repeat(b'x').take(LENGTH));
+        let text = text.chain(&b"\n1 1 7\n"[..]).chain(repeat(b' ').take(LENGTH));
+        let contents = read_text(Path::new(PATH), text).unwrap();
+        assert_eq!(csr(&contents).unwrap().values(), &[7.0]);
+        assert!(contents.bytes.len() < 100);
+        let surplus = head.chain(&b"1 1 7\n"[..]).chain(repeat(b'1').take(LENGTH));
+        assert!(
+            read_text(Path::new(PATH), surplus)
+                .unwrap_err()
+                .to_string()
+                .contains("line 4: the line has more")
+        );
+        let surplus = [head, &b"1 1 7\n".repeat(1000)].concat();
+        let contents = read_text(Path::new(PATH), &surplus[..]).unwrap();
+        assert!(contents.bytes.len() < 100);
+        assert!(csr(&contents).unwrap_err().to_string().contains("line 4: the size line claims 1 entries"));
+    }
+
+    #[test]
+    fn members_are_joined_and_zero_padding_is_skipped() {
+        let packed = [gzip(b"one "), gzip(b"two"), vec![0; 100]].concat();
+        assert_eq!(&unpack_text(Path::new(PATH), &packed).unwrap().bytes[..], b"one two");
+    }
+
+    #[test]
+    fn an_expansion_past_the_limit_is_refused() {
+        let text = b"%%MatrixMarket matrix coordinate real general\n1 1 9\n1 1 1\n1 1 1\n";
+        let refusal = |limit| {
+            unpack(&gzip(text), &mut DataLines::new(limit)).map_err(|stop| stop.unpacking(Path::new(PATH)))
+        };
+        refusal(text.len()).unwrap();
+        assert!(refusal(text.len() - 1).unwrap_err().to_string().contains("it unpacks to more than"));
+    }
+
+    #[test]
+    fn what_is_not_gzip_is_refused() {
+        let whole = gzip(b"some text that is cut short");
+        for broken in
+            [&b"%%MatrixMarket matrix"[..], b"", &whole[..whole.len() - 9], &[&whole[..], b"tail"].concat()]
+        {
+            let error = unpack_text(Path::new(PATH), broken).unwrap_err().to_string();
+            assert!(error.contains("not a sound gzip file"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The types of NumPy's elements: what a `descr` such as `<f8` says, and how elements become values.
+
+use crate::any::{AnyIndices, AnyValues};
+use bytemuck::Pod;
+use sparse_core::{DType, c32, c64};
+
+/// The type of the elements of an array.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Element {
+    kind: Kind,
+    /// The bytes of a number are not in the order of this machine.
+    swapped: bool,
+}
+
+/// The types that are read.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+    C32,
+    C64,
+}
+
+impl Element {
+    /// The type that `descr` says.
+    pub(super) fn parse(descr: &str) -> Result<Self, String> {
+        let (order, code) = descr.split_at_checked(1).ok_or_else(|| unknown(descr))?;
+        let kind = match code {
+            "b1" => Kind::Bool,
+            "i1" => Kind::I8,
+            "i2" => Kind::I16,
+            "i4" => Kind::I32,
+            "i8" => Kind::I64,
+            "u1" => Kind::U8,
+            "u2" => Kind::U16,
+            "u4" => Kind::U32,
+            "u8" => Kind::U64,
+            "f4" => Kind::F32,
+            "f8" => Kind::F64,
+            "c8" => Kind::C32,
+            "c16" => Kind::C64,
+            _ => return Err(unknown(descr)),
+        };
+        let swapped = match order {
+            "=" | "|" => false,
+            "<" => cfg!(target_endian = "big"),
+            ">" => cfg!(target_endian = "little"),
+            _ => return Err(unknown(descr)),
+        };
+        Ok(Self { kind, swapped })
+    }
+
+    /// Bytes of an element.
+    pub(super) fn bytes(self) -> usize {
+        match self.kind {
+            Kind::Bool | Kind::I8 | Kind::U8 => 1,
+            Kind::I16 | Kind::U16 => 2,
+            Kind::I32 | Kind::U32 | Kind::F32 => 4,
+            Kind::I64 | Kind::U64 | Kind::F64 | Kind::C32 => 8,
+            Kind::C64 => 16,
+        }
+    }
+
+    /// The type of the values.
+    pub(super) fn dtype(self) -> DType {
+        match self.kind {
+            Kind::F32 => DType::F32,
+            Kind::C32 => DType::C32,
+            Kind::C64 => DType::C64,
+            _ => DType::F64,
+        }
+    }
+
+    /// True for integers and `bool`.
+    pub(super) fn is_integer(self) -> bool {
+        !matches!(self.kind, Kind::F32 | Kind::F64 | Kind::C32 | Kind::C64)
+    }
+
+    /// The elements in `data`, as values.
+    pub(super) fn values(self, data: &[u8]) -> AnyValues {
+        let swapped = self.swapped;
+        match self.kind {
+            Kind::Bool => AnyValues::I64(data.iter().map(|&byte| i64::from(byte != 0)).collect()),
+            Kind::I8 => AnyValues::I64(data.iter().map(|&byte| i64::from(byte as i8)).collect()),
+            Kind::U8 => AnyValues::I64(data.iter().map(|&byte| i64::from(byte)).collect()),
+            Kind::I16 => AnyValues::I64(widened::<i16>(data, swapped)),
+            Kind::U16 => AnyValues::I64(widened::<u16>(data, swapped)),
+            Kind::I32 => AnyValues::I64(widened::<i32>(data, swapped)),
+            Kind::U32 => AnyValues::I64(widened::<u32>(data, swapped)),
+            Kind::I64 => AnyValues::I64(elements(data, swapped, size_of::<i64>())),
+            Kind::U64 => AnyValues::U64(elements(data, swapped, size_of::<u64>())),
+            Kind::F32 => AnyValues::F32(elements(data, swapped, size_of::<f32>())),
+            Kind::F64 => AnyValues::F64(elements(data, swapped, size_of::<f64>())),
+            Kind::C32 => AnyValues::C32(elements::<c32>(data, swapped, size_of::<f32>())),
+            Kind::C64 => AnyValues::C64(elements::<c64>(data, swapped, size_of::<f64>())),
+        }
+    }
+
+    /// The elements in `data`, as indices; none if they are of another type.
+    pub(super) fn indices(self, data: &[u8]) -> Option<AnyIndices> {
+        match self.kind {
+            Kind::I32 => Some(AnyIndices::I32(elements(data, self.swapped, size_of::<i32>()))),
+            Kind::I64 => Some(AnyIndices::I64(elements(data, self.swapped, size_of::<i64>()))),
+            _ => None,
+        }
+    }
+}
+
+/// The whole elements in `data`, each of numbers of `number_bytes` bytes.
+fn elements<T: Pod>(data: &[u8], swapped: bool, number_bytes: usize) -> Vec<T> {
+    let mut elements = vec![T::zeroed(); data.len() / size_of::<T>()];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements);
+    bytes.copy_from_slice(&data[..bytes.len()]);
+    if swapped {
+        bytes.chunks_exact_mut(number_bytes).for_each(<[u8]>::reverse);
+    }
+    elements
+}
+
+fn widened<T: Pod + Into<i64>>(data: &[u8], swapped: bool) -> Vec<i64> {
+    elements::<T>(data, swapped, size_of::<T>()).into_iter().map(Into::into).collect()
+}
+
+fn unknown(descr: &str) -> String {
+    let known = "none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128";
+    format!("the type is `{descr}`, {known}; NumPy converts it: .astype(\"float64\")")
+}
