@@ -5,5 +5,6 @@ mod common;
 mod convergence;
 mod enqueued;
 mod hard_systems;
+mod large_systems;
 mod outcomes;
 mod real_matrices;
