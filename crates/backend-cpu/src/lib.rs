@@ -23,6 +23,13 @@ pub struct Cpu {
 }
 
 impl Cpu {
+    /// The most threads of a pool: as many as the process has processors, or 256 if these are fewer. Idle threads look
+    /// for work at each other: with 1024 of them on two busy processors a small product took half a minute. Where a
+    /// process runs out of mappings, Rust's threads panic in place of an error.
+    pub fn max_threads() -> usize {
+        default_threads().max(256)
+    }
+
     /// All processors that the process may use, and the widest instruction set.
     ///
     /// # Errors
@@ -34,11 +41,12 @@ impl Cpu {
     /// A pool of `threads` threads and an instruction set, which must be one that this processor has.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the processor lacks the instruction set or `threads` is 0; [`Error::Backend`] if
-    /// the operating system refuses the threads.
+    /// [`Error::Unsupported`] if the processor lacks the instruction set, or `threads` is 0 or more than
+    /// [`max_threads`](Self::max_threads); [`Error::Backend`] if the operating system refuses the threads.
     pub fn with(threads: usize, simd: Simd) -> Result<Self> {
-        if threads == 0 {
-            return Err(Error::unsupported("a CPU backend of 0 threads", "at least 1 is needed"));
+        if !(1..=Self::max_threads()).contains(&threads) {
+            let limits = format_args!("from 1 to {} can be had", Self::max_threads());
+            return Err(Error::unsupported(format_args!("a CPU backend of {threads} threads"), limits));
         }
         if !simd.is_available() {
             return Err(Error::unsupported(

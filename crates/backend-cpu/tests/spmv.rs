@@ -223,6 +223,23 @@ fn padding_never_touches_x() {
     }
 }
 
+/// From a width of 8192 on, one row of a padded format is more than a task's share of slots.
+#[test]
+fn wide_rows_in_padded_formats_agree_with_the_reference() {
+    for width in [8191, 8192, 8193, 20_000] {
+        let a = with_row_lengths::<f64>(&[width, 3, width - 1, 0, width], width + 5, 1).unwrap();
+        for cpu in backends() {
+            let expected = product(&Reference, &a, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+            let multiply = |a: &dyn Fn() -> Result<Vec<f64>, Error>| {
+                assert_eq!(a().unwrap(), expected, "{width} {cpu:?}")
+            };
+            let options = PlanOptions::default();
+            multiply(&|| product(cpu, &ell(&a), Op::None, &options, (1.0, 0.0)));
+            multiply(&|| product(cpu, &hyb(&a, width), Op::None, &options, (1.0, 0.0)));
+        }
+    }
+}
+
 #[test]
 fn unsorted_rows_refuse_the_segmented_algorithm() {
     let a = sparse_core::Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 0, 1.0)]).unwrap();

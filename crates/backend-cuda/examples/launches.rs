@@ -1,17 +1,21 @@
 //! Microseconds of a launch: SpMV with a small stencil and iterations of conjugate gradients.
 //!
-//! Both are enqueued one by one on the preferred device; the least of several rounds counts.
+//! Both are enqueued one by one on the preferred device; the least of several rounds counts. Iterations are measured
+//! with the solver's stopping test, too.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use backend_cuda::{CUDA, Device};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
-use sparse_solvers::EnqueuedCg;
+use sparse_solvers::{EnqueuedCg, Identity, Options};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Calls of a round, and rounds.
 const CALLS: usize = 2000;
+/// Iterations from x = 0, too few to converge.
+const ITERATIONS: usize = 200;
 const ROUNDS: usize = 20;
 
 fn main() -> Result<()> {
@@ -25,10 +29,25 @@ fn main() -> Result<()> {
         (0..CALLS).try_for_each(|_| plan.run(1.0, &a, Device::view(&ones), 0.0, Device::view_mut(&mut y)))
     })?;
     println!("{}: SpMV of {} rows: {spmv:.3} us a call", device.caps().device, a.rows());
-    let mut solver = EnqueuedCg::new(&device, &a, &PlanOptions::default())?;
-    solver.start(&a, Device::view(&ones), Device::view(&y))?;
-    let cg = least_microseconds(&device, || solver.run(&a, CALLS, Device::view_mut(&mut y)))?;
-    println!("{}: EnqueuedCg: {cg:.3} us an iteration", device.caps().device);
+    let zero = device.zeros::<f32>(a.rows())?;
+    let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
+    let mut solver = EnqueuedCg::new(&device, &a, Identity, &options)?;
+    let fixed = least_microseconds(&device, || {
+        (0..CALLS / ITERATIONS).try_for_each(|_| {
+            device.copy(Device::view(&zero), Device::view_mut(&mut y))?;
+            solver.start(&a, Device::view(&ones), Device::view(&y))?;
+            solver.run(&a, ITERATIONS, Device::view_mut(&mut y))
+        })
+    })?;
+    println!("{}: EnqueuedCg, a fixed number: {fixed:.3} us an iteration", device.caps().device);
+    let tested = least_microseconds(&device, || {
+        (0..CALLS / ITERATIONS).try_for_each(|_| {
+            device.copy(Device::view(&zero), Device::view_mut(&mut y))?;
+            let (b, x) = (Device::view(&ones), Device::view_mut(&mut y));
+            solver.solve(&a, b, x, |_| ControlFlow::Continue(())).map(drop)
+        })
+    })?;
+    println!("{}: EnqueuedCg with its test: {tested:.3} us an iteration", device.caps().device);
     Ok(())
 }
 

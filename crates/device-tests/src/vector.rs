@@ -4,7 +4,7 @@ use crate::{each_device, values};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::op::{Coefficient, GradientStep, VectorKernel, VectorPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Error, Scalar, Space, SpaceOf, bf16, c32, c64, f16};
+use sparse_core::{Accumulator, Backend, Error, Scalar, Space, SpaceOf, bf16, c32, c64, f16};
 use sparse_device::{Device, Library};
 
 /// Whether two sums of `n` terms agree but for the rounding of a type of so many bits.
@@ -123,6 +123,48 @@ fn check_gradients<T: Scalar>(backend: &Device) {
             }
         }
     }
+}
+
+/// Where pᴴ·q or ρ is not a positive normal number, the vectors stay and ρ' is −|ρ|.
+fn check_no_step<B: VectorKernel<T>, T: Scalar>(backend: &B) {
+    let number = |re: f64| T::from_c64(c64::from(re));
+    let tiny = if T::Acc::PRECISION > 30 { 1e-160 } else { 1e-21 };
+    for n in [1, 257, 5000] {
+        let [p, x, r] = [1, 2, 3].map(|seed| values::<T>(n, seed));
+        let negative = p.iter().map(|p| T::from_c64(-p.to_c64())).collect();
+        for (q, r) in [
+            (negative, r.clone()),
+            (vec![T::ZERO; n], r.clone()),
+            (vec![number(f64::NAN); n], r.clone()),
+            (p.clone(), vec![number(tiny); n]),
+            (p.clone(), vec![T::ZERO; n]),
+        ] {
+            let from = [p.clone(), q, x.clone(), r.clone()];
+            let (found, next_rho) = gradient_step(backend, &from);
+            assert_eq!(found, [x.clone(), r.clone(), p.clone()], "{n} {}", T::DTYPE);
+            let device = backend.upload(&r).unwrap();
+            let view = SpaceOf::<B>::view::<T>;
+            let rho = dot::<B, T>(backend, view(&device), view(&device)).unwrap();
+            assert_eq!(next_rho, T::Acc::from_real(-rho.re()), "{n} {}", T::DTYPE);
+        }
+    }
+}
+
+/// A step of conjugate gradients that cannot be taken changes nothing and says so, here and on the reference.
+pub fn a_step_that_cannot_be_taken_changes_nothing(library: &Library) {
+    fn both<T: Scalar>(backend: &Device) {
+        check_no_step::<_, T>(&Reference);
+        check_no_step::<_, T>(backend);
+    }
+    each_device(library, |backend| {
+        both::<f16>(backend);
+        both::<f32>(backend);
+        both::<c32>(backend);
+        if backend.caps().f64 {
+            both::<f64>(backend);
+            both::<c64>(backend);
+        }
+    });
 }
 
 /// Sums, scalings, products, norms and steps of conjugate gradients in every type, with scalars of the host and of the device.

@@ -155,7 +155,8 @@ impl Device {
     /// The same device with as many threads on the host; only the CPU has any.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for 0 threads; [`Error::Backend`] if the operating system refuses them.
+    /// [`Error::Unsupported`] for 0 threads and for more than `Cpu::max_threads`; [`Error::Backend`] if the operating
+    /// system refuses them.
     pub fn with_threads(self, threads: usize) -> Result<Self> {
         match self {
             #[cfg(feature = "cpu")]
@@ -269,6 +270,17 @@ mod tests {
             "cpu:1".parse::<Device>().unwrap_err().to_string(),
             "device cpu:1 is not supported: cpu has 1 device(s)"
         );
+    }
+
+    #[cfg(feature = "cpu")]
+    #[test]
+    fn numbers_of_threads_that_no_pool_can_have_are_refused() {
+        let most = backend_cpu::Cpu::max_threads();
+        for threads in [0, most + 1, 100_000, usize::MAX] {
+            let error = "cpu".parse::<Device>().unwrap().with_threads(threads).unwrap_err();
+            let what = format!("a CPU backend of {threads} threads is not supported");
+            assert_eq!(error.to_string(), format!("{what}: from 1 to {most} can be had"));
+        }
     }
 
     #[cfg(not(feature = "cuda"))]

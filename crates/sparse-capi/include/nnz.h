@@ -52,7 +52,8 @@ typedef struct nnz_csr {
 /* What the last call of this thread that failed had to say; until the next one fails. */
 const char *nnz_message(void);
 
-/* The CPU, with so many threads; 0 stands for as many as the process may use. */
+/* The CPU, with so many threads; 0 stands for as many as the process may use. NNZ_UNSUPPORTED for more than 256, unless
+   there are as many processors. */
 nnz_status nnz_open_cpu(size_t threads, nnz_device **device);
 
 /* The device of a queue: `queue` is a `sycl::queue *`, which is not kept. NNZ_UNSUPPORTED in a library without SYCL. */

@@ -151,6 +151,17 @@ fn a_null_pointer_is_named() {
 }
 
 #[test]
+fn more_threads_than_can_be_had_are_refused() {
+    for threads in [100_000, usize::MAX] {
+        let mut device = null_mut();
+        // SAFETY: the pointer may be written.
+        assert_eq!(unsafe { nnz_open_cpu(threads, &raw mut device) }, Status::Unsupported);
+        assert!(message().starts_with(&format!("a CPU backend of {threads} threads")), "{}", message());
+        assert!(device.is_null());
+    }
+}
+
+#[test]
 fn arrays_that_are_no_matrix_are_refused() {
     let device = Cpu::open();
     let good = arrays(VALUES.as_ptr());

@@ -8,7 +8,7 @@ use nnz::{BackendKind, DType, Device, DeviceId};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
+use std::thread;
 use std::time::Duration;
 
 /// Options that every subcommand takes.
@@ -24,8 +24,8 @@ pub(crate) struct GlobalOptions {
     device: Option<DeviceChoice>,
 
     /// Threads of the host; without it one for each processor
-    #[arg(long, global = true, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, global = true, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
 
     /// The type of values; without it that of the file, and integers and patterns become f64
     #[arg(long, global = true, value_name = "TYPE", ignore_case = true)]
@@ -86,6 +86,15 @@ fn parse_backend(name: &str) -> Result<BackendKind, nnz::Error> {
     name.to_ascii_lowercase().parse()
 }
 
+/// As many as `nnz::Cpu` takes: those that read files are not fewer than those that compute.
+fn parse_threads(number: &str) -> Result<usize, String> {
+    let most = thread::available_parallelism().map_or(1, usize::from).max(256);
+    match number.parse() {
+        Ok(threads) if (1..=most).contains(&threads) => Ok(threads),
+        _ => Err(format!("a number from 1 to {most} is needed")),
+    }
+}
+
 fn parse_device(name: &str) -> Result<DeviceChoice, nnz::Error> {
     match name.parse() {
         Ok(index) => Ok(DeviceChoice::Index(index)),
@@ -109,9 +118,9 @@ impl Context {
     pub(crate) fn new(options: GlobalOptions) -> Result<Self> {
         if let Some(threads) = options.threads {
             rayon::ThreadPoolBuilder::new()
-                .num_threads(threads.get())
+                .num_threads(threads)
                 .build_global()
-                .context("the threads of --threads")?;
+                .with_context(|| format!("--threads {threads}"))?;
         }
         let level = match (options.quiet, options.verbose) {
             (true, _) => tracing::Level::ERROR,
@@ -145,7 +154,7 @@ impl Context {
         };
         let device = id.map_or_else(Device::best, DeviceId::open).map_err(Unavailable)?;
         let device = match self.options.threads {
-            Some(threads) => device.with_threads(threads.get())?,
+            Some(threads) => device.with_threads(threads).with_context(|| format!("--threads {threads}"))?,
             None => device,
         };
         let caps = device.caps();

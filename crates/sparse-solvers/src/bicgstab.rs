@@ -1,12 +1,12 @@
 //! The stabilized method of bi-conjugate gradients.
 
 use crate::krylov::{Iterate, Krylov, Recurrence};
-use crate::outcome::{Halt, Outcome};
+use crate::outcome::{Breakdown, Halt};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Matrix, Result, Scalar, Space};
+use sparse_core::{Accumulator, Matrix, Result, Space};
 
 /// Stabilized bi-conjugate gradients for square A, preconditioned from the right by K; r̂ is the residual at the
 /// start.
@@ -14,14 +14,14 @@ use sparse_core::{Accumulator, Matrix, Result, Scalar, Space};
 /// ```text
 /// ρ = r̂ᴴ·r    p ← r + (ρ/ρ')·(α/ω)·(p − ω·v)
 /// y = K⁻¹·p    v = A·y    α = ρ / (r̂ᴴ·v)            x ← x + α·y    r ← r − α·v
-/// z = K⁻¹·r    t = A·z    ω = (tᴴ·r) / (tᴴ·t)       x ← x + ω·z    r ← r − ω·t
+/// z = K⁻¹·r    t = A·z    ω = (tᴴ·r) / ‖t‖²         x ← x + ω·z    r ← r − ω·t
 /// ```
-/// An iteration takes two products with A, two applications of K⁻¹, four `dot`, one `nrm2` and six `axpby`; apart
+/// An iteration takes two products with A, two applications of K⁻¹, three `dot`, two `nrm2` and six `axpby`; apart
 /// from the products it moves 26 vectors of the order of A. Five vectors are kept.
 ///
 /// The method breaks down where ρ, r̂ᴴ·v or tᴴ·r vanishes; for real skew-symmetric A that is at once. Where the true
 /// residual has halved since, the solver starts anew with another r̂; else the outcome is
-/// [`Breakdown`](Outcome::Breakdown).
+/// [`Outcome::Breakdown`](crate::Outcome::Breakdown).
 ///
 /// H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
 /// nonsymmetric linear systems, SIAM J. Sci. Stat. Comput. 13 (1992), 631–644.
@@ -73,13 +73,19 @@ where
         at.axpby(M::Scalar::one(), SpaceOf::<B>::view(r), M::Scalar::zero(), &mut self.shadow)
     }
 
-    fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt> {
+    fn step(
+        &mut self,
+        at: &mut Iterate<'_, B, M>,
+        r: &mut Buf<B, M::Scalar>,
+        _: usize,
+    ) -> Result<usize, Halt> {
         let one = M::Scalar::one();
         let shadow = SpaceOf::<B>::view(&self.shadow);
-        let rho = divisor("ρ", at.dot(shadow, SpaceOf::<B>::view(r))?)?;
+        let rho = at.dot(shadow, SpaceOf::<B>::view(r))?;
         if rho.abs() <= RealOf::<M::Scalar>::epsilon() * at.residual_norm() {
-            return Err(Outcome::Breakdown { quantity: "ρ" }.into());
+            return Err(Breakdown::RhoUnderflow.into());
         }
+        let rho = divisor("ρ", rho)?;
         let beta = match self.before {
             None => M::Scalar::zero(),
             Some(before) => {
@@ -100,18 +106,22 @@ where
         let z = self.preconditioner.apply(s)?;
         at.multiply(z, &mut self.t)?;
         let t = SpaceOf::<B>::view(&self.t);
-        let omega = divisor("tᴴ·r", at.dot(t, s)?)? / divisor("tᴴ·t", at.dot(t, t)?)?;
+        let norm = divisor("‖t‖", M::Scalar::from_real(at.norm(t)?))?;
+        let omega = divisor("tᴴ·r", at.dot(t, s)?)? / norm / norm;
         at.advance(omega, z)?;
         at.axpby(-omega, t, one, r)?;
         self.before = Some(Coefficients { rho, alpha, omega });
-        Ok(())
+        Ok(1)
     }
 }
 
 /// `value`, unless nothing can be divided by it.
 fn divisor<T: Accumulator>(quantity: &'static str, value: T) -> Result<T, Halt> {
-    if value.is_finite() && !Scalar::is_zero(value) {
-        return Ok(value);
+    if !value.is_finite() {
+        return Err(Breakdown::NotFinite { quantity }.into());
     }
-    Err(Outcome::Breakdown { quantity }.into())
+    if value.abs() < T::Real::min_positive_value() {
+        return Err(Breakdown::ZeroDivisor { quantity }.into());
+    }
+    Ok(value)
 }

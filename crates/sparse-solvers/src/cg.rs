@@ -1,12 +1,13 @@
 //! The method of conjugate gradients.
 
 use crate::krylov::{Iterate, Krylov, Recurrence};
-use crate::outcome::{Halt, Outcome};
+use crate::outcome::{Breakdown, Halt};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
+use sparse_core::op::vector::{dot, nrm2};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Matrix, Result, Scalar, Space};
+use sparse_core::{Accumulator, Matrix, Result, Space};
 
 /// Conjugate gradients for Hermitian positive definite A, with a Hermitian positive definite preconditioner K.
 ///
@@ -17,7 +18,7 @@ use sparse_core::{Accumulator, Matrix, Result, Scalar, Space};
 /// from the products it moves 14 vectors of the order of A; without a preconditioner, one `dot` and two vectors less.
 /// Three vectors are kept.
 ///
-/// [`NotPositiveDefinite`](Outcome::NotPositiveDefinite) is certain for an exact A, and a matter of rounding where
+/// [`IndefiniteMatrix`](Breakdown::IndefiniteMatrix) is certain for an exact A, and a matter of rounding where
 /// A is singular to working precision. That A is real and not symmetric goes unnoticed, unless convergence suffers.
 ///
 /// M. R. Hestenes and E. Stiefel, Methods of conjugate gradients for solving linear systems, J. Res. Natl. Bur.
@@ -53,13 +54,21 @@ where
         Ok(())
     }
 
-    fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt> {
+    fn step(
+        &mut self,
+        at: &mut Iterate<'_, B, M>,
+        r: &mut Buf<B, M::Scalar>,
+        _: usize,
+    ) -> Result<usize, Halt> {
         let (is_identity, norm) = (self.preconditioner.is_identity(), at.residual_norm());
         let z = self.preconditioner.apply(SpaceOf::<B>::view(r))?;
         let rho = match is_identity {
             true => norm * norm,
-            false => positive(at, "rᴴ·z", SpaceOf::<B>::view(r), z)?,
+            false => not_negative::<B, _>(at.backend(), "rᴴ·z", SpaceOf::<B>::view(r), z)?,
         };
+        if rho < RealOf::<M::Scalar>::min_positive_value() {
+            return Err(Breakdown::RhoUnderflow.into());
+        }
         let beta = self.rho.map_or(RealOf::<M::Scalar>::zero(), |before| rho / before);
         self.rho = Some(rho);
         let (one, beta) = (M::Scalar::one(), M::Scalar::from_real(beta));
@@ -68,36 +77,51 @@ where
         let p = SpaceOf::<B>::view(&self.p);
         at.multiply(p, &mut self.q)?;
         let q = SpaceOf::<B>::view(&self.q);
-        let alpha = M::Scalar::from_real(rho / positive(at, "pᴴ·q", p, q)?);
+        let alpha = M::Scalar::from_real(rho / curvature::<B, _>(at.backend(), p, q)?);
         at.advance(alpha, p)?;
-        Ok(at.axpby(-alpha, q, one, r)?)
+        at.axpby(-alpha, q, one, r)?;
+        Ok(1)
     }
 }
 
-/// `uᴴ·v`, which is positive if v is u times a Hermitian positive definite matrix.
-fn positive<B, M>(
-    at: &Iterate<'_, B, M>,
+/// `pᴴ·q` for `q = A·p`, which may be divided by.
+pub(crate) fn curvature<B: VectorKernel<T>, T: Accumulator>(
+    backend: &B,
+    p: ViewOf<'_, B, T>,
+    q: ViewOf<'_, B, T>,
+) -> Result<RealOf<T>, Halt> {
+    let quantity = "pᴴ·q";
+    let curvature = not_negative::<B, T>(backend, quantity, p, q)?;
+    if curvature == RealOf::<T>::zero() {
+        return Err(Breakdown::IndefiniteMatrix.into());
+    }
+    if curvature < RealOf::<T>::min_positive_value() {
+        return Err(Breakdown::ZeroDivisor { quantity }.into());
+    }
+    Ok(curvature)
+}
+
+/// `uᴴ·v`, which is not negative if v is u times a Hermitian positive semidefinite matrix.
+fn not_negative<B: VectorKernel<T>, T: Accumulator>(
+    backend: &B,
     quantity: &'static str,
-    u: ViewOf<'_, B, M::Scalar>,
-    v: ViewOf<'_, B, M::Scalar>,
-) -> Result<RealOf<M::Scalar>, Halt>
-where
-    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
-{
-    let product = at.dot(u, v)?;
+    u: ViewOf<'_, B, T>,
+    v: ViewOf<'_, B, T>,
+) -> Result<RealOf<T>, Halt> {
+    let product = dot::<B, T>(backend, u, v)?;
     if !product.is_finite() {
-        return Err(Outcome::Breakdown { quantity }.into());
+        return Err(Breakdown::NotFinite { quantity }.into());
     }
     let real = product.re();
-    if real <= RealOf::<M::Scalar>::zero() {
-        return Err(Outcome::NotPositiveDefinite.into());
+    let imaginary = (product - T::from_real(real)).abs();
+    let rounding = RealOf::<T>::epsilon().sqrt();
+    if real < RealOf::<T>::zero() {
+        return Err(Breakdown::IndefiniteMatrix.into());
     }
-    let imaginary = (product - M::Scalar::from_real(real)).abs();
-    let rounding = RealOf::<M::Scalar>::epsilon().sqrt();
-    if imaginary <= rounding * real || imaginary <= rounding * at.norm(u)? * at.norm(v)? {
+    if imaginary <= rounding * real
+        || imaginary <= rounding * nrm2::<B, T>(backend, u)? * nrm2::<B, T>(backend, v)?
+    {
         return Ok(real);
     }
-    Err(Outcome::NotPositiveDefinite.into())
+    Err(Breakdown::IndefiniteMatrix.into())
 }

@@ -1,109 +1,143 @@
-//! Conjugate gradients that the host does not wait for.
+//! Conjugate gradients whose iterations are enqueued several at a time.
 
-use crate::preconditioner::check_square;
+use crate::cg::curvature;
+use crate::krylov::{Iterate, Krylov, Recurrence, to_f64};
+use crate::outcome::{Breakdown, Halt, Outcome, Solution};
+use crate::preconditioner::Identity;
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
-use sparse_core::op::{GradientStep, Op, RealOf, SpmvKernel, SpmvPlan, VectorKernel, VectorPlan};
-use sparse_core::{Accumulator, Choice, Matrix, PlanOptions, Result, Space};
+use sparse_core::op::vector::nrm2;
+use sparse_core::op::{GradientStep, RealOf, SpmvKernel, VectorKernel, VectorPlan};
+use sparse_core::{Accumulator, Matrix, Result, Space};
 
-/// Iterations of conjugate gradients for Hermitian positive definite A, whose scalars stay in the memory of the backend:
-/// on a device they are enqueued, as many as asked for, and nothing is waited for or allocated; so they can be recorded
-/// in a CUDA graph. [`Cg`](crate::Cg) is for everything else: it knows when to stop, and looks at the true residual.
+/// The most iterations between two looks at the residual. A look waits for the device, which costs about as much as two
+/// iterations of a small system; the iterations behind convergence are wasted, half of these on average.
+const LONGEST_RUN: usize = 32;
+
+/// Conjugate gradients for Hermitian positive definite A, whose scalars stay in the memory of the backend: iterations are
+/// enqueued 1, 2, 4, … up to 32 at a time without waiting for a device, and then the residual is looked at.
 ///
 /// ```text
 /// q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q    ρ' = rᴴ·r    p ← r + (ρ'/ρ)·p
 /// ```
 /// An iteration takes one product with A, and on a device three launches; apart from the product it moves 11 vectors of
-/// the order of A. Once the residual is zero, further iterations change nothing. Residuals are not scaled, so that
-/// ‖b − A·x‖₂² has to be a number of the type. The method and its source are those of [`Cg`](crate::Cg).
+/// the order of A. Four vectors are kept. From the iteration on whose ρ or pᴴ·q is not a positive normal number, further
+/// ones change nothing. The method and its source are those of [`Cg`](crate::Cg).
+///
+/// [`run`](Self::run) takes a fixed number of iterations, and [`solve_fixed`](Self::solve_fixed) looks at b − A·x once
+/// behind them.
 ///
 /// ```
 /// use sparse_core::reference::Reference;
-/// use sparse_core::{Csr, PlanOptions};
-/// use sparse_solvers::EnqueuedCg;
+/// use sparse_core::Csr;
+/// use sparse_solvers::{EnqueuedCg, Identity, Options};
+/// use std::ops::ControlFlow;
 ///
 /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0])?;
-/// let mut solver = EnqueuedCg::new(&Reference, &a, &PlanOptions::default())?;
+/// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
 /// let mut x = vec![0.0; 2];
-/// solver.start(&a, &[1.0, 2.0], &x)?;
-/// solver.run(&a, 2, &mut x)?;
+/// let solution = solver.solve(&a, &[1.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
+/// assert!(solution.converged());
 /// assert!((x[0] - 1.0 / 11.0).abs() < 1e-9 && (x[1] - 7.0 / 11.0).abs() < 1e-9);
-/// assert!(solver.residual_norm()? < 1e-9);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+pub type EnqueuedCg<B, M> = Krylov<B, M, EnqueuedConjugateGradients<B, <M as Matrix>::Scalar>>;
+
+/// The [`Recurrence`] of [`EnqueuedCg`].
 #[derive(Debug)]
-pub struct EnqueuedCg<B, M>
-where
-    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
-{
-    backend: B,
-    product: SpmvPlan<B, M>,
-    vectors: VectorPlan<B, M::Scalar>,
-    r: Buf<B, M::Scalar>,
-    p: Buf<B, M::Scalar>,
-    q: Buf<B, M::Scalar>,
-    /// ρ, between runs in the first.
-    rho: [Buf<B, M::Scalar>; 2],
+pub struct EnqueuedConjugateGradients<B: VectorKernel<T>, T: Accumulator> {
+    state: State<B, T>,
+    /// x minus that of the start, divided by the norm of the residual there.
+    correction: Buf<B, T>,
+    /// Iterations up to the next look at the residual.
+    next_run: usize,
 }
 
-impl<B, M> EnqueuedCg<B, M>
+impl<B, M> Recurrence<B, M> for EnqueuedConjugateGradients<B, M::Scalar>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
     M: Matrix<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
-    /// Plans the product with `a` and allocates all vectors.
-    ///
-    /// # Errors
-    /// [`Shape`](sparse_core::Error::Shape) if A is not square, and those of [`SpmvPlan::new`].
-    pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        check_square("enqueued_cg", a)?;
-        let n = a.rows();
+    type Preconditioner = Identity;
+    const NAME: &'static str = "enqueued_cg";
+
+    fn new(backend: &B, n: usize, Identity: Identity) -> Result<Self> {
+        Ok(Self { state: State::new(backend, n)?, correction: backend.zeros(n)?, next_run: 1 })
+    }
+
+    fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
+        self.next_run = 1;
+        let correction = SpaceOf::<B>::view_mut(&mut self.correction);
+        self.state.vectors.scal(M::Scalar::zero().into(), correction)?;
+        self.state.start(at.backend(), r)
+    }
+
+    fn step(
+        &mut self,
+        at: &mut Iterate<'_, B, M>,
+        r: &mut Buf<B, M::Scalar>,
+        most: usize,
+    ) -> Result<usize, Halt> {
+        let backend = at.backend();
+        self.state.check(backend)?;
+        let iterations = self.next_run.min(most);
+        self.next_run = (2 * self.next_run).min(LONGEST_RUN);
+        let correction = SpaceOf::<B>::view_mut(&mut self.correction);
+        self.state.run(backend, iterations, correction, r, |p, q| at.multiply(p, q))?;
+        Ok(iterations)
+    }
+
+    fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<()> {
+        at.advance(M::Scalar::one(), SpaceOf::<B>::view(&self.correction))
+    }
+}
+
+/// The vectors and numbers of the recurrence, but for x and r.
+#[derive(Debug)]
+struct State<B: VectorKernel<T>, T: Accumulator> {
+    vectors: VectorPlan<B, T>,
+    p: Buf<B, T>,
+    q: Buf<B, T>,
+    /// ρ, between runs in the first.
+    rho: [Buf<B, T>; 2],
+}
+
+impl<B: VectorKernel<T>, T: Accumulator> State<B, T> {
+    fn new(backend: &B, n: usize) -> Result<Self> {
         Ok(Self {
-            backend: backend.clone(),
-            product: SpmvPlan::new(backend, a, Op::None, options)?,
             vectors: VectorPlan::new(backend, n)?,
-            r: backend.zeros(n)?,
             p: backend.zeros(n)?,
             q: backend.zeros(n)?,
             rho: [backend.zeros(1)?, backend.zeros(1)?],
         })
     }
 
-    /// Begins at `x`: `r = b − A·x`, `p = r`.
-    ///
-    /// `a` has the pattern that the solver was made for; its values may have changed.
-    ///
-    /// # Errors
-    /// [`Shape`](sparse_core::Error::Shape), [`PlanMismatch`](sparse_core::Error::PlanMismatch) and
-    /// [`WrongContext`](sparse_core::Error::WrongContext) for wrong operands, and what the device's runtime reports.
-    pub fn start(&mut self, a: &M, b: ViewOf<'_, B, M::Scalar>, x: ViewOf<'_, B, M::Scalar>) -> Result<()> {
-        let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
-        let (view, view_mut) = (SpaceOf::<B>::view::<M::Scalar>, SpaceOf::<B>::view_mut::<M::Scalar>);
-        self.vectors.axpby(one.into(), b, zero.into(), view_mut(&mut self.r))?;
-        self.product.run(-one, a, x, one, view_mut(&mut self.r))?;
-        self.backend.copy(view(&self.r), view_mut(&mut self.p))?;
-        self.vectors.dot(view(&self.r), view(&self.r), view_mut(&mut self.rho[0]))
+    /// `p = r`, `ρ = rᴴ·r`.
+    fn start(&mut self, backend: &B, r: &Buf<B, T>) -> Result<()> {
+        let r = SpaceOf::<B>::view::<T>(r);
+        backend.copy::<T>(r, SpaceOf::<B>::view_mut(&mut self.p))?;
+        self.vectors.dot(r, r, SpaceOf::<B>::view_mut(&mut self.rho[0]))
     }
 
-    /// Takes so many iterations from `x`, which is that of [`start`](Self::start) or of the run before. Odd numbers cost
-    /// a copy of one number more.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
-    pub fn run(&mut self, a: &M, iterations: usize, mut x: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
+    /// So many iterations from `x`, where `multiply(p, q)` is `q ← A·p`.
+    fn run(
+        &mut self,
+        backend: &B,
+        iterations: usize,
+        mut x: ViewMutOf<'_, B, T>,
+        r: &mut Buf<B, T>,
+        mut multiply: impl FnMut(ViewOf<'_, B, T>, &mut Buf<B, T>) -> Result<()>,
+    ) -> Result<()> {
         let [rho, next_rho] = &mut self.rho;
         let (mut rho, mut next_rho) = (rho, next_rho);
         for _ in 0..iterations {
-            let (one, zero, p) = (M::Scalar::one(), M::Scalar::zero(), SpaceOf::<B>::view(&self.p));
-            self.product.run(one, a, p, zero, SpaceOf::<B>::view_mut(&mut self.q))?;
+            multiply(SpaceOf::<B>::view(&self.p), &mut self.q)?;
             self.vectors.gradient_step(GradientStep {
                 q: SpaceOf::<B>::view(&self.q),
                 p: SpaceOf::<B>::view_mut(&mut self.p),
-                x: SpaceOf::<B>::reborrow::<M::Scalar>(&mut x),
-                r: SpaceOf::<B>::view_mut(&mut self.r),
+                x: SpaceOf::<B>::reborrow::<T>(&mut x),
+                r: SpaceOf::<B>::view_mut(r),
                 rho: SpaceOf::<B>::view(rho),
                 next_rho: SpaceOf::<B>::view_mut(next_rho),
             })?;
@@ -112,19 +146,108 @@ where
         if iterations.is_multiple_of(2) {
             return Ok(());
         }
-        self.backend.copy(SpaceOf::<B>::view(rho), SpaceOf::<B>::view_mut(next_rho))
+        backend.copy::<T>(SpaceOf::<B>::view(rho), SpaceOf::<B>::view_mut(next_rho))
     }
 
-    /// ‖r‖₂ of the residual of the recurrence, after waiting for the iterations.
+    /// Waits for the iterations; the reason if another one would change nothing.
+    fn check(&self, backend: &B) -> Result<(), Halt> {
+        let rho = backend.download(&self.rho[0])?[0].re();
+        if !rho.is_finite() {
+            return Err(Breakdown::NotFinite { quantity: "rᴴ·r" }.into());
+        }
+        if !rho.is_normal() {
+            return Err(Breakdown::RhoUnderflow.into());
+        }
+        if rho > RealOf::<T>::zero() {
+            return Ok(());
+        }
+        // The step left p and q as they were, and ρ negative.
+        curvature::<B, T>(backend, SpaceOf::<B>::view(&self.p), SpaceOf::<B>::view(&self.q))?;
+        Err(Breakdown::ZeroDivisor { quantity: "pᴴ·q" }.into())
+    }
+}
+
+/// A fixed number of iterations, which can be recorded in a CUDA graph: nothing is waited for or allocated. Residuals
+/// are not scaled here, so that ‖b − A·x‖₂² has to be a number of the type.
+impl<B, M> EnqueuedCg<B, M>
+where
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
+    M: Matrix<Space = SpaceOf<B>>,
+    M::Scalar: Accumulator,
+{
+    /// Begins at `x`: `r = b − A·x`, `p = r`.
+    ///
+    /// `a` has the pattern that the solver was made for; its values may have changed.
+    ///
+    /// # Errors
+    /// [`Shape`](sparse_core::Error::Shape), [`PlanMismatch`](sparse_core::Error::PlanMismatch) and
+    /// [`WrongContext`](sparse_core::Error::WrongContext) for wrong operands, and what the device's runtime reports.
+    pub fn start(&mut self, a: &M, b: ViewOf<'_, B, M::Scalar>, x: ViewOf<'_, B, M::Scalar>) -> Result<()> {
+        self.true_residual(a, b, x)?;
+        self.recurrence.state.start(&self.backend, &self.r)
+    }
+
+    /// Takes so many iterations from `x`, which is that of [`start`](Self::start) or of the run before. Odd numbers cost
+    /// a copy of one number more.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn run(&mut self, a: &M, iterations: usize, x: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
+        let Self { backend, plan, r, recurrence, .. } = self;
+        let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
+        recurrence.state.run(backend, iterations, x, r, |p, q| {
+            plan.run(one, a, p, zero, SpaceOf::<B>::view_mut::<M::Scalar>(q))
+        })
+    }
+
+    /// ‖r‖₂ of the residual of the recurrence, after waiting for the iterations: an estimate, which may claim too much.
     ///
     /// # Errors
     /// What the device's runtime reports.
     pub fn residual_norm(&self) -> Result<RealOf<M::Scalar>> {
-        Ok(self.backend.download(&self.rho[0])?[0].re().sqrt())
+        nrm2::<B, M::Scalar>(&self.backend, SpaceOf::<B>::view(&self.r))
     }
 
-    /// Which algorithm multiplies, and why.
-    pub fn choice(&self) -> &Choice {
-        self.product.choice()
+    /// Takes so many iterations from the `x` that is given, and then looks at b − A·x, once.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn solve_fixed(
+        &mut self,
+        a: &M,
+        b: ViewOf<'_, B, M::Scalar>,
+        mut x: ViewMutOf<'_, B, M::Scalar>,
+        iterations: usize,
+    ) -> Result<Solution> {
+        self.start(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
+        self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))?;
+        let ended = match self.recurrence.state.check(&self.backend) {
+            Ok(()) => Outcome::IterationLimit,
+            Err(Halt::Outcome(outcome)) => outcome,
+            Err(Halt::Error(error)) => return Err(error),
+        };
+        self.true_residual(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
+        let residual = to_f64(self.residual_norm()?);
+        let norm_b = to_f64(nrm2::<B, M::Scalar>(&self.backend, b)?);
+        let outcome = match residual <= self.tolerance * norm_b {
+            _ if !residual.is_finite() => Breakdown::NotFinite { quantity: "‖b − A·x‖" }.into(),
+            true => Outcome::Converged,
+            false => ended,
+        };
+        let relative_residual = if residual == 0.0 { 0.0 } else { residual / norm_b };
+        Ok(Solution { outcome, iterations, residual, relative_residual })
+    }
+
+    /// `r ← b − A·x`.
+    fn true_residual(
+        &mut self,
+        a: &M,
+        b: ViewOf<'_, B, M::Scalar>,
+        x: ViewOf<'_, B, M::Scalar>,
+    ) -> Result<()> {
+        let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
+        let vectors = &self.recurrence.state.vectors;
+        vectors.axpby(one.into(), b, zero.into(), SpaceOf::<B>::view_mut(&mut self.r))?;
+        self.plan.run(-one, a, x, one, SpaceOf::<B>::view_mut(&mut self.r))
     }
 }

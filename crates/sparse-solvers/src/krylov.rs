@@ -1,6 +1,6 @@
 //! What all methods share: the system, the iterate, and the iteration from one true residual to the next.
 
-use crate::outcome::{Halt, Iteration, Options, Outcome, Solution};
+use crate::outcome::{Breakdown, Halt, Iteration, Options, Outcome, Solution};
 use crate::preconditioner::check_square;
 use crate::progress::Progress;
 use num_traits::{Float, One, Zero};
@@ -36,11 +36,26 @@ where
     /// What the device's runtime reports.
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()>;
 
-    /// One iteration: advances x and updates `r`, which is not zero.
+    /// From 1 to `most` iterations, after which the residual is looked at: advances x and updates `r`, which is not
+    /// zero. Returns their number.
     ///
     /// # Errors
     /// [`Halt::Outcome`] if that cannot be done, [`Halt::Error`] with what the device's runtime reports.
-    fn step(&mut self, at: &mut Iterate<'_, B, M>, r: &mut Buf<B, M::Scalar>) -> Result<(), Halt>;
+    fn step(
+        &mut self,
+        at: &mut Iterate<'_, B, M>,
+        r: &mut Buf<B, M::Scalar>,
+        most: usize,
+    ) -> Result<usize, Halt>;
+
+    /// Brings x to where the iterations are, if that was put off.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<()> {
+        let _ = at;
+        Ok(())
+    }
 }
 
 /// Where a solver stands, and what it computes with.
@@ -62,12 +77,17 @@ where
     norm: RealOf<M::Scalar>,
 }
 
-impl<B, M> Iterate<'_, B, M>
+impl<'a, B, M> Iterate<'a, B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
     M: Matrix<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
+    /// The backend that computes.
+    pub fn backend(&self) -> &'a B {
+        self.backend
+    }
+
     /// ‖r‖₂ of the residual of the recurrence, after the last step.
     pub fn residual_norm(&self) -> RealOf<M::Scalar> {
         self.norm
@@ -150,7 +170,7 @@ where
     }
 }
 
-fn to_f64(real: impl Scalar) -> f64 {
+pub(crate) fn to_f64(real: impl Scalar) -> f64 {
     real.to_c64().re
 }
 
@@ -162,13 +182,13 @@ where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
     M: Matrix<Space = SpaceOf<B>>,
 {
-    backend: B,
-    plan: SpmvPlan<B, M>,
+    pub(crate) backend: B,
+    pub(crate) plan: SpmvPlan<B, M>,
     order: usize,
-    tolerance: f64,
+    pub(crate) tolerance: f64,
     max_iterations: usize,
-    r: Buf<B, M::Scalar>,
-    recurrence: R,
+    pub(crate) r: Buf<B, M::Scalar>,
+    pub(crate) recurrence: R,
 }
 
 impl<B, M, R> Krylov<B, M, R>
@@ -203,7 +223,7 @@ where
         })
     }
 
-    /// Solves A·x = b from the `x` that is given; `callback` is called after each iteration and may stop.
+    /// Solves A·x = b from the `x` that is given; `callback` is called after each look at the residual and may stop.
     ///
     /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0.
     /// Whatever the outcome, `x` holds the last iterate; after a breakdown it may not be finite.
@@ -225,7 +245,7 @@ where
             return Ok(Solution::at_once(Outcome::Converged, norm_b));
         }
         if !norm_b.is_finite() {
-            return Ok(Solution::at_once(Outcome::Breakdown { quantity: "‖b‖" }, norm_b));
+            return Ok(Solution::at_once(Breakdown::NotFinite { quantity: "‖b‖" }.into(), norm_b));
         }
         let mut watch = Watch { iterations: 0, limit: self.max_iterations, norm_b, callback };
         let mut progress = Progress::towards(self.tolerance * norm_b);
@@ -253,6 +273,7 @@ where
                 Err(Halt::Outcome(outcome)) => Err(outcome),
                 Err(Halt::Error(error)) => return Err(error),
             };
+            self.recurrence.finish(&mut at)?;
         }
     }
 
@@ -287,9 +308,9 @@ where
     R: Recurrence<B, M>,
 {
     while watch.iterations < watch.limit {
-        recurrence.step(at, r)?;
+        let taken = recurrence.step(at, r, watch.limit - watch.iterations)?;
         let claimed = at.claimed_residual(r)?;
-        watch.see(claimed)?;
+        watch.see(taken, claimed)?;
         if claimed <= claim {
             return Ok(());
         }
@@ -306,14 +327,14 @@ struct Watch<F> {
 }
 
 impl<F: FnMut(Iteration) -> ControlFlow<()>> Watch<F> {
-    fn see(&mut self, claimed: f64) -> Result<(), Outcome> {
-        self.iterations += 1;
+    fn see(&mut self, taken: usize, claimed: f64) -> Result<(), Outcome> {
+        self.iterations += taken;
         let iteration = Iteration { number: self.iterations, relative_residual: claimed / self.norm_b };
         if (self.callback)(iteration).is_break() {
             return Err(Outcome::Stopped);
         }
         if !claimed.is_finite() {
-            return Err(Outcome::Breakdown { quantity: "‖r‖" });
+            return Err(Breakdown::NotFinite { quantity: "‖r‖" }.into());
         }
         Ok(())
     }

@@ -20,7 +20,8 @@ impl Default for Options {
     }
 }
 
-/// What a callback is shown after each iteration.
+/// What a callback is shown after each look at the residual: after each iteration, but for
+/// [`EnqueuedCg`](crate::EnqueuedCg).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Iteration {
     /// Counted from 1.
@@ -33,22 +34,12 @@ pub struct Iteration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The true residual is within the tolerance, however the iteration ended.
+    /// The true residual is finite and within the tolerance, however the iteration ended.
     Converged,
-    /// The recurrence went on to claim convergence, but the true residual no longer falls: the tolerance asks for
-    /// more than the precision of the type gives for this matrix.
-    Stagnated,
     /// All iterations were used up.
     IterationLimit,
-    /// A quantity that the method divides by is zero, or rounding left nothing of it, or a number is infinite or
-    /// NaN; and starting anew would not help.
-    Breakdown {
-        /// The quantity, in the notation of the method's documentation.
-        quantity: &'static str,
-    },
-    /// A direction p was met with pᴴ·A·p not positive, or a residual r with rᴴ·K⁻¹·r not positive for the
-    /// preconditioner K: A or K is not Hermitian positive definite, at least not to working precision.
-    NotPositiveDefinite,
+    /// The method cannot go on, and starting anew would not help.
+    Breakdown(Breakdown),
     /// The callback asked for it.
     Stopped,
 }
@@ -57,13 +48,51 @@ impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Converged => f.pad("converged"),
-            Self::Stagnated => f.pad("stagnated: the true residual no longer falls in this precision"),
             Self::IterationLimit => f.pad("the iteration limit was reached"),
-            Self::Breakdown { quantity } => {
-                write!(f, "breakdown: {quantity} is zero, lost to rounding or not finite")
-            }
-            Self::NotPositiveDefinite => f.pad("the matrix or its preconditioner is not positive definite"),
+            Self::Breakdown(breakdown) => breakdown.fmt(f),
             Self::Stopped => f.pad("stopped by the callback"),
+        }
+    }
+}
+
+impl From<Breakdown> for Outcome {
+    fn from(breakdown: Breakdown) -> Self {
+        Self::Breakdown(breakdown)
+    }
+}
+
+/// Why a method cannot go on. Quantities are named in the notation of the method's documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Breakdown {
+    /// ρ, which the method divides by, is zero, subnormal, or lost to rounding, though the residual is not zero.
+    RhoUnderflow,
+    /// A direction p was met with pᴴ·A·p not positive, or a residual r with rᴴ·K⁻¹·r negative for the preconditioner
+    /// K: A or K is not Hermitian positive definite, at least not to working precision.
+    IndefiniteMatrix,
+    /// The recurrence went on to claim convergence, but the true residual no longer falls: the tolerance asks for
+    /// more than the precision of the type gives for this matrix.
+    Stagnation,
+    /// Another quantity that the method divides by is zero or subnormal.
+    ZeroDivisor {
+        /// The quantity.
+        quantity: &'static str,
+    },
+    /// A number is infinite or NaN.
+    NotFinite {
+        /// The quantity that was looked at.
+        quantity: &'static str,
+    },
+}
+
+impl Display for Breakdown {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RhoUnderflow => f.pad("breakdown: ρ is zero or lost to rounding"),
+            Self::IndefiniteMatrix => f.pad("the matrix or its preconditioner is not positive definite"),
+            Self::Stagnation => f.pad("stagnated: the true residual no longer falls in this precision"),
+            Self::ZeroDivisor { quantity } => write!(f, "breakdown: {quantity} is zero or subnormal"),
+            Self::NotFinite { quantity } => write!(f, "breakdown: {quantity} is not finite"),
         }
     }
 }
@@ -113,6 +142,12 @@ pub enum Halt {
 impl From<Outcome> for Halt {
     fn from(outcome: Outcome) -> Self {
         Self::Outcome(outcome)
+    }
+}
+
+impl From<Breakdown> for Halt {
+    fn from(breakdown: Breakdown) -> Self {
+        Self::Outcome(breakdown.into())
     }
 }
 

@@ -1,11 +1,13 @@
 //! The stopping rule: only the true residual decides.
 
-use crate::outcome::Outcome;
+use crate::outcome::{Breakdown, Outcome};
 
 /// How often in a row a recurrence may claim convergence without progress.
 const FALSE_CLAIMS: usize = 3;
 /// Progress is that the true residual has fallen by this factor.
 const PROGRESS: f64 = 0.5;
+
+const NOT_FINITE: Breakdown = Breakdown::NotFinite { quantity: "‖b − A·x‖" };
 
 /// How far the true residual has come.
 #[derive(Debug)]
@@ -36,11 +38,15 @@ impl Progress {
             self.false_claims += 1;
         }
         match ended {
-            _ if !residual.is_finite() => Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }),
+            _ if !residual.is_finite() => Some(Outcome::Breakdown(NOT_FINITE)),
             _ if residual <= self.target => Some(Outcome::Converged),
-            Err(Outcome::Breakdown { .. }) if progress => None,
+            Err(Outcome::Breakdown(breakdown)) if progress && breakdown != Breakdown::IndefiniteMatrix => {
+                None
+            }
             Err(outcome) => Some(outcome),
-            Ok(()) => (self.false_claims == FALSE_CLAIMS).then_some(Outcome::Stagnated),
+            Ok(()) => {
+                (self.false_claims == FALSE_CLAIMS).then_some(Outcome::Breakdown(Breakdown::Stagnation))
+            }
         }
     }
 }
@@ -49,7 +55,7 @@ impl Progress {
 mod tests {
     use super::*;
 
-    const BREAKDOWN: Outcome = Outcome::Breakdown { quantity: "ρ" };
+    const BREAKDOWN: Outcome = Outcome::Breakdown(Breakdown::RhoUnderflow);
 
     #[test]
     fn the_true_residual_overrules_how_the_recurrence_ended() {
@@ -62,7 +68,7 @@ mod tests {
     fn claims_without_progress_are_stagnation() {
         let mut progress = Progress::towards(1.0);
         let outcomes = [9.0, 4.5, 4.0, 4.0, 4.0].map(|residual| progress.outcome(residual, Ok(())));
-        assert_eq!(outcomes, [None, None, None, None, Some(Outcome::Stagnated)]);
+        assert_eq!(outcomes, [None, None, None, None, Some(Outcome::Breakdown(Breakdown::Stagnation))]);
     }
 
     #[test]
@@ -84,7 +90,7 @@ mod tests {
     fn a_residual_that_is_not_finite_is_a_breakdown() {
         for (target, residual) in [(1.0, f64::NAN), (f64::INFINITY, f64::INFINITY)] {
             let outcome = Progress::towards(target).outcome(residual, Ok(()));
-            assert_eq!(outcome, Some(Outcome::Breakdown { quantity: "‖b − A·x‖" }));
+            assert_eq!(outcome, Some(Outcome::Breakdown(NOT_FINITE)));
         }
     }
 }

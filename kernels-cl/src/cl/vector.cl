@@ -115,21 +115,51 @@ static ACC sum_of(__global const ACC *partial, long count, __local ACC *sums, in
     return sum_group(sum, sums, lid);
 }
 
+static REAL real_part(ACC a)
+{
+#if COMPLEX
+    return a.x;
+#else
+    return a;
+#endif
+}
+
+// True if the real part is positive, and neither subnormal nor infinite nor NaN.
+static int is_positive_normal(ACC a)
+{
+#if SCALAR == F64 || SCALAR == C64
+    return real_part(a) >= 0x1p-1022 && !isinf(real_part(a));
+#else
+    return real_part(a) >= 0x1p-126f && !isinf(real_part(a));
+#endif
+}
+
 // A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` begins with what
-// vector_dot left of conj(p) q, by as many work-groups; the sums of conj(r) r go behind.
+// vector_dot left of conj(p) q, by as many work-groups; the sums of conj(r) r go behind. Unless rho and conj(p) q are
+// positive normal numbers, x and r stay, and what goes behind adds up to -|rho|.
 __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __global const T *p, long p_start,
                              __global const T *q, long q_start, __global T *x, long x_start, __global T *r,
                              long r_start, __global ACC *room)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
-    ACC alpha = quotient(rho[rho_start], sum_of(room, get_num_groups(0), sums, lid));
+    ACC before = rho[rho_start];
+    ACC curvature = sum_of(room, get_num_groups(0), sums, lid);
     ACC sum = (ACC)(0);
-    for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
-        store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
-        store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
-        ACC left = load(r, r_start + i);
-        sum += mul(conjugate(left), left);
+    if (is_positive_normal(before) && is_positive_normal(curvature)) {
+        ACC alpha = divide(before, curvature);
+        for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
+            store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
+            store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
+            ACC left = load(r, r_start + i);
+            sum += mul(conjugate(left), left);
+        }
+    } else if (get_global_id(0) == 0) {
+#if COMPLEX
+        sum.x = -fabs(before.x);
+#else
+        sum = -fabs(before);
+#endif
     }
     sum = sum_group(sum, sums, lid);
     if (lid == 0)
@@ -137,18 +167,21 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
 }
 
 // The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of what as many
-// work-groups of vector_advance left behind the first part of `room`.
+// work-groups of vector_advance left behind the first part of `room`. p stays where no step was taken.
 __kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next_rho, long next_rho_start,
                           __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *room)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
     ACC next = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
-    ACC beta = quotient(next, rho[rho_start]);
+    ACC before = rho[rho_start];
     if (get_global_id(0) == 0)
         next_rho[next_rho_start] = next;
-    for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
-        update(p, p_start + i, load(r, r_start + i), beta);
+    if (is_positive_normal(before) && real_part(next) >= 0) {
+        ACC beta = divide(next, before);
+        for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
+            update(p, p_start + i, load(r, r_start + i), beta);
+    }
 }
 
 // The sum of `count` partial results. One work-group.

@@ -104,22 +104,48 @@ static __device__ ACC sum_of_blocks(const ACC *partial)
     return all;
 }
 
+static __device__ REAL real_part(ACC a)
+{
+#if COMPLEX
+    return a.x;
+#else
+    return a;
+#endif
+}
+
+// True if the real part is positive, and neither subnormal nor infinite nor NaN.
+static __device__ bool is_positive_normal(ACC a)
+{
+#if SCALAR == F64 || SCALAR == C64
+    return real_part(a) >= 0x1p-1022 && !isinf(real_part(a));
+#else
+    return real_part(a) >= 0x1p-126f && !isinf(real_part(a));
+#endif
+}
+
 // A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` begins with what
-// vector_dot left of conj(p) q, by as many blocks; the sums of conj(r) r go behind.
+// vector_dot left of conj(p) q, by as many blocks; the sums of conj(r) r go behind. Unless rho and conj(p) q are
+// positive normal numbers, x and r stay, and what goes behind adds up to -|rho|.
 KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_start, const T *__restrict__ p,
                       long long p_start, const T *__restrict__ q, long long q_start, T *__restrict__ x,
                       long long x_start, T *__restrict__ r, long long r_start, ACC *room)
 {
     wait_for_last();
     let_next_begin();
-    ACC alpha = quotient(rho[rho_start], sum_of_blocks(room));
-    ACC back = mul(ACC(-1), alpha);
+    ACC before = rho[rho_start];
+    ACC curvature = sum_of_blocks(room);
     ACC sum = ACC(0);
-    for (long long i = thread_index(); i < n; i += thread_count()) {
-        store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
-        store(r, r_start + i, load(r, r_start + i) + mul(back, load(q, q_start + i)));
-        ACC left = load(r, r_start + i);
-        sum += mul(conjugate(left), left);
+    if (is_positive_normal(before) && is_positive_normal(curvature)) {
+        ACC alpha = divide(before, curvature);
+        ACC back = mul(ACC(-1), alpha);
+        for (long long i = thread_index(); i < n; i += thread_count()) {
+            store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
+            store(r, r_start + i, load(r, r_start + i) + mul(back, load(q, q_start + i)));
+            ACC left = load(r, r_start + i);
+            sum += mul(conjugate(left), left);
+        }
+    } else if (thread_index() == 0) {
+        sum = ACC(-fabs(real_part(before)));
     }
     sum = reduce_block(sum, Sum());
     if (threadIdx.x == 0)
@@ -127,7 +153,7 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
 }
 
 // The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of what as many
-// blocks of vector_advance left behind the first part of `room`.
+// blocks of vector_advance left behind the first part of `room`. p stays where no step was taken.
 KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next_rho,
                    long long next_rho_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
                    long long p_start, const ACC *__restrict__ room)
@@ -135,11 +161,14 @@ KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start
     wait_for_last();
     let_next_begin();
     ACC next = sum_of_blocks(room + gridDim.x);
-    ACC beta = quotient(next, rho[rho_start]);
+    ACC before = rho[rho_start];
     if (thread_index() == 0)
         next_rho[next_rho_start] = next;
-    for (long long i = thread_index(); i < n; i += thread_count())
-        update(p, p_start + i, load(r, r_start + i), beta);
+    if (is_positive_normal(before) && real_part(next) >= 0) {
+        ACC beta = divide(next, before);
+        for (long long i = thread_index(); i < n; i += thread_count())
+            update(p, p_start + i, load(r, r_start + i), beta);
+    }
 }
 
 // The sum of `count` partial results. One block.

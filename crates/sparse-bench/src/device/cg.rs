@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
 use sparse_core::{Backend, Csr, Matrix, Space, generate};
 use sparse_device::{Buffer, Device, View, ViewMut};
-use sparse_solvers::{Cg, EnqueuedCg, Identity};
+use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
@@ -35,16 +35,18 @@ fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) 
         x: RefCell::new(device.zeros(n)?),
         expected: cg::Expected::new(&Cpu::new()?, side)?,
     };
-    let mut solvers = vec![system.enqueued()?];
+    let mut solvers = vec![system.fixed()?];
     if let Some(peer) = &bench.peer {
         solvers.extend(peer.cg(system.a, system.b, cg::ITERATIONS)?);
     }
     let solvers: Vec<_> = solvers.into_iter().map(RefCell::new).collect();
-    let mut contenders = vec![];
+    let (mut ours, seconds) = planned(device, || EnqueuedCg::new(device, system.a, Identity, &cg::options()))?;
+    let mut solver = Cg::new(device, system.a, Identity, &cg::options())?;
+    let mut contenders = vec![system.tested("ours", &mut ours)?.planned(seconds)];
     for solver in &solvers {
         contenders.extend(system.contenders(solver)?);
     }
-    contenders.push(system.stopping()?);
+    contenders.push(system.tested("ours:cg", &mut solver)?);
     report.compare(cg::case(&format!("stencil_5 {side}²"), &host), contenders)
 }
 
@@ -65,23 +67,30 @@ enum Enqueued {
 }
 
 impl<D: Measured> System<'_, D> {
-    /// Ours, which waits for no number.
-    fn enqueued(&self) -> Result<Product<'_, f32>> {
+    /// Ours without its stopping test, which waits for no number.
+    fn fixed(&self) -> Result<Product<'_, f32>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;
-        let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, &cg::options().plan))?;
+        let (mut solver, seconds) =
+            planned(device, || EnqueuedCg::new(device, a, Identity, &cg::options()))?;
         let (choice, zero) = (solver.choice().clone(), device.zeros(a.rows())?);
         let run = move |mut x: ViewMut<'_, f32>| {
             device.copy(Device::view(&zero), Device::reborrow(&mut x))?;
             solver.start(a, b, Device::as_shared(&x))?;
             solver.run(a, cg::ITERATIONS, x)
         };
-        Ok(Product::new("ours", seconds, run).chosen(choice))
+        Ok(Product::new("ours:fixed", seconds, run).chosen(choice))
     }
 
-    /// Ours under its stopping rule, which reads numbers in every iteration.
-    fn stopping(&self) -> Result<Contender<'_>> {
-        let device = &self.bench.device;
-        let mut solver = Cg::new(device, self.a, Identity, &cg::options())?;
+    /// A solver with its stopping test, if its x is right.
+    fn tested<'b, R>(
+        &'b self,
+        name: &'static str,
+        solver: &'b mut Krylov<Device, Csr<f32, Device>, R>,
+    ) -> Result<Contender<'b>>
+    where
+        R: Recurrence<Device, Csr<f32, Device>>,
+    {
+        let (device, choice) = (&self.bench.device, solver.choice().clone());
         let mut run = move || {
             let mut x = self.x.borrow_mut();
             self.bench.fill(&mut x, &[0.0; 1 << 16])?;
@@ -95,8 +104,8 @@ impl<D: Measured> System<'_, D> {
             Ok(seconds)
         };
         run()?;
-        self.check().context("ours:stopping")?;
-        Ok(Contender::external("ours:stopping", run))
+        self.check().context(name)?;
+        Ok(Contender::external(name, run).chosen(choice))
     }
 
     /// A solver in every way, the graph first, if its x is right; what another library gets wrong is said and not timed.

@@ -10,11 +10,11 @@ use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use nnz::backend::{Buf, ViewMutOf, ViewOf};
 use nnz::io::MatrixFile;
-use nnz::op::{FullBackend, SpmvKernel, VectorKernel, vector};
+use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
 use nnz::solvers::{
-    BiCgStab, Cg, EnqueuedCg, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal,
+    BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal,
 };
-use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Scalar, Space, SpaceOf};
+use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Space, SpaceOf};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -23,8 +23,7 @@ use std::path::PathBuf;
 /// Solves A·X = B by iteration, for every column of B
 ///
 /// Stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
-/// names the residual that was, and X holds the last iterate. enqueued-cg takes all iterations of --max-iterations
-/// without waiting for the device, and looks at b − A·x once, behind them.
+/// names the residual that was, and X holds the last iterate.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The square matrix A
@@ -35,7 +34,8 @@ pub(crate) struct Solve {
     /// Where X is written
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
-    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, bicgstab for any other
+    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, bicgstab for any other; enqueued-cg takes up
+    /// to 32 iterations before it waits for the device
     #[arg(long, value_name = "NAME")]
     method: Method,
     /// The residual to reach, relative to that of x = 0
@@ -44,9 +44,12 @@ pub(crate) struct Solve {
     /// Preconditions with the diagonal of A; not for enqueued-cg
     #[arg(long)]
     jacobi: bool,
-    /// Iterations for each column; without it ten times the rows of A. enqueued-cg needs it
-    #[arg(long, value_name = "N", required_if_eq("method", "enqueued-cg"))]
+    /// The most iterations for each column; without it ten times the rows of A
+    #[arg(long, value_name = "N")]
     max_iterations: Option<usize>,
+    /// Takes exactly N iterations of enqueued-cg for each column, and looks at b − A·x once, behind them
+    #[arg(long, value_name = "N", conflicts_with = "max_iterations")]
+    fixed_iterations: Option<usize>,
 }
 
 /// A value of `--method`.
@@ -71,6 +74,9 @@ impl Solve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         if self.jacobi && self.method == Method::EnqueuedCg {
             return Err(usage("enqueued-cg takes no preconditioner: leave out --jacobi"));
+        }
+        if self.fixed_iterations.is_some() && self.method != Method::EnqueuedCg {
+            return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
         }
         let device = context.device()?;
         let b = Operand::read(&self.b)?;
@@ -107,7 +113,13 @@ impl Compute for System<'_> {
         let (x, solutions) = match command.method {
             Method::Cg => columns.iterate(Cg::new(backend, &a, jacobi, &options)?),
             Method::BiCgStab => columns.iterate(BiCgStab::new(backend, &a, jacobi, &options)?),
-            Method::EnqueuedCg => columns.enqueue(EnqueuedCg::new(backend, &a, &options.plan)?, &options),
+            Method::EnqueuedCg => {
+                let solver = EnqueuedCg::new(backend, &a, Identity, &options)?;
+                match command.fixed_iterations {
+                    None => columns.iterate(solver),
+                    Some(iterations) => columns.iterate_fixed(solver, iterations),
+                }
+            }
         }?;
         operand::write(&command.out, &x, dimensions)?;
         let outcome = Outcome { method: command.method, tolerance: command.tol, columns: solutions };
@@ -143,23 +155,10 @@ where
         })
     }
 
-    /// By all iterations that `options` allow, after which another start has the true residual.
-    fn enqueue(&self, mut solver: EnqueuedCg<B, M>, options: &Options) -> Result<Solved<M::Scalar>> {
+    /// By a number of iterations that does not depend on the residual.
+    fn iterate_fixed(&self, mut solver: EnqueuedCg<B, M>, iterations: usize) -> Result<Solved<M::Scalar>> {
         tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
-        let iterations = options.max_iterations.unwrap_or_default();
-        self.solve(|_, _, b, mut x| {
-            solver.start(self.a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
-            solver.run(self.a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))?;
-            solver.start(self.a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
-            let residual = solver.residual_norm()?.to_c64().re;
-            let norm_b = vector::nrm2::<B, M::Scalar>(self.backend, b)?.to_c64().re;
-            let outcome = match residual <= options.tolerance * norm_b {
-                true => nnz::solvers::Outcome::Converged,
-                false => nnz::solvers::Outcome::IterationLimit,
-            };
-            let relative_residual = if residual == 0.0 { 0.0 } else { residual / norm_b };
-            Ok(Solution { outcome, iterations, residual, relative_residual })
-        })
+        self.solve(|_, _, b, x| solver.solve_fixed(self.a, b, x, iterations))
     }
 
     /// Solves for every column, from x = 0.

@@ -9,7 +9,8 @@ use crate::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::format::DenseViewMut;
 use crate::scalar::{Accumulator, Scalar, c64};
-use crate::space::{ContextId, Space, View, ViewMut};
+use crate::space::{ContextId, Host, Space, View, ViewMut};
+use num_traits::{Float, Zero};
 
 /// Implemented by backends, called through the functions of this module. Vectors may be empty.
 pub trait VectorKernel<T: Scalar>: Backend {
@@ -115,8 +116,9 @@ pub trait VectorKernel<T: Scalar>: Backend {
         self.copy(SpaceOf::<Self>::view(&self.upload(&[norm])?), result)
     }
 
-    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`, where 0 / 0 is 0. This one takes an
-    /// operation after the other; a backend may take several at once.
+    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`. Unless the real parts of ρ and pᴴ·q are
+    /// positive normal numbers, the vectors stay and ρ' = −|ρ|. This one takes the way by the
+    /// host; a device whose host is elsewhere neither waits nor allocates.
     ///
     /// # Errors
     /// As [`axpby`](Self::axpby).
@@ -128,25 +130,38 @@ pub trait VectorKernel<T: Scalar>: Backend {
         room: &mut Buf<Self, T::Acc>,
         step: GradientStep<'_, Self, T>,
     ) -> Result<()> {
+        let _ = room;
         let GradientStep { q, mut p, mut x, mut r, rho, next_rho } = step;
-        let (view, view_mut) = (SpaceOf::<Self>::view::<T::Acc>, SpaceOf::<Self>::view_mut::<T::Acc>);
-        let (one, scalar) = (T::Acc::from_c64(c64::ONE), || self.upload(&[T::Acc::ZERO]));
-        let (mut curvature, mut before, mut after) = (scalar()?, scalar()?, scalar()?);
-        self.copy(rho, view_mut(&mut before))?;
-        // SAFETY: the caller promises it of the operands; the scalars are elements that were just made here.
+        let write = |next| self.copy(SpaceOf::<Self>::view(&self.upload(&[next])?), next_rho);
+        let (one, mut before) = (T::Acc::from_c64(c64::ONE), [T::Acc::ZERO]);
+        self.download_into(rho, &mut before)?;
+        let [before] = before;
+        // SAFETY: the caller promises it of the operands.
         unsafe {
             let direction = SpaceOf::<Self>::as_shared(&p);
-            self.dot_into(room, direction, q, view_mut(&mut curvature))?;
-            let alpha = |sign| Coefficient::from(sign).times(view(&before)).over(view(&curvature));
-            self.axpby(alpha(one), direction, one.into(), SpaceOf::<Self>::reborrow(&mut x))?;
-            self.axpby(alpha(-one), q, one.into(), SpaceOf::<Self>::reborrow(&mut r))?;
+            let curvature = self.dot(direction, q)?;
+            if !is_positive_normal(before) || !is_positive_normal(curvature) {
+                return write(T::Acc::from_real(-Accumulator::abs(before.re())));
+            }
+            let alpha = quotient(before, curvature);
+            self.axpby(alpha.into(), direction, one.into(), SpaceOf::<Self>::reborrow(&mut x))?;
+            self.axpby((-alpha).into(), q, one.into(), SpaceOf::<Self>::reborrow(&mut r))?;
             let residual = SpaceOf::<Self>::as_shared(&r);
-            self.dot_into(room, residual, residual, view_mut(&mut after))?;
-            let beta = Coefficient::from(one).times(view(&after)).over(view(&before));
-            self.axpby(one.into(), residual, beta, SpaceOf::<Self>::reborrow(&mut p))?;
+            let after = self.dot(residual, residual)?;
+            let beta = quotient(after, before);
+            self.axpby(one.into(), residual, beta.into(), SpaceOf::<Self>::reborrow(&mut p))?;
+            write(after)
         }
-        self.copy(view(&after), next_rho)
     }
+}
+
+/// True if the real part is positive, and neither subnormal nor infinite nor NaN.
+fn is_positive_normal<A: Accumulator>(number: A) -> bool {
+    number.re().is_normal() && number.re() > A::Real::zero()
+}
+
+fn quotient<A: Accumulator>(numerator: A, denominator: A) -> A {
+    Coefficient::<Host, A>::from(numerator).over(&[denominator]).value()
 }
 
 /// The vectors of conjugate gradients after `q = A·p`, and ρ = rᴴ·r, an element in the memory of the backend.
@@ -261,8 +276,8 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     }
 
     /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`: an iteration of conjugate gradients but
-    /// for its product. 0 / 0 is 0, so that an iteration that has arrived stays where it is. A device takes three
-    /// launches.
+    /// for its product. Unless the real parts of ρ and pᴴ·q are positive normal numbers, the vectors stay and ρ' = −|ρ|,
+    /// so that an iteration that has arrived, or cannot go on, stays where it is. A device takes three launches.
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or ρ not one element;

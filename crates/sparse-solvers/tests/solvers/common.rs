@@ -2,13 +2,25 @@
 
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Scalar, c64};
-use sparse_solvers::{BiCgStab, Cg, Jacobi, Options, Outcome, Solution, inverse_diagonal};
+use sparse_solvers::{
+    BiCgStab, Breakdown, Cg, EnqueuedCg, Identity, Jacobi, Options, Outcome, Solution, inverse_diagonal,
+};
 use std::ops::ControlFlow;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Method {
     Cg,
+    EnqueuedCg,
     BiCgStab,
+}
+
+impl Method {
+    pub(crate) const ALL: [Self; 3] = [Self::Cg, Self::EnqueuedCg, Self::BiCgStab];
+
+    /// Whether a preconditioner may be asked for.
+    pub(crate) fn preconditioning(self) -> &'static [bool] {
+        if self == Self::EnqueuedCg { &[false] } else { &[false, true] }
+    }
 }
 
 /// The matrix of order `n` with the elements that are not zero.
@@ -48,6 +60,7 @@ pub(crate) fn solve<T: Accumulator>(
     let mut x = vec![T::ZERO; b.len()];
     let solution = match method {
         Method::Cg => Cg::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
+        Method::EnqueuedCg => EnqueuedCg::new(&Reference, a, Identity, options)?.solve(a, b, &mut x, go_on),
         Method::BiCgStab => BiCgStab::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
     }?;
     check(a, b, &x, &solution, options.tolerance);
@@ -57,7 +70,7 @@ pub(crate) fn solve<T: Accumulator>(
 /// The residual, in double precision, is the one reported, and within the tolerance if the solver says so.
 pub(crate) fn check<T: Accumulator>(a: &Csr<T>, b: &[T], x: &[T], solution: &Solution, tolerance: f64) {
     if !solution.residual.is_finite() {
-        assert!(matches!(solution.outcome, Outcome::Breakdown { .. }), "{solution}");
+        assert!(matches!(solution.outcome, Outcome::Breakdown(Breakdown::NotFinite { .. })), "{solution}");
         return;
     }
     let mut residual: Vec<c64> = b.iter().map(|value| value.to_c64()).collect();
@@ -67,7 +80,10 @@ pub(crate) fn check<T: Accumulator>(a: &Csr<T>, b: &[T], x: &[T], solution: &Sol
         residual[row] -= product;
         size[row] += product.norm();
     }
-    let norm = |parts: &[f64]| parts.iter().map(|part| part * part).sum::<f64>().sqrt();
+    let norm = |parts: &[f64]| {
+        let largest = parts.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        largest * parts.iter().map(|part| (part / largest).powi(2)).sum::<f64>().sqrt()
+    };
     let residual = norm(&residual.iter().map(|value| value.norm()).collect::<Vec<_>>());
     let norm_b = norm(&b.iter().map(|value| value.to_c64().norm()).collect::<Vec<_>>());
     let longest = a.row_lengths().into_iter().max().unwrap_or(0);

@@ -8,8 +8,6 @@ use sparse_core::{Accumulator, Csc, Csr, Matrix, Scalar, c32, c64};
 use sparse_solvers::{BiCgStab, Identity, Options, Solution};
 use std::ops::ControlFlow;
 
-const METHODS: [Method; 2] = [Method::Cg, Method::BiCgStab];
-
 fn converge<T: Accumulator>(method: Method, a: &Csr<T>, jacobi: bool, tolerance: f64) -> Solution {
     let options = Options { tolerance, ..Options::default() };
     let (solution, _) = solve(method, a, &right_hand_side(a.rows()), jacobi, &options).unwrap();
@@ -49,12 +47,14 @@ fn convection<T: Scalar>(nx: usize, ny: usize) -> Csr<T> {
 
 #[test]
 fn laplacians_in_every_type() {
-    for (method, jacobi) in METHODS.into_iter().flat_map(|method| [(method, false), (method, true)]) {
-        converge(method, &stencil_5::<f64>(30, 20).unwrap(), jacobi, 1e-10);
-        converge(method, &stencil_7::<f64>(9, 8, 7).unwrap(), jacobi, 1e-10);
-        converge(method, &with_phases(&stencil_5::<c64>(30, 20).unwrap()), jacobi, 1e-10);
-        converge(method, &stencil_5::<f32>(30, 20).unwrap(), jacobi, 1e-4);
-        converge(method, &with_phases(&stencil_7::<c32>(9, 8, 7).unwrap()), jacobi, 1e-4);
+    for method in Method::ALL {
+        for &jacobi in method.preconditioning() {
+            converge(method, &stencil_5::<f64>(30, 20).unwrap(), jacobi, 1e-10);
+            converge(method, &stencil_7::<f64>(9, 8, 7).unwrap(), jacobi, 1e-10);
+            converge(method, &with_phases(&stencil_5::<c64>(30, 20).unwrap()), jacobi, 1e-10);
+            converge(method, &stencil_5::<f32>(30, 20).unwrap(), jacobi, 1e-4);
+            converge(method, &with_phases(&stencil_7::<c32>(9, 8, 7).unwrap()), jacobi, 1e-4);
+        }
     }
 }
 
@@ -103,7 +103,7 @@ fn the_size_of_b_does_not_matter() {
     let options = Options { tolerance: 1e-4, ..Options::default() };
     for scale in [1e-30f32, 1.0, 1e30] {
         let b: Vec<f32> = right_hand_side::<f32>(100).into_iter().map(|value| value * scale).collect();
-        for method in METHODS {
+        for method in Method::ALL {
             let (solution, _) = solve(method, &a, &b, false, &options).unwrap();
             assert!(solution.converged(), "{method:?}, b of size {scale:e}: {solution}");
         }
@@ -122,5 +122,6 @@ proptest! {
         converge(Method::BiCgStab, &dominant, jacobi, 1e-11);
         let symmetric = matrix(n, |i, j| if i == j { 1.0 + n as f64 } else { element(i.min(j), i.max(j)) });
         converge(Method::Cg, &symmetric, jacobi, 1e-11);
+        converge(Method::EnqueuedCg, &symmetric, false, 1e-11);
     }
 }

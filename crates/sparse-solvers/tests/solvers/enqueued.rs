@@ -1,10 +1,11 @@
-//! Iterations that nobody waits for, beside those of the solver that stops by itself.
+//! Iterations that nobody waits for, beside those of the solver that waits for each; and that they claim no more than is
+//! true.
 
-use crate::common::{matrix, right_hand_side};
+use crate::common::{check, matrix, right_hand_side};
 use sparse_core::generate::stencil_5;
 use sparse_core::reference::Reference;
-use sparse_core::{Accumulator, Csr, Error, Matrix, PlanOptions, c64};
-use sparse_solvers::{Cg, EnqueuedCg, Identity, Options};
+use sparse_core::{Accumulator, Csr, Error, Matrix, Scalar, c32, c64};
+use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Options, Outcome};
 use std::ops::ControlFlow;
 
 /// `iterations` by the solver that stops by itself, but not sooner.
@@ -17,7 +18,7 @@ fn stopping<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, iterations: usiz
 
 /// Runs of so many iterations each.
 fn enqueued<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, runs: &[usize]) -> Vec<T> {
-    let mut solver = EnqueuedCg::new(&Reference, a, &PlanOptions::default()).unwrap();
+    let mut solver = EnqueuedCg::new(&Reference, a, Identity, &Options::default()).unwrap();
     solver.start(a, b, &x).unwrap();
     runs.iter().for_each(|&iterations| solver.run(a, iterations, &mut x).unwrap());
     x
@@ -50,7 +51,7 @@ fn iterates_are_those_of_the_solver_that_stops_by_itself() {
 #[test]
 fn what_is_solved_stays_solved() {
     let a = matrix(3, |i, j| if i == j { [1.0, 2.0, 4.0][i] } else { 0.0 });
-    let mut solver = EnqueuedCg::<_, Csr<f64>>::new(&Reference, &a, &PlanOptions::default()).unwrap();
+    let mut solver = EnqueuedCg::<_, Csr<f64>>::new(&Reference, &a, Identity, &Options::default()).unwrap();
     let mut x = vec![1.0; 3];
     solver.start(&a, &[3.0, 2.0, 4.0], &x).unwrap();
     assert_eq!(solver.residual_norm().unwrap(), 2.0);
@@ -58,12 +59,99 @@ fn what_is_solved_stays_solved() {
     assert_eq!((x, solver.residual_norm().unwrap()), (vec![3.0, 1.0, 1.0], 0.0));
 }
 
+/// A Hermitian positive definite matrix with three eigenvalues, 1, 2 and 5, which takes three iterations.
+fn three_eigenvalues<T: Scalar>() -> Csr<T> {
+    matrix(60, |i, j| if i == j { T::from_c64(c64::from([1.0, 2.0, 5.0][i % 3])) } else { T::ZERO })
+}
+
+/// Long after ρ has underflowed, x is finite and right.
+fn stays_solved<T: Accumulator>(most_off: f64) {
+    let (a, b) = (three_eigenvalues::<T>(), right_hand_side::<T>(60));
+    for iterations in [3, 10, 50, 1000] {
+        let options = Options { tolerance: most_off, ..Options::default() };
+        let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &options).unwrap();
+        let mut x = vec![T::ZERO; 60];
+        let solution = solver.solve_fixed(&a, &b, &mut x, iterations).unwrap();
+        assert_eq!((solution.outcome, solution.iterations), (Outcome::Converged, iterations), "{solution}");
+        check(&a, &b, &x, &solution, most_off);
+    }
+}
+
+#[test]
+fn iterations_behind_the_solution_change_nothing() {
+    stays_solved::<f32>(1e-5);
+    stays_solved::<f64>(1e-13);
+    stays_solved::<c32>(1e-5);
+    stays_solved::<c64>(1e-13);
+}
+
+/// ‖b‖² is not a number of the type.
+fn tiny_is_not_zero<T: Accumulator>(size: f64) {
+    let a = three_eigenvalues::<T>();
+    let small = |b: &T| T::from_c64(size * b.to_c64());
+    let b: Vec<T> = right_hand_side::<T>(60).iter().map(small).collect();
+    let options = Options { tolerance: 1e-5, ..Options::default() };
+    let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &options).unwrap();
+    let mut x = vec![T::ZERO; 60];
+    let solution = solver.solve_fixed(&a, &b, &mut x, 20).unwrap();
+    assert_eq!(solution.outcome, Breakdown::RhoUnderflow.into(), "{solution}");
+    assert_eq!(solution.relative_residual, 1.0);
+    let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
+    assert!(solution.converged() && solution.iterations < 10, "{solution}");
+    check(&a, &b, &x, &solution, options.tolerance);
+}
+
+#[test]
+fn an_underflow_of_rho_is_no_convergence() {
+    tiny_is_not_zero::<f32>(1e-30);
+    tiny_is_not_zero::<f64>(1e-200);
+    tiny_is_not_zero::<c32>(1e-30);
+    tiny_is_not_zero::<c64>(1e-200);
+}
+
+#[test]
+fn a_fixed_number_of_iterations_names_its_end() {
+    let tridiagonal = |diagonal: f64| {
+        matrix(100, move |i, j| [diagonal, -1.0].get(i.abs_diff(j)).copied().unwrap_or_default())
+    };
+    for (a, outcome) in [
+        (tridiagonal(3.0), Outcome::Converged),
+        (tridiagonal(2.0), Outcome::IterationLimit),
+        (tridiagonal(0.5), Breakdown::IndefiniteMatrix.into()),
+    ] {
+        let (b, mut x) = (right_hand_side(100), vec![0.0; 100]);
+        let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+        let solution = solver.solve_fixed(&a, &b, &mut x, 40).unwrap();
+        assert_eq!(solution.outcome, outcome, "{solution}");
+        check(&a, &b, &x, &solution, Options::default().tolerance);
+    }
+}
+
+#[test]
+fn looks_at_the_residual_become_rare_and_the_limit_is_kept() {
+    let a = stencil_5::<f64>(30, 30).unwrap();
+    let options = Options { tolerance: 0.0, max_iterations: Some(70), ..Options::default() };
+    let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &options).unwrap();
+    let (mut seen, mut x) = (vec![], vec![0.0; 900]);
+    let solution = solver
+        .solve(&a, &right_hand_side(900), &mut x, |iteration| {
+            seen.push(iteration.number);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(seen, [1, 3, 7, 15, 31, 63, 70]);
+    assert_eq!((solution.outcome, solution.iterations), (Outcome::IterationLimit, 70));
+}
+
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let wide = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![1.0]).unwrap();
-    assert!(matches!(EnqueuedCg::new(&Reference, &wide, &PlanOptions::default()), Err(Error::Shape { .. })));
+    assert!(matches!(
+        EnqueuedCg::new(&Reference, &wide, Identity, &Options::default()),
+        Err(Error::Shape { .. })
+    ));
     let a = stencil_5::<f64>(3, 3).unwrap();
-    let mut solver = EnqueuedCg::new(&Reference, &a, &PlanOptions::default()).unwrap();
+    let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default()).unwrap();
     assert!(matches!(solver.start(&a, &[1.0; 8], &[0.0; 9]), Err(Error::Shape { .. })));
     assert!(matches!(solver.run(&a, 1, &mut [0.0; 10]), Err(Error::Shape { .. })));
 }

@@ -4,5 +4,7 @@ mod any_backend;
 mod common;
 mod convergence;
 mod enqueued;
+mod hard_systems;
+mod large_systems;
 mod outcomes;
 mod real_matrices;

@@ -48,7 +48,7 @@ pub(super) fn multiply_ell<T: Scalar, I: Index>(
     more: impl Fn(Range<usize>, &mut [T::Acc]) + Send + Sync,
 ) {
     let Product { x, y, update, op } = product;
-    let rows_per_task = (CHUNK / (a.width() + 1)).next_multiple_of(LANES);
+    let rows_per_task = (CHUNK / (a.width() + 1)).max(1).next_multiple_of(LANES);
     let tasks = chunks(a.rows(), rows_per_task);
     let parts = split_mut(y, &tasks);
     let work = a.rows() * (a.width() + 1);
