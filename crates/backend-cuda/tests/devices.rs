@@ -3,7 +3,7 @@
 
 use backend_cuda::{CUDA, Device, Event, Graph, address};
 use device_tests::gradients::Gradients;
-use device_tests::{Library, each_device, tests};
+use device_tests::{Library, each_device, limits, tests};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +25,9 @@ fn main() -> ExitCode {
             the_context_of_the_caller_comes_back,
             a_launch_in_a_graph_costs_under_two_microseconds,
             devices_of_one_process_work_side_by_side,
+            limits::about_2_to_the_31_entries,
+            limits::more_than_2_to_the_31_rows,
+            limits::more_than_2_to_the_31_columns,
         ],
     )
 }

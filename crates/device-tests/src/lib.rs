@@ -7,6 +7,7 @@
 pub mod arrays;
 pub mod contexts;
 pub mod gradients;
+pub mod limits;
 pub mod operations;
 pub mod vector;
 

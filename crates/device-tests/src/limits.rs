@@ -1,0 +1,100 @@
+//! Matrices with about 2^31 entries, rows or columns, on devices whose memory holds them.
+
+use crate::each_device;
+use sparse_core::op::{Op, SpmvKernel, SpmvPlan};
+use sparse_core::{Csr, Error, Index, Matrix, PlanOptions, Space, f16};
+use sparse_device::{Device, Library};
+
+/// 2^31, the first number that an `i32` does not hold.
+const LIMIT: usize = 1 << 31;
+
+/// Bytes of memory from which on a device, and the host beside it, take these matrices.
+const ENOUGH: u64 = 60 << 30;
+
+/// The entries of a row: `f16` holds their number.
+const ROW: usize = 2048;
+
+/// As many entries as offsets of 32 bits can count, but for a few, and some more than they can with those of 64.
+pub fn about_2_to_the_31_entries(library: &'static Library) {
+    each_device(library, |device| {
+        if holds_limits(device) {
+            full_rows::<i32>(device, LIMIT - 5);
+            full_rows::<i64>(device, LIMIT + 3 * ROW + 1);
+        }
+    });
+}
+
+/// More rows than an `i32` can count, of which the first and the last have entries.
+pub fn more_than_2_to_the_31_rows(library: &'static Library) {
+    each_device(library, |device| {
+        if holds_limits(device) {
+            let rows = LIMIT + 7;
+            let mut offsets = vec![1_i64; rows + 1];
+            (offsets[0], offsets[rows]) = (0, 3);
+            let a = Csr::new(rows, 2, offsets, vec![0_i64, 0, 1], vec![f16::ONE; 3]).unwrap();
+            let sum =
+                |row| [(0, 1), (rows - 1, 2)].iter().find(|(at, _)| *at == row).map_or(0, |&(_, sum)| sum);
+            multiply(device, &a, sum);
+        }
+    });
+}
+
+/// More columns than an `i32` can count.
+pub fn more_than_2_to_the_31_columns(library: &'static Library) {
+    each_device(library, |device| {
+        if holds_limits(device) {
+            let indices = vec![1, LIMIT as i64 - 1, LIMIT as i64, LIMIT as i64 + 6];
+            let a = Csr::new(2, LIMIT + 7, vec![0_i64, 1, 4], indices, vec![f16::ONE; 4]).unwrap();
+            multiply(device, &a, |row| [1, 3][row]);
+        }
+    });
+}
+
+fn holds_limits(device: &Device) -> bool {
+    let caps = sparse_core::Backend::caps(device);
+    let holds = caps.memory_bytes.is_some_and(|bytes| bytes >= ENOUGH);
+    if !holds {
+        eprintln!("skipped on {}: it has less than {ENOUGH} bytes", caps.device);
+    }
+    holds
+}
+
+/// Ones in rows of [`ROW`] entries, the last of which has what is left.
+fn full_rows<O: Index>(device: &Device, nnz: usize) {
+    let row: Vec<i32> = (0..ROW as i32).collect();
+    let mut indices = Vec::with_capacity(nnz);
+    while indices.len() < nnz {
+        indices.extend_from_slice(&row[..ROW.min(nnz - indices.len())]);
+    }
+    let rows = nnz.div_ceil(ROW);
+    let offsets = (0..=rows).map(|row| O::cast(nnz.min(row * ROW))).collect();
+    let a = Csr::<f16, _, i32, O>::new(rows, ROW, offsets, indices, vec![f16::ONE; nnz]).unwrap();
+    multiply(device, &a, |row| ROW.min(nnz - row * ROW));
+}
+
+/// The matrix of ones times a vector of ones by every algorithm: every element of y is the row's number of entries.
+fn multiply<I: Index, O: Index>(
+    device: &Device,
+    host: &Csr<f16, sparse_core::Host, I, O>,
+    sum: impl Fn(usize) -> usize,
+) where
+    Device: SpmvKernel<Csr<f16, Device, I, O>> + sparse_core::Backend<Space = Device>,
+{
+    use sparse_core::Backend as _;
+    let (rows, cols) = (host.rows(), host.cols());
+    let a = host.to_device(device).unwrap();
+    let x = device.upload(&vec![f16::ONE; cols]).unwrap();
+    for algorithm in Device::spmv_algorithms(device, Op::None) {
+        let mut y = device.upload(&vec![f16::NAN; rows]).unwrap();
+        let options = PlanOptions::forced(algorithm.name).relaxed();
+        let run = SpmvPlan::new(device, &a, Op::None, &options)
+            .and_then(|mut plan| plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y)));
+        match run {
+            Err(Error::OutOfMemory { .. } | Error::Unsupported { .. }) => continue,
+            done => done.unwrap_or_else(|error| panic!("{}: {error}", algorithm.name)),
+        }
+        let y = device.download(&y).unwrap();
+        let wrong = (0..rows).find(|&row| y[row] != f16::from_f64(sum(row) as f64));
+        assert_eq!(wrong, None, "{}: {:?}", algorithm.name, wrong.map(|row| y[row]));
+    }
+}
