@@ -15,6 +15,7 @@ impl Paper {
             backend,
             device: "paper".into(),
             compute_units: 1,
+            is_cpu: false,
             memory_bytes: None,
             f64: true,
             flushes_subnormals: false,

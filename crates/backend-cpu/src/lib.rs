@@ -87,6 +87,7 @@ fn caps(threads: usize, simd: Simd) -> Caps {
         backend: "cpu",
         device: std::env::consts::ARCH.to_string(),
         compute_units: threads,
+        is_cpu: true,
         memory_bytes: None,
         f64: true,
         flushes_subnormals: false,

@@ -74,6 +74,7 @@ impl Found {
             backend: NAME,
             device: device_name(device)?,
             compute_units: usize::try_from(compute_units).unwrap_or(1),
+            is_cpu: false,
             memory_bytes: Some(memory_bytes as u64),
             f64: true,
             flushes_subnormals: false,

@@ -3,7 +3,7 @@
 use crate::cl;
 use kernels_core::File;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_FP_DENORM, Device};
-use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
+use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::platform::get_platforms;
 use sparse_core::{Caps, Error, Result};
 use sparse_device::Properties;
@@ -53,6 +53,7 @@ impl Found {
             backend,
             device: format!("{} ({platform})", device.name()?.trim()),
             compute_units: device.max_compute_units()? as usize,
+            is_cpu,
             memory_bytes: Some(memory_bytes),
             f64: features.iter().any(|name| name == "cl_khr_fp64"),
             flushes_subnormals: device.single_fp_config()? & CL_FP_DENORM == 0,
@@ -92,20 +93,31 @@ fn find_devices() -> Result<Vec<Found>, String> {
         DLOPEN_RUNTIME_LOAD_FAILED => "no OpenCL loader (libOpenCL) was found".into(),
         _ => format!("the OpenCL loader found no runtime: {code}"),
     })?;
-    let mut found = vec![];
+    let mut asked = vec![];
     for platform in &platforms {
         let name = platform.name().unwrap_or_default();
-        for id in platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default() {
-            found.push(
-                Found::new(cl::NAME, kernels_cl::FILES, name.trim(), Device::new(id))
-                    .map_err(|code| format!("{name}: {code}"))?,
-            );
+        let reason = |code: ClError| format!("{}: {code}", name.trim());
+        match platform.get_devices(CL_DEVICE_TYPE_ALL) {
+            Ok(ids) => asked.extend(ids.into_iter().map(|id| {
+                Found::new(cl::NAME, kernels_cl::FILES, name.trim(), Device::new(id)).map_err(reason)
+            })),
+            Err(code) if code.0 == CL_DEVICE_NOT_FOUND => {}
+            Err(code) => asked.push(Err(reason(code))),
         }
     }
-    if found.is_empty() {
-        return Err(format!("the OpenCL loader found {} platforms without a device", platforms.len()));
+    usable(asked, format!("the OpenCL loader found {} platforms without a device", platforms.len()))
+}
+
+/// The devices that say what they are: one that does not hides no other. Without any, `none` and what was said.
+pub(crate) fn usable<T>(asked: Vec<Result<T, String>>, none: String) -> Result<Vec<T>, String> {
+    let (mut found, mut reasons) = (vec![], vec![none]);
+    for device in asked {
+        match device {
+            Ok(device) => found.push(device),
+            Err(reason) => reasons.push(reason),
+        }
     }
-    Ok(found)
+    if found.is_empty() { Err(reasons.join("; ")) } else { Ok(found) }
 }
 
 /// What the devices that a backend found can do.
@@ -227,6 +239,16 @@ impl Drop for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_says_nothing_hides_no_other() {
+        let refused = || Err("a: CL_OUT_OF_RESOURCES".to_string());
+        let none = || "there is none".to_string();
+        assert_eq!(usable(vec![refused(), Ok(1), refused(), Ok(2)], none()), Ok(vec![1, 2]));
+        let reason = usable::<i32>(vec![refused()], none()).unwrap_err();
+        assert_eq!(reason, "there is none; a: CL_OUT_OF_RESOURCES");
+        assert_eq!(usable::<i32>(vec![], none()), Err(none()));
+    }
 
     #[test]
     fn a_missing_or_empty_folder_of_vendors_is_no_runtime() {

@@ -122,10 +122,8 @@ fn find_devices() -> Result<Vec<Found>, String> {
     // SAFETY: `push` is given the vector that it expects, which outlives the call.
     guarded(|reason| unsafe { (functions.devices)(push, (&raw mut listed).cast(), reason) })
         .map_err(|refusal| format!("SYCL lists no devices: {}", refusal.into_reason()))?;
-    if listed.is_empty() {
-        return Err("SYCL finds no device that OpenCL serves".into());
-    }
-    listed.into_iter().map(|listed| describe(listed).map_err(|code| code.to_string())).collect()
+    let asked = listed.into_iter().map(|listed| describe(listed).map_err(|code| code.to_string())).collect();
+    found::usable(asked, "SYCL finds no device that OpenCL serves".into())
 }
 
 /// A device, and what SYCL can do there, in words.

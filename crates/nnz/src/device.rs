@@ -20,8 +20,7 @@ pub enum BackendKind {
 }
 
 impl BackendKind {
-    /// All of them, the preferred first: OpenCL and SYCL come last, since their devices may be the CPU through another
-    /// runtime.
+    /// All of them.
     pub const ALL: [Self; 4] = [Self::Cuda, Self::Cpu, Self::OpenCl, Self::Sycl];
 
     /// The name of the backend and of its cargo feature.
@@ -46,10 +45,28 @@ impl BackendKind {
         }
     }
 
-    /// The index of the device that is meant where none is named. The environment may name one (`NNZ_OPENCL_DEVICE`,
-    /// `NNZ_SYCL_DEVICE`, `NNZ_CUDA_DEVICE`).
-    fn preferred_index(self) -> Result<usize> {
-        self.library().map_or(Ok(0), Library::preferred_index)
+    /// Opens the device that is meant where none is named: the one that the environment names (`NNZ_OPENCL_DEVICE`,
+    /// `NNZ_SYCL_DEVICE`, `NNZ_CUDA_DEVICE`), or the first that starts, GPUs before processors of the host.
+    ///
+    /// # Errors
+    /// As [`DeviceId::open`] for the first of them.
+    pub fn open(self) -> Result<Device> {
+        let mut refused = None;
+        for id in self.preferred()? {
+            match id.open() {
+                Ok(device) => return Ok(device),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| Error::unsupported(self, self.not_built())))
+    }
+
+    /// The devices of [`open`](Self::open) in its order; where there is none, the first by its index, whose opening says
+    /// why.
+    fn preferred(self) -> Result<Vec<DeviceId>> {
+        let indices = self.library().map_or(Ok(vec![]), Library::preferred)?;
+        let indices = if indices.is_empty() { vec![0] } else { indices };
+        Ok(indices.into_iter().map(|index| DeviceId { backend: self, index }).collect())
     }
 
     /// The library that runs kernels on the backend's devices, where it is built in; the CPU needs none.
@@ -123,14 +140,31 @@ pub enum Device {
 }
 
 impl Device {
-    /// The first device of the first backend, in the order of [`BackendKind::ALL`], that has one and starts.
+    /// The best device that starts: of CUDA, else a GPU of OpenCL or SYCL, else the CPU backend's, else a processor of the
+    /// host through OpenCL or SYCL.
     ///
     /// # Errors
     /// [`Error::Unsupported`] with every backend's reason if there is no device at all.
     pub fn best() -> Result<Self> {
-        let mut reasons = vec![];
-        for kind in BackendKind::ALL {
-            match (DeviceId { backend: kind, index: 0 }).open() {
+        // Where CUDA has a device, the other libraries need not be loaded.
+        let mut reasons = match BackendKind::Cuda.open() {
+            Ok(device) => return Ok(device),
+            Err(error) => vec![error.to_string()],
+        };
+        let mut candidates = vec![];
+        for kind in [BackendKind::OpenCl, BackendKind::Sycl, BackendKind::Cpu] {
+            let devices = kind.probe().devices;
+            let is_cpu = |id: &DeviceId| devices.get(id.index).is_some_and(|caps| caps.is_cpu);
+            match kind.preferred() {
+                Ok(preferred) => {
+                    candidates.extend(preferred.into_iter().map(|id| (rank(kind, is_cpu(&id)), id)))
+                }
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        candidates.sort_by_key(|&(rank, _)| rank);
+        for (_, id) in candidates {
+            match id.open() {
                 Ok(device) => return Ok(device),
                 Err(error) => reasons.push(error.to_string()),
             }
@@ -175,7 +209,17 @@ impl Device {
     }
 }
 
-/// The name of a device: `cpu`, `opencl:1`, `cuda:0`; without an index the backend's first.
+/// The place of a device among all, the best first; those of one place stand in the order in which they are asked.
+fn rank(backend: BackendKind, is_cpu: bool) -> u8 {
+    match (backend, is_cpu) {
+        (BackendKind::Cuda, _) => 0,
+        (BackendKind::OpenCl | BackendKind::Sycl, false) => 1,
+        (BackendKind::Cpu, _) => 2,
+        (BackendKind::OpenCl | BackendKind::Sycl, true) => 3,
+    }
+}
+
+/// The name of a device: `cpu`, `opencl:1`, `cuda:0`; without an index the one that [`BackendKind::open`] tries first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceId {
     /// The backend.
@@ -223,7 +267,8 @@ impl FromStr for DeviceId {
     fn from_str(name: &str) -> Result<Self> {
         let Some((backend, index)) = name.split_once(':') else {
             let backend: BackendKind = name.parse()?;
-            return Ok(Self { backend, index: backend.preferred_index()? });
+            let index = backend.library().map_or(Ok(0), Library::preferred_index)?;
+            return Ok(Self { backend, index });
         };
         let bad_index =
             |_| Error::unsupported(format!("device `{name}`"), format!("`{index}` is not a device's index"));
@@ -231,12 +276,15 @@ impl FromStr for DeviceId {
     }
 }
 
-/// Opens the device of a name; see [`DeviceId`].
+/// Opens the device of a name; see [`DeviceId`] and, for a name without an index, [`BackendKind::open`].
 impl FromStr for Device {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        name.parse::<DeviceId>()?.open()
+        match name.contains(':') {
+            true => name.parse::<DeviceId>()?.open(),
+            false => name.parse::<BackendKind>()?.open(),
+        }
     }
 }
 
@@ -249,6 +297,25 @@ mod tests {
         for (kind, probe) in Device::probe() {
             assert_eq!(probe.devices.is_empty(), probe.reason.is_some(), "{kind}");
             assert!(probe.devices.iter().all(|caps| caps.backend == kind.name()));
+        }
+    }
+
+    #[test]
+    fn cuda_comes_first_and_the_cpu_by_another_runtime_last() {
+        use BackendKind::{Cpu, Cuda, OpenCl, Sycl};
+        let mut devices =
+            [(OpenCl, true), (Cpu, true), (Sycl, true), (Sycl, false), (OpenCl, false), (Cuda, false)];
+        devices.sort_by_key(|&(backend, is_cpu)| rank(backend, is_cpu));
+        let expected =
+            [(Cuda, false), (Sycl, false), (OpenCl, false), (Cpu, true), (OpenCl, true), (Sycl, true)];
+        assert_eq!(devices, expected);
+    }
+
+    #[cfg(feature = "cpu")]
+    #[test]
+    fn the_best_device_is_the_cpu_backend_where_there_is_no_gpu() {
+        if Device::probe().iter().all(|(_, probe)| probe.devices.iter().all(|caps| caps.is_cpu)) {
+            assert_eq!(Device::best().unwrap().caps().backend, "cpu");
         }
     }
 

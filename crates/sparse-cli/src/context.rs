@@ -134,10 +134,10 @@ impl Context {
 
     /// Opens the device that was asked for.
     pub(crate) fn device(&self) -> Result<Device> {
-        let id = match (self.options.backend, self.options.device) {
-            (None, None) => None,
-            (Some(backend), None) => Some(DeviceId { backend, index: 0 }),
-            (Some(backend), Some(DeviceChoice::Index(index))) => Some(DeviceId { backend, index }),
+        let opened = match (self.options.backend, self.options.device) {
+            (None, None) => Device::best(),
+            (Some(backend), None) => backend.open(),
+            (Some(backend), Some(DeviceChoice::Index(index))) => DeviceId { backend, index }.open(),
             (None, Some(DeviceChoice::Index(index))) => {
                 return Err(usage(format_args!(
                     "--device {index} needs --backend; or name both, as in cpu:{index}"
@@ -149,10 +149,10 @@ impl Context {
                         "--backend {backend} and --device {id} name two backends"
                     )));
                 }
-                _ => Some(id),
+                _ => id.open(),
             },
         };
-        let device = id.map_or_else(Device::best, DeviceId::open).map_err(Unavailable)?;
+        let device = opened.map_err(Unavailable)?;
         let device = match self.options.threads {
             Some(threads) => device.with_threads(threads).with_context(|| format!("--threads {threads}"))?,
             None => device,
@@ -197,9 +197,14 @@ impl Context {
         }
     }
 
+    /// True if `-v` was given.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.options.verbose > 0
+    }
+
     /// Writes a message to stderr if `-v` was given.
     pub(crate) fn detail(&self, message: impl Display) {
-        if self.options.verbose > 0 {
+        if self.is_verbose() {
             // A message that cannot be written is no reason to stop.
             let _ = writeln!(io::stderr(), "{message}");
         }

@@ -23,6 +23,8 @@ pub struct Caps {
     pub device: String,
     /// Processors that work at the same time: threads of the CPU, multiprocessors of a GPU.
     pub compute_units: usize,
+    /// True if the device is a processor of the host.
+    pub is_cpu: bool,
     /// Bytes of memory, if known.
     pub memory_bytes: Option<u64>,
     /// Whether the device computes in double precision.

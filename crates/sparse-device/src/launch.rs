@@ -1,4 +1,8 @@
 //! Launches: a kernel, its arguments in order, and how many work-groups run it.
+//!
+//! The builder is safe to call and of this crate alone: an operation is reached through its plan, which has checked shapes,
+//! contexts and patterns, or through an unsafe kernel trait. Whoever is outside launches by the unsafe
+//! [`Driver::launch`](crate::Driver::launch).
 
 use crate::driver::{Arg, Grid, Value};
 use crate::program::Defines;

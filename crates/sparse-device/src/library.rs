@@ -47,24 +47,41 @@ impl Library {
         self.open(self.index_of(part)?)
     }
 
-    /// Opens the device that [`preferred_index`](Self::preferred_index) names.
+    /// Opens the first of the [`preferred`](Self::preferred) devices that starts.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As [`open`](Self::open) for the first of them.
     pub fn open_preferred(&self) -> Result<Device> {
-        self.open(self.preferred_index()?)
+        let preferred = self.preferred()?;
+        let first = self.open(preferred.first().copied().unwrap_or(0));
+        first.or_else(|error| {
+            let mut others = preferred.into_iter().skip(1);
+            others.find_map(|index| self.open(index).ok()).ok_or(error)
+        })
     }
 
-    /// The index of the device that [`device_variable`](Self::device_variable) names, by its index or by a part of its
-    /// name; 0 without it.
+    /// The index of the first of the [`preferred`](Self::preferred) devices; 0 where there is none.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if no device has such a name.
+    /// As there.
     pub fn preferred_index(&self) -> Result<usize> {
-        match std::env::var(self.device_variable) {
-            Err(_) => Ok(0),
-            Ok(choice) => choice.parse().or_else(|_| self.index_of(&choice)),
+        Ok(self.preferred()?.first().copied().unwrap_or(0))
+    }
+
+    /// The indices of the devices to take where none is asked for, the best first: the one that
+    /// [`device_variable`](Self::device_variable) names, by its index or by a part of its name, and no other; without it
+    /// GPUs in the library's order, then processors of the host.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if no device has the name.
+    pub fn preferred(&self) -> Result<Vec<usize>> {
+        if let Ok(choice) = std::env::var(self.device_variable) {
+            return Ok(vec![choice.parse().or_else(|_| self.index_of(&choice))?]);
         }
+        let devices = self.probe().devices;
+        let mut indices: Vec<_> = (0..devices.len()).collect();
+        indices.sort_by_key(|&index| devices[index].is_cpu);
+        Ok(indices)
     }
 
     /// The first device whose name or whose platform's name contains `part`.
@@ -80,4 +97,49 @@ impl Library {
 fn names(devices: &[Caps]) -> String {
     let names: Vec<_> = devices.iter().map(|caps| caps.device.as_str()).collect();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Two processors of the host and two GPUs.
+    fn devices() -> Result<Vec<Caps>, String> {
+        let device = |(device, is_cpu): (&str, bool)| Caps {
+            backend: "test",
+            device: device.into(),
+            compute_units: 1,
+            is_cpu,
+            memory_bytes: None,
+            f64: true,
+            flushes_subnormals: false,
+            features: vec![],
+        };
+        Ok([("first cpu", true), ("first gpu", false), ("second cpu", true), ("second gpu", false)]
+            .map(device)
+            .into())
+    }
+
+    /// The devices that were asked to start, which none does.
+    static ASKED: Mutex<Vec<usize>> = Mutex::new(vec![]);
+
+    static LIBRARY: Library = Library {
+        name: "test",
+        device_variable: "NNZ_NO_SUCH_VARIABLE",
+        devices,
+        driver: |index| {
+            ASKED.lock().unwrap().push(index);
+            Err(Error::unsupported(format!("device {index}"), "it does not start"))
+        },
+    };
+
+    #[test]
+    fn a_gpu_is_preferred_and_one_that_does_not_start_hides_no_other() {
+        assert_eq!(LIBRARY.preferred().unwrap(), [1, 3, 0, 2]);
+        assert_eq!(LIBRARY.preferred_index().unwrap(), 1);
+        let error = LIBRARY.open_preferred().unwrap_err();
+        assert!(error.to_string().contains("device 1"), "{error}");
+        assert_eq!(*ASKED.lock().unwrap(), [1, 3, 0, 2]);
+    }
 }

@@ -32,10 +32,13 @@ struct DeviceEntry {
     memory_bytes: Option<u64>,
     f64: bool,
     features: Vec<String>,
+    #[serde(skip)]
+    /// True if -v was given.
+    tells_features: bool,
 }
 
 impl DeviceEntry {
-    fn new(index: usize, caps: Caps) -> Self {
+    fn new(index: usize, caps: Caps, tells_features: bool) -> Self {
         Self {
             id: format!("{}:{index}", caps.backend),
             name: caps.device,
@@ -43,6 +46,7 @@ impl DeviceEntry {
             memory_bytes: caps.memory_bytes,
             f64: caps.f64,
             features: caps.features,
+            tells_features,
         }
     }
 }
@@ -56,7 +60,7 @@ impl Display for DeviceEntry {
         if !self.f64 {
             write!(f, ", no f64")?;
         }
-        if !self.features.is_empty() {
+        if self.tells_features && !self.features.is_empty() {
             write!(f, ", {}", self.features.join(" "))?;
         }
         Ok(())
@@ -81,7 +85,7 @@ impl Devices {
                 .devices
                 .into_iter()
                 .enumerate()
-                .map(|(k, caps)| DeviceEntry::new(k, caps))
+                .map(|(k, caps)| DeviceEntry::new(k, caps, context.is_verbose()))
                 .collect(),
             reason: probe.reason,
         });

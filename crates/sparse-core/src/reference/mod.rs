@@ -42,6 +42,7 @@ unsafe impl Backend for Reference {
             backend: "reference",
             device: "serial".into(),
             compute_units: 1,
+            is_cpu: true,
             memory_bytes: None,
             f64: true,
             flushes_subnormals: false,
