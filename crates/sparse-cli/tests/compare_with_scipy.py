@@ -1,4 +1,4 @@
-"""The command against SciPy, on every real matrix that is there.
+"""The command against SciPy, on every real matrix that is there, and on random ones in every format and type.
 
 `convert` and `compress` must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise bound (rule A1) around a
 product in extended precision, `solve` the residual that it promises and the solution that follows from it.
@@ -7,9 +7,12 @@ product in extended precision, `solve` the residual that it promises and the sol
 """
 
 import argparse
+import gzip
+import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,10 @@ import scipy.sparse as sp
 
 CORPUS = Path(__file__).resolve().parents[3] / "../shared/data/matrices"
 DENSE_ROWS, DENSE_COLS = 1500, 3000
+RANDOM_MATRICES = 500
+INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+TYPES = (*INTEGERS, "float32", "float64", "complex64", "complex128")
+FORMATS = ("csr", "csc", "coo", "ell", "hyb", "sell")
 
 
 def own_matrices(folder):
@@ -77,7 +84,7 @@ def exact_product(a, x):
 
 
 def check_bound(a, x, y, alpha=1.0, beta=0.0, y0=None):
-    """Rule A1 for double precision."""
+    """Rule A1 for the type of y."""
     product, magnitude = exact_product(a, x)
     expected, scale = alpha * product, abs(alpha) * magnitude
     if y0 is not None:
@@ -85,8 +92,9 @@ def check_bound(a, x, y, alpha=1.0, beta=0.0, y0=None):
     complex_terms = 4 if np.iscomplexobj(expected) else 0
     k = np.diff(a.indptr) + complex_terms + 2
     k = k[:, None] if scale.ndim == 2 else k
-    unit = np.longdouble(2.0) ** -53
-    bound = 2 * (k * unit / (1 - k * unit)) * scale + k * np.longdouble(5e-324)
+    limits = np.finfo(y.dtype)
+    unit = np.longdouble(limits.eps) / 2
+    bound = 2 * (k * unit / (1 - k * unit)) * scale + k * np.longdouble(limits.smallest_subnormal)
     error = np.abs(extended(y) - expected)
     assert y.shape == expected.shape, f"shape {y.shape}, not {expected.shape}"
     assert np.all(error <= bound), f"error {error.max()} passes the bound"
@@ -184,12 +192,135 @@ def compare(nnz, path):
     compare_solve(nnz, a, rng, "bicgstab")
 
 
+def random_matrix(rng, dtype):
+    """A COO matrix with an empty row here and there, stored zeros and duplicates, in no order."""
+    rows, cols = rng.integers(1, 40, 2)
+    shape = (rows, rows) if rng.random() < 0.3 else (rows, cols)
+    nnz = int(rng.integers(0, max(2, shape[0] * shape[1] // 4)))
+    row, col = rng.integers(0, shape[0], nnz), rng.integers(0, shape[1], nnz)
+    # Sums of small integers are exact in every type, whatever the order.
+    values = rng.integers(0 if np.dtype(dtype).kind in "bu" else -9, 2 if dtype == "bool" else 10, nnz)
+    values = values.astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        values = values + np.array(1j, dtype) * rng.integers(-9, 10, nnz).astype(dtype)
+    return sp.coo_array((values.astype(dtype), (row, col)), shape=shape)
+
+
+def value_type(dtype):
+    """The type that the command computes in: integers become f64."""
+    dtype = np.dtype(dtype)
+    return dtype.newbyteorder("=") if dtype.kind in "fc" else np.dtype("float64")
+
+
+def write_random(rng, a, path):
+    """Writes the matrix to a file of SciPy or NumPy; gives what the command must read."""
+    typed = sp.coo_array(a, dtype=value_type(a.dtype))
+    kind = rng.choice(["csr", "csc", "coo", "mtx", "mtx.gz", "npy"])
+    if kind.startswith("mtx"):
+        path = path.with_suffix(".mtx")
+        typed = sp.coo_array(typed, dtype=np.result_type(typed.dtype, np.float64))
+        symmetric = a.shape[0] == a.shape[1]
+        if symmetric:
+            typed = sp.coo_array(canonical(typed + typed.T))
+        integer = a.dtype.kind in "biu"
+        written = typed.astype(np.int64) if integer else typed
+        field, symmetry = "integer" if integer else None, "symmetric" if symmetric else "general"
+        scipy.io.mmwrite(path, written, field=field, symmetry=symmetry, precision=17)
+        if kind == "mtx.gz":
+            packed = path.with_suffix(".mtx.gz")
+            packed.write_bytes(gzip.compress(path.read_bytes()))
+            path = packed
+        return path, canonical(typed)
+    if kind == "npy":
+        path = path.with_suffix(".npy")
+        dense = canonical(typed).toarray().astype(a.dtype)
+        written = dense.astype(a.dtype.newbyteorder(rng.choice(["<", ">"])))
+        np.save(path, np.asfortranarray(written) if rng.random() < 0.5 else written)
+        return path, canonical(sp.csr_array(dense.astype(typed.dtype)))
+    path = path.with_suffix(".npz")
+    # SciPy itself adds duplicates on the way to CSR and CSC, in the type of the values.
+    stored = a if kind == "coo" else getattr(canonical(typed), "to" + kind)().astype(a.dtype)
+    sp.save_npz(path, stored, compressed=bool(rng.random() < 0.5))
+    return path, canonical(sp.coo_array(stored, dtype=typed.dtype))
+
+
+def compare_random(nnz, seed):
+    rng = np.random.default_rng(seed)
+    a = random_matrix(rng, TYPES[seed % len(TYPES)])
+    path, a = write_random(rng, a, nnz.folder / "random")
+    compare_random_convert(nnz, path, a, rng)
+    compare_random_products(nnz, path, a, rng)
+    compare_random_compress(nnz, a, rng)
+
+
+def compare_random_convert(nnz, path, a, rng):
+    out = nnz.folder / ("out" + rng.choice([".npz", ".mtx", ".mtx.gz", ".npy"]))
+    nnz("convert", path, out)
+    if out.suffix == ".npz":
+        found = sp.load_npz(out)
+        assert found.dtype == a.dtype, f"{found.dtype}, not {a.dtype}"
+        same_arrays(found, a)
+    elif out.suffix == ".npy":
+        assert np.array_equal(np.load(out), a.toarray()), "the dense arrays differ"
+    else:
+        same_arrays(canonical(scipy.io.mmread(out)), a)
+    found = nnz.folder / "coo.npz"
+    nnz("convert", path, found, "--format", "coo")
+    same_arrays(canonical(sp.load_npz(found)), a)
+
+
+def compare_random_products(nnz, path, a, rng):
+    op, layout = rng.choice(["n", "t", "C"]), rng.choice(FORMATS)
+    options = ("--op", op, "--as", layout, "--backend", "cpu")
+    applied = {"n": a, "t": a.T, "C": a.conj().T}[str(op)]
+    applied = canonical(applied)
+    x = random_operand(rng, a, a.shape[1] if op == "n" else a.shape[0]).astype(a.dtype)
+    check_bound(applied, x, nnz.product("spmv", path, x, *options))
+    b = random_operand(rng, a, (len(x), int(rng.integers(1, 6)))).astype(a.dtype)
+    b = np.asfortranarray(b) if rng.random() < 0.5 else b
+    y0 = random_operand(rng, a, (applied.shape[0], b.shape[1])).astype(a.dtype)
+    np.save(nnz.folder / "y0.npy", np.asfortranarray(y0) if rng.random() < 0.5 else y0)
+    added = ("--alpha", "2", "--beta", "-0.5", "--y", nnz.folder / "y0.npy")
+    c = nnz.product("spmm", path, b, *options, *added)
+    check_bound(applied, b, c, 2.0, -0.5, y0)
+    if b.flags.c_contiguous != b.flags.f_contiguous and c.shape[0] > 1:
+        assert c.flags.c_contiguous == b.flags.c_contiguous, "C has not the order of B"
+
+
+def compare_random_compress(nnz, a, rng):
+    dense = a.toarray()
+    np.save(nnz.folder / "dense.npy", np.asfortranarray(dense) if rng.random() < 0.5 else dense)
+    layout, kind = [("csr", sp.csr_array), ("csc", sp.csc_array)][rng.integers(2)]
+    out = nnz.folder / "compressed.npz"
+    nnz("compress", nnz.folder / "dense.npy", out, "--to", layout, "--backend", "cpu")
+    same_arrays(sp.load_npz(out), kind(dense))
+
+
+def compare_all_random(command, folder):
+    """The number of random matrices on which the command and SciPy differ."""
+
+    def differs(seed):
+        own = folder / f"random{seed}"
+        own.mkdir()
+        try:
+            compare_random(Command(command, own), seed)
+        except AssertionError as error:
+            print(f"random matrix {seed}: FAILED: {error}")
+            return True
+        return False
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failed = sum(pool.map(differs, range(RANDOM_MATRICES)))
+    print(f"random matrices: {RANDOM_MATRICES - failed} of {RANDOM_MATRICES} agree")
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nnz", type=Path, required=True, help="the command under test")
     parser.add_argument("--matrix", help="only matrices whose name contains this")
     arguments = parser.parse_args()
-    failed = 0
+    failed, failed_random = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         paths = [*own_matrices(folder), *sorted(CORPUS.glob("*.mtx*"))]
@@ -202,8 +333,10 @@ def main():
                 print(f"{path.name}: FAILED: {error}")
             else:
                 print(f"{path.name}: ok")
+        if not arguments.matrix:
+            failed_random = compare_all_random(arguments.nnz, folder)
     print(f"{len(paths) - failed} passed, {failed} failed")
-    return 1 if failed or not paths else 0
+    return 1 if failed or failed_random or not paths else 0
 
 
 if __name__ == "__main__":

@@ -166,11 +166,12 @@ impl MatrixFile {
     /// Those of [`claim`](Self::claim).
     pub fn has_too_many_rows(&self) -> Result<bool> {
         let Claim { rows, stored, .. } = self.claim()?;
-        let entry_bytes = match self.kind {
-            FileKind::MatrixMarket => self.contents.bytes.len(),
-            FileKind::Npz | FileKind::Npy => stored.saturating_mul(ENTRY_BYTES),
+        let narrow = if i32::try_from(rows).is_ok() { size_of::<i32>() } else { size_of::<i64>() };
+        let (offset_bytes, entry_bytes) = match self.kind {
+            FileKind::MatrixMarket => (narrow, self.contents.bytes.len()),
+            FileKind::Npz | FileKind::Npy => (size_of::<usize>(), stored.saturating_mul(ENTRY_BYTES)),
         };
-        Ok(check_row_claim(rows, size_of::<i64>(), entry_bytes).is_err())
+        Ok(check_row_claim(rows, offset_bytes, entry_bytes).is_err())
     }
 
     /// How many entries of the file were added to another one of the same coordinate in `matrix`, which
@@ -249,6 +250,18 @@ mod tests {
         let file = MatrixFile::from_reader("memory.mtx", text.as_bytes()).unwrap();
         let matrix: Csr<f64> = file.read_csr().unwrap();
         file.duplicates(&matrix).unwrap()
+    }
+
+    #[test]
+    fn rows_are_too_many_where_csr_is_refused() {
+        for (rows, too_many) in [(60_000_000, false), (70_000_000, true), (4_000_000_000_usize, true)] {
+            let text = format!("%%MatrixMarket matrix coordinate real general\n{rows} 1 1\n{rows} 1 7\n");
+            let file = MatrixFile::from_reader("memory.mtx", text.as_bytes()).unwrap();
+            assert_eq!(file.has_too_many_rows().unwrap(), too_many, "{rows}");
+            assert!(!too_many || file.read_csr::<f64, i32, i32>().is_err(), "{rows}");
+            let coo = file.read_coo::<f64, i64>().unwrap();
+            assert_eq!(coo.triplets().collect::<Vec<_>>(), [(rows - 1, 0, 7.0)]);
+        }
     }
 
     #[test]

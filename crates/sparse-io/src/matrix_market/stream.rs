@@ -149,7 +149,7 @@ impl DataLines {
             text = match self.state {
                 State::Start => self.skip_blanks(text),
                 State::Comment => self.skip_comment(text),
-                State::Data => self.keep_line(text)?,
+                State::Data => self.keep_lines(text)?,
             };
         }
         Ok(())
@@ -181,27 +181,41 @@ impl DataLines {
         &text[length + 1..]
     }
 
-    fn keep_line<'a>(&mut self, text: &'a [u8]) -> Result<&'a [u8], Stop> {
-        let newline = text.iter().position(|&byte| byte == b'\n');
-        let (line, rest) = text.split_at(newline.map_or(text.len(), |length| length + 1));
-        if self.bytes.len() - self.line_at + line.len() > LONGEST_LINE {
-            let reason = format!("the line has more than {LONGEST_LINE} bytes");
-            return Err(Stop::Text { line: Some(self.kept as u64 + self.left_out + 1), reason });
-        }
-        if line.len() > self.limit - self.bytes.len() {
+    /// Keeps the rest of a line, and with it the lines that follow as long as they start with a digit.
+    fn keep_lines<'a>(&mut self, text: &'a [u8]) -> Result<&'a [u8], Stop> {
+        let (mut end, mut line_length) = (0, self.bytes.len() - self.line_at);
+        let is_whole = loop {
+            let newline = text[end..].iter().position(|&byte| byte == b'\n');
+            let length = newline.map_or(text.len() - end, |length| length + 1);
+            line_length += length;
+            end += length;
+            if line_length > LONGEST_LINE {
+                let reason = format!("the line has more than {LONGEST_LINE} bytes");
+                return Err(Stop::Text { line: Some(self.kept as u64 + self.left_out + 1), reason });
+            }
+            if newline.is_none() {
+                break false;
+            }
+            self.kept += 1;
+            line_length = 0;
+            let goes_on = self.kept != Self::HEADER_LINES && !self.is_full();
+            if !goes_on || !text.get(end).is_some_and(u8::is_ascii_digit) {
+                break true;
+            }
+        };
+        if end > self.limit - self.bytes.len() {
             let reason = format!("it unpacks to more than {} bytes; unpack it by hand", self.limit);
             return Err(Stop::Text { line: None, reason });
         }
-        self.bytes.extend_from_slice(line);
-        if newline.is_some() {
+        self.bytes.extend_from_slice(&text[..end]);
+        self.line_at = self.bytes.len() - line_length;
+        if is_whole {
             self.end_line();
         }
-        Ok(rest)
+        Ok(&text[end..])
     }
 
     fn end_line(&mut self) {
-        self.kept += 1;
-        self.line_at = self.bytes.len();
         self.state = State::Start;
         if self.kept == Self::HEADER_LINES
             && let Some(claimed) = header::claimed_lines(&self.bytes)

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// Writes a coordinate file, row by row; packed if the name ends in `.gz`.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written.
+/// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.
 pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
     output: impl Into<Output<'a>>,
     matrix: &Csr<T, Host, I, O>,
@@ -20,7 +20,7 @@ pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
 /// Writes a coordinate file, in the order of the entries; packed if the name ends in `.gz`.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written.
+/// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.
 pub fn write_coo<'a, T: Scalar, I: Index>(
     output: impl Into<Output<'a>>,
     matrix: &Coo<T, Host, I>,
@@ -31,7 +31,7 @@ pub fn write_coo<'a, T: Scalar, I: Index>(
 /// Writes an array file; packed if the name ends in `.gz`.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be written.
+/// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.
 pub fn write_dense<'a, T: Scalar>(output: impl Into<Output<'a>>, matrix: &Dense<T>) -> Result<()> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     write_text(output.into(), |out| {
