@@ -40,7 +40,8 @@ fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) 
         solvers.extend(peer.cg(system.a, system.b, cg::ITERATIONS)?);
     }
     let solvers: Vec<_> = solvers.into_iter().map(RefCell::new).collect();
-    let (mut ours, seconds) = planned(device, || EnqueuedCg::new(device, system.a, Identity, &cg::options()))?;
+    let (mut ours, seconds) =
+        planned(device, || EnqueuedCg::new(device, system.a, Identity, &cg::options()))?;
     let mut solver = Cg::new(device, system.a, Identity, &cg::options())?;
     let mut contenders = vec![system.tested("ours", &mut ours)?.planned(seconds)];
     for solver in &solvers {
@@ -70,8 +71,7 @@ impl<D: Measured> System<'_, D> {
     /// Ours without its stopping test, which waits for no number.
     fn fixed(&self) -> Result<Product<'_, f32>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;
-        let (mut solver, seconds) =
-            planned(device, || EnqueuedCg::new(device, a, Identity, &cg::options()))?;
+        let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, Identity, &cg::options()))?;
         let (choice, zero) = (solver.choice().clone(), device.zeros(a.rows())?);
         let run = move |mut x: ViewMut<'_, f32>| {
             device.copy(Device::view(&zero), Device::reborrow(&mut x))?;
