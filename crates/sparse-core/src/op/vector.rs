@@ -141,7 +141,8 @@ pub trait VectorKernel<T: Scalar>: Backend {
             let direction = SpaceOf::<Self>::as_shared(&p);
             let curvature = self.dot(direction, q)?;
             if !is_positive_normal(before) || !is_positive_normal(curvature) {
-                return write(T::Acc::from_real(-Accumulator::abs(before.re())));
+                // Not a negation: no step at ρ = 0 leaves 0, not −0.
+                return write(T::Acc::from_real(RealOf::<T>::zero() - Accumulator::abs(before.re())));
             }
             let alpha = quotient(before, curvature);
             self.axpby(alpha.into(), direction, one.into(), SpaceOf::<Self>::reborrow(&mut x))?;

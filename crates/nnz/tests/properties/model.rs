@@ -1,8 +1,8 @@
 //! Matrices to test with, and what they are when written out densely.
 
+use nnz::{Coo, Csr, Host, Index, Result, Scalar, c64};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sparse_core::{Coo, Csr, Host, Index, Result, Scalar, c64};
 
 /// A Gaussian integer; real types take its real part.
 pub(crate) type Value = (i32, i32);
