@@ -5,8 +5,8 @@ use super::dense_to_csr::LARGEST;
 use crate::build::{Build, On};
 use crate::case::Problem;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan};
-use crate::memory::{Cell, Frame, Memory, POISON, Placed};
-use crate::subject::{Call, Key, Outcome, Setting};
+use crate::memory::{Cell, Frame, Memory, POISON};
+use crate::subject::{Call, Key, Setting};
 use crate::triplets::Triplets;
 use sparse_core::op::{ToDenseKernel, ToDensePlan};
 use sparse_core::{Algorithm, Order, PlanOptions, Result};
@@ -60,11 +60,10 @@ impl<B: ToDenseKernel<On<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> f
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let mut plan = ToDensePlan::new(backend, a, options)?;
-        Ok(Box::new(move |a, _, y| {
-            let mut dense = Placed::<B, H::Scalar>::new(a.backend, y)?;
-            let run = plan.run(&a.device, dense.dense_mut()?);
-            *y = dense.read(a.backend)?;
-            run.map(|()| Outcome::default())
+        Ok(Box::new(move |a, call, y| {
+            call.on::<B, H::Scalar>(a.backend, y, &mut |_, y| {
+                plan.run(&a.device, y.dense_mut()?).map(|()| None)
+            })
         }))
     }
 }

@@ -47,7 +47,7 @@ impl Bound {
         for &(what, expected, found) in sizes {
             check_size(self.op, what, expected, found)?;
         }
-        contexts.iter().try_for_each(|&(operand, found)| check_context(self.op, operand, self.context, found))
+        check_contexts(self.op, self.context, contexts)
     }
 }
 
@@ -62,6 +62,15 @@ pub(crate) fn check_context(
         return Ok(());
     }
     Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
+}
+
+/// An error unless all operands live in the backend's context.
+pub(super) fn check_contexts(
+    op: &'static str,
+    expected: ContextId,
+    operands: &[(&'static str, ContextId)],
+) -> Result<()> {
+    operands.iter().try_for_each(|&(operand, found)| check_context(op, operand, expected, found))
 }
 
 /// An error unless an operand has the size that the others demand.

@@ -73,9 +73,11 @@ pub(super) fn sorted<T, K: Ord>(
     entries: impl Iterator<Item = Entry<T>>,
     key: impl Fn(usize, usize) -> K,
 ) -> Vec<Entry<T>> {
-    let mut entries: Vec<_> = entries.collect();
-    sort(&mut entries, &key);
-    entries
+    let mut sorted = vec![];
+    // To collect nested iterators takes the compiler far more code, for every format and type.
+    entries.for_each(|entry| sorted.push(entry));
+    sort(&mut sorted, &key);
+    sorted
 }
 
 /// Generic in no more than the entries and the key, so that sorting is compiled once for all formats.

@@ -1,6 +1,6 @@
 //! Every format to dense: zeros, then one value for each coordinate that occurs.
 
-use super::entries::{merge, sorted};
+use super::entries::{Entry, merge, sorted};
 use super::{ALGORITHMS, Entries, Reference, sequential};
 use crate::error::Result;
 use crate::format::DenseViewMut;
@@ -19,16 +19,20 @@ impl<M: Entries> ToDenseKernel<M> for Reference {
         sequential("to_dense", options)
     }
 
-    unsafe fn to_dense(&self, _: &mut Choice, a: &M, mut dense: DenseViewMut<'_, M::Scalar>) -> Result<()> {
-        for i in 0..dense.rows() {
-            for j in 0..dense.cols() {
-                *dense.at_mut(i, j) = M::Scalar::ZERO;
-            }
-        }
-        let entries = sorted(a.entries(), |i, j| (i, j));
-        for (i, j, value) in merge(entries, Duplicates::Sum)? {
-            *dense.at_mut(i, j) = value;
-        }
-        Ok(())
+    unsafe fn to_dense(&self, _: &mut Choice, a: &M, dense: DenseViewMut<'_, M::Scalar>) -> Result<()> {
+        write(sorted(a.entries(), |i, j| (i, j)), dense)
     }
+}
+
+/// Writes zeros, and the sums of entries in order.
+fn write<T: Scalar>(entries: Vec<Entry<T>>, mut dense: DenseViewMut<'_, T>) -> Result<()> {
+    for i in 0..dense.rows() {
+        for j in 0..dense.cols() {
+            *dense.at_mut(i, j) = T::ZERO;
+        }
+    }
+    for (i, j, value) in merge(entries, Duplicates::Sum)? {
+        *dense.at_mut(i, j) = value;
+    }
+    Ok(())
 }
