@@ -45,7 +45,7 @@ impl Cpu {
     /// [`max_threads`](Self::max_threads); [`Error::Backend`] if the operating system refuses the threads.
     pub fn with(threads: usize, simd: Simd) -> Result<Self> {
         if !(1..=Self::max_threads()).contains(&threads) {
-            let limits = format_args!("from 1 to {} can be had", Self::max_threads());
+            let limits = format!("from 1 to {} can be had", Self::max_threads());
             return Err(Error::unsupported(format_args!("a CPU backend of {threads} threads"), limits));
         }
         if !simd.is_available() {

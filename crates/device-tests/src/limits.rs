@@ -86,6 +86,7 @@ fn multiply<I: Index, O: Index>(
     let x = device.upload(&vec![f16::ONE; host.cols()]).unwrap();
     for algorithm in Device::spmv_algorithms(device, Op::None) {
         let mut y = device.upload(&vec![f16::NAN; host.rows()]).unwrap();
+        eprintln!("{}", algorithm.name);
         let options = PlanOptions::forced(algorithm.name).relaxed();
         let run = SpmvPlan::new(device, &a, Op::None, &options)
             .and_then(|mut plan| plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y)));
