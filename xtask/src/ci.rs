@@ -57,8 +57,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "opencl",
-        about: "the conformance table on PoCL and on Intel's runtime",
-        budget: 300,
+        about: "tests of devices on PoCL, and the conformance table on PoCL and on Intel's runtime",
+        budget: 330,
         run: opencl,
     },
     Step {
@@ -223,8 +223,12 @@ fn xtask_with(sh: &Shell, variables: Vec<(&'static str, String)>, arguments: &[&
     Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
 }
 
-/// The quick tier; what PoCL refuses is pinned.
+/// The tests that need a device, and the quick tier; what PoCL refuses is pinned.
 fn opencl(sh: &Shell) -> Result<()> {
+    cmd!(sh, "cargo test --workspace --quiet --test devices --test opencl --test properties --test exit")
+        .envs(Runtime::Pocl.variables(sh)?)
+        .env("NNZ_REQUIRE", "opencl")
+        .run()?;
     let table = ["conformance", "--backend", "opencl", "--tier", "quick"];
     let pinned = ["--support", "xtask/support/opencl-pocl.txt"];
     xtask_on(sh, Runtime::Pocl, &[&table[..], &pinned].concat())?;
