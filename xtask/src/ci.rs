@@ -280,8 +280,6 @@ fn oclgrind(sh: &Shell) -> Result<()> {
             ("OCLGRIND_DATA_RACES", "1"),
             ("OCLGRIND_UNINITIALIZED", "1"),
             ("OCLGRIND_CHECK_API", "1"),
-            // The table has a process for each core.
-            ("OCLGRIND_NUM_THREADS", "1"),
             ("OCLGRIND_MAX_WGSIZE", "64"),
             ("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648"),
             // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.

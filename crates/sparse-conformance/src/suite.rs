@@ -260,10 +260,10 @@ impl Suite {
         self.expectations.iter().find(matching).map(|e| e.reason.as_str())
     }
 
-    /// Leaves part number `part` of `parts`. All subjects of one operation and type of values stay together: they share
-    /// answers and kernels, which each process that runs one of them computes and compiles.
+    /// Leaves part number `part` of `parts`. All subjects of one operation, format and type of values stay together: they
+    /// share kernels, which each process that runs one of them compiles.
     pub fn keep_part(&mut self, part: usize, parts: usize) {
-        let group = |subject: &dyn Subject| (subject.key().op, subject.key().dtype.to_string());
+        let group = |subject: &dyn Subject| (subject.key().name(), subject.key().dtype.to_string());
         let groups: BTreeSet<_> = self.subjects().map(group).collect();
         let of_part: BTreeSet<_> = groups.into_iter().skip(part).step_by(parts.max(1)).collect();
         self.subjects.retain(|subject| of_part.contains(&group(subject.as_ref())));
