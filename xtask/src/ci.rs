@@ -28,12 +28,12 @@ struct Step {
 
 const STEPS: &[Step] = &[
     Step { name: "format", about: "rustfmt", budget: 5, run: format },
-    Step { name: "clippy", about: "clippy, warnings denied", budget: 120, run: clippy },
+    Step { name: "clippy", about: "clippy, warnings denied", budget: 100, run: clippy },
     Step { name: "features", about: "each crate alone, without default features", budget: 80, run: features },
     Step {
         name: "portability",
         about: "the minimum Rust and AArch64 compile it",
-        budget: 120,
+        budget: 45,
         run: portability,
     },
     Step { name: "test", about: "unit, property, snapshot and command tests", budget: 420, run: test },
@@ -46,13 +46,13 @@ const STEPS: &[Step] = &[
     Step {
         name: "kernels",
         about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
-        budget: 150,
+        budget: 100,
         run: kernels,
     },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
-        budget: 350,
+        budget: 230,
         run: conformance,
     },
     Step {
@@ -70,14 +70,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "oclgrind",
         about: "no kernel races or reads what nothing wrote",
-        budget: 420,
+        budget: 440,
         run: oclgrind,
     },
-    Step { name: "scipy", about: "the command against SciPy", budget: 150, run: scipy },
+    Step { name: "scipy", about: "the command against SciPy", budget: 110, run: scipy },
     Step {
         name: "bench",
         about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
-        budget: 200,
+        budget: 230,
         run: bench,
     },
     Step { name: "package", about: "every crate packages", budget: 15, run: package },
