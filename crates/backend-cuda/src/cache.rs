@@ -5,8 +5,8 @@
 //! to a file of their own, synced and renamed, so that concurrent processes and a crash leave a whole entry or none. A
 //! cache that cannot be read or written is no error: kernels are compiled.
 //!
-//! What is loaded from here runs on the device. So the folder has an absolute path, belongs to the user, and nobody else
-//! may write to it.
+//! Kernels that are read here run on the device, so the folder is trusted only if its path is absolute, it belongs to the
+//! user and nobody else may write to it.
 
 use crate::nvrtc::{Source, version};
 use std::fs::{self, File};

@@ -5,7 +5,7 @@ use crate::queue::Executable;
 use sparse_core::Result;
 use sparse_device::Device;
 
-/// What was enqueued while it was recorded, to be enqueued again as often as one likes.
+/// Recorded launches and copies, which can be enqueued again as often as one likes.
 ///
 /// The recorded work names the memory of its operands and plans. A graph shares that memory, so that operands may be
 /// read, written and dropped between its launches; arrays that it shares become no matrix
@@ -16,7 +16,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Records what `work` enqueues on `device`, in place of doing it. Only the `run` of plans whose operations make
+    /// Records the launches and copies that `work` enqueues on `device`, without running them. Only the `run` of plans whose operations make
     /// no matrix can be recorded: they neither allocate nor wait.
     ///
     /// Other threads that use the device wait until `work` is done, so `work` must not wait for them. An error or a

@@ -1,8 +1,8 @@
 //! A stream in its context: how a thread enters it, and how its work is recorded.
 //!
-//! What is enqueued while a stream is captured becomes part of the graph, whoever enqueues it. So a recording has the
-//! stream for itself: other threads wait for its end, and the recording thread is refused what cannot be recorded before
-//! the library hears of it, since that would spoil the capture and events that were part of it.
+//! While a stream is captured, work of every thread would become part of the graph. So other threads wait until the
+//! recording ends, and calls of the recording thread that cannot be recorded are refused before they reach the driver,
+//! which would invalidate the capture.
 
 use crate::cu::failed;
 use cudarc::driver::{result, sys};
@@ -269,7 +269,7 @@ pub(crate) struct Executable {
 unsafe impl Send for Executable {}
 
 impl Executable {
-    /// What `work` enqueues, in place of doing it.
+    /// Records the launches and copies that `work` enqueues, without running them.
     pub(crate) fn capture(queue: Arc<Queue>, work: impl FnOnce() -> Result<()>) -> Result<Self> {
         queue.refuse_in_recording("recording a graph")?;
         let capture = Capture::begin(&queue)?;

@@ -117,7 +117,7 @@ fn an_iteration_of_conjugate_gradients_is_recorded(library: &Library) {
     });
 }
 
-/// What fails in a recording leaves the device and its staging memory as they were.
+/// After an error or a panic in a recording, the device and its staging memory work as before.
 fn a_failed_recording_poisons_nothing(library: &Library) {
     type Work<'a> = &'a dyn Fn(&Device) -> sparse_core::Result<()>;
     each_device(library, |backend| {

@@ -207,7 +207,7 @@ fn scipy_makes_false_claims_on_the_same_systems() {
     );
 }
 
-/// Quietly passes where `../shared/data/matrices` is absent.
+/// Real matrices with b = A·1, where their files are present; elsewhere there is nothing to test.
 #[test]
 fn no_claim_is_false_on_real_matrices() {
     let options = Options { tolerance: 1e-8, max_iterations: Some(500), ..Options::default() };
