@@ -177,7 +177,7 @@ fn other_threads_wait_for_a_recording(library: &Library) {
     });
 }
 
-/// What a graph names lives as long as it does, and the arrays that it writes become no matrix.
+/// A graph keeps the memory of its operands alive, and `Device::compressed` refuses the arrays that it writes.
 fn a_graph_shares_what_it_names(library: &Library) {
     for index in 0..library.probe().devices.len() {
         let backend = library.open(index).unwrap();

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 
 /// Bytes that any claim may take.
 const ALWAYS: usize = 1 << 30;
-/// How many times the bytes of the data a larger claim may take.
+/// The largest claim, in multiples of the bytes of the data.
 const FACTOR: usize = 256;
 
 /// Fails if `what` would take far more bytes than the data that it comes from.

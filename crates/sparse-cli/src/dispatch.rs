@@ -23,7 +23,7 @@ pub(crate) trait Compute {
         B: FullBackend<T, I, O> + FullBackend<T, i32, i32>;
 }
 
-/// What a command does with coordinates on a device: with a matrix that has too many rows for CSR.
+/// A command's work on a matrix in coordinates, which has too many rows for CSR.
 pub(crate) trait ComputeCoordinates {
     /// Runs the command on a matrix with sorted entries, which still is on the host.
     fn call<T, B>(self, a: Coo<T, Host, i64>, backend: &B) -> Result<()>

@@ -15,7 +15,7 @@ use std::io::{Stdin, stdin};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What standard input is called in messages.
+/// The name of standard input in messages.
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// True for `-`, which stands for standard input and standard output.

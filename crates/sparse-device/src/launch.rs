@@ -200,8 +200,8 @@ pub(crate) const fn vector(bytes: usize) -> usize {
     WORD_BYTES / bytes
 }
 
-/// Whether neighbouring columns of elements of so many bytes can be taken in whole words, from where rows start, and the
-/// steps from row to row and from column to column.
+/// True if kernels can read a row in whole words: its elements of `bytes` bytes are neighbours, and the positions `starts`
+/// and the step from row to row are multiples of a word.
 pub(crate) fn in_words(bytes: usize, starts: &[usize], (row, col): (usize, usize)) -> bool {
     let whole = |position: &usize| position.is_multiple_of(vector(bytes));
     col == 1 && whole(&row) && starts.iter().all(whole)

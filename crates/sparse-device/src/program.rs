@@ -79,7 +79,7 @@ impl IndexType {
         }
     }
 
-    /// What kernels call it.
+    /// The type's name in kernels.
     pub(crate) fn c_name(self) -> &'static str {
         match self {
             Self::I32 => "int",

@@ -41,7 +41,7 @@ pub struct Buffer<T> {
     element: PhantomData<T>,
 }
 
-/// What depends on the size of elements alone takes any buffer.
+/// A typed buffer is passed where only the size of its elements matters.
 impl<T> Deref for Buffer<T> {
     type Target = RawBuffer;
 

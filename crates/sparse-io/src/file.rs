@@ -11,14 +11,14 @@ use std::fs::{File, metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What `.npy`, `.npz` and `.gz` files start with.
+/// The first bytes of `.npy`, `.npz` and `.gz` files.
 const MAGIC: [(&[u8], Kind); 3] = [
     (b"\x93NUMPY", Kind::Plain(FileKind::Npy)),
     (b"PK", Kind::Plain(FileKind::Npz)),
     (b"\x1f\x8b", Kind::Gzip),
 ];
 
-/// What the first bytes of a stream say.
+/// The kind of a stream, by its first bytes.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Plain(FileKind),

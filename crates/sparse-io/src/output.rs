@@ -193,7 +193,7 @@ impl Draft {
     }
 }
 
-/// How temporary files are called.
+/// The names of temporary files: `.nnz-….part`.
 fn names() -> tempfile::Builder<'static, 'static> {
     let mut names = tempfile::Builder::new();
     names.prefix(".nnz-").suffix(".part");

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::ops::Deref;
 use std::path::Path;
 
-/// What a packed file may always unpack to.
+/// Bytes that any packed file may unpack to.
 const EXPANDED_BYTES: usize = 1 << 30;
 /// How many times its own size a larger packed file may unpack to. Matrices in text shrink to a fifth or so.
 const EXPANSION: usize = 200;

@@ -120,7 +120,7 @@ impl<B: VectorKernel<T>, T: Accumulator> State<B, T> {
         self.vectors.dot(r, r, SpaceOf::<B>::view_mut(&mut self.rho[0]))
     }
 
-    /// So many iterations from `x`, where `multiply(p, q)` is `q ← A·p`.
+    /// Runs `iterations` iterations from `x`, where `multiply(p, q)` is `q ← A·p`.
     fn run(
         &mut self,
         backend: &B,

@@ -20,8 +20,8 @@ impl Default for Options {
     }
 }
 
-/// What a callback is shown after each look at the residual: after each iteration, but for
-/// [`EnqueuedCg`](crate::EnqueuedCg).
+/// Progress for a callback: after each iteration, or for [`EnqueuedCg`](crate::EnqueuedCg) after each look at the
+/// residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Iteration {
     /// Counted from 1.

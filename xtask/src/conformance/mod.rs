@@ -27,8 +27,8 @@ use xshell::Shell;
 /// The most processes that run a table at once where their number is not given.
 const MOST_JOBS: usize = 8;
 
-/// What has the GNU C library keep the memory that it has: otherwise a quarter of the time on large matrices goes to the
-/// pages that are given back and asked for again.
+/// Settings of the GNU C library by which freed memory stays with the process. Otherwise page faults take a quarter of the
+/// time on large matrices.
 const KEEP_MEMORY: [(&str, &str); 3] =
     [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "4294967296"), ("MALLOC_TOP_PAD_", "67108864")];
 

@@ -122,7 +122,7 @@ struct Strided<T> {
     order: Order,
 }
 
-/// What padding holds.
+/// The value of padding.
 const PADDING: (i32, i32) = (99, 0);
 
 impl<T: Scalar> Strided<T> {

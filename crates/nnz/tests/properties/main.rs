@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::any::TypeId;
 use std::fmt::Debug;
 
-/// What an operation promises for the operands that it holds.
+/// A property of an operation, with the operands to try it on.
 trait Property: Debug + Clone + Sized {
     /// Any operands.
     fn any() -> impl Strategy<Value = Self>;

@@ -109,7 +109,7 @@ impl<To: Target> Rearrangement<To> {
     }
 }
 
-/// What kernels call an element of so many bytes, which they do not look into.
+/// The kernels' type name for an element of `bytes` bytes that is only moved.
 fn word(bytes: usize) -> &'static str {
     match bytes {
         2 => "ushort",

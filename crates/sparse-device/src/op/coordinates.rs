@@ -326,7 +326,7 @@ impl Arrays {
     }
 }
 
-/// What belongs to rows and to columns with the major one first; or back.
+/// Orders a pair (rows, columns) by (major, minor), or such a pair back.
 fn major_first<T>(by_rows: bool, (rows, cols): (T, T)) -> (T, T) {
     if by_rows { (rows, cols) } else { (cols, rows) }
 }

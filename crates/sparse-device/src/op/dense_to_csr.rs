@@ -178,7 +178,7 @@ impl Threshold {
 }
 
 impl Launch<'_> {
-    /// What is kept.
+    /// Passes the threshold above which elements are kept.
     pub(super) fn threshold(self, Threshold(is_set, tolerance): Threshold) -> Self {
         self.value(is_set).factor(tolerance)
     }
@@ -271,7 +271,7 @@ impl CompressionPlan {
         })
     }
 
-    /// Whether rows can be read in whole words.
+    /// True if rows can be read in whole words.
     fn is_in_words(&self, a: Batch<'_>) -> bool {
         in_words(self.dtype.bytes(), &[a.place.start, a.stride], a.steps)
     }

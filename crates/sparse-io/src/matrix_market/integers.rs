@@ -25,7 +25,7 @@ pub(super) fn rounded<T: Scalar>(text: Text<'_>, header: Header, parts: usize) -
     })
 }
 
-/// What is found in a part of a file.
+/// The rounded integers in a part of a file.
 #[derive(Default)]
 struct Rounded<'a> {
     count: usize,
@@ -64,7 +64,7 @@ fn is_rounded<T: Scalar>(integer: &[u8]) -> bool {
     format!("{:.0}", T::from_c64(value.into()).to_c64().re).as_bytes() != digits
 }
 
-/// So many digits every integer may have without being rounded.
+/// The number of decimal digits up to which no integer is rounded.
 fn exact_digits(dtype: DType) -> usize {
     match dtype {
         DType::F64 | DType::C64 => f64::DIGITS as usize,

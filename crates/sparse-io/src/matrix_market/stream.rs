@@ -100,7 +100,7 @@ struct DataLines {
     line_at: usize,
     /// Lines that are kept and have ended.
     kept: usize,
-    /// So many lines are kept at most: the header, then one more than the header claims.
+    /// The most lines that are kept: the header, then one more than the header claims.
     most: usize,
     /// Lines that were left out so far.
     left_out: u64,

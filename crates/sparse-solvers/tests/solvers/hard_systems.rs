@@ -13,9 +13,9 @@ use std::path::Path;
 const N: usize = 60;
 const TOLERANCE: f64 = 1e-10;
 
-/// What SciPy 1.17.1 said, with NumPy 2.4.6, the same tolerance and limit of iterations, and `atol=0`.
+/// The outcome of SciPy 1.17.1, with NumPy 2.4.6, the same tolerance and limit of iterations, and `atol=0`.
 struct SciPy {
-    /// Whether it said that it had converged (`info == 0`).
+    /// True if it claims convergence (`info == 0`).
     claims: bool,
     /// ‖b − A·x‖ / ‖b‖ of its x.
     residual: f64,
