@@ -1,7 +1,7 @@
 //! `cargo xtask algorithms`: the algorithm tables of `docs/algorithms.md`, written from the tables that plans choose
 //! from.
 
-use crate::paper::Paper;
+use crate::null_driver::NullDriver;
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
 use sparse_core::op::{
@@ -93,9 +93,9 @@ macro_rules! operations {
             ("row statistics", RowStatisticsKernel::<Csr<f64, $space>>::row_statistics_algorithms(backend)),
         ];
         let scans: Vec<Table> = vec![
-            ("tps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Tps)),
-            ("hps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Hps)),
-            ("vps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Vps)),
+            ("tps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Flat)),
+            ("hps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::RowMajor)),
+            ("vps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::ColumnMajor)),
         ];
         [
             spmv(Op::None),
@@ -130,9 +130,9 @@ struct Row {
 
 /// The tables of all backends; formats with equal tables share one, and so do backends.
 fn tables() -> Result<String> {
-    let opencl = Device::from_driver(Box::new(Paper::new("opencl", kernels_cl::FILES, 1)))?;
-    let sycl = Device::from_driver(Box::new(Paper::new("sycl", kernels_cl::SYCL_FILES, 1)))?;
-    let cuda = Device::from_driver(Box::new(Paper::new("cuda", kernels_cu::FILES, 8)))?;
+    let opencl = Device::from_driver(Box::new(NullDriver::new("opencl", kernels_cl::FILES, 1)))?;
+    let sycl = Device::from_driver(Box::new(NullDriver::new("sycl", kernels_cl::SYCL_FILES, 1)))?;
+    let cuda = Device::from_driver(Box::new(NullDriver::new("cuda", kernels_cu::FILES, 8)))?;
     let backends = [
         ("cpu", operations!(&Cpu::new()?, Host)),
         ("opencl", operations!(&opencl, Device)),

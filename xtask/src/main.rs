@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
-#[cfg_attr(not(all(feature = "cpu", feature = "cuda", feature = "sycl")), path = "left_out.rs")]
+#[cfg_attr(not(all(feature = "cpu", feature = "cuda", feature = "sycl")), path = "unavailable.rs")]
 mod algorithms;
 mod bench;
 mod ci;
@@ -12,7 +12,7 @@ mod dist;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod kernels;
 #[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
-mod paper;
+mod null_driver;
 mod portability;
 mod provision;
 

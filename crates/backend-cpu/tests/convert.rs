@@ -12,15 +12,15 @@ use sparse_core::op::{
 };
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Coo, Csc, Csr, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Index, Matrix, Order, PlanOptions,
-    Scalar, Sell, SellLayout, c32, c64, f16,
+    Coo, Csc, Csr, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Index, Order, PlanOptions, Scalar,
+    Sell, SellLayout, SparseFormat, c32, c64, f16,
 };
 
 /// The same matrix, byte for byte, or the same error.
 fn check_convert<From, To>(from: &From, layout: &From::Layout) -> Option<To>
 where
-    From: Conversion<To> + Matrix<Space = Host>,
-    To: Matrix<Space = Host> + Bytes,
+    From: Conversion<To> + SparseFormat<Space = Host>,
+    To: SparseFormat<Space = Host> + Bytes,
     Cpu: ConvertKernel<From, To>,
     Reference: ConvertKernel<From, To>,
 {
@@ -45,7 +45,7 @@ where
     expected.ok()
 }
 
-fn check_sort<M: Matrix<Space = Host> + Bytes>(a: &M)
+fn check_sort<M: SparseFormat<Space = Host> + Bytes>(a: &M)
 where
     Cpu: SortKernel<M>,
     Reference: SortKernel<M>,
@@ -59,7 +59,7 @@ where
     }
 }
 
-fn check_prune<M: Matrix<Space = Host> + Bytes>(a: &M, keep: Keep<M::Scalar>)
+fn check_prune<M: SparseFormat<Space = Host> + Bytes>(a: &M, keep: Keep<M::Scalar>)
 where
     Cpu: PruneKernel<M>,
     Reference: PruneKernel<M>,
@@ -78,7 +78,7 @@ fn padded<T: Scalar>(data: &mut [T], shape: (usize, usize, usize), order: Order)
 }
 
 /// Padded outputs of both orders, poisoned; the padding stays as it is.
-fn check_to_dense<M: Matrix<Space = Host>>(a: &M)
+fn check_to_dense<M: SparseFormat<Space = Host>>(a: &M)
 where
     Cpu: ToDenseKernel<M>,
     Reference: ToDenseKernel<M>,

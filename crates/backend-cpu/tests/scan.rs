@@ -7,7 +7,7 @@ use sparse_core::PlanOptions;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;
 
-const ORDERS: [ScanOrder; 3] = [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps];
+const ORDERS: [ScanOrder; 3] = [ScanOrder::Flat, ScanOrder::RowMajor, ScanOrder::ColumnMajor];
 const KINDS: [ScanKind; 2] = [ScanKind::Inclusive, ScanKind::Exclusive];
 
 fn check<T: ScanElement>(shape: (usize, usize), element: impl Fn(u64) -> T) {
@@ -53,10 +53,10 @@ fn vectors_of_goos_sm() {
         [0, 10, 20, 30, 40, 50, 60, 75, 6, 13, 21, 30, 42, 54, 65, 82, 7, 20, 25, 36, 44, 59, 68, 82];
     let [cpu, _] = backends();
     for (order, kind, expected) in [
-        (ScanOrder::Tps, ScanKind::Inclusive, by_rows),
-        (ScanOrder::Hps, ScanKind::Inclusive, by_rows),
-        (ScanOrder::Vps, ScanKind::Inclusive, by_columns),
-        (ScanOrder::Vps, ScanKind::Exclusive, by_columns_exclusive),
+        (ScanOrder::Flat, ScanKind::Inclusive, by_rows),
+        (ScanOrder::RowMajor, ScanKind::Inclusive, by_rows),
+        (ScanOrder::ColumnMajor, ScanKind::Inclusive, by_columns),
+        (ScanOrder::ColumnMajor, ScanKind::Exclusive, by_columns_exclusive),
     ] {
         for algorithm in ScanKernel::<i32>::scan_algorithms(&cpu, order) {
             let mut found = [-1; 24];

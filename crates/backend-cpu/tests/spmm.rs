@@ -8,7 +8,7 @@ use sparse_core::generate::{uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Csr, DenseView, DenseViewMut, Error, Host, Matrix, Order, PlanOptions, Scalar, bf16, c32, c64, f16,
+    Csr, DenseView, DenseViewMut, Error, Host, Order, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16,
 };
 
 /// The orders of B and C, and what is added to the leading dimension of both.
@@ -46,7 +46,7 @@ fn product<Back, M>(
 ) -> Result<Vec<M::Scalar>, Error>
 where
     Back: SpmmKernel<M> + VectorKernel<M::Scalar, Space = Host>,
-    M: Matrix<Space = Host>,
+    M: SparseFormat<Space = Host>,
 {
     let (rows, inner) = op.shape(a);
     let (b_lines, b_ld) = lines(layout.b, inner, columns, layout.padding);
@@ -68,7 +68,7 @@ fn is_nan<T: Scalar>(value: T) -> bool {
 /// Every algorithm leaves the reference's memory to the last bit (NaN being NaN), padding included.
 fn check<M>(name: &str, a: &M, columns: usize)
 where
-    M: Matrix<Space = Host>,
+    M: SparseFormat<Space = Host>,
     Cpu: SpmmKernel<M> + VectorKernel<M::Scalar>,
     Reference: SpmmKernel<M> + VectorKernel<M::Scalar>,
 {

@@ -7,7 +7,7 @@ use common::*;
 use sparse_core::generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, Error, Host, Matrix, PlanOptions, Scalar, bf16, c32, c64, f16};
+use sparse_core::{Csr, Error, Host, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};
 
 /// `alpha·op(A)·x + beta·y` by a forced or an automatic algorithm.
 fn product<B, M>(
@@ -19,7 +19,7 @@ fn product<B, M>(
 ) -> Result<Vec<M::Scalar>, Error>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar, Space = Host>,
-    M: Matrix<Space = Host>,
+    M: SparseFormat<Space = Host>,
 {
     let (rows, cols) = op.shape(a);
     let mut y = output(rows, scale.1);
@@ -32,7 +32,7 @@ where
 /// Every algorithm gives the reference's result to the last bit.
 fn check<M>(name: &str, a: &M)
 where
-    M: Matrix<Space = Host>,
+    M: SparseFormat<Space = Host>,
     Cpu: SpmvKernel<M> + VectorKernel<M::Scalar>,
     Reference: SpmvKernel<M> + VectorKernel<M::Scalar>,
 {

@@ -7,7 +7,7 @@
 
 use backend_cuda::{CUDA, Device};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
+use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat, generate};
 use sparse_solvers::{EnqueuedCg, Identity, Options};
 use std::ops::ControlFlow;
 use std::time::Instant;

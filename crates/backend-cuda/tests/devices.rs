@@ -5,7 +5,7 @@ use backend_cuda::{CUDA, Device, Event, Graph, address};
 use device_tests::gradients::Gradients;
 use device_tests::{Library, each_device, limits, tests};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
+use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat, generate};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::mpsc::channel;

@@ -5,7 +5,7 @@ use backend_opencl::OPENCL;
 use backend_opencl::sycl::SYCL;
 use sparse_core::op::{DenseToCompressedPlan, Keep, Op, SpmmPlan, SpmvPlan};
 use sparse_core::{
-    Backend, Csr, Dense, DenseView, DenseViewMut, Host, Matrix, Order, PlanOptions, Result, Row, Space,
+    Backend, Csr, Dense, DenseView, DenseViewMut, Host, Order, PlanOptions, Result, Row, Space, SparseFormat,
     generate,
 };
 use sparse_device::Device;

@@ -2,9 +2,10 @@
 
 use crate::Handles;
 use crate::error;
-pub(crate) use crate::found::devices;
-use crate::found::{self, Account, Found, Share, in_whole_words};
-use crate::kept::Kept;
+
+use crate::devices::{self, DeviceInfo};
+use crate::memory_account::{Allocation, MemoryAccount, in_whole_words};
+use crate::memory_pool::MemoryPool;
 use crate::owned::{Context, Owned};
 use crate::program::{ClProgram, check_launch};
 use cl3::command_queue::{
@@ -40,29 +41,29 @@ pub(crate) struct ClDriver {
     // Fields are dropped in this order: the queue before its context.
     queue: Owned,
     context: Context,
-    found: &'static Found,
-    account: Account,
-    kept: Kept<Arc<Allocated>>,
+    info: &'static DeviceInfo,
+    account: MemoryAccount,
+    pool: MemoryPool<Arc<Allocated>>,
 }
 
-/// A buffer, and its share of the device's memory.
+/// A buffer, and its allocation of the device's memory.
 #[derive(Debug)]
 struct Allocated {
-    // Fields are dropped in this order: the buffer before its share.
+    // Fields are dropped in this order: the buffer before its allocation.
     buffer: Owned,
-    share: Share,
+    allocation: Allocation,
 }
 
 /// Memory of a device, which is kept when it is dropped where that gains.
 #[derive(Debug)]
 pub(crate) struct ClMemory {
     allocated: Arc<Allocated>,
-    kept: Kept<Arc<Allocated>>,
+    pool: MemoryPool<Arc<Allocated>>,
 }
 
 impl ClMemory {
-    fn share(&self) -> &Share {
-        &self.allocated.share
+    fn allocation(&self) -> &Allocation {
+        &self.allocated.allocation
     }
 
     pub(crate) fn buffer(&self) -> cl_mem {
@@ -72,7 +73,7 @@ impl ClMemory {
 
 impl Drop for ClMemory {
     fn drop(&mut self) {
-        self.kept.keep(self.share().bytes(), self.allocated.clone());
+        self.pool.keep(self.allocation().bytes(), self.allocated.clone());
     }
 }
 
@@ -87,53 +88,60 @@ impl ClDriver {
     }
 
     fn open_queue(index: usize, properties: cl_command_queue_properties) -> Result<Self> {
-        let found = found::number(NAME, devices(), index)?;
-        let device = found.device().id();
+        let info = devices::by_index(NAME, devices::opencl(), index)?;
+        let device = info.device().id();
         let context = Context::create(device).map_err(|code| failed("clCreateContext", code))?;
         // SAFETY: the context is of this device.
         let queue = unsafe { create_command_queue(context.get(), device, properties) };
         let queue = queue.map_err(|code| failed("clCreateCommandQueue", code))?;
         // SAFETY: the queue is new.
         let queue = unsafe { Owned::new(queue, release_command_queue) };
-        Ok(Self { queue, context, found, account: Account::new(found), kept: Kept::new(found.keeps_bytes) })
+        Ok(Self {
+            queue,
+            context,
+            info,
+            account: MemoryAccount::new(info),
+            pool: MemoryPool::new(info.pool_bytes),
+        })
     }
 
     /// A new buffer of at least so many bytes.
     fn create(&self, bytes: usize) -> Result<Arc<Allocated>> {
-        let share = self.account.take(bytes)?;
+        let allocation = self.account.take(bytes)?;
         // SAFETY: no host pointer is given, and the context is alive.
-        let buffer =
-            unsafe { create_buffer(self.context.get(), CL_MEM_READ_WRITE, share.bytes(), ptr::null_mut()) };
+        let buffer = unsafe {
+            create_buffer(self.context.get(), CL_MEM_READ_WRITE, allocation.bytes(), ptr::null_mut())
+        };
         let buffer = buffer.map_err(|code| match code {
-            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => share.refused(),
+            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES => allocation.refused(),
             _ => failed("clCreateBuffer", code),
         })?;
         // SAFETY: the buffer is new.
         let buffer = unsafe { Owned::new(buffer, release_mem_object) };
-        if self.found.checks_reads {
+        if self.info.checks_reads {
             // SAFETY: the buffer is alive; one more owner only keeps it.
             unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
         }
-        Ok(Arc::new(Allocated { buffer, share }))
+        Ok(Arc::new(Allocated { buffer, allocation }))
     }
 
     /// Memory by its own type, if it is of this context.
     fn own<'a>(&self, memory: &'a Memory) -> Result<&'a ClMemory> {
         let memory = memory.of::<ClMemory>()?;
-        self.account.check(memory.share())?;
+        self.account.check(memory.allocation())?;
         Ok(memory)
     }
 
     pub(crate) fn handles(&self) -> Handles {
-        let Self { queue, context, found, .. } = self;
-        Handles { context: context.get(), device: found.device().id(), queue: queue.get() }
+        let Self { queue, context, info, .. } = self;
+        Handles { context: context.get(), device: info.device().id(), queue: queue.get() }
     }
 
     /// Writes to a buffer from byte `offset` on.
     fn write_bytes(&self, memory: &ClMemory, offset: usize, host: &[u8]) -> Result<()> {
-        memory.share().check(offset, host.len())?;
-        if self.found.checks_reads && offset > 0 {
-            let mut whole = vec![0; memory.share().bytes()];
+        memory.allocation().check(offset, host.len())?;
+        if self.info.checks_reads && offset > 0 {
+            let mut whole = vec![0; memory.allocation().bytes()];
             self.read_bytes(memory, 0, &mut whole)?;
             whole[offset..][..host.len()].copy_from_slice(host);
             return self.write_bytes(memory, 0, &whole);
@@ -156,7 +164,7 @@ impl ClDriver {
 
     /// Reads a buffer from byte `offset` on.
     fn read_bytes(&self, memory: &ClMemory, offset: usize, host: &mut [u8]) -> Result<()> {
-        memory.share().check(offset, host.len())?;
+        memory.allocation().check(offset, host.len())?;
         // SAFETY: the range lies inside the buffer, as checked, and the call waits until `host` has been written.
         let event = unsafe {
             enqueue_read_buffer(
@@ -194,18 +202,18 @@ impl Drop for ClDriver {
 // SAFETY: every allocation is a new one of the library's, or one that nobody else has; files are constants; the queue is in order.
 unsafe impl Driver for ClDriver {
     fn properties(&self) -> &Properties {
-        &self.found.properties
+        &self.info.properties
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
-        let allocated = match self.kept.take(in_whole_words(bytes)) {
+        let allocated = match self.pool.take(in_whole_words(bytes)) {
             Some(allocated) => allocated,
             None => match self.create(bytes) {
-                Err(Error::OutOfMemory { .. }) if self.kept.release() => self.create(bytes)?,
+                Err(Error::OutOfMemory { .. }) if self.pool.release() => self.create(bytes)?,
                 created => created?,
             },
         };
-        Ok(Memory::new(ClMemory { allocated, kept: self.kept.clone() }))
+        Ok(Memory::new(ClMemory { allocated, pool: self.pool.clone() }))
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
@@ -227,9 +235,9 @@ unsafe impl Driver for ClDriver {
             return Ok(());
         }
         let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
-        from.0.share().check(from.1, bytes)?;
-        to.0.share().check(to.1, bytes)?;
-        if self.found.checks_reads {
+        from.0.allocation().check(from.1, bytes)?;
+        to.0.allocation().check(to.1, bytes)?;
+        if self.info.checks_reads {
             let mut host = vec![0; bytes];
             self.read_bytes(from.0, from.1, &mut host)?;
             return self.write_bytes(to.0, to.1, &host);

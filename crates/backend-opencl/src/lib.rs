@@ -7,10 +7,11 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod cl;
+mod devices;
 mod error;
 mod event;
-mod found;
-mod kept;
+mod memory_account;
+mod memory_pool;
 mod owned;
 mod program;
 #[cfg(feature = "sycl")]
@@ -28,7 +29,7 @@ use std::ptr;
 pub static OPENCL: Library = Library {
     name: cl::NAME,
     device_variable: "NNZ_OPENCL_DEVICE",
-    devices: || found::caps(cl::devices()),
+    devices: || devices::caps(devices::opencl()),
     driver: |index| Ok(Box::new(ClDriver::open(index)?)),
 };
 

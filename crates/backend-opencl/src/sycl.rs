@@ -10,7 +10,8 @@ mod shim;
 pub use event::Event;
 use program::{SyclKernel, SyclProgram};
 
-use crate::found::{self, Account, Found, Share, WORD_BYTES};
+use crate::devices::{self, DeviceInfo};
+use crate::memory_account::{Allocation, MemoryAccount, WORD_BYTES};
 use crate::owned::Context;
 use crate::program::check_launch;
 use kernels_core::File;
@@ -31,7 +32,7 @@ const NAME: &str = "sycl";
 pub static SYCL: Library = Library {
     name: NAME,
     device_variable: "NNZ_SYCL_DEVICE",
-    devices: || found::caps(devices()),
+    devices: || devices::caps(devices()),
     driver: |index| Ok(Box::new(SyclDriver::open_queue(index, false)?)),
 };
 
@@ -57,15 +58,15 @@ pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
 pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
     let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
     let (mut raw, mut id) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the caller vouches for the queue, and there is room for what is found.
+    // SAFETY: the caller vouches for the queue, and there is room for what it finds.
     guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
         .map_err(|refusal| refusal.unsupported("the caller's queue"))?;
     let queue = Queue { raw, functions, is_own: false };
-    let found = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
-    let found = found.iter().find(|found| found.is(id));
-    let found =
-        found.ok_or_else(|| Error::unsupported("the caller's queue", "its device is not a root device"))?;
-    sparse_device::Device::from_driver(Box::new(SyclDriver::over(queue, found)?))
+    let all = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
+    let info = all.iter().find(|info| info.is(id));
+    let info =
+        info.ok_or_else(|| Error::unsupported("the caller's queue", "its device is not a root device"))?;
+    sparse_device::Device::from_driver(Box::new(SyclDriver::over(queue, info)?))
 }
 
 /// A buffer of `len` elements over unified shared memory of the caller's, which stays the caller's.
@@ -94,7 +95,7 @@ pub unsafe fn borrow<T: Element>(
     // SAFETY: the queue is open, and there is room for the memory.
     guarded(|reason| unsafe { (functions.borrow)(*queue, pointer.cast(), &raw mut raw, reason) })
         .map_err(|refusal| refusal.unsupported(what))?;
-    let memory = Memory::new(SyclMemory { raw, share: account.count(bytes), functions });
+    let memory = Memory::new(SyclMemory { raw, allocation: account.count(bytes), functions });
     // SAFETY: the caller vouches for the elements.
     Ok(unsafe { device.adopt(memory, len) })
 }
@@ -110,20 +111,20 @@ pub fn address<T: Element>(view: &View<'_, T>) -> *const T {
 
 /// All devices that SYCL reaches through OpenCL, or why there are none. OpenCL's are looked for first: without one there
 /// is none here, and PoCL must not be asked by two threads at once for the first time.
-fn devices() -> Result<&'static [Found], String> {
-    static DEVICES: OnceLock<Result<Vec<Found>, String>> = OnceLock::new();
+fn devices() -> Result<&'static [DeviceInfo], String> {
+    static DEVICES: OnceLock<Result<Vec<DeviceInfo>, String>> = OnceLock::new();
     DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
 }
 
-fn find_devices() -> Result<Vec<Found>, String> {
+fn find_devices() -> Result<Vec<DeviceInfo>, String> {
     let functions = functions()?;
-    found::devices()?;
+    devices::opencl()?;
     let mut listed: Vec<Listed> = vec![];
     // SAFETY: `push` is given the vector that it expects, which outlives the call.
     guarded(|reason| unsafe { (functions.devices)(push, (&raw mut listed).cast(), reason) })
         .map_err(|refusal| format!("SYCL lists no devices: {}", refusal.into_reason()))?;
     let asked = listed.into_iter().map(|listed| describe(listed).map_err(|code| code.to_string())).collect();
-    found::usable(asked, "SYCL finds no device that OpenCL serves".into())
+    devices::usable(asked, "SYCL finds no device that OpenCL serves".into())
 }
 
 /// A device, and what SYCL can do there, in words.
@@ -139,12 +140,12 @@ unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id, features: *cons
     listed.push((device, features.to_string_lossy().into_owned()));
 }
 
-fn describe((device, features): Listed) -> Result<Found, opencl3::error_codes::ClError> {
+fn describe((device, features): Listed) -> Result<DeviceInfo, opencl3::error_codes::ClError> {
     let device = Device::new(device);
     let platform = Platform::new(device.platform()?).name()?;
-    let mut found = Found::new(NAME, kernels_cl::SYCL_FILES, platform.trim(), device)?;
-    found.properties.caps.features.extend(features.split_whitespace().map(String::from));
-    Ok(found)
+    let mut info = DeviceInfo::new(NAME, kernels_cl::SYCL_FILES, platform.trim(), device)?;
+    info.properties.caps.features.extend(features.split_whitespace().map(String::from));
+    Ok(info)
 }
 
 /// An in-order SYCL queue of one device, and its context as OpenCL's.
@@ -153,25 +154,25 @@ pub(crate) struct SyclDriver {
     // Fields are dropped in this order: the queue before its context.
     queue: Queue,
     context: Context,
-    found: &'static Found,
-    account: Account,
+    info: &'static DeviceInfo,
+    account: MemoryAccount,
 }
 
 impl SyclDriver {
     fn open_queue(index: usize, clock: bool) -> Result<Self> {
-        let found = found::number(NAME, devices(), index)?;
-        Self::over(Queue::open(&found.device(), clock)?, found)
+        let info = devices::by_index(NAME, devices(), index)?;
+        Self::over(Queue::open(&info.device(), clock)?, info)
     }
 
-    fn over(queue: Queue, found: &'static Found) -> Result<Self> {
-        let context = queue.context(&found.device())?;
-        Ok(Self { queue, context, found, account: Account::new(found) })
+    fn over(queue: Queue, info: &'static DeviceInfo) -> Result<Self> {
+        let context = queue.context(&info.device())?;
+        Ok(Self { queue, context, info, account: MemoryAccount::new(info) })
     }
 
     /// Memory by its own type, if it is of this context.
     fn own<'a>(&self, memory: &'a Memory) -> Result<&'a SyclMemory> {
         let memory = memory.of::<SyclMemory>()?;
-        self.account.check(&memory.share)?;
+        self.account.check(&memory.allocation)?;
         Ok(memory)
     }
 
@@ -237,7 +238,7 @@ impl Queue {
 #[derive(Debug)]
 struct SyclMemory {
     raw: *mut RawMemory,
-    share: Share,
+    allocation: Allocation,
     functions: &'static Functions,
 }
 
@@ -257,22 +258,22 @@ impl Drop for SyclMemory {
 // SAFETY: every allocation is a new one of the library's; files are constants; the queue is in order.
 unsafe impl Driver for SyclDriver {
     fn properties(&self) -> &Properties {
-        &self.found.properties
+        &self.info.properties
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
-        let share = self.account.take(bytes)?;
+        let allocation = self.account.take(bytes)?;
         let functions = self.queue.functions;
         let mut raw = ptr::null_mut();
         // SAFETY: the queue is open, and there is room for the memory.
         guarded(|reason| unsafe {
-            (functions.allocate)(self.queue.raw, share.bytes(), &raw mut raw, reason)
+            (functions.allocate)(self.queue.raw, allocation.bytes(), &raw mut raw, reason)
         })
         .map_err(|refusal| match refusal.code {
-            MEMORY_ALLOCATION => share.refused(),
+            MEMORY_ALLOCATION => allocation.refused(),
             _ => refusal.of("sycl::malloc_device"),
         })?;
-        Ok(Memory::new(SyclMemory { raw, share, functions }))
+        Ok(Memory::new(SyclMemory { raw, allocation, functions }))
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
@@ -280,7 +281,7 @@ unsafe impl Driver for SyclDriver {
             return Ok(());
         }
         let memory = self.own(memory)?;
-        memory.share.check(offset, host.len())?;
+        memory.allocation.check(offset, host.len())?;
         let Queue { raw, functions, .. } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been read.
         guarded(|reason| unsafe {
@@ -294,7 +295,7 @@ unsafe impl Driver for SyclDriver {
             return Ok(());
         }
         let memory = self.own(memory)?;
-        memory.share.check(offset, host.len())?;
+        memory.allocation.check(offset, host.len())?;
         let Queue { raw, functions, .. } = self.queue;
         // SAFETY: the range lies inside the memory, as checked, and the call waits until `host` has been written.
         guarded(|reason| unsafe {
@@ -308,8 +309,8 @@ unsafe impl Driver for SyclDriver {
             return Ok(());
         }
         let (from, to) = ((self.own(from.0)?, from.1), (self.own(to.0)?, to.1));
-        from.0.share.check(from.1, bytes)?;
-        to.0.share.check(to.1, bytes)?;
+        from.0.allocation.check(from.1, bytes)?;
+        to.0.allocation.check(to.1, bytes)?;
         let Queue { raw, functions, .. } = self.queue;
         // SAFETY: both ranges lie inside their memory, as checked; views that are written overlap no others.
         guarded(|reason| unsafe { (functions.copy)(raw, from.0.raw, from.1, to.0.raw, to.1, bytes, reason) })

@@ -3,7 +3,7 @@
 
 use backend_opencl::{Device, OPENCL};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, Error, Matrix, PlanOptions, Space, generate};
+use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat, generate};
 use std::process::Command;
 
 /// Set in the processes that end early.

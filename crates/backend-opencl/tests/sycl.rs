@@ -5,7 +5,7 @@ use backend_opencl::{Device, OPENCL};
 use device_tests::{Library, each_device, tests};
 use kernels_core::File;
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Coo, Error, Matrix, PlanOptions, Space};
+use sparse_core::{Backend, Coo, Error, PlanOptions, Space, SparseFormat};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

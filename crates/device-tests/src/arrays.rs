@@ -1,7 +1,7 @@
 //! Matrices from arrays that are on the device already.
 
 use crate::each_device;
-use sparse_core::{Backend, Csc, Csr, Error, Matrix};
+use sparse_core::{Backend, Csc, Csr, Error, SparseFormat};
 use sparse_device::Library;
 
 /// Offsets and indices of a matrix of 40 rows and 50 columns: row `i` has `i` entries.

@@ -5,8 +5,8 @@ use sparse_core::generate::stencil_5;
 use sparse_core::op::{Keep, Op, Operations, SpmvPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend, BatchCsr, Coo, Csr, DenseView, Ell, EllLayout, Error, Hyb, HybWidth, Matrix, Order, PlanOptions,
-    Result, Scalar, Sell, SellLayout, Space, c32, c64, f16,
+    Backend, BatchCsr, Coo, Csr, DenseView, Ell, EllLayout, Error, Hyb, HybWidth, Order, PlanOptions, Result,
+    Scalar, Sell, SellLayout, Space, SparseFormat, c32, c64, f16,
 };
 use sparse_device::{Device, Library};
 use std::fmt::Debug;

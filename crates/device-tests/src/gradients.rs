@@ -2,7 +2,7 @@
 
 use crate::each_device;
 use sparse_core::op::{GradientStep, Op, SpmvPlan, VectorPlan};
-use sparse_core::{Backend, Csr, Matrix, PlanOptions, Result, Space, generate};
+use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat, generate};
 use sparse_device::{Buffer, Device, Library};
 
 /// `A·x = b` for a small Laplacian and a `b` of ones, as far as it has been solved.

@@ -2,7 +2,7 @@
 
 use crate::each_device;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan};
-use sparse_core::{Backend, Csr, Error, Host, Index, Matrix, PlanOptions, Space, f16};
+use sparse_core::{Backend, Csr, Error, Host, Index, PlanOptions, Space, SparseFormat, f16};
 use sparse_device::{Device, Library};
 
 /// 2^31, the first number that an `i32` does not hold.

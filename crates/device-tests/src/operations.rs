@@ -9,7 +9,7 @@ use sparse_core::op::{
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, DenseViewMut, Ell, Error,
-    Hyb, HybWidth, Matrix, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, c32, f16,
+    Hyb, HybWidth, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, SparseFormat, c32, f16,
 };
 use sparse_device::{Device, Library};
 
@@ -35,7 +35,7 @@ fn may_refuse(algorithm: &str, refused: &Error) -> bool {
 /// `op(A)·x` by every algorithm of the table.
 fn spmv<M>(backend: &Device, name: &str, host: &M)
 where
-    M: Matrix<Space = sparse_core::Host>,
+    M: SparseFormat<Space = sparse_core::Host>,
     Reference: SpmvKernel<M>,
     Device: SpmvKernel<M::In<Device>> + Backend<Space = Device>,
 {
@@ -66,7 +66,7 @@ where
 /// `op(A)·B` by every algorithm of the table; B by columns, and by rows, of which whole words can be read.
 fn spmm<M>(backend: &Device, name: &str, host: &M)
 where
-    M: Matrix<Space = sparse_core::Host>,
+    M: SparseFormat<Space = sparse_core::Host>,
     Reference: SpmmKernel<M>,
     Device: SpmmKernel<M::In<Device>> + Backend<Space = Device>,
 {
@@ -110,10 +110,10 @@ where
 /// A conversion; gives its result.
 fn convert<From, To>(backend: &Device, name: &str, from: &From, layout: &From::Layout) -> To
 where
-    From: Matrix<Space = sparse_core::Host> + Conversion<To>,
-    To: Matrix<Space = sparse_core::Host> + PartialEq,
-    From::In<Device>: Conversion<To::In<Device>, Layout = From::Layout> + Matrix<Space = Device>,
-    To::In<Device>: Matrix<Space = Device, In<sparse_core::Host> = To>,
+    From: SparseFormat<Space = sparse_core::Host> + Conversion<To>,
+    To: SparseFormat<Space = sparse_core::Host> + PartialEq,
+    From::In<Device>: Conversion<To::In<Device>, Layout = From::Layout> + SparseFormat<Space = Device>,
+    To::In<Device>: SparseFormat<Space = Device, In<sparse_core::Host> = To>,
     Reference: ConvertKernel<From, To>,
     Device: ConvertKernel<From::In<Device>, To::In<Device>> + Backend<Space = Device>,
 {
@@ -316,7 +316,7 @@ fn scans<T: ScanElement + From<i32>>(backend: &Device) {
     for shape in [(1, 31), (1, 1), (33, 1), (3, 1025), (1025, 3), (600, 601)] {
         let input: Vec<T> =
             (0..shape.0 * shape.1).map(|k| T::from(((k * 7919) % 1999) as i32 - 900)).collect();
-        for order in [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps] {
+        for order in [ScanOrder::Flat, ScanOrder::RowMajor, ScanOrder::ColumnMajor] {
             for kind in [ScanKind::Inclusive, ScanKind::Exclusive] {
                 let mut expected = vec![T::default(); input.len()];
                 let options = PlanOptions::default();

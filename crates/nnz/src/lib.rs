@@ -72,7 +72,7 @@ pub mod prelude {
         WithBackend,
     };
     pub use crate::{
-        Backend, Coo, Csc, Csr, DType, Dense, DenseView, DenseViewMut, Device, Ell, Error, Hyb, Matrix,
-        Order, PlanOptions, Result, Scalar, Sell, Space, SpaceOf, c32, c64,
+        Backend, Coo, Csc, Csr, DType, Dense, DenseView, DenseViewMut, Device, Ell, Error, Hyb, Order,
+        PlanOptions, Result, Scalar, Sell, Space, SpaceOf, SparseFormat, c32, c64,
     };
 }

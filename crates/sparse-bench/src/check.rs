@@ -2,7 +2,7 @@
 
 use crate::workload::{Pattern, threads};
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, Matrix, Scalar};
+use sparse_core::{Csr, Scalar, SparseFormat};
 use std::thread;
 
 /// Products that are computed for a comparison, at most; where there are more, rows between are left out.

@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use anyhow::Result;
 use sparse_core::generate;
 use sparse_core::generate::stand_in::{self, StandIn};
-use sparse_core::{Coo, Csr, Matrix, Scalar};
+use sparse_core::{Coo, Csr, Scalar, SparseFormat};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;

@@ -7,7 +7,7 @@ use sparse_core::op::{
     VectorKernel,
 };
 use sparse_core::{
-    DenseView, DenseViewMut, Element, Error, Index, Matrix, Order, PlanOptions, Row, Scalar, c64,
+    DenseView, DenseViewMut, Element, Error, Index, Order, PlanOptions, Row, Scalar, SparseFormat, c64,
 };
 use std::ffi::c_void;
 use std::fmt::Debug;

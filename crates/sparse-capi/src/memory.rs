@@ -2,7 +2,7 @@
 
 use backend_cpu::Cpu;
 use sparse_core::backend::{ViewMutOf, ViewOf};
-use sparse_core::{Backend, Csr, Element, Error, HostCsr, Matrix, Result, Scalar, SpaceOf};
+use sparse_core::{Backend, Csr, Element, Error, HostCsr, Result, Scalar, SpaceOf, SparseFormat};
 use std::ptr::{NonNull, slice_from_raw_parts_mut};
 
 /// A backend that computes in memory of the caller's.
@@ -10,7 +10,7 @@ pub(crate) trait CallerMemory: Backend {
     /// Elements of the caller's, borrowed.
     type Elements<T: Element>;
     /// A CSR matrix whose arrays are the caller's or the backend's.
-    type Csr<T: Scalar>: Matrix<Scalar = T, Space = SpaceOf<Self>>;
+    type Csr<T: Scalar>: SparseFormat<Scalar = T, Space = SpaceOf<Self>>;
 
     /// Borrows `len` elements; if that is 0, `pointer` may be anything.
     ///

@@ -1,7 +1,7 @@
 //! What can be said of a matrix by one walk over its entries.
 
 use nnz::op::RowStatistics;
-use nnz::{Accumulator, Csr, Host, Index, Matrix};
+use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
 use serde::Serialize;
 
 /// The shape of the pattern and properties of the values.

@@ -5,17 +5,17 @@ use crate::dispatch::with_type;
 use crate::text::bytes;
 use anyhow::Result;
 use nnz::io::MatrixFile;
-use nnz::io::npz::SparseFormat;
+use nnz::io::npz::NpzFormat;
 use nnz::op::RowStatistics;
 use nnz::{Accumulator, Axis, BatchCompressed, Col, DType, Error, Host, Index, Row};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
 /// Describes the batch in a file, whose members are of this format.
-pub(crate) fn describe(file: &MatrixFile, format: SparseFormat, dtype: DType) -> Result<Description> {
+pub(crate) fn describe(file: &MatrixFile, format: NpzFormat, dtype: DType) -> Result<Description> {
     with_type!(dtype, T => match format {
-        SparseFormat::Csc => describe_along::<Col, T>(file),
-        SparseFormat::Csr | SparseFormat::Coo => describe_along::<Row, T>(file),
+        NpzFormat::Csc => describe_along::<Col, T>(file),
+        NpzFormat::Csr | NpzFormat::Coo => describe_along::<Row, T>(file),
     })
 }
 

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use nnz::io::MatrixFile;
 use nnz::op::{AllTypes, FullBackend, WithBackend};
-use nnz::{Accumulator, Backend, Coo, Csr, DType, Device, Error, Host, Index, Matrix, SpaceOf};
+use nnz::{Accumulator, Backend, Coo, Csr, DType, Device, Error, Host, Index, SpaceOf, SparseFormat};
 
 /// What a command does with a matrix on the host.
 pub(crate) trait Inspect {
@@ -112,7 +112,10 @@ fn check_rows(file: &MatrixFile) -> Result<()> {
 }
 
 /// Moves a matrix to the memory of `backend`; nothing stays behind.
-pub(crate) fn upload<M: Matrix<Space = Host>, B: Backend>(a: M, backend: &B) -> Result<M::In<SpaceOf<B>>> {
+pub(crate) fn upload<M: SparseFormat<Space = Host>, B: Backend>(
+    a: M,
+    backend: &B,
+) -> Result<M::In<SpaceOf<B>>> {
     Ok(a.to_device(backend)?)
 }
 

@@ -10,7 +10,7 @@ use nnz::error::checked_product;
 use nnz::io::{self, FileKind, MatrixFile, Output, matrix_market, npy};
 use nnz::op::Operations;
 use nnz::reference::Reference;
-use nnz::{Accumulator, Csr, DType, Dense, Host, Index, Matrix, Order};
+use nnz::{Accumulator, Csr, DType, Dense, Host, Index, Order, SparseFormat};
 use std::io::{Stdin, stdin};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

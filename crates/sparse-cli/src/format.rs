@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use nnz::op::{FullBackend, Operations, SpmmKernel, SpmvKernel};
 use nnz::{
-    Accumulator, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Index, Matrix, Sell, SellLayout, SpaceOf,
+    Accumulator, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Index, Sell, SellLayout, SpaceOf, SparseFormat,
 };
 
 /// A sparse format that products are computed in.
@@ -58,7 +58,7 @@ pub(crate) trait WithFormat<T: Accumulator, B> {
     /// Runs on the matrix.
     fn call<M>(self, a: &M) -> Result<Self::Out>
     where
-        M: Matrix<Scalar = T, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
         B: SpmvKernel<M> + SpmmKernel<M>;
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use nnz::op::{Duplicates, Operations, RowStatistics};
 use nnz::reference::Reference;
-use nnz::{Accumulator, Coo, Csr, Host, Matrix};
+use nnz::{Accumulator, Coo, Csr, Host, SparseFormat};
 
 /// A matrix without the indices at which neither a row nor a column has an entry.
 ///

@@ -9,7 +9,7 @@ use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, ProductOptions, factor};
 use anyhow::Result;
 use nnz::op::{FullBackend, SpmmKernel, SpmvKernel, VectorKernel};
-use nnz::{Accumulator, Backend, Coo, Csr, Dense, Host, Index, Matrix, SpaceOf};
+use nnz::{Accumulator, Backend, Coo, Csr, Dense, Host, Index, SpaceOf, SparseFormat};
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) trait Multiplication: Sized {
     fn multiply<T, B, M>(product: &mut Product<'_, Self, T, B>, a: &M) -> Result<()>
     where
         T: Accumulator,
-        M: Matrix<Scalar = T, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
         B: SpmvKernel<M> + SpmmKernel<M> + VectorKernel<T>;
 }
 
@@ -85,7 +85,7 @@ impl<K: Multiplication> ComputeCoordinates for Multiply<'_, K> {
 
 impl<'a, K: Multiplication> Multiply<'a, K> {
     /// Uploads the operands of a product with `a`.
-    fn product<'b, T, B>(self, a: &impl Matrix, backend: &'b B) -> Result<Product<'b, K, T, B>>
+    fn product<'b, T, B>(self, a: &impl SparseFormat, backend: &'b B) -> Result<Product<'b, K, T, B>>
     where
         'a: 'b,
         T: Accumulator,
@@ -140,7 +140,7 @@ impl<K: Multiplication, T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for
 
     fn call<M>(mut self, a: &M) -> Result<Self::Out>
     where
-        M: Matrix<Scalar = T, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
         B: SpmvKernel<M> + SpmmKernel<M>,
     {
         K::multiply(&mut self, a)?;

@@ -3,7 +3,7 @@
 use crate::format::Format;
 use crate::text::{bytes, table};
 use nnz::estimate::{self, Estimate, Sizes};
-use nnz::{Csr, Host, HybWidth, Index, Matrix, Result, Scalar, SellLayout};
+use nnz::{Csr, Host, HybWidth, Index, Result, Scalar, SellLayout, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 

@@ -7,8 +7,8 @@ use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
 use sparse_core::op::{Coefficient, Op, SpmvKernel, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseViewMut, Element, Host, KernelPlan, Matrix,
-    PlanOptions, Result,
+    Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseViewMut, Element, Host, KernelPlan, PlanOptions,
+    Result, SparseFormat,
 };
 
 /// Computes on the calling thread, in the simplest way.

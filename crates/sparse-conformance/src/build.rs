@@ -1,19 +1,19 @@
 //! Every format, made of triplets on the host.
 
-use crate::portrait::Portrait;
+use crate::array_dump::ArrayDump;
 use crate::triplets::{Triplet, Triplets};
 use sparse_core::op::Operations;
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Axis, Backend, BatchCompressed, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Matrix, Result, Scalar,
-    Sell, SpaceOf,
+    Axis, Backend, BatchCompressed, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Result, Scalar, Sell,
+    SpaceOf, SparseFormat,
 };
 
 /// The same format in the memory of `B`.
-pub(crate) type On<B, H> = <H as Matrix>::In<SpaceOf<B>>;
+pub(crate) type On<B, H> = <H as SparseFormat>::In<SpaceOf<B>>;
 
 /// A format that the table can make, fill and look at.
-pub trait Build: Matrix<Space = Host> + Sized {
+pub trait Build: SparseFormat<Space = Host> + Sized {
     /// The names of its types: `f64,i32,i32`.
     fn types() -> String;
 
@@ -36,7 +36,7 @@ pub trait Build: Matrix<Space = Host> + Sized {
     fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self>;
 
     /// Its arrays.
-    fn portrait(&self) -> Portrait;
+    fn dump(&self) -> ArrayDump;
 
     /// What the format claims of the order of its entries: (sorted, unique).
     fn claims(&self) -> (bool, bool);
@@ -67,8 +67,8 @@ pub(crate) fn types<T: Scalar, I: Index, O: Index>() -> String {
     format!("{},{},{}", T::DTYPE, I::NAME, O::NAME)
 }
 
-fn shaped(a: &impl Matrix) -> Portrait {
-    Portrait::default().integers("shape", &[a.rows(), a.cols(), a.nnz()])
+fn shaped(a: &impl SparseFormat) -> ArrayDump {
+    ArrayDump::default().integers("shape", &[a.rows(), a.cols(), a.nnz()])
 }
 
 /// Offsets, minor indices and values of a matrix that is compressed by the first of two `coordinates`.
@@ -104,7 +104,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for Compressed<A, T, Host, I,
 
     common!(one_array);
 
-    fn portrait(&self) -> Portrait {
+    fn dump(&self) -> ArrayDump {
         shaped(self)
             .integers("offsets", self.offsets())
             .integers("indices", self.indices())
@@ -124,7 +124,7 @@ impl<T: Scalar, I: Index> Build for Coo<T, Host, I> {
 
     common!(one_array);
 
-    fn portrait(&self) -> Portrait {
+    fn dump(&self) -> ArrayDump {
         shaped(self)
             .integers("row_idx", self.row_idx())
             .integers("col_idx", self.col_idx())
@@ -143,7 +143,7 @@ impl<T: Scalar, I: Index> Build for Ell<T, Host, I> {
 
     common!(one_array);
 
-    fn portrait(&self) -> Portrait {
+    fn dump(&self) -> ArrayDump {
         shaped(self)
             .integers("width", &[self.width()])
             .integers("col_idx", self.col_idx())
@@ -167,7 +167,7 @@ impl<T: Scalar, I: Index> Build for Hyb<T, Host, I> {
         pattern.with_values(backend.upload(ell)?, backend.upload(coo)?)
     }
 
-    fn portrait(&self) -> Portrait {
+    fn dump(&self) -> ArrayDump {
         shaped(self)
             .integers("width", &[self.ell().width()])
             .integers("ell.col_idx", self.ell().col_idx())
@@ -194,7 +194,7 @@ impl<T: Scalar, I: Index, O: Index> Build for Sell<T, Host, I, O> {
 
     common!(one_array);
 
-    fn portrait(&self) -> Portrait {
+    fn dump(&self) -> ArrayDump {
         shaped(self)
             .integers("slice_height", &[self.slice_height()])
             .integers("slice_ptr", self.slice_ptr())
@@ -227,7 +227,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for BatchCompressed<A, T, Hos
 
     common!(one_array);
 
-    fn portrait(&self) -> Portrait {
+    fn dump(&self) -> ArrayDump {
         shaped(self)
             .integers("member_ptr", self.member_ptr())
             .integers("offsets", self.offsets())

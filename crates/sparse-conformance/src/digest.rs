@@ -1,6 +1,6 @@
 //! A hash of bits that is the same on every machine: each word is mixed in, multiplied and rotated.
 
-use crate::portrait::Portrait;
+use crate::array_dump::ArrayDump;
 use sparse_core::c64;
 
 /// The hash so far.
@@ -29,8 +29,8 @@ impl Digest {
         self.word(value.im.to_bits());
     }
 
-    pub(crate) fn portrait(&mut self, portrait: &Portrait) {
-        for chunk in portrait.bytes().flat_map(|bytes| bytes.chunks(8)) {
+    pub(crate) fn dump(&mut self, dump: &ArrayDump) {
+        for chunk in dump.bytes().flat_map(|bytes| bytes.chunks(8)) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.word(u64::from_le_bytes(word));

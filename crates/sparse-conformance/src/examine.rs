@@ -4,13 +4,13 @@
 //! After the answers come: inputs as they were, other values under the old plan, the old values again with the same
 //! bits, operands that do not fit, and a pattern that the plan does not know.
 
+use crate::array_dump::{join, text};
 use crate::case::Problem;
 use crate::check::Expected;
+use crate::device_matrix::ValueSet;
 use crate::digest::Digest;
-use crate::held::Values;
-use crate::memory::{Memory, same_bits};
-use crate::portrait::{join, text};
-use crate::product::Bounded;
+use crate::error_bound::Bounded;
+use crate::guarded_operand::{GuardedOperand, same_bits};
 use crate::snapshot::Snapshots;
 use crate::subject::{Call, Given, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
@@ -97,7 +97,7 @@ impl Examination<'_> {
             let answer = self.answer(trial.as_mut(), call, expected)?;
             self.compare_snapshot(snapshots, call, expected, &answer)?;
             answer.elements().for_each(|value| digest.number(value));
-            digest.portrait(&answer.outcome.made);
+            digest.dump(&answer.outcome.made);
             first.get_or_insert(answer);
         }
         if let Some(first) = first {
@@ -176,7 +176,7 @@ impl Examination<'_> {
 
     fn matrix_is_unchanged(&self, trial: &mut dyn Trial) -> Examined {
         let Some(matrix) = trial.matrix() else { return Ok(()) };
-        let (before, after) = matrix.portraits()?;
+        let (before, after) = matrix.dumps()?;
         match after.difference(&before) {
             Some(difference) => {
                 fail(format!("{}: the matrix was changed: {difference}", self.question.setting))
@@ -189,11 +189,11 @@ impl Examination<'_> {
     fn values_may_change(&self, trial: &mut dyn Trial, first: &Answer) -> Examined {
         let Some((call, expected)) = self.question.calls.first() else { return Ok(()) };
         if let (Some(matrix), Some(other)) = (trial.matrix(), &self.question.other) {
-            matrix.set_values(Values::Other)?;
+            matrix.set_values(ValueSet::Second)?;
             self.answer(trial, call, other)?;
         }
         if let Some(matrix) = trial.matrix() {
-            matrix.set_values(Values::First)?;
+            matrix.set_values(ValueSet::First)?;
         }
         let again = self.answer(trial, call, expected)?;
         if self.reproducible() && !again.same_bits(first) {
@@ -240,7 +240,7 @@ impl Examination<'_> {
 
 /// What a run gave.
 struct Answer {
-    y: Memory,
+    y: GuardedOperand,
     outcome: Outcome,
 }
 

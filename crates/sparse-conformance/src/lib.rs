@@ -20,18 +20,18 @@
 //! Reference.spmv(Op::None, 1.0, &a, &y, 0.0, &mut y).unwrap();
 //! ```
 
+mod array_dump;
 mod build;
 mod case;
 mod check;
+mod device_matrix;
 mod digest;
+mod error_bound;
 mod examine;
-mod held;
+mod guarded_operand;
 mod matrix_subject;
-mod memory;
 mod numbers;
-mod portrait;
 mod process;
-mod product;
 mod report;
 mod runner;
 mod snapshot;
@@ -39,14 +39,14 @@ mod subject;
 mod suite;
 mod triplets;
 
+pub use array_dump::ArrayDump;
 pub use build::Build;
 pub use case::{Case, Operands, Problem, Tier, corpus, table};
 pub use check::{Check, Expected};
-pub use held::{HeldMatrix, Values};
-pub use memory::{Cell, Frame, Memory};
-pub use portrait::Portrait;
+pub use device_matrix::{TrialMatrix, ValueSet};
+pub use error_bound::Bounded;
+pub use guarded_operand::{Cell, Frame, GuardedOperand};
 pub use process::{Ending, Reporter, Supervisor};
-pub use product::Bounded;
 pub use report::{Listener, Record, Status};
 pub use runner::{Filter, Run};
 pub use snapshot::Snapshots;

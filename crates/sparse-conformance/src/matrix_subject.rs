@@ -2,8 +2,8 @@
 
 use crate::build::{Build, On};
 use crate::check::Check;
-use crate::held::{Held, HeldMatrix, Hosts};
-use crate::memory::Memory;
+use crate::device_matrix::{DeviceMatrix, HostMatrix, TrialMatrix};
+use crate::guarded_operand::GuardedOperand;
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, Backend, PlanOptions, Result};
@@ -27,7 +27,8 @@ pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
 }
 
 /// A plan: makes one run, as [`Trial::run`] has it.
-pub(crate) type MatrixPlan<B, H> = Box<dyn FnMut(&Held<'_, B, H>, &Call, &mut Memory) -> Result<Outcome>>;
+pub(crate) type MatrixPlan<B, H> =
+    Box<dyn FnMut(&DeviceMatrix<'_, B, H>, &Call, &mut GuardedOperand) -> Result<Outcome>>;
 
 /// An operation of one backend in one format.
 pub(crate) struct MatrixSubject<B: 'static, H: 'static> {
@@ -56,20 +57,20 @@ impl<B: Backend, H: Build> Subject for MatrixSubject<B, H> {
     }
 
     fn given<'a>(&'a self, matrix: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
-        Ok(Box::new(GivenMatrix { subject: self, hosts: Hosts::new(matrix)? }))
+        Ok(Box::new(GivenMatrix { subject: self, hosts: HostMatrix::new(matrix)? }))
     }
 }
 
 /// A matrix on the host, and what is to be done with it.
 struct GivenMatrix<'a, B: 'static, H: 'static> {
     subject: &'a MatrixSubject<B, H>,
-    hosts: Hosts<'a, H>,
+    hosts: HostMatrix<'a, H>,
 }
 
 impl<B: Backend, H: Build> Given for GivenMatrix<'_, B, H> {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         let MatrixSubject { backend, operation, .. } = self.subject;
-        let a = Held::new(backend, &self.hosts)?;
+        let a = DeviceMatrix::new(backend, &self.hosts)?;
         let plan = operation.plan(backend, &a.device, setting, options)?;
         Ok(Box::new(MatrixTrial { a, plan }))
     }
@@ -77,16 +78,16 @@ impl<B: Backend, H: Build> Given for GivenMatrix<'_, B, H> {
 
 /// A matrix in a backend's memory and a plan for it.
 struct MatrixTrial<'a, B: Backend, H: Build> {
-    a: Held<'a, B, H>,
+    a: DeviceMatrix<'a, B, H>,
     plan: MatrixPlan<B, H>,
 }
 
 impl<B: Backend, H: Build> Trial for MatrixTrial<'_, B, H> {
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         (self.plan)(&self.a, call, y)
     }
 
-    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
         Some(&mut self.a)
     }
 }

@@ -1,10 +1,10 @@
 //! What is tested: one operation of one backend for one format and one triple of types, with all of these erased.
 
+use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
 use crate::check::Check;
-use crate::held::HeldMatrix;
-use crate::memory::{Cell, Memory, Placed};
-use crate::portrait::Portrait;
+use crate::device_matrix::TrialMatrix;
+use crate::guarded_operand::{Cell, DeviceOperand, GuardedOperand};
 use crate::triplets::Triplets;
 use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
 use sparse_core::{
@@ -95,10 +95,10 @@ pub trait Trial {
     ///
     /// # Errors
     /// The operation's.
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome>;
+    fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome>;
 
     /// The matrix, if there is one.
-    fn matrix(&mut self) -> Option<&mut dyn HeldMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
         None
     }
 }
@@ -107,23 +107,23 @@ pub trait Trial {
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// A matrix that was made.
-    pub made: Portrait,
+    pub made: ArrayDump,
     /// A number that was computed; then the output operand was only read.
     pub number: Option<c64>,
     /// The order that a made matrix claims: (sorted, unique).
     pub claims: Option<(bool, bool)>,
     /// The memory of the input operand after the run.
-    pub x: Option<Memory>,
+    pub x: Option<GuardedOperand>,
 }
 
 impl Outcome {
     /// A matrix that was made.
     pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
         let host = H::fetch(made, backend)?;
-        Ok(Self::matrix(host.portrait(), host.claims()))
+        Ok(Self::matrix(host.dump(), host.claims()))
     }
 
-    fn matrix(made: Portrait, claims: (bool, bool)) -> Self {
+    fn matrix(made: ArrayDump, claims: (bool, bool)) -> Self {
         Self { made, claims: Some(claims), ..Self::default() }
     }
 }
@@ -204,7 +204,8 @@ impl Display for Setting {
 }
 
 /// What is done with the input and the output of a call; it may give a number.
-pub(crate) type Operation<'a, B, E> = dyn FnMut(&Placed<B, E>, &mut Placed<B, E>) -> Result<Option<c64>> + 'a;
+pub(crate) type Operation<'a, B, E> =
+    dyn FnMut(&DeviceOperand<B, E>, &mut DeviceOperand<B, E>) -> Result<Option<c64>> + 'a;
 
 /// The operands of one run.
 #[derive(Debug, Clone)]
@@ -216,15 +217,15 @@ pub struct Call {
     /// The factor of the output.
     pub beta: c64,
     /// The input operand.
-    pub x: Memory,
+    pub x: GuardedOperand,
     /// The output's memory before the run.
-    pub y: Memory,
+    pub y: GuardedOperand,
 }
 
 impl Call {
     /// A call without factors and input operand.
-    pub(crate) fn plain(y: Memory) -> Self {
-        Self { label: String::new(), alpha: c64::ZERO, beta: c64::ZERO, x: Memory::none(), y }
+    pub(crate) fn plain(y: GuardedOperand) -> Self {
+        Self { label: String::new(), alpha: c64::ZERO, beta: c64::ZERO, x: GuardedOperand::none(), y }
     }
 
     /// alpha and beta in the type of an accumulator.
@@ -236,11 +237,11 @@ impl Call {
     pub(crate) fn on<B: Backend, E: Cell>(
         &self,
         backend: &B,
-        y: &mut Memory,
+        y: &mut GuardedOperand,
         run: &mut Operation<'_, B, E>,
     ) -> Result<Outcome> {
-        let x = Placed::new(backend, &self.x)?;
-        let mut output = Placed::new(backend, y)?;
+        let x = DeviceOperand::new(backend, &self.x)?;
+        let mut output = DeviceOperand::new(backend, y)?;
         let number = run(&x, &mut output);
         *y = output.read(backend)?;
         Ok(Outcome { number: number?, x: Some(x.read(backend)?), ..Outcome::default() })

@@ -13,8 +13,8 @@ use crate::check::spmm::Spmm;
 use crate::check::spmv::Spmv;
 use crate::check::to_dense::ToDense;
 use crate::check::vector::{VectorOp, VectorSubject};
+use crate::guarded_operand::Cell;
 use crate::matrix_subject::MatrixSubject;
-use crate::memory::Cell;
 use crate::subject::{Key, Subject};
 use sparse_core::op::{
     AllTypes, Conversion, ConvertKernel, DenseToCsrKernel, FullBackend, PruneKernel, RowStatisticsKernel,

@@ -3,8 +3,8 @@
 //! The test starts itself as the child, so it has a main function of its own.
 
 use sparse_conformance::{
-    Call, Case, Check, Ending, Expected, Filter, Given, Key, Listener, Memory, Outcome, Problem, Record,
-    Reporter, Run, Setting, Snapshots, Status, Subject, Suite, Supervisor, Trial, Triplets,
+    Call, Case, Check, Ending, Expected, Filter, Given, GuardedOperand, Key, Listener, Outcome, Problem,
+    Record, Reporter, Run, Setting, Snapshots, Status, Subject, Suite, Supervisor, Trial, Triplets,
 };
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, DType, PlanOptions, Result};
@@ -66,7 +66,7 @@ impl Given for Planted {
 struct Deed(fn());
 
 impl Trial for Deed {
-    fn run(&mut self, _: &Call, _: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, _: &Call, _: &mut GuardedOperand) -> Result<Outcome> {
         (self.0)();
         Ok(Outcome::default())
     }

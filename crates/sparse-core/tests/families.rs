@@ -2,7 +2,7 @@
 
 use sparse_core::generate::families::{Half, Member, members, transposed};
 use sparse_core::generate::{checksum, stencil_5};
-use sparse_core::{Csr, Matrix};
+use sparse_core::{Csr, SparseFormat};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the matrices are divided by, so that all of them take seconds.

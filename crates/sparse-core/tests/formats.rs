@@ -6,7 +6,7 @@
 use sparse_core::reference::Reference;
 use sparse_core::{
     BatchCsc, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, Ell, EllLayout, Host, Hyb,
-    IndexOrder, Matrix, Order, Result, Sell, SellLayout,
+    IndexOrder, Order, Result, Sell, SellLayout, SparseFormat,
 };
 use std::fmt::Debug;
 
@@ -278,7 +278,7 @@ fn new_values_keep_the_pattern_and_copies_of_arrays_do_not() -> Result<()> {
 fn copies_to_a_device_and_back_are_equal() -> Result<()> {
     fn there_and_back<M>(a: &M) -> Result<()>
     where
-        M: Matrix<Space = Host, In<Host> = M> + PartialEq,
+        M: SparseFormat<Space = Host, In<Host> = M> + PartialEq,
     {
         let copy = a.to_device(&Reference)?.to_host(&Reference)?;
         assert_eq!(&copy, a);

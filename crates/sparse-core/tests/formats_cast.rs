@@ -1,6 +1,6 @@
 //! Changes of value and index types (rule T2). Runs under Miri.
 
-use sparse_core::{Coo, Csc, Csr, Host, Matrix, Result, bf16, c32, c64, cast_slice, f16};
+use sparse_core::{Coo, Csc, Csr, Host, Result, SparseFormat, bf16, c32, c64, cast_slice, f16};
 
 fn refusal<M: std::fmt::Debug>(result: Result<M>) -> String {
     result.expect_err("the change was accepted").to_string()

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sparse_core::generate::*;
-use sparse_core::{Csr, IndexOrder, Matrix, bf16, c64};
+use sparse_core::{Csr, IndexOrder, SparseFormat, bf16, c64};
 
 fn graph(name: &str, divisor: usize) -> Csr<f32> {
     stand_in::find(name).unwrap().generate(divisor).unwrap()

@@ -112,7 +112,7 @@ fn dense_zeros_and_empty_batches() -> Result<()> {
 #[test]
 fn scans_of_nothing() -> Result<()> {
     for shape in [(0, 0), (0, 5), (5, 0)] {
-        for order in [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps] {
+        for order in [ScanOrder::Flat, ScanOrder::RowMajor, ScanOrder::ColumnMajor] {
             let plan =
                 ScanPlan::<_, i64>::new(&Reference, shape, order, ScanKind::Exclusive, &PlanOptions::once());
             plan?.run(&[], &mut [])?;

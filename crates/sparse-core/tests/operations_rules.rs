@@ -6,8 +6,8 @@ use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::op::{Duplicates, Keep, Op, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Matrix, Order, PlanOptions,
-    Result, Sell, SellLayout, c64, f16,
+    Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Order, PlanOptions, Result,
+    Sell, SellLayout, SparseFormat, c64, f16,
 };
 
 fn refusal<M: std::fmt::Debug>(result: Result<M>) -> String {

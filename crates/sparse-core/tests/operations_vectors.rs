@@ -3,8 +3,8 @@
 use sparse_core::op::{Keep, Op, Operations, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Csc, Csr, Dense, DenseView, Ell, EllLayout, Hyb, HybWidth, Matrix, Order, PlanOptions, Result, Sell,
-    SellLayout,
+    Csc, Csr, Dense, DenseView, Ell, EllLayout, Hyb, HybWidth, Order, PlanOptions, Result, Sell, SellLayout,
+    SparseFormat,
 };
 
 #[rustfmt::skip]
@@ -131,7 +131,7 @@ fn scan(shape: (usize, usize), order: ScanOrder, kind: ScanKind, input: &[i32]) 
 
 #[test]
 fn goos_e6_one_series() -> Result<()> {
-    let scan = |kind| scan((1, 8), ScanOrder::Tps, kind, &E7[..8]);
+    let scan = |kind| scan((1, 8), ScanOrder::Flat, kind, &E7[..8]);
     assert_eq!(scan(ScanKind::Inclusive)?, [6, 9, 10, 10, 12, 16, 21, 28]);
     assert_eq!(scan(ScanKind::Exclusive)?, [0, 6, 9, 10, 10, 12, 16, 21]);
     Ok(())
@@ -147,7 +147,7 @@ const E7: [i32; 24] = [
 #[test]
 #[rustfmt::skip]
 fn goos_e7_series_after_series() -> Result<()> {
-    for order in [ScanOrder::Hps, ScanOrder::Tps] {
+    for order in [ScanOrder::RowMajor, ScanOrder::Flat] {
         let scan = |kind| scan((3, 8), order, kind, &E7);
         assert_eq!(scan(ScanKind::Inclusive)?, [
             6, 9, 10, 10, 12, 16, 21, 28,
@@ -166,7 +166,7 @@ fn goos_e7_series_after_series() -> Result<()> {
 #[test]
 #[rustfmt::skip]
 fn goos_e8_down_the_columns() -> Result<()> {
-    let scan = |kind| scan((3, 8), ScanOrder::Vps, kind, &E7);
+    let scan = |kind| scan((3, 8), ScanOrder::ColumnMajor, kind, &E7);
     assert_eq!(scan(ScanKind::Inclusive)?, [
         6, 13, 21, 30, 42, 54, 65, 82,
         7, 20, 25, 36, 44, 59, 68, 82,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
 
-/// A device: a context and an in-order queue. Cloning shares them.
+/// A device: a context and an in-order queue. Cloning strategy them.
 #[derive(Debug)]
 pub struct Device {
     pub(crate) inner: Arc<Inner>,

@@ -163,7 +163,7 @@ macro_rules! handles {
 
 impl Memory {
     /// Another handle of the same memory, which lives as long as one of them. Arrays that are shared become no matrix, for
-    /// whoever shares them may write to them.
+    /// whoever strategy them may write to them.
     pub fn share(&self) -> Self {
         Self(self.0.clone())
     }
@@ -197,7 +197,7 @@ pub struct Grid {
     pub groups: usize,
     /// The work-items of each.
     pub local: usize,
-    /// The bytes that each shares beyond what its kernel names, at most [`Properties::shared_bytes`].
+    /// The bytes that each strategy beyond what its kernel names, at most [`Properties::shared_bytes`].
     pub shared: usize,
     /// Whether it may begin, where that gains, before the last launch has ended: the kernel waits for that one itself
     /// before it touches memory that others write or read.

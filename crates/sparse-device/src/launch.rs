@@ -17,7 +17,7 @@ pub(crate) const LANES: usize = 32;
 /// Work-groups for each compute unit; kernels stride over the grid, so that no launch limit bounds a matrix.
 const GROUPS_PER_UNIT: usize = 32;
 
-/// Warps for each compute unit. A GPU gives the next group to the unit that is done first, which shares unequal work out
+/// Warps for each compute unit. A GPU gives the next group to the unit that is done first, which strategy unequal work out
 /// better than strides do; a CPU's runtime spends time on each.
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
@@ -200,7 +200,7 @@ pub(crate) const fn vector(bytes: usize) -> usize {
     WORD_BYTES / bytes
 }
 
-/// True if kernels can read a row in whole words: its elements of `bytes` bytes are neighbours, and the positions `starts`
+/// True if kernels can read a row in whole words: its elements of `bytes` bytes are neighbours, and the permutation `starts`
 /// and the step from row to row are multiples of a word.
 pub(crate) fn in_words(bytes: usize, starts: &[usize], (row, col): (usize, usize)) -> bool {
     let whole = |position: &usize| position.is_multiple_of(vector(bytes));

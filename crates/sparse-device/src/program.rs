@@ -66,7 +66,7 @@ impl IndexType {
         if size_of::<I>() == 4 { Self::I32 } else { Self::I64 }
     }
 
-    /// The narrowest type that positions of `n` entries, and their number, fit into.
+    /// The narrowest type that permutation of `n` entries, and their number, fit into.
     pub(crate) fn for_count(n: usize) -> Self {
         if i32::try_from(n).is_ok() { Self::I32 } else { Self::I64 }
     }

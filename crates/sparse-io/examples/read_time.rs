@@ -1,6 +1,6 @@
 //! Reads a matrix file to CSR, some times over, and says how long it took and how much memory the process used.
 
-use sparse_core::{Csr, Host, Matrix};
+use sparse_core::{Csr, Host, SparseFormat};
 use std::time::Instant;
 
 #[allow(clippy::print_stdout)]

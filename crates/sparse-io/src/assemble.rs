@@ -1,7 +1,7 @@
 //! CSR from unordered entries: count, scan, fill, sort, add up duplicates.
 
 use crate::parallel;
-use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Matrix, Order, Result, Scalar};
+use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Order, Result, Scalar, SparseFormat};
 
 /// What row offsets may always take.
 const OFFSET_BYTES: usize = 256 << 20;

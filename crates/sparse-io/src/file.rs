@@ -3,10 +3,10 @@
 use crate::any::RoundedIntegers;
 use crate::assemble::{ENTRY_BYTES, canonical, check_row_claim, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
-use crate::npz::SparseFormat;
+use crate::npz::NpzFormat;
 use crate::source::{Bytes, Contents, Text, open};
 use crate::{FileKind, npy, npz};
-use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Result, Scalar, SparseFormat};
 use std::fs::{File, metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ impl MatrixFile {
     ///
     /// # Errors
     /// [`Error::File`] if the file says of no format.
-    pub fn batch_format(&self) -> Result<Option<SparseFormat>> {
+    pub fn batch_format(&self) -> Result<Option<NpzFormat>> {
         match self.kind {
             FileKind::Npz => npz::batch_format(&self.contents.bytes).map_err(|reason| self.error(reason)),
             FileKind::MatrixMarket | FileKind::Npy => Ok(None),

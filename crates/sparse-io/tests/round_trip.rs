@@ -1,8 +1,8 @@
 //! What is written is read back to the same bits, in every format and type.
 
 use proptest::prelude::*;
-use sparse_core::{Coo, Csc, Csr, Dense, Host, Index, Matrix, Order, Scalar, c32, c64};
-use sparse_io::npz::SparseFormat;
+use sparse_core::{Coo, Csc, Csr, Dense, Host, Index, Order, Scalar, SparseFormat, c32, c64};
+use sparse_io::npz::NpzFormat;
 use sparse_io::{matrix_market, npy, npz};
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ fn coo_goes_through_every_file<T: Scalar, I: Index>(cells: &[(usize, usize)], va
     let (_folder, path) = file("a.npz");
     npz::write_coo(&path, &matrix).unwrap();
     let read = npz::read(&path).unwrap();
-    assert_eq!((read.format, read.rows, read.cols, read.dtype()), (SparseFormat::Coo, ROWS, COLS, T::DTYPE));
+    assert_eq!((read.format, read.rows, read.cols, read.dtype()), (NpzFormat::Coo, ROWS, COLS, T::DTYPE));
     assert_eq!(read.major.into_typed::<I>("row").unwrap(), *matrix.row_idx());
     assert_eq!(read.minor.into_typed::<I>("col").unwrap(), *matrix.col_idx());
     assert_eq!(bits(&read.values.into_typed::<T>().unwrap()), bits(matrix.values()));

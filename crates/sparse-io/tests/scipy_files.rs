@@ -1,7 +1,7 @@
 //! Files that SciPy 1.17 wrote by `save_npz`: packed CSR, plain CSC and packed COO of one matrix.
 
 use sparse_core::{Csr, DType, Scalar};
-use sparse_io::npz::{self, SparseFormat};
+use sparse_io::npz::{self, NpzFormat};
 use std::path::Path;
 
 const ENTRIES: [(usize, usize, f64); 6] = [
@@ -13,7 +13,7 @@ const ENTRIES: [(usize, usize, f64); 6] = [
     (3, 0, 0.027_559_113_243_068_367),
 ];
 
-fn check<T: Scalar>(file: &str, format: SparseFormat, dtype: DType) {
+fn check<T: Scalar>(file: &str, format: NpzFormat, dtype: DType) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/npz").join(file);
     let sparse = npz::read(path).unwrap();
     assert_eq!((sparse.format, sparse.dtype(), sparse.rows, sparse.cols), (format, dtype, 4, 3), "{file}");
@@ -24,7 +24,7 @@ fn check<T: Scalar>(file: &str, format: SparseFormat, dtype: DType) {
 
 #[test]
 fn all_formats_of_scipy_are_read() {
-    check::<f64>("csr_f8", SparseFormat::Csr, DType::F64);
-    check::<sparse_core::c32>("csc_c8", SparseFormat::Csc, DType::C32);
-    check::<f32>("coo_f4", SparseFormat::Coo, DType::F32);
+    check::<f64>("csr_f8", NpzFormat::Csr, DType::F64);
+    check::<sparse_core::c32>("csc_c8", NpzFormat::Csc, DType::C32);
+    check::<f32>("coo_f4", NpzFormat::Coo, DType::F32);
 }

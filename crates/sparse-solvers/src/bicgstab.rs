@@ -6,7 +6,7 @@ use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Matrix, Result, Space};
+use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
 /// Stabilized bi-conjugate gradients for square A, preconditioned from the right by K; r̂ is the residual at the
 /// start.
@@ -26,7 +26,7 @@ use sparse_core::{Accumulator, Matrix, Result, Space};
 /// H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
 /// nonsymmetric linear systems, SIAM J. Sci. Stat. Comput. 13 (1992), 631–644.
 pub type BiCgStab<B, M, P = Identity> =
-    Krylov<B, M, StabilizedBiConjugateGradients<B, <M as Matrix>::Scalar, P>>;
+    Krylov<B, M, StabilizedBiConjugateGradients<B, <M as SparseFormat>::Scalar, P>>;
 
 /// The [`Recurrence`] of [`BiCgStab`].
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct Coefficients<T> {
 impl<B, M, P> Recurrence<B, M> for StabilizedBiConjugateGradients<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
     P: Preconditioner<B, M::Scalar>,
 {

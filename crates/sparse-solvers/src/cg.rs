@@ -7,7 +7,7 @@ use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
 use sparse_core::op::vector::{dot, nrm2};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Matrix, Result, Space};
+use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
 /// Conjugate gradients for Hermitian positive definite A, with a Hermitian positive definite preconditioner K.
 ///
@@ -23,7 +23,7 @@ use sparse_core::{Accumulator, Matrix, Result, Space};
 ///
 /// M. R. Hestenes and E. Stiefel, Methods of conjugate gradients for solving linear systems, J. Res. Natl. Bur.
 /// Stand. 49 (1952), 409–436.
-pub type Cg<B, M, P = Identity> = Krylov<B, M, ConjugateGradients<B, <M as Matrix>::Scalar, P>>;
+pub type Cg<B, M, P = Identity> = Krylov<B, M, ConjugateGradients<B, <M as SparseFormat>::Scalar, P>>;
 
 /// The [`Recurrence`] of [`Cg`].
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct ConjugateGradients<B: Backend, T: Accumulator, P> {
 impl<B, M, P> Recurrence<B, M> for ConjugateGradients<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
     P: Preconditioner<B, M::Scalar>,
 {

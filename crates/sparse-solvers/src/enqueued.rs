@@ -8,7 +8,7 @@ use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::nrm2;
 use sparse_core::op::{GradientStep, RealOf, SpmvKernel, VectorKernel, VectorPlan};
-use sparse_core::{Accumulator, Matrix, Result, Space};
+use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
 /// The most iterations between two looks at the residual. A look waits for the device, which costs about as much as two
 /// iterations of a small system; the iterations behind convergence are wasted, half of these on average.
@@ -41,7 +41,7 @@ const LONGEST_RUN: usize = 32;
 /// assert!((x[0] - 1.0 / 11.0).abs() < 1e-9 && (x[1] - 7.0 / 11.0).abs() < 1e-9);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
-pub type EnqueuedCg<B, M> = Krylov<B, M, EnqueuedConjugateGradients<B, <M as Matrix>::Scalar>>;
+pub type EnqueuedCg<B, M> = Krylov<B, M, EnqueuedConjugateGradients<B, <M as SparseFormat>::Scalar>>;
 
 /// The [`Recurrence`] of [`EnqueuedCg`].
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct EnqueuedConjugateGradients<B: VectorKernel<T>, T: Accumulator> {
 impl<B, M> Recurrence<B, M> for EnqueuedConjugateGradients<B, M::Scalar>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     type Preconditioner = Identity;
@@ -172,7 +172,7 @@ impl<B: VectorKernel<T>, T: Accumulator> State<B, T> {
 impl<B, M> EnqueuedCg<B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     /// Begins at `x`: `r = b − A·x`, `p = r`.

@@ -8,7 +8,7 @@ use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::op::{Op, RealOf, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::space::{View, ViewMut};
-use sparse_core::{Accumulator, Choice, Error, Matrix, Result, Scalar, Space};
+use sparse_core::{Accumulator, Choice, Error, Result, Scalar, Space, SparseFormat};
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 pub trait Recurrence<B, M>: Debug + Sized
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     /// What speeds it up.
@@ -66,7 +66,7 @@ where
 pub struct Iterate<'a, B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     backend: &'a B,
@@ -80,7 +80,7 @@ where
 impl<'a, B, M> Iterate<'a, B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     /// The backend that computes.
@@ -180,7 +180,7 @@ pub(crate) fn to_f64(real: impl Scalar) -> f64 {
 pub struct Krylov<B, M, R>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
 {
     pub(crate) backend: B,
     pub(crate) plan: SpmvPlan<B, M>,
@@ -194,7 +194,7 @@ where
 impl<B, M, R> Krylov<B, M, R>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
     R: Recurrence<B, M>,
 {
@@ -303,7 +303,7 @@ fn iterate<B, M, R>(
 ) -> Result<(), Halt>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
     R: Recurrence<B, M>,
 {

@@ -2,7 +2,7 @@
 
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::{Accumulator, Csr, Error, Host, Index, Matrix, PlanOptions, Result, Scalar, Space};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat};
 use std::fmt::Debug;
 
 /// An approximation K of A whose inverse is cheap to apply.
@@ -118,7 +118,7 @@ fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O
 }
 
 /// An error unless `a` is square.
-pub(crate) fn check_square(op: &'static str, a: &impl Matrix) -> Result<()> {
+pub(crate) fn check_square(op: &'static str, a: &impl SparseFormat) -> Result<()> {
     let (rows, cols) = (a.rows(), a.cols());
     if rows == cols {
         return Ok(());

@@ -2,12 +2,12 @@
 
 use sparse_core::op::Op;
 use sparse_core::{
-    Axis, BatchCompressed, Compressed, CompressedRef, Coo, Ell, Host, HostCsr, Hyb, Index, Matrix, Scalar,
-    Sell,
+    Axis, BatchCompressed, Compressed, CompressedRef, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell,
+    SparseFormat,
 };
 
 /// A matrix whose entries can be walked: as many block-diagonal members as a batch has, else one.
-pub trait Entries: Matrix<Space = Host> {
+pub trait Entries: SparseFormat<Space = Host> {
     /// The type of row and column indices.
     type Index: Index;
 

@@ -9,7 +9,7 @@ mod fill;
 #[cfg_attr(target_arch = "aarch64", path = "gather_neon.rs")]
 mod gather;
 mod lines;
-mod pieces;
+mod partition;
 mod prune;
 mod row_sort;
 mod row_statistics;

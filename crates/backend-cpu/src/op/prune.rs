@@ -6,7 +6,7 @@ use crate::parallel::{CHUNK, chunks};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, Host, Index, Matrix, PlanOptions, Result, Scalar,
+    Algorithm, Axis, Choice, Compressed, Coo, Host, Index, PlanOptions, Result, Scalar, SparseFormat,
 };
 
 const ALGORITHMS: [Algorithm; 2] = [Algorithm::new("count_fill", "always"), SEQUENTIAL];

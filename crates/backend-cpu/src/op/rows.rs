@@ -1,7 +1,7 @@
 //! Formats whose entries can be visited by rows.
 
 use crate::parallel::partition_point;
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Scalar, Sell};
+use sparse_core::{Axis, Compressed, Coo, Ell, Host, Hyb, Index, Scalar, Sell, SparseFormat};
 use std::ops::Range;
 
 /// A matrix whose rows can be visited one range at a time.
@@ -75,15 +75,15 @@ impl<T: Scalar, I: Index, O: Index> Rows<T> for SellRows<'_, T, I, O> {
     }
 }
 
-/// Cuts lines of `line` elements, `stride` apart, into blocks of `block` elements: all pieces of a block together,
+/// Cuts lines of `line` elements, `stride` apart, into blocks of `block` elements: all parts of a block together,
 /// in the order of the lines.
 pub(super) fn tiles_mut<T>(data: &mut [T], stride: usize, line: usize, block: usize) -> Vec<Vec<&mut [T]>> {
     let lines = data.len().div_ceil(stride.max(1));
     let mut tiles: Vec<Vec<&mut [T]>> =
         (0..line.div_ceil(block)).map(|_| Vec::with_capacity(lines)).collect();
     for whole in data.chunks_mut(stride.max(1)) {
-        for (tile, piece) in tiles.iter_mut().zip(whole[..line].chunks_mut(block)) {
-            tile.push(piece);
+        for (tile, part) in tiles.iter_mut().zip(whole[..line].chunks_mut(block)) {
+            tile.push(part);
         }
     }
     tiles

@@ -45,19 +45,19 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         }
         let (rows, cols) = plan.shape;
         match plan.order {
-            ScanOrder::Vps if plan.choice.algorithm == WORK_EFFICIENT.name => {
+            ScanOrder::ColumnMajor if plan.choice.algorithm == WORK_EFFICIENT.name => {
                 let by_columns = transposed(self, input, (rows, cols));
                 let mut sums = by_columns.clone();
                 sweeps(self, &by_columns, &mut sums, input.len(), plan.kind);
                 output.copy_from_slice(&transposed(self, &sums, (cols, rows)));
             }
             _ if plan.choice.algorithm == WORK_EFFICIENT.name => {
-                let series = if plan.order == ScanOrder::Hps { cols } else { input.len() };
+                let series = if plan.order == ScanOrder::RowMajor { cols } else { input.len() };
                 sweeps(self, input, output, series, plan.kind);
             }
-            ScanOrder::Tps => blocked(self, input, output, CHUNK, plan.kind),
-            ScanOrder::Hps => blocked(self, input, output, CHUNK.div_ceil(cols) * cols, plan.kind),
-            ScanOrder::Vps => down_columns(self, input, output, cols, plan.kind),
+            ScanOrder::Flat => blocked(self, input, output, CHUNK, plan.kind),
+            ScanOrder::RowMajor => blocked(self, input, output, CHUNK.div_ceil(cols) * cols, plan.kind),
+            ScanOrder::ColumnMajor => down_columns(self, input, output, cols, plan.kind),
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use sparse_core::op::SortKernel;
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, Host, Index, IndexOrder, Matrix, PlanOptions, Result, Scalar,
+    Algorithm, Axis, Choice, Compressed, Coo, Host, Index, IndexOrder, PlanOptions, Result, Scalar,
+    SparseFormat,
 };
 
 const BY_ROW: [Algorithm; 2] = [

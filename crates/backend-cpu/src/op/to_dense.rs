@@ -8,8 +8,8 @@ use crate::parallel::CHUNK;
 use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Matrix, Order, PlanOptions,
-    Result, Scalar, Sell,
+    Algorithm, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Order, PlanOptions, Result,
+    Scalar, Sell, SparseFormat,
 };
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
     let tiles =
         if by_row { lines_mut(data, stride, line, block) } else { tiles_mut(data, stride, line, block) };
     cpu.for_each(rows * cols, tiles.into_iter().enumerate().collect(), |(k, mut tile)| {
-        tile.iter_mut().for_each(|piece| piece.fill(T::ZERO));
+        tile.iter_mut().for_each(|part| part.fill(T::ZERO));
         let first = k * block;
         let store = |i: usize, j: usize, value| {
             let (line, at) = if by_row { (i - first, j) } else { (j, i - first) };

@@ -112,9 +112,9 @@ impl<T: Scalar> VectorKernel<T> for Cpu {
             return Ok(());
         }
         let data = &mut c.into_data()[..(lines - 1) * stride + line];
-        let pieces = data.chunks_mut(stride).flat_map(|whole| whole[..line].chunks_mut(CHUNK));
-        let groups = in_groups(pieces, CHUNK.div_ceil(line));
-        self.for_each(lines * line, groups, |pieces| pieces.into_iter().for_each(|piece| scale(piece, beta)));
+        let parts = data.chunks_mut(stride).flat_map(|whole| whole[..line].chunks_mut(CHUNK));
+        let groups = in_groups(parts, CHUNK.div_ceil(line));
+        self.for_each(lines * line, groups, |parts| parts.into_iter().for_each(|part| scale(part, beta)));
         Ok(())
     }
 }

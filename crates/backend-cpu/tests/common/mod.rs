@@ -8,8 +8,8 @@ use sparse_core::generate::{adversarial, band, uniform, with_row_lengths};
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, HybWidth, Index, Matrix, PlanOptions, Scalar, Sell,
-    SellLayout, c64,
+    BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, HybWidth, Index, PlanOptions, Scalar, Sell,
+    SellLayout, SparseFormat, c64,
 };
 use std::sync::LazyLock;
 
@@ -76,8 +76,8 @@ pub(crate) fn bits<T: Scalar>(values: &[T]) -> &[u8] {
 
 pub(crate) fn convert<From, To>(from: &From, layout: &From::Layout) -> To
 where
-    From: Conversion<To> + Matrix<Space = Host>,
-    To: Matrix<Space = Host>,
+    From: Conversion<To> + SparseFormat<Space = Host>,
+    To: SparseFormat<Space = Host>,
     Reference: ConvertKernel<From, To>,
 {
     ConvertPlan::new(&Reference, from, layout, &PlanOptions::once()).unwrap().run(from).unwrap()

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test uses a part")]
 
 use backend_cpu::{Cpu, Simd};
-use sparse_core::{Axis, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Matrix, Scalar, Sell, c64};
+use sparse_core::{Axis, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Scalar, Sell, SparseFormat, c64};
 
 /// One thread and several.
 pub(crate) fn backends() -> [Cpu; 2] {

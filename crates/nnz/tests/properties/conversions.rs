@@ -9,7 +9,8 @@ use nnz::op::{
 use nnz::reference::Reference;
 use nnz::{
     BatchCsc, BatchCsr, Col, Coo, Csc, Csr, DenseBatchView, DenseView, DenseViewMut, Ell, EllLayout, Host,
-    Hyb, HybWidth, Index, Matrix, Order, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space, SpaceOf,
+    Hyb, HybWidth, Index, Order, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space, SpaceOf,
+    SparseFormat,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -173,7 +174,7 @@ impl DenseAndBack {
     fn expands<B, M>(&self, backend: &B, a: &M) -> Result<()>
     where
         B: ToDenseKernel<M>,
-        M: Matrix<Space = SpaceOf<B>>,
+        M: SparseFormat<Space = SpaceOf<B>>,
     {
         let t = &self.0;
         for order in [Order::RowMajor, Order::ColMajor] {

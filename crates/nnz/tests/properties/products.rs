@@ -7,7 +7,7 @@ use nnz::op::vector::{axpby, dot, nrm2, scal};
 use nnz::op::{AllTypes, FullBackend, Op, Operations, RealOf, SpmmKernel, SpmvKernel, VectorKernel};
 use nnz::reference::Reference;
 use nnz::{
-    BatchCsr, DenseView, DenseViewMut, Host, Index, Matrix, Order, Result, Scalar, Space, SpaceOf, c64,
+    BatchCsr, DenseView, DenseViewMut, Host, Index, Order, Result, Scalar, Space, SpaceOf, SparseFormat, c64,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn multiplies<B, M>(
 ) -> Result<()>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
 {
     for op in Op::ALL {
         let (rows, cols) = op.shape(a);
@@ -125,7 +125,7 @@ impl Spmm {
     fn multiplies<B, M>(&self, backend: &B, a: &M, dense: &[Vec<c64>], values: &[M::Scalar]) -> Result<()>
     where
         B: SpmmKernel<M> + VectorKernel<M::Scalar>,
-        M: Matrix<Space = SpaceOf<B>>,
+        M: SparseFormat<Space = SpaceOf<B>>,
     {
         let Self { columns, orders: (order_b, order_c), factors: (alpha, beta), .. } = *self;
         let line = |order, rows| 3 + if order == Order::RowMajor { columns } else { rows };

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 /// The elements that come before (i, j), or at it, in `order`.
 fn before(order: ScanOrder, (i, j): (usize, usize), (k, l): (usize, usize)) -> bool {
     match order {
-        ScanOrder::Tps | ScanOrder::Hps => (k, l) < (i, j),
-        ScanOrder::Vps => (l, k) < (j, i),
+        ScanOrder::Flat | ScanOrder::RowMajor => (k, l) < (i, j),
+        ScanOrder::ColumnMajor => (l, k) < (j, i),
     }
 }
 
@@ -32,7 +32,7 @@ impl Property for Scan {
     fn check<B: AllTypes>(&self, backend: &B) -> Result<()> {
         let Self { rows, cols, input } = self;
         let device = backend.upload(input)?;
-        for order in [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps] {
+        for order in [ScanOrder::Flat, ScanOrder::RowMajor, ScanOrder::ColumnMajor] {
             for kind in [ScanKind::Inclusive, ScanKind::Exclusive] {
                 let mut output = backend.upload(&vec![-1; input.len()])?;
                 let mut plan = ScanPlan::new(backend, (*rows, *cols), order, kind, &PlanOptions::once())?;

@@ -5,7 +5,7 @@ use crate::bench::Bench;
 use crate::workload::{WORD, csr_bytes, matrices};
 use sparse_core::op::{AllTypes, Conversion, ConvertKernel, Duplicates, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Coo, Csc, Csr, Host, Matrix, Sell, SellLayout, SpaceOf};
+use sparse_core::{Coo, Csc, Csr, Host, Sell, SellLayout, SpaceOf, SparseFormat};
 
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     for (name, a) in matrices() {
@@ -37,9 +37,9 @@ fn convert<B, H, To>(
     bytes: usize,
 ) where
     B: ConvertKernel<H::In<SpaceOf<B>>, To>,
-    H: Matrix<Scalar = f32, Space = Host>,
+    H: SparseFormat<Scalar = f32, Space = Host>,
     H::In<SpaceOf<B>>: Conversion<To>,
-    To: Matrix<Space = SpaceOf<B>>,
+    To: SparseFormat<Space = SpaceOf<B>>,
 {
     let backend = bench.backend;
     let from = host.to_device(backend).expect("a matrix");

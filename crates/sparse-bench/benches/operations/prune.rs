@@ -3,7 +3,7 @@
 
 use crate::bench::Bench;
 use crate::workload::{csr_bytes, matrices};
-use sparse_core::Matrix;
+use sparse_core::SparseFormat;
 use sparse_core::op::{AllTypes, Keep, Operations};
 use sparse_core::reference::Reference;
 

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::workload::{WORD, matrices};
-use sparse_core::Matrix;
+use sparse_core::SparseFormat;
 use sparse_core::op::{AllTypes, Operations};
 
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {

@@ -9,7 +9,9 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let (backend, n) = (bench.backend, size(2048, 64));
     let input = backend.upload(&vec![1_i32; n * n]).expect("the array");
     let mut output = backend.zeros::<i32>(n * n).expect("the sums");
-    for (order, name) in [(ScanOrder::Tps, "tps"), (ScanOrder::Hps, "hps"), (ScanOrder::Vps, "vps")] {
+    for (order, name) in
+        [(ScanOrder::Flat, "tps"), (ScanOrder::RowMajor, "hps"), (ScanOrder::ColumnMajor, "vps")]
+    {
         let table = ScanKernel::<i32>::scan_algorithms(backend, order);
         for (name, options) in algorithms(&format!("scan/{name}/i32/{n}x{n}"), table) {
             let plan = ScanPlan::<B, i32>::new(backend, (n, n), order, ScanKind::Inclusive, &options);

@@ -4,7 +4,7 @@
 use crate::bench::Bench;
 use crate::workload::{csr_bytes, matrices};
 use sparse_core::op::{AllTypes, Operations};
-use sparse_core::{Csr, Matrix};
+use sparse_core::{Csr, SparseFormat};
 
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let backend = bench.backend;

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, algorithms};
 use crate::workload::{WORD, csr_bytes, matrices};
 use sparse_core::op::{AllTypes, Op, SpmmKernel, SpmmPlan};
-use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, Order, Space, SpaceOf};
+use sparse_core::{Csr, DenseView, DenseViewMut, Order, Space, SpaceOf, SparseFormat};
 
 /// Columns of B.
 const COLUMNS: usize = 32;

@@ -5,7 +5,7 @@ use crate::workload::{WORD, csr_bytes, matrices};
 use sparse_core::op::{AllTypes, Op, Operations, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Coo, Csc, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Matrix, Sell, SellLayout, Space, SpaceOf,
+    Coo, Csc, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Sell, SellLayout, Space, SpaceOf, SparseFormat,
 };
 
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
@@ -32,7 +32,7 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
 fn format<B, H>(bench: &mut Bench<'_, B>, name: &str, host: &H, bytes: usize)
 where
     B: SpmvKernel<H::In<SpaceOf<B>>> + VectorKernel<f32>,
-    H: Matrix<Scalar = f32, Space = Host>,
+    H: SparseFormat<Scalar = f32, Space = Host>,
 {
     let backend = bench.backend;
     let a = host.to_device(backend).expect("a matrix");

@@ -9,7 +9,7 @@ use sparse_core::backend::{Buf, SpaceOf};
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, Csr, DenseView, DenseViewMut, Matrix, Order, PlanOptions, Scalar, Space, c64, cast_slice,
+    Algorithm, Csr, DenseView, DenseViewMut, Order, PlanOptions, Scalar, Space, SparseFormat, c64, cast_slice,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;

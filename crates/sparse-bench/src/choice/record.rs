@@ -6,7 +6,7 @@ use crate::report::geomean;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use sparse_core::op::RowStatistics;
-use sparse_core::{Backend, Csr, Matrix};
+use sparse_core::{Backend, Csr, SparseFormat};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};

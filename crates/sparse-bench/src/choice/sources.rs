@@ -5,7 +5,7 @@ use crate::workload::draw;
 use anyhow::{Context as _, Result};
 use sparse_core::generate::families::{Half, members, transposed};
 use sparse_core::generate::stand_in;
-use sparse_core::{Csr, Index, Matrix};
+use sparse_core::{Csr, Index, SparseFormat};
 use sparse_io::FileKind;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

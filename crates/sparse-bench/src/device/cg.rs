@@ -1,7 +1,7 @@
 //! Conjugate gradients in f32 on the 5-point Laplacian: a number of iterations, from x = 0, with b = 1.
 
 use super::Bench;
-use super::measured::Measured;
+use super::device_timer::DeviceTimer;
 use super::peer::Peer;
 use super::product::{Product, planned};
 use crate::measure::Contender;
@@ -9,13 +9,13 @@ use crate::op::cg;
 use crate::report::Report;
 use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Backend, Csr, Matrix, Space, generate};
+use sparse_core::{Backend, Csr, Space, SparseFormat, generate};
 use sparse_device::{Buffer, Device, View, ViewMut};
 use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let sides: &[usize] = if bench.arguments.smoke { &[200] } else { &[100, 300, 1000, 3000] };
     for &side in sides.iter().filter(|_| bench.arguments.wants("stencil_5")) {
         compare(bench, report, side)?;
@@ -23,7 +23,7 @@ pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Res
     Ok(())
 }
 
-fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
+fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
     let host: Csr<f32> = generate::stencil_5(side, side)?;
     let (device, n) = (&bench.device, host.rows());
     let a = host.to_device(device)?;
@@ -52,7 +52,7 @@ fn compare<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, side: usize) 
 }
 
 /// What is solved.
-struct System<'a, D: Measured> {
+struct System<'a, D: DeviceTimer> {
     bench: &'a Bench<'a, D>,
     a: &'a Csr<f32, Device>,
     b: View<'a, f32>,
@@ -67,7 +67,7 @@ enum Enqueued {
     OneByOne,
 }
 
-impl<D: Measured> System<'_, D> {
+impl<D: DeviceTimer> System<'_, D> {
     /// Ours without its stopping test, which waits for no number.
     fn fixed(&self) -> Result<Product<'_, f32>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;

@@ -1,11 +1,11 @@
 //! Conversions whose arrays are compared with the reference's, then timed.
 
 use super::Bench;
-use super::measured::Measured;
+use super::device_timer::DeviceTimer;
 use crate::measure::Contender;
 use crate::report::{Case, Report};
 use anyhow::{Result, ensure};
-use sparse_core::{BatchCsr, Csr, Host, Matrix, Result as CoreResult};
+use sparse_core::{BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
 use sparse_device::Device;
 
 /// The arrays of a CSR matrix, or of a batch, on the host.
@@ -74,7 +74,7 @@ impl<'a> Conversion<'a> {
         make: impl FnMut() -> CoreResult<M> + 'a,
     ) -> Self
     where
-        M: Matrix<Space = Device, In<Host>: Into<Arrays>>,
+        M: SparseFormat<Space = Device, In<Host>: Into<Arrays>>,
     {
         let convert = Box::new(Latest { device, make, made: None });
         Self { name: name.into(), plan_seconds, convert }
@@ -84,7 +84,7 @@ impl<'a> Conversion<'a> {
 impl Conversion<'_> {
     /// One run at a time, since it may wait for the device on its way, after one that is not timed: it finds the caches
     /// and the memory as it left them itself.
-    fn contender<'b, D: Measured>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
+    fn contender<'b, D: DeviceTimer>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
         let Self { name, plan_seconds, convert } = self;
         let seconds = move || {
             let mut own = None;
@@ -106,7 +106,7 @@ struct Latest<'a, F, M> {
 impl<F, M> Convert for Latest<'_, F, M>
 where
     F: FnMut() -> CoreResult<M>,
-    M: Matrix<Space = Device, In<Host>: Into<Arrays>>,
+    M: SparseFormat<Space = Device, In<Host>: Into<Arrays>>,
 {
     fn run(&mut self) -> CoreResult<Option<f64>> {
         self.made = None;
@@ -124,7 +124,7 @@ where
 
 /// Checks every conversion and times them, ours first. `bytes` have to move. What another library gets wrong is said and
 /// not timed.
-pub(super) fn compare<D: Measured>(
+pub(super) fn compare<D: DeviceTimer>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     (op, workload, bytes): (&str, &str, usize),

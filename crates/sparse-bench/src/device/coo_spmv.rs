@@ -1,7 +1,7 @@
 //! `y = A·x` in f32, A in COO: seed 002's segmented sum beside one work-item for all entries.
 
+use super::device_timer::DeviceTimer;
 use super::gather::gathers;
-use super::measured::Measured;
 use super::product::Comparison;
 use super::spmv::product;
 use super::{Bench, Graph};
@@ -10,7 +10,7 @@ use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{Op, Operations, SpmvKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Coo, Matrix, PlanOptions, Space};
+use sparse_core::{Coo, PlanOptions, Space, SparseFormat};
 use sparse_device::Device;
 
 /// Entries that one work-item can take without everybody waiting for it.
@@ -19,7 +19,11 @@ const MOST_ENTRIES: usize = 2_000_000;
 /// What is compared, where the device has it.
 const COMPARED: [&str; 3] = ["segmented", "segmented_sycl", "sequential"];
 
-pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, graph: &Graph<'_>) -> Result<()> {
+pub(super) fn run<D: DeviceTimer>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_>,
+) -> Result<()> {
     if graph.host.nnz() > MOST_ENTRIES {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::conversion::{Arrays, Conversion, compare};
-use super::measured::Measured;
+use super::device_timer::DeviceTimer;
 use super::peer::Peer;
 use super::product::planned;
 use crate::arguments::PeerName;
@@ -12,20 +12,20 @@ use crate::workload;
 use anyhow::Result;
 use sparse_core::op::{ConvertPlan, Duplicates, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Coo, Csr, Matrix, PlanOptions};
+use sparse_core::{Coo, Csr, PlanOptions, SparseFormat};
 use sparse_device::Device;
 
 /// Matrices of the CPU suite without duplicates, which cuSPARSE does not add.
 const WORKLOADS: [&str; 3] = ["uniform_8", "arxiv", "yelp"];
 
-pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(bench.arguments, |name, a| {
         if WORKLOADS.contains(&name) { on(bench, report, name, &workload::shuffled(a)?) } else { Ok(()) }
     })
 }
 
 /// A conversion finds the pattern, so ours makes its plan in every run; `ours:run` has one.
-fn on<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
+fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
     let expected: Csr<f32> = Reference.convert(coo, &Duplicates::Sum)?;
     let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
     let cupy = match D::HAS_CUPY && bench.arguments.wants_peer(PeerName::Cupy) {

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::conversion::{Arrays, Conversion, compare};
-use super::measured::Measured;
+use super::device_timer::DeviceTimer;
 use super::peer::Peer;
 use super::product::planned;
 use crate::report::Report;
@@ -19,7 +19,7 @@ const DIFFERENT: usize = 8;
 /// Rows of a large matrix that differ; then they repeat.
 const DIFFERENT_ROWS: usize = 1024;
 
-pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let sizes = if bench.arguments.smoke { [64, 128] } else { [8192, 32768] };
     for (n, percents) in sizes.into_iter().zip([&[1, 10, 20, 50][..], &[1, 10, 20]]) {
         for &percent in percents {
@@ -44,7 +44,7 @@ pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Res
 }
 
 /// Seed 001: batches of small and of large members.
-pub(super) fn run_batches<D: Measured>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+pub(super) fn run_batches<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let sizes = if bench.arguments.smoke { [(20, 32), (10, 64)] } else { [(1000, 128), (1000, 1024)] };
     for (count, n) in sizes {
         for percent in [1, 10, 50] {
@@ -58,7 +58,7 @@ pub(super) fn run_batches<D: Measured>(bench: &Bench<'_, D>, report: &mut Report
 }
 
 /// The choice of the plan, and every algorithm that gives a row to more than a work-item.
-fn contenders<D: Measured>(device: &Device) -> Vec<(String, PlanOptions)> {
+fn contenders<D: DeviceTimer>(device: &Device) -> Vec<(String, PlanOptions)> {
     let algorithms = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(device).iter();
     let named = algorithms.filter(|algorithm| algorithm.name != "row_per_thread");
     let forced = named.map(|a| (format!("ours:{}", a.name), PlanOptions::forced(a.name)));
@@ -70,7 +70,7 @@ fn bytes(elements: usize, nnz: usize, offsets: usize) -> usize {
     4 * elements + 8 * nnz + 4 * offsets
 }
 
-fn single<D: Measured>(
+fn single<D: DeviceTimer>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     name: &str,
@@ -109,7 +109,7 @@ fn repeated(part: Arrays, times: usize) -> Arrays {
     }
 }
 
-fn batch<D: Measured>(
+fn batch<D: DeviceTimer>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     (op, name): (&str, &str),

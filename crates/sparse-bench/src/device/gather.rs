@@ -1,6 +1,6 @@
 //! The gathers of a product alone, as a limit: a kernel over the same indices that has no rows.
 
-use super::measured::Measured;
+use super::device_timer::DeviceTimer;
 use super::product::Product;
 use kernels_core::File;
 use sparse_core::{Backend, Element, Error, Result, Scalar, Space};
@@ -20,7 +20,7 @@ pub(super) const fn file(name: &'static str) -> File {
 }
 
 /// Reads the row of `table`, `width` elements, that each of `indices` names. It writes nothing.
-pub(super) fn gathers<'a, D: Measured, T: Scalar>(
+pub(super) fn gathers<'a, D: DeviceTimer, T: Scalar>(
     device: &'a Device,
     indices: View<'a, i32>,
     table: View<'a, T>,

@@ -5,8 +5,8 @@ pub(crate) mod conversion;
 mod coo_spmv;
 mod coo_to_csr;
 mod dense_to_csr;
+mod device_timer;
 mod gather;
-mod measured;
 pub(crate) mod peer;
 pub(crate) mod product;
 mod spmm;
@@ -19,17 +19,17 @@ use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
 #[cfg(feature = "sycl")]
-pub(crate) use measured::Sycl;
-pub(crate) use measured::{Cuda, OpenCl};
-use measured::{Measured, Work};
+pub(crate) use device_timer::Sycl;
+pub(crate) use device_timer::{Cuda, OpenCl};
+use device_timer::{DeviceTimer, Work};
 use peer::Peer;
-use sparse_core::{Backend, Csr, Element, Matrix, Space};
+use sparse_core::{Backend, Csr, Element, Space, SparseFormat};
 use sparse_device::{Buffer, Device};
 use std::cell::RefCell;
 use std::process::ExitCode;
 
 /// What every benchmark of a device needs.
-struct Bench<'a, D: Measured> {
+struct Bench<'a, D: DeviceTimer> {
     arguments: &'a Arguments,
     device: Device,
     peer: Option<D::Peer>,
@@ -62,7 +62,7 @@ const MORE_THAN_CACHE: usize = 1 << 24;
 const BUDGET: f64 = 0.1;
 
 /// Runs the suite of a driver.
-pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     let on_graphs: [(&[&str], OnGraph<D>); 3] =
         [(&["spmv"], spmv::run), (&["coo_spmv"], coo_spmv::run), (&["spmm", "seed-004"], spmm::run)];
     arguments.check_ops(&OPERATIONS)?;
@@ -117,7 +117,7 @@ pub(crate) fn run<D: Measured>(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl<'a, D: Measured> Bench<'a, D> {
+impl<'a, D: DeviceTimer> Bench<'a, D> {
     fn new(arguments: &'a Arguments) -> Result<Self> {
         let device = D::device()?;
         let peer = D::Peer::ASKED_AS.filter(|&name| arguments.wants_peer(name));

@@ -1,7 +1,7 @@
 //! Products whose result is checked, then timed with a cold and with a warm cache.
 
 use super::Bench;
-use super::measured::Measured;
+use super::device_timer::DeviceTimer;
 use crate::check::Expected;
 use crate::measure::Contender;
 use crate::report::{Case, Report};
@@ -86,7 +86,7 @@ struct Checked<'a, T: Scalar> {
 impl Comparison<'_> {
     /// Checks every product and times them, ours first, and the gathers with them. What another library gets wrong is said
     /// and not timed.
-    pub(super) fn run<D: Measured, T: Scalar>(
+    pub(super) fn run<D: DeviceTimer, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,
         report: &mut Report,
@@ -125,7 +125,7 @@ impl Comparison<'_> {
     }
 
     /// An error unless the product writes every element as it should.
-    fn check<D: Measured, T: Scalar>(
+    fn check<D: DeviceTimer, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,
         product: &mut Product<'_, T>,
@@ -145,7 +145,7 @@ const ROUND: f64 = 1e-3;
 const MOST_LAUNCHES: usize = 100;
 
 impl<'a, T: Scalar> Checked<'a, T> {
-    fn new<D: Measured>(
+    fn new<D: DeviceTimer>(
         bench: &Bench<'_, D>,
         mut product: Product<'a, T>,
         output: &mut <Device as Space>::Buffer<T>,
@@ -161,7 +161,7 @@ impl<'a, T: Scalar> Checked<'a, T> {
     }
 
     /// The same launch again and again.
-    fn warm<'b, D: Measured>(
+    fn warm<'b, D: DeviceTimer>(
         &'b mut self,
         bench: &'b Bench<'_, D>,
         output: &'b RefCell<<Device as Space>::Buffer<T>>,
@@ -183,7 +183,7 @@ impl<'a, T: Scalar> Checked<'a, T> {
     }
 
     /// A launch after the cache was filled with something else.
-    fn cold<'b, D: Measured>(
+    fn cold<'b, D: DeviceTimer>(
         &'b mut self,
         bench: &'b Bench<'_, D>,
         output: &'b RefCell<<Device as Space>::Buffer<T>>,

@@ -1,7 +1,7 @@
 //! `C = A·B` in f32, A in CSR, B and C row-major.
 
+use super::device_timer::DeviceTimer;
 use super::gather::gathers;
-use super::measured::Measured;
 use super::peer::Peer;
 use super::product::{Comparison, Product, available, planned};
 use super::{Bench, Graph};
@@ -9,20 +9,24 @@ use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan};
-use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, Order, PlanOptions, Space};
+use sparse_core::{Csr, DenseView, DenseViewMut, Order, PlanOptions, Space, SparseFormat};
 use sparse_device::{Device, ViewMut};
 
 /// An algorithm that takes many times as long as the others with many columns.
 const SLOW: &str = "row_per_thread";
 
-pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, graph: &Graph<'_>) -> Result<()> {
+pub(super) fn run<D: DeviceTimer>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_>,
+) -> Result<()> {
     for &columns in bench.arguments.columns() {
         compare(bench, report, graph, columns)?;
     }
     Ok(())
 }
 
-fn compare<D: Measured>(
+fn compare<D: DeviceTimer>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     graph: &Graph<'_>,

@@ -1,7 +1,7 @@
 //! `y = A·x` in f32 and f64, A in CSR.
 
+use super::device_timer::DeviceTimer;
 use super::gather::gathers;
-use super::measured::Measured;
 use super::peer::Peer;
 use super::product::{Comparison, Product, available, planned};
 use super::{Bench, Graph};
@@ -9,17 +9,21 @@ use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{AccOf, Op, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::{Backend, Csr, Matrix, PlanOptions, Scalar, Space, c64, cast_slice};
+use sparse_core::{Backend, Csr, PlanOptions, Scalar, Space, SparseFormat, c64, cast_slice};
 use sparse_device::{Device, View};
 
-pub(super) fn run<D: Measured>(bench: &Bench<'_, D>, report: &mut Report, graph: &Graph<'_>) -> Result<()> {
+pub(super) fn run<D: DeviceTimer>(
+    bench: &Bench<'_, D>,
+    report: &mut Report,
+    graph: &Graph<'_>,
+) -> Result<()> {
     let expected = Expected::new(graph.host, &bench.pattern, 1);
     compare(bench, report, graph.name, &expected, &graph.device)?;
     let values = bench.device.upload(&cast_slice::<f32, f64>(graph.host.values())?)?;
     compare(bench, report, graph.name, &expected, &graph.device.with_values(values)?)
 }
 
-fn compare<D: Measured, T: Scalar>(
+fn compare<D: DeviceTimer, T: Scalar>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     workload: &str,
@@ -53,7 +57,7 @@ pub(super) fn ours<'a, M>(
     x: View<'a, M::Scalar>,
 ) -> Result<Vec<Product<'a, M::Scalar>>>
 where
-    M: Matrix<Space = Device>,
+    M: SparseFormat<Space = Device>,
     Device: Backend<Space = Device> + SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
     let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
@@ -75,7 +79,7 @@ pub(super) fn product<'a, M>(
     options: &PlanOptions,
 ) -> sparse_core::Result<Product<'a, M::Scalar>>
 where
-    M: Matrix<Space = Device>,
+    M: SparseFormat<Space = Device>,
     Device: Backend<Space = Device> + SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
     let (mut plan, seconds) = planned(device, || SpmvPlan::new(device, a, Op::None, options))?;

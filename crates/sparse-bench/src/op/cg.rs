@@ -7,7 +7,7 @@ use crate::report::Case;
 use crate::{Context, Report};
 use anyhow::{Context as _, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Csr, Matrix, PlanOptions, generate};
+use sparse_core::{Csr, PlanOptions, SparseFormat, generate};
 use sparse_solvers::{Cg, Identity, Options, Outcome, Solution};
 use std::ops::ControlFlow;
 

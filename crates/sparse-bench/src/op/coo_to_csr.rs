@@ -8,7 +8,7 @@ use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
 use sparse_core::op::{ConvertPlan, Duplicates, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Coo, Csr, Matrix, PlanOptions};
+use sparse_core::{Coo, Csr, PlanOptions, SparseFormat};
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context.arguments, |name, a| {

@@ -13,7 +13,7 @@ use sparse_core::op::{
 };
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend, Csr, DenseView, Ell, EllLayout, Hyb, HybWidth, Matrix, Order, PlanOptions, Row, Space,
+    Backend, Csr, DenseView, Ell, EllLayout, Hyb, HybWidth, Order, PlanOptions, Row, Space, SparseFormat,
 };
 use std::time::Instant;
 
@@ -107,7 +107,7 @@ impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
         options: PlanOptions,
     ) -> Result<Contender<'a>>
     where
-        M: Matrix<Scalar = f32, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = f32, Space = SpaceOf<B>>,
         B: SpmvKernel<M>,
     {
         let &Self { backend, clock, x, .. } = self;
@@ -129,8 +129,8 @@ impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
 fn converted<B, A, M>(backend: &B, a: &A, layout: &<A as Conversion<M>>::Layout) -> sparse_core::Result<M>
 where
     B: ConvertKernel<A, M>,
-    A: Conversion<M> + Matrix<Space = SpaceOf<B>>,
-    M: Matrix<Space = SpaceOf<B>>,
+    A: Conversion<M> + SparseFormat<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
 {
     ConvertPlan::new(backend, a, layout, &PlanOptions::once())?.run(a)
 }

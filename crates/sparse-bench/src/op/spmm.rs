@@ -8,7 +8,7 @@ use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmPlan};
-use sparse_core::{Csr, DenseView, DenseViewMut, Matrix, PlanOptions};
+use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions, SparseFormat};
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     for &columns in context.arguments.columns() {

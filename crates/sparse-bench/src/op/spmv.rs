@@ -10,7 +10,7 @@ use crate::{Context, Report, workload};
 use anyhow::Result;
 use backend_cpu::Cpu;
 use sparse_core::op::{ConvertPlan, Op, SpmvKernel, SpmvPlan};
-use sparse_core::{Csr, Host, Matrix, PlanOptions, Sell, SellLayout};
+use sparse_core::{Csr, Host, PlanOptions, Sell, SellLayout, SparseFormat};
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a))
@@ -54,7 +54,7 @@ fn every_algorithm<'a, M>(
     expected: &Expected,
 ) -> Result<Vec<Contender<'a>>>
 where
-    M: Matrix<Scalar = f32, Space = Host>,
+    M: SparseFormat<Scalar = f32, Space = Host>,
     Cpu: SpmvKernel<M>,
 {
     let mut contenders = vec![];
@@ -77,7 +77,7 @@ fn ours<'a, M>(
     expected: &Expected,
 ) -> Result<Contender<'a>>
 where
-    M: Matrix<Scalar = f32, Space = Host>,
+    M: SparseFormat<Scalar = f32, Space = Host>,
     Cpu: SpmvKernel<M>,
 {
     let choice = plan.choice().clone();

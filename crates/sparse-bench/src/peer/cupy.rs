@@ -5,7 +5,7 @@ use super::python::{Process, file, folder};
 use crate::device::conversion::{Arrays, Conversion, Convert};
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
-use sparse_core::{Coo, Error, Matrix, Result as CoreResult};
+use sparse_core::{Coo, Error, Result as CoreResult, SparseFormat};
 
 const SCRIPT: &str = include_str!("cupy_peer.py");
 

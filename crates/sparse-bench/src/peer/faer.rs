@@ -5,7 +5,7 @@ use crate::measure::Contender;
 use faer::sparse::linalg::matmul::sparse_dense_matmul;
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
-use sparse_core::{Coo, Csr, Matrix};
+use sparse_core::{Coo, Csr, SparseFormat};
 use std::hint::black_box;
 
 fn matrix(a: &Csr<f32>) -> SparseRowMat<u32, f32> {

@@ -7,7 +7,7 @@ use nalgebra::DMatrix;
 use nalgebra_sparse::ops::Op;
 use nalgebra_sparse::ops::serial::spmm_csr_dense;
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
-use sparse_core::{Coo, Csr, Matrix};
+use sparse_core::{Coo, Csr, SparseFormat};
 use std::hint::black_box;
 
 fn matrix(a: &Csr<f32>) -> Result<CsrMatrix<f32>> {

@@ -3,7 +3,7 @@
 use super::python::{Process, file, folder};
 use crate::measure::Contender;
 use anyhow::Result;
-use sparse_core::{Coo, Csr, Matrix};
+use sparse_core::{Coo, Csr, SparseFormat};
 use std::path::Path;
 
 const SCRIPT: &str = include_str!("scipy_peer.py");

@@ -3,7 +3,7 @@
 use crate::measure::Contender;
 use anyhow::{Result, anyhow};
 use ndarray::{ArrayView2, ArrayViewMut2};
-use sparse_core::{Coo, Csr, Matrix};
+use sparse_core::{Coo, Csr, SparseFormat};
 use sprs::{CsMatI, TriMatI};
 use std::hint::black_box;
 

@@ -6,7 +6,7 @@ use crate::device::peer::Peer;
 use crate::device::product::{Product, available, planned};
 use backend_opencl::{Device, buffer, handles};
 use libloading::Library;
-use sparse_core::{Csr, DType, DenseView, Element, Error, Matrix, Order, Result, Scalar, Space};
+use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space, SparseFormat};
 use sparse_device::{Buffer, View, ViewMut};
 use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};

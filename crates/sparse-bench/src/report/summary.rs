@@ -43,6 +43,6 @@ pub(super) fn print<'a>(cases: impl Iterator<Item = &'a [Row]> + Clone) {
         println!("{op:<18} {contender:<28} {:>9.2}x {worst:>9.2}x {:>6}", geomean(&ratios), ratios.len());
     }
     for (op, speed) in entries_a_second(cases) {
-        println!("{op}: ours takes {speed:.3e} entries a second, in the mean over the matrices");
+        println!("{op}: ours takes {speed:.3e} entries a second, on average over the matrices");
     }
 }

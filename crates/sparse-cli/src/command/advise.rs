@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Args;
 use nnz::backend::Buf;
 use nnz::op::{FullBackend, Op, RowStatistics, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
-use nnz::{Accumulator, Csr, Host, Index, Matrix, PlanOptions, Scalar, Space, SpaceOf};
+use nnz::{Accumulator, Csr, Host, Index, PlanOptions, Scalar, Space, SpaceOf, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ impl<T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Probe<'_, B> {
 
     fn call<M>(self, a: &M) -> Result<Planned>
     where
-        M: Matrix<Scalar = T, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
         B: SpmvKernel<M> + SpmmKernel<M>,
     {
         let mut plan = SpmvPlan::new(self.backend, a, Op::None, &PlanOptions::default())?;
@@ -126,7 +126,7 @@ impl<T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Probe<'_, B> {
 fn fastest_run<B, M>(backend: &B, plan: &mut SpmvPlan<B, M>, a: &M) -> Result<f64>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     let (one, zero) = (M::Scalar::from_c64(1.0.into()), M::Scalar::ZERO);

@@ -15,8 +15,8 @@ use nnz::io::npy::NpyArray;
 use nnz::io::{FileKind, npz};
 use nnz::op::{AllTypes, DenseToCompressedPlan, DenseToCsrKernel, Keep, WithBackend};
 use nnz::{
-    Accumulator, Axis, Backend, Col, DType, DenseBatchView, DenseView, Error, Index, Matrix, Order,
-    PlanOptions, Row, Space, SpaceOf,
+    Accumulator, Axis, Backend, Col, DType, DenseBatchView, DenseView, Error, Index, Order, PlanOptions, Row,
+    Space, SpaceOf, SparseFormat,
 };
 use std::path::PathBuf;
 

@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 use nnz::estimate::Sizes;
 use nnz::io::MatrixFile;
 use nnz::op::RowStatistics;
-use nnz::{Accumulator, Csr, Host, Index, Matrix};
+use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
 use nnz::solvers::{
     BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal,
 };
-use nnz::{Accumulator, Csr, Dense, Host, Index, Matrix, Space, SpaceOf};
+use nnz::{Accumulator, Csr, Dense, Host, Index, Space, SpaceOf, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -129,7 +129,7 @@ impl Compute for System<'_> {
 }
 
 /// A system with one right-hand side for each column of b.
-struct Columns<'a, B, M: Matrix> {
+struct Columns<'a, B, M: SparseFormat> {
     backend: &'a B,
     a: &'a M,
     b: &'a Dense<M::Scalar>,
@@ -139,7 +139,7 @@ struct Columns<'a, B, M: Matrix> {
 impl<B, M> Columns<'_, B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
     /// By a solver that stops by itself.

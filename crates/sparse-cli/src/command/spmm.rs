@@ -7,7 +7,7 @@ use crate::product::{ProductOptions, check_algorithm, tell_choice};
 use anyhow::Result;
 use clap::Args;
 use nnz::op::{SpmmKernel, SpmmPlan, SpmvKernel, VectorKernel};
-use nnz::{Accumulator, Dense, Matrix, SpaceOf};
+use nnz::{Accumulator, Dense, SpaceOf, SparseFormat};
 use std::path::PathBuf;
 
 /// Multiplies: C = alpha·op(A)·B + beta·Y, B a dense matrix
@@ -42,7 +42,7 @@ impl Multiplication for Spmm {
     fn multiply<T, B, M>(product: &mut Product<'_, Self, T, B>, a: &M) -> Result<()>
     where
         T: Accumulator,
-        M: Matrix<Scalar = T, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
         B: SpmvKernel<M> + SpmmKernel<M> + VectorKernel<T>,
     {
         let (backend, options) = (product.backend, product.options);

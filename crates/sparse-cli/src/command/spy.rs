@@ -8,7 +8,7 @@ use crate::picture::{Raster, draw_text, write_png, write_svg};
 use anyhow::Result;
 use clap::Args;
 use nnz::io::{MatrixFile, Output};
-use nnz::{Accumulator, Csr, Host, Index, Matrix};
+use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::io::Write;

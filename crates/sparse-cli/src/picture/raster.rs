@@ -1,6 +1,6 @@
 //! Bins of entries: a picture takes as much memory as it has bins, however many entries there are.
 
-use nnz::{Accumulator, Csr, Host, Index, Matrix};
+use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
 use serde::Serialize;
 
 /// How many entries fall into each bin of a grid laid over a matrix.

@@ -2,7 +2,7 @@
 
 use super::{Case, Operands, Tier};
 use crate::triplets::Triplets;
-use sparse_core::{Error, Matrix, Result, c64};
+use sparse_core::{Error, Result, SparseFormat, c64};
 use sparse_io::matrix_market::{Field, read_coo, read_header};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@
 use super::{Check, Expected, by_reference};
 use crate::build::types;
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory, Placed};
+use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
@@ -32,11 +32,11 @@ fn frame(matrix: &Triplets, setting: &Setting) -> Frame {
 }
 
 /// The elements of all members.
-fn operand(matrix: &Triplets, setting: &Setting) -> Memory {
+fn operand(matrix: &Triplets, setting: &Setting) -> GuardedOperand {
     let members: Vec<_> = (0..matrix.members).map(|member| matrix.member(member)).collect();
     let elements: Vec<_> = members.iter().map(Triplets::dense).collect();
     let (rows, cols) = (matrix.rows / matrix.members, matrix.cols / matrix.members);
-    Memory::input(frame(matrix, setting), |row, col| {
+    GuardedOperand::input(frame(matrix, setting), |row, col| {
         let member = (row / rows).max(col / cols);
         elements[member][(row % rows) * cols + col % cols]
     })
@@ -61,7 +61,7 @@ impl Check for DenseToCsr {
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let call = |label: &str, matrix: &Triplets| {
             let x = operand(matrix, setting);
-            Call { label: label.into(), x, ..Call::plain(Memory::none()) }
+            Call { label: label.into(), x, ..Call::plain(GuardedOperand::none()) }
         };
         vec![call("first", &problem.matrix), call("other", &problem.matrix.with_other_values())]
     }
@@ -69,7 +69,10 @@ impl Check for DenseToCsr {
     fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = frame(&problem.matrix, setting);
         let wider = Frame { rows: frame.rows + problem.matrix.members, ..frame };
-        vec![Call { x: Memory::input(wider, |_, _| Default::default()), ..Call::plain(Memory::none()) }]
+        vec![Call {
+            x: GuardedOperand::input(wider, |_, _| Default::default()),
+            ..Call::plain(GuardedOperand::none())
+        }]
     }
 
     fn expected(
@@ -184,7 +187,7 @@ where
 {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         let (subject, members) = (self.subject, self.matrix.members);
-        let dense = Placed::<B, T>::new(&subject.backend, &operand(self.matrix, setting))?;
+        let dense = DeviceOperand::<B, T>::new(&subject.backend, &operand(self.matrix, setting))?;
         let plan = Plan::new(&subject.backend, dense.batch(members)?, setting.keep(), options)?;
         Ok(Box::new(DenseTrial { subject, plan, members }))
     }
@@ -198,9 +201,9 @@ where
     I: Index,
     O: Index,
 {
-    fn run(&mut self, call: &Call, _: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, call: &Call, _: &mut GuardedOperand) -> Result<Outcome> {
         let backend = &self.subject.backend;
-        let dense = Placed::<B, T>::new(backend, &call.x)?;
+        let dense = DeviceOperand::<B, T>::new(backend, &call.x)?;
         let outcome = (self.subject.compress)(&mut self.plan, dense.batch(self.members)?, backend)?;
         Ok(Outcome { x: Some(dense.read(backend)?), ..outcome })
     }

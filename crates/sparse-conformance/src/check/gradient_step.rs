@@ -3,11 +3,11 @@
 
 use super::vector::LONGEST;
 use super::{Check, Expected};
+use crate::array_dump::text;
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory, POISON, Placed};
+use crate::error_bound::{Bounded, Sum};
+use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand, POISON};
 use crate::numbers::{Arithmetic, round};
-use crate::portrait::text;
-use crate::product::{Bounded, Sum};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
@@ -34,8 +34,8 @@ fn call(problem: &Problem, factor: c64, excess: usize) -> Call {
         label: format!("factor={}", text(factor)),
         alpha: factor,
         beta: c64::ONE,
-        x: Memory::input(Frame::vector(rows + excess), |row, _| p(row) * f64::from(1 << (row % 3))),
-        y: Memory::output(Frame::vectors(rows, 3), |row, col| match col {
+        x: GuardedOperand::input(Frame::vector(rows + excess), |row, _| p(row) * f64::from(1 << (row % 3))),
+        y: GuardedOperand::output(Frame::vectors(rows, 3), |row, col| match col {
             0 => problem.x(row, 0),
             1 => p(rows - 1 - row),
             _ => p(row),
@@ -195,10 +195,10 @@ struct GradientTrial<'a, B, T> {
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for GradientTrial<'_, B, T> {
     /// ρ is that of the residual, as a solver has it. NaN stands around it and around the next one.
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let backend = &self.subject.backend;
-        let q = Placed::<B, T>::new(backend, &call.x)?;
-        let place = |col| Placed::<B, T>::new(backend, &y.vector(col));
+        let q = DeviceOperand::<B, T>::new(backend, &call.x)?;
+        let place = |col| DeviceOperand::<B, T>::new(backend, &y.vector(col));
         let (mut x, mut r, mut p) = (place(0)?, place(1)?, place(2)?);
         let number = || backend.upload(&[T::Acc::from_c64(POISON); 3]);
         let (mut rho, mut next_rho) = (number()?, number()?);

@@ -13,10 +13,10 @@ pub(crate) mod spmv;
 pub(crate) mod to_dense;
 pub(crate) mod vector;
 
+use crate::array_dump::ArrayDump;
 use crate::case::{Case, Problem};
-use crate::memory::Memory;
-use crate::portrait::Portrait;
-use crate::product::Bounded;
+use crate::error_bound::Bounded;
+use crate::guarded_operand::GuardedOperand;
 use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
 use sparse_core::{Error, PlanOptions, Result};
@@ -29,7 +29,7 @@ pub struct Expected {
     /// Whether the elements were moved, not computed: then −0 is not +0.
     pub moved: bool,
     /// The matrix or the numbers that are made.
-    pub made: Portrait,
+    pub made: ArrayDump,
     /// The order that a made matrix has: (sorted, unique).
     pub claims: (bool, bool),
     /// Whether a made matrix must be marked as sorted and unique (rule O1).
@@ -53,7 +53,7 @@ pub trait Check: Sync {
 
     /// The operands of the runs of a plan.
     fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
-        vec![Call::plain(Memory::none())]
+        vec![Call::plain(GuardedOperand::none())]
     }
 
     /// Operands whose shapes do not fit (rule E2).

@@ -1,9 +1,9 @@
 //! Statistics of the row lengths.
 
 use super::Check;
+use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
 use crate::matrix_subject::{MatrixOperation, MatrixPlan};
-use crate::portrait::Portrait;
 use crate::subject::{Outcome, Setting};
 use sparse_core::op::{RowStatisticsKernel, RowStatisticsPlan};
 use sparse_core::{Algorithm, PlanOptions, Result};
@@ -33,7 +33,7 @@ impl<B: RowStatisticsKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for RowSt
         let mut plan = RowStatisticsPlan::new(backend, a, options)?;
         Ok(Box::new(move |a, _, _| {
             let found = plan.run(&a.device)?;
-            let made = Portrait::default()
+            let made = ArrayDump::default()
                 .integers(
                     "rows, nnz, empty, shortest, longest",
                     &[found.rows, found.nnz, found.empty, found.shortest, found.longest],

@@ -4,14 +4,14 @@
 
 use super::{Check, Expected};
 use crate::case::{Case, Problem};
-use crate::memory::Memory;
+use crate::guarded_operand::GuardedOperand;
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::format::estimate::{Sizes, ell};
 use sparse_core::{
-    Algorithm, Backend, Coo, Csr, DType, Dense, Ell, EllLayout, Error, Host, Matrix, Order, PlanOptions,
-    Result, Sell,
+    Algorithm, Backend, Coo, Csr, DType, Dense, Ell, EllLayout, Error, Host, Order, PlanOptions, Result,
+    Sell, SparseFormat,
 };
 
 /// What a rule demands of a backend.
@@ -206,7 +206,7 @@ struct RuleTrial<'a, B> {
 }
 
 impl<B: Backend> Trial for RuleTrial<'_, B> {
-    fn run(&mut self, _: &Call, _: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, _: &Call, _: &mut GuardedOperand) -> Result<Outcome> {
         (self.rule)(self.backend)?;
         Ok(Outcome::default())
     }

@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory};
+use crate::guarded_operand::{Cell, Frame, GuardedOperand};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::triplets::Triplets;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
@@ -23,8 +23,8 @@ fn call(problem: &Problem, x: usize, y: usize) -> Call {
     let elements = problem.matrix.dense();
     // The sum makes +0 of −0, which an integer cannot be.
     let element = |row: usize, _| c64::ZERO + elements.get(row).unwrap_or(&c64::ZERO);
-    let y = Memory::output(Frame::vector(y), |_, _| UNWRITTEN);
-    Call { x: Memory::output(Frame::vector(x), element), ..Call::plain(y) }
+    let y = GuardedOperand::output(Frame::vector(y), |_, _| UNWRITTEN);
+    Call { x: GuardedOperand::output(Frame::vector(x), element), ..Call::plain(y) }
 }
 
 impl Check for Scan {
@@ -35,7 +35,7 @@ impl Check for Scan {
         if problem.matrix.elements() > LARGEST || !integers {
             return vec![];
         }
-        let orders = [ScanOrder::Tps, ScanOrder::Hps, ScanOrder::Vps].into_iter();
+        let orders = [ScanOrder::Flat, ScanOrder::RowMajor, ScanOrder::ColumnMajor].into_iter();
         let settings = orders.flat_map(|order| {
             [ScanKind::Inclusive, ScanKind::Exclusive].map(|kind| Setting::Scan { rows, cols, order, kind })
         });
@@ -109,7 +109,7 @@ impl<B: ScanKernel<T>, T: ScanElement + Cell> Given for ScanSubject<B, T> {
 }
 
 impl<B: ScanKernel<T>, T: ScanElement + Cell> Trial for ScanTrial<'_, B, T> {
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let plan = &mut self.plan;
         call.on::<B, T>(self.backend, y, &mut |x, y| plan.run(x.vector(), y.vector_mut()).map(|()| None))
     }

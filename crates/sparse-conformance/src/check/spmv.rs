@@ -3,9 +3,9 @@
 use super::{Check, Expected};
 use crate::build::{Build, On};
 use crate::case::Problem;
+use crate::error_bound::sums;
+use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
 use crate::matrix_subject::{MatrixOperation, MatrixPlan};
-use crate::memory::{Cell, Frame, Memory, POISON};
-use crate::product::sums;
 use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
@@ -47,11 +47,11 @@ pub(crate) fn shape(matrix: &Triplets, op: Op) -> (usize, usize) {
 pub(crate) fn product_call(problem: &Problem, (alpha, beta): (c64, c64), x: Frame, y: Frame) -> Call {
     let read = |factor: c64, value: c64| if factor == c64::ZERO { POISON } else { value };
     Call {
-        label: format!("alpha={} beta={}", crate::portrait::text(alpha), crate::portrait::text(beta)),
+        label: format!("alpha={} beta={}", crate::array_dump::text(alpha), crate::array_dump::text(beta)),
         alpha,
         beta,
-        x: Memory::input(x, |row, col| read(alpha, problem.x(row, col))),
-        y: Memory::output(y, |row, col| read(beta, problem.y(row, col))),
+        x: GuardedOperand::input(x, |row, col| read(alpha, problem.x(row, col))),
+        y: GuardedOperand::output(y, |row, col| read(beta, problem.y(row, col))),
     }
 }
 

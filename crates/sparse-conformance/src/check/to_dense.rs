@@ -4,8 +4,8 @@ use super::Check;
 use super::dense_to_csr::LARGEST;
 use crate::build::{Build, On};
 use crate::case::Problem;
+use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
 use crate::matrix_subject::{MatrixOperation, MatrixPlan};
-use crate::memory::{Cell, Frame, Memory, POISON};
 use crate::subject::{Call, Key, Setting};
 use crate::triplets::Triplets;
 use sparse_core::op::{ToDenseKernel, ToDensePlan};
@@ -24,7 +24,7 @@ impl Check for ToDense {
         let Triplets { rows, cols, .. } = problem.matrix;
         let call = |(order, padding)| {
             let frame = Frame { rows, cols, padding, order };
-            let call = Call::plain(Memory::output(frame, |_, _| POISON));
+            let call = Call::plain(GuardedOperand::output(frame, |_, _| POISON));
             Call { label: format!("{order:?} padding={padding}"), ..call }
         };
         [(Order::RowMajor, 0), (Order::RowMajor, 2), (Order::ColMajor, 1)].map(call).into()
@@ -34,7 +34,7 @@ impl Check for ToDense {
         let Triplets { rows, cols, .. } = problem.matrix;
         let frame = |rows, cols| Frame { rows, cols, padding: 0, order: Order::RowMajor };
         [frame(rows + 1, cols), frame(rows, cols + 1)]
-            .map(|frame| Call::plain(Memory::output(frame, |_, _| POISON)))
+            .map(|frame| Call::plain(GuardedOperand::output(frame, |_, _| POISON)))
             .into()
     }
 

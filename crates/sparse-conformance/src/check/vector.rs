@@ -4,8 +4,8 @@
 use super::spmv::{factors, product_call};
 use super::{Check, Expected};
 use crate::case::Problem;
-use crate::memory::{Cell, Frame, Memory, Placed};
-use crate::product::{Bounded, Sum};
+use crate::error_bound::{Bounded, Sum};
+use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
@@ -192,7 +192,7 @@ struct VectorTrial<'a, B, T> {
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
-    fn run(&mut self, call: &Call, y: &mut Memory) -> Result<Outcome> {
+    fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let run = if self.by_plan { run_plan } else { run_function };
         call.on::<B, T>(&self.subject.backend, y, &mut |x, y| run(self.subject, call, x, y))
     }
@@ -202,8 +202,8 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
 fn run_function<B: VectorKernel<T>, T: Scalar + Cell>(
     subject: &VectorSubject<B, T>,
     call: &Call,
-    x: &Placed<B, T>,
-    y: &mut Placed<B, T>,
+    x: &DeviceOperand<B, T>,
+    y: &mut DeviceOperand<B, T>,
 ) -> Result<Option<c64>> {
     let (backend, (alpha, beta)) = (&subject.backend, call.factors());
     match subject.op {
@@ -222,8 +222,8 @@ fn run_function<B: VectorKernel<T>, T: Scalar + Cell>(
 fn run_plan<B: VectorKernel<T>, T: Scalar + Cell>(
     subject: &VectorSubject<B, T>,
     call: &Call,
-    x: &Placed<B, T>,
-    y: &mut Placed<B, T>,
+    x: &DeviceOperand<B, T>,
+    y: &mut DeviceOperand<B, T>,
 ) -> Result<Option<c64>> {
     let backend = &subject.backend;
     let (alpha, beta): (T::Acc, T::Acc) = call.factors();

@@ -1,6 +1,6 @@
 //! Batches: many compressed matrices of one shape and unequal nnz in one allocation.
 
-use super::{Axis, Col, CompressedRef, IndexOrder, Matrix, PatternId, Row, Transfer, check_values};
+use super::{Axis, Col, CompressedRef, IndexOrder, PatternId, Row, SparseFormat, Transfer, check_values};
 use super::{check_extents, check_length};
 use crate::error::{Error, Result, checked_product};
 use crate::index::Index;
@@ -40,7 +40,7 @@ impl<S: Space, I: Index, O: Index> BatchPattern<S, I, O> {
 /// `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, stand at `k·(major + 1)`. So
 /// each member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit `O`.
 ///
-/// As a [`Matrix`] a batch is the block-diagonal matrix of its members: `y = A·x` multiplies member `k` with part
+/// As a [`SparseFormat`] a batch is the block-diagonal matrix of its members: `y = A·x` multiplies member `k` with part
 /// `k` of `x`.
 #[derive(Debug)]
 pub struct BatchCompressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
@@ -210,7 +210,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
 
 shares_pattern!(BatchCompressed, axis [A], indices [I, O], pattern [major, minor, member_ptr, offsets, indices]);
 
-impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for BatchCompressed<A, T, S, I, O> {
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> SparseFormat for BatchCompressed<A, T, S, I, O> {
     type Scalar = T;
     type Space = S;
     type In<U: Space> = BatchCompressed<A, T, U, I, O>;

@@ -1,6 +1,6 @@
 //! Changes of the value type and of the index types, on the host and asked for by name (rule T2).
 
-use super::{Axis, Compressed, Coo, Matrix};
+use super::{Axis, Compressed, Coo, SparseFormat};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;

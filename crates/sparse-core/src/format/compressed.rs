@@ -1,6 +1,6 @@
 //! CSR and CSC: one implementation, told apart by the axis that is compressed.
 
-use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_values};
+use super::{IndexOrder, PatternId, SparseFormat, Transfer, check_extents, check_length, check_values};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -238,7 +238,7 @@ pub struct Compressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: In
 /// Compressed sparse rows: the entries of row `i` stand at `row_ptr[i]..row_ptr[i + 1]` of `col_idx` and `values`.
 ///
 /// ```
-/// use sparse_core::{Csr, Matrix};
+/// use sparse_core::{Csr, SparseFormat};
 /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
 /// assert_eq!(a.nnz(), 3);
 /// # Ok::<(), sparse_core::Error>(())
@@ -438,7 +438,7 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Csc<T, S, I, O> {
 
 shares_pattern!(Compressed, axis [A], indices [I, O], pattern [major, minor, offsets, indices]);
 
-impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Matrix for Compressed<A, T, S, I, O> {
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> SparseFormat for Compressed<A, T, S, I, O> {
     type Scalar = T;
     type Space = S;
     type In<U: Space> = Compressed<A, T, U, I, O>;

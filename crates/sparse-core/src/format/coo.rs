@@ -1,6 +1,6 @@
 //! COO: coordinates and values, in any order, perhaps repeated.
 
-use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_values};
+use super::{IndexOrder, PatternId, SparseFormat, Transfer, check_extents, check_length, check_values};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -169,7 +169,7 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
 
 shares_pattern!(Coo, axis [], indices [I], pattern [rows, cols, row_idx, col_idx]);
 
-impl<T: Scalar, S: Space, I: Index> Matrix for Coo<T, S, I> {
+impl<T: Scalar, S: Space, I: Index> SparseFormat for Coo<T, S, I> {
     type Scalar = T;
     type Space = S;
     type In<U: Space> = Coo<T, U, I>;

@@ -1,7 +1,7 @@
 //! ELL: every row padded to one width, stored column by column.
 
 use super::estimate::{self, Sizes};
-use super::{IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_values};
+use super::{IndexOrder, PatternId, SparseFormat, Transfer, check_extents, check_length, check_values};
 use crate::error::{Error, Result, checked_product};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -186,7 +186,7 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
 
 shares_pattern!(Ell, axis [], indices [I], pattern [rows, cols, width, col_idx]);
 
-impl<T: Scalar, S: Space, I: Index> Matrix for Ell<T, S, I> {
+impl<T: Scalar, S: Space, I: Index> SparseFormat for Ell<T, S, I> {
     type Scalar = T;
     type Space = S;
     type In<U: Space> = Ell<T, U, I>;

@@ -1,7 +1,7 @@
 //! CSR on the host over arrays that may be someone else's: a C program's, NumPy's.
 
 use super::compressed::check_pattern;
-use super::{CompressedRef, Csr, IndexOrder, Matrix, PatternId, Row, Transfer, check_length};
+use super::{CompressedRef, Csr, IndexOrder, PatternId, Row, SparseFormat, Transfer, check_length};
 use crate::error::Result;
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -15,7 +15,7 @@ use std::ops::Deref;
 /// may change from one operation to the next; plans stay valid.
 ///
 /// ```
-/// use sparse_core::{HostCsr, Matrix};
+/// use sparse_core::{HostCsr, SparseFormat};
 /// let (offsets, indices, values) = ([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]);
 /// // SAFETY: the arrays outlive the matrix, and nobody writes them.
 /// let a = unsafe { HostCsr::<f64>::borrow(2, 3, &offsets, &indices, &values)? };
@@ -122,7 +122,7 @@ impl<T: Scalar, I: Index, O: Index> From<Csr<T, Host, I, O>> for HostCsr<T, I, O
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> Matrix for HostCsr<T, I, O> {
+impl<T: Scalar, I: Index, O: Index> SparseFormat for HostCsr<T, I, O> {
     type Scalar = T;
     type Space = Host;
     type In<U: Space> = Csr<T, U, I, O>;

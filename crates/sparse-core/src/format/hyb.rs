@@ -1,7 +1,7 @@
 //! HYB: ELL of a bounded width, and the overflow in COO.
 
 use super::estimate::Sizes;
-use super::{Coo, Ell, Matrix, PatternId, Transfer};
+use super::{Coo, Ell, PatternId, SparseFormat, Transfer};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -132,7 +132,7 @@ impl<T: Scalar, I: Index> PartialEq for Hyb<T, Host, I> {
     }
 }
 
-impl<T: Scalar, S: Space, I: Index> Matrix for Hyb<T, S, I> {
+impl<T: Scalar, S: Space, I: Index> SparseFormat for Hyb<T, S, I> {
     type Scalar = T;
     type Space = S;
     type In<U: Space> = Hyb<T, U, I>;

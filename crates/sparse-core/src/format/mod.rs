@@ -83,13 +83,13 @@ impl IndexOrder {
 }
 
 /// What all formats have in common.
-pub trait Matrix: Debug + Send + Sync + 'static {
+pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// The type of the stored values.
     type Scalar: Scalar;
     /// Where the arrays live.
     type Space: Space;
     /// The same format in another space.
-    type In<S: Space>: Matrix<Scalar = Self::Scalar, Space = S>;
+    type In<S: Space>: SparseFormat<Scalar = Self::Scalar, Space = S>;
     /// The format's name in the names of operations: `csr`.
     const FORMAT: &'static str;
 
@@ -120,7 +120,7 @@ pub trait Matrix: Debug + Send + Sync + 'static {
     /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
     fn to_device<B: Backend>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>>
     where
-        Self: Matrix<Space = Host>,
+        Self: SparseFormat<Space = Host>,
     {
         self.transfer(&Upload(backend))
     }

@@ -4,7 +4,8 @@
 //! matrix-vector multiplication on modern processors with wide SIMD units. SIAM J. Sci. Comput. 36 (2014).
 
 use super::{
-    IndexOrder, Matrix, PatternId, Transfer, check_extents, check_length, check_offsets_row, check_values,
+    IndexOrder, PatternId, SparseFormat, Transfer, check_extents, check_length, check_offsets_row,
+    check_values,
 };
 use crate::error::{Error, Result};
 use crate::index::Index;
@@ -301,7 +302,7 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
 
 shares_pattern!(Sell, axis [], indices [I, O], pattern [rows, cols, slice_height, slice_ptr, row_order, col_idx]);
 
-impl<T: Scalar, S: Space, I: Index, O: Index> Matrix for Sell<T, S, I, O> {
+impl<T: Scalar, S: Space, I: Index, O: Index> SparseFormat for Sell<T, S, I, O> {
     type Scalar = T;
     type Space = S;
     type In<U: Space> = Sell<T, U, I, O>;

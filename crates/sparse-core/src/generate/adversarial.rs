@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::stencil::stencil_5;
 use super::uniform::{uniform, with_row_lengths};
 use crate::error::{Error, Result};
-use crate::format::{Csr, Matrix};
+use crate::format::{Csr, SparseFormat};
 use crate::index::Index;
 use crate::scalar::Scalar;
 

@@ -1,6 +1,6 @@
 //! A fingerprint of a matrix.
 
-use crate::format::{Csr, Matrix};
+use crate::format::{Csr, SparseFormat};
 use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;

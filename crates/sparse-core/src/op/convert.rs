@@ -17,7 +17,7 @@ use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{
-    Axis, Compressed, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Matrix, Row, Sell, SellLayout,
+    Axis, Compressed, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Row, Sell, SellLayout, SparseFormat,
 };
 use crate::index::Index;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
@@ -41,7 +41,7 @@ pub enum Duplicates {
 }
 
 /// A format that can be turned into `To`.
-pub trait Conversion<To>: Matrix {
+pub trait Conversion<To>: SparseFormat {
     /// What the target needs to know.
     type Layout: Debug + Clone + Default + Send + Sync;
     /// The operation's name: `coo_to_csr`.
@@ -83,8 +83,8 @@ conversion!("sell_to_csr", [I: Index, O: Index], Sell<T, S, I, O> => Csr<T, S, I
 /// Implemented by backends, called through [`ConvertPlan`].
 pub trait ConvertKernel<From, To>: Backend
 where
-    From: Conversion<To> + Matrix<Space = SpaceOf<Self>>,
-    To: Matrix<Space = SpaceOf<Self>>,
+    From: Conversion<To> + SparseFormat<Space = SpaceOf<Self>>,
+    To: SparseFormat<Space = SpaceOf<Self>>,
 {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
@@ -115,8 +115,8 @@ where
 pub struct ConvertPlan<B, From, To>
 where
     B: ConvertKernel<From, To>,
-    From: Conversion<To> + Matrix<Space = SpaceOf<B>>,
-    To: Matrix<Space = SpaceOf<B>>,
+    From: Conversion<To> + SparseFormat<Space = SpaceOf<B>>,
+    To: SparseFormat<Space = SpaceOf<B>>,
 {
     backend: B,
     bound: Bound,
@@ -127,8 +127,8 @@ where
 impl<B, From, To> ConvertPlan<B, From, To>
 where
     B: ConvertKernel<From, To>,
-    From: Conversion<To> + Matrix<Space = SpaceOf<B>>,
-    To: Matrix<Space = SpaceOf<B>>,
+    From: Conversion<To> + SparseFormat<Space = SpaceOf<B>>,
+    To: SparseFormat<Space = SpaceOf<B>>,
 {
     /// Inspects the pattern of `from` and chooses an algorithm.
     ///

@@ -30,13 +30,13 @@ pub use to_dense::{ToDenseKernel, ToDensePlan};
 pub use traits::{AllTypes, FullBackend, Operations, WithBackend};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
-use crate::format::Matrix;
+use crate::format::SparseFormat;
 use crate::scalar::{Accumulator, Scalar};
 use std::fmt::Display;
 use std::str::FromStr;
 
 /// The accumulator of a matrix: the type of `alpha` and `beta`.
-pub type AccOf<M> = <<M as Matrix>::Scalar as Scalar>::Acc;
+pub type AccOf<M> = <<M as SparseFormat>::Scalar as Scalar>::Acc;
 /// The magnitudes of a scalar type.
 pub type RealOf<T> = <<T as Scalar>::Acc as Accumulator>::Real;
 
@@ -68,7 +68,7 @@ impl Op {
     }
 
     /// (rows, columns) of op(A).
-    pub fn shape(self, a: &impl Matrix) -> (usize, usize) {
+    pub fn shape(self, a: &impl SparseFormat) -> (usize, usize) {
         if self.transposes() { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) }
     }
 }

@@ -4,11 +4,11 @@ use super::Keep;
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
-use crate::format::Matrix;
+use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Implemented by backends, called through [`PrunePlan`].
-pub trait PruneKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
 
@@ -33,13 +33,13 @@ pub trait PruneKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
 
 /// A plan for matrices of one pattern.
 #[derive(Debug)]
-pub struct PrunePlan<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+pub struct PrunePlan<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
     bound: Bound,
     kernel: B::Plan,
 }
 
-impl<B: PruneKernel<M>, M: Matrix<Space = SpaceOf<B>>> PrunePlan<B, M> {
+impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors

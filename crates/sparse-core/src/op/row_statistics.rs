@@ -3,11 +3,11 @@
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
-use crate::format::Matrix;
+use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Implemented by backends, called through [`RowStatisticsPlan`].
-pub trait RowStatisticsKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
 
@@ -32,13 +32,13 @@ pub trait RowStatisticsKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
 
 /// A plan for matrices of one pattern.
 #[derive(Debug)]
-pub struct RowStatisticsPlan<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+pub struct RowStatisticsPlan<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
     bound: Bound,
     kernel: B::Plan,
 }
 
-impl<B: RowStatisticsKernel<M>, M: Matrix<Space = SpaceOf<B>>> RowStatisticsPlan<B, M> {
+impl<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> RowStatisticsPlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors

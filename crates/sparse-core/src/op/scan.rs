@@ -35,15 +35,18 @@ impl ScanElement for i64 {
     }
 }
 
-/// In which order the elements of the array follow each other.
+/// The order in which a scan visits the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanOrder {
-    /// One series.
-    Tps,
-    /// Rows, one after the other.
-    Hps,
-    /// Columns, one after the other.
-    Vps,
+    /// All elements as one series (total prefix sums, TPS).
+    #[doc(alias = "Tps")]
+    Flat,
+    /// Along each row (horizontal prefix sums, HPS).
+    #[doc(alias = "Hps")]
+    RowMajor,
+    /// Along each column (vertical prefix sums, VPS).
+    #[doc(alias = "Vps")]
+    ColumnMajor,
 }
 
 /// Whether an element is part of its own prefix.

@@ -3,11 +3,11 @@
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
-use crate::format::Matrix;
+use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Implemented by backends, called through [`SortPlan`].
-pub trait SortKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
 
@@ -32,13 +32,13 @@ pub trait SortKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
 
 /// A plan for matrices of one pattern.
 #[derive(Debug)]
-pub struct SortPlan<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+pub struct SortPlan<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
     bound: Bound,
     kernel: B::Plan,
 }
 
-impl<B: SortKernel<M>, M: Matrix<Space = SpaceOf<B>>> SortPlan<B, M> {
+impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors

@@ -4,13 +4,13 @@ use super::bound::Bound;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
-use crate::format::{DenseView, DenseViewMut, Matrix};
+use crate::format::{DenseView, DenseViewMut, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 use crate::space::{View, ViewMut};
 
 /// Implemented by backends, called through [`SpmmPlan`]: `C ← alpha·op(A)·B + beta·C`.
-pub trait SpmmKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
 
@@ -47,7 +47,7 @@ pub trait SpmmKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
 /// A plan for `C ← alpha·op(A)·B + beta·C` with one pattern and one number of columns; values may change between
 /// runs, as may the order and the leading dimension of B and C.
 #[derive(Debug)]
-pub struct SpmmPlan<B: SpmmKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+pub struct SpmmPlan<B: SpmmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
     bound: Bound,
     op: Op,
@@ -58,7 +58,7 @@ pub struct SpmmPlan<B: SpmmKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
 impl<B, M> SpmmPlan<B, M>
 where
     B: SpmmKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
 {
     /// Inspects the pattern of `a` and chooses an algorithm for `columns` columns of B and C.
     ///

@@ -4,13 +4,13 @@ use super::bound::Bound;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
-use crate::format::Matrix;
+use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 use crate::space::{View, ViewMut};
 
 /// Implemented by backends, called through [`SpmvPlan`]: `y ← alpha·op(A)·x + beta·y`.
-pub trait SpmvKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
 
@@ -49,7 +49,7 @@ pub trait SpmvKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
 /// The algorithm tables of the CPU backend stand in `docs/algorithms.md`; [`choice`](Self::choice) says what was
 /// chosen and why.
 #[derive(Debug)]
-pub struct SpmvPlan<B: SpmvKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+pub struct SpmvPlan<B: SpmvKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
     bound: Bound,
     op: Op,
@@ -59,7 +59,7 @@ pub struct SpmvPlan<B: SpmvKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
 impl<B, M> SpmvPlan<B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: Matrix<Space = SpaceOf<B>>,
+    M: SparseFormat<Space = SpaceOf<B>>,
 {
     /// Inspects the pattern of `a` and chooses an algorithm.
     ///

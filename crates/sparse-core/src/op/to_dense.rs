@@ -3,12 +3,12 @@
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
-use crate::format::{DenseViewMut, Matrix};
+use crate::format::{DenseViewMut, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::space::ViewMut;
 
 /// Implemented by backends, called through [`ToDensePlan`].
-pub trait ToDenseKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
+pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// What is kept for one pattern; owns its workspace.
     type Plan: KernelPlan;
 
@@ -39,13 +39,13 @@ pub trait ToDenseKernel<M: Matrix<Space = SpaceOf<Self>>>: Backend {
 
 /// A plan that expands matrices of one pattern.
 #[derive(Debug)]
-pub struct ToDensePlan<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> {
+pub struct ToDensePlan<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
     bound: Bound,
     kernel: B::Plan,
 }
 
-impl<B: ToDenseKernel<M>, M: Matrix<Space = SpaceOf<B>>> ToDensePlan<B, M> {
+impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors

@@ -3,7 +3,9 @@
 use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
-use crate::format::{BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Hyb, Matrix, Sell};
+use crate::format::{
+    BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Hyb, Sell, SparseFormat,
+};
 use crate::index::Index;
 use crate::plan::PlanOptions;
 use crate::scalar::Scalar;
@@ -120,7 +122,7 @@ pub trait Operations: Backend {
         y: ViewMutOf<'_, Self, M::Scalar>,
     ) -> Result<()>
     where
-        M: Matrix<Space = SpaceOf<Self>>,
+        M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SpmvKernel<M> + VectorKernel<M::Scalar>,
     {
         SpmvPlan::new(self, a, op, &PlanOptions::once())?.run(alpha, a, x, beta, y)
@@ -140,7 +142,7 @@ pub trait Operations: Backend {
         c: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
     ) -> Result<()>
     where
-        M: Matrix<Space = SpaceOf<Self>>,
+        M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SpmmKernel<M> + VectorKernel<M::Scalar>,
     {
         SpmmPlan::new(self, a, op, b.cols(), &PlanOptions::once())?.run(alpha, a, b, beta, c)
@@ -152,8 +154,8 @@ pub trait Operations: Backend {
     /// Those of [`ConvertPlan::new`] and [`ConvertPlan::run`].
     fn convert<From, To>(&self, from: &From, layout: &From::Layout) -> Result<To>
     where
-        From: Conversion<To> + Matrix<Space = SpaceOf<Self>>,
-        To: Matrix<Space = SpaceOf<Self>>,
+        From: Conversion<To> + SparseFormat<Space = SpaceOf<Self>>,
+        To: SparseFormat<Space = SpaceOf<Self>>,
         Self: ConvertKernel<From, To>,
     {
         ConvertPlan::new(self, from, layout, &PlanOptions::once())?.run(from)
@@ -180,7 +182,7 @@ pub trait Operations: Backend {
     /// Those of [`ToDensePlan::new`] and [`ToDensePlan::run`].
     fn to_dense<M>(&self, a: &M, dense: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>) -> Result<()>
     where
-        M: Matrix<Space = SpaceOf<Self>>,
+        M: SparseFormat<Space = SpaceOf<Self>>,
         Self: ToDenseKernel<M>,
     {
         ToDensePlan::new(self, a, &PlanOptions::once())?.run(a, dense)
@@ -192,7 +194,7 @@ pub trait Operations: Backend {
     /// Those of [`SortPlan::new`] and [`SortPlan::run`].
     fn sort<M>(&self, a: &M) -> Result<M>
     where
-        M: Matrix<Space = SpaceOf<Self>>,
+        M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SortKernel<M>,
     {
         SortPlan::new(self, a, &PlanOptions::once())?.run(a)
@@ -204,7 +206,7 @@ pub trait Operations: Backend {
     /// Those of [`PrunePlan::new`] and [`PrunePlan::run`].
     fn prune<M>(&self, a: &M, keep: Keep<M::Scalar>) -> Result<M>
     where
-        M: Matrix<Space = SpaceOf<Self>>,
+        M: SparseFormat<Space = SpaceOf<Self>>,
         Self: PruneKernel<M>,
     {
         PrunePlan::new(self, a, &PlanOptions::once())?.run(a, keep)
@@ -216,7 +218,7 @@ pub trait Operations: Backend {
     /// Those of [`RowStatisticsPlan::new`] and [`RowStatisticsPlan::run`].
     fn row_statistics<M>(&self, a: &M) -> Result<RowStatistics>
     where
-        M: Matrix<Space = SpaceOf<Self>>,
+        M: SparseFormat<Space = SpaceOf<Self>>,
         Self: RowStatisticsKernel<M>,
     {
         RowStatisticsPlan::new(self, a, &PlanOptions::once())?.run(a)

@@ -5,7 +5,7 @@ use super::{ALGORITHMS, Entries, Entry, Reference, sequential};
 use crate::error::Result;
 use crate::format::estimate::{self, Sizes};
 use crate::format::{
-    Axis, Col, Compressed, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Matrix, Row, Sell, SellLayout,
+    Axis, Col, Compressed, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Row, Sell, SellLayout, SparseFormat,
 };
 use crate::index::Index;
 use crate::op::{Conversion, ConvertKernel, Duplicates};
@@ -48,8 +48,8 @@ impl<L: Debug + Send> KernelPlan for ConversionPlan<L> {
 
 impl<From, To> ConvertKernel<From, To> for Reference
 where
-    From: Convert<To> + Matrix<Space = Host>,
-    To: Matrix<Space = Host>,
+    From: Convert<To> + SparseFormat<Space = Host>,
+    To: SparseFormat<Space = Host>,
 {
     type Plan = ConversionPlan<From::Layout>;
 

@@ -1,7 +1,7 @@
 //! The stored entries of every format, and what becomes of those with one coordinate.
 
 use crate::error::{Error, Result};
-use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, HostCsr, Hyb, Matrix, Sell};
+use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, HostCsr, Hyb, Sell, SparseFormat};
 use crate::index::Index;
 use crate::op::Duplicates;
 use crate::scalar::Scalar;
@@ -14,7 +14,7 @@ pub type Entry<T> = (usize, usize, T);
 ///
 /// Nearly every operation of the [`Reference`](super::Reference) is one function over this trait: a format that
 /// implements it has them all.
-pub trait Entries: Matrix<Space = Host> {
+pub trait Entries: SparseFormat<Space = Host> {
     /// All entries, those of each row in storage order. Padding is no entry (rule V3).
     fn entries(&self) -> impl Iterator<Item = Entry<Self::Scalar>> + '_;
 }

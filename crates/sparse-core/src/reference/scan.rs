@@ -23,8 +23,8 @@ impl ScanSteps {
     fn position(&self, step: usize) -> usize {
         let (rows, cols) = self.shape;
         match self.order {
-            ScanOrder::Tps | ScanOrder::Hps => step,
-            ScanOrder::Vps => step % rows * cols + step / rows,
+            ScanOrder::Flat | ScanOrder::RowMajor => step,
+            ScanOrder::ColumnMajor => step % rows * cols + step / rows,
         }
     }
 }

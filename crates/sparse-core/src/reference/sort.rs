@@ -4,7 +4,7 @@ use super::convert::compress;
 use super::entries::sorted;
 use super::{ALGORITHMS, Entries, Entry, Reference, sequential};
 use crate::error::Result;
-use crate::format::{Axis, Compressed, Coo, Matrix};
+use crate::format::{Axis, Compressed, Coo, SparseFormat};
 use crate::index::Index;
 use crate::op::SortKernel;
 use crate::plan::{Algorithm, Choice, PlanOptions};

@@ -78,12 +78,12 @@ impl Chunks {
         let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&keys).items(rows)?;
-        let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.positions;
+        let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.permutation;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);
         let describe = kernel("csr_chunks_order")?;
-        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).positions(&order);
+        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).permutation(&order);
         let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
         launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&slots).items(count)?;
         Ok(Self { count, begins, lengths, rows, slots, splits, split_starts, split_rows })

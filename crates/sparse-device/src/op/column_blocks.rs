@@ -64,8 +64,8 @@ impl Device {
             let reason = "columns must ascend in each row: sort the matrix first";
             return Err(Error::unsupported(format!("{NAME} on {}", self.caps().backend), reason));
         }
-        let positions = checked_product("rows x blocks of columns", a.rows, cut.blocks + 1)?;
-        let splits = self.allocate_raw(positions, a.offsets.element_bytes)?;
+        let permutation = checked_product("rows x blocks of columns", a.rows, cut.blocks + 1)?;
+        let splits = self.allocate_raw(permutation, a.offsets.element_bytes)?;
         let defines = defines(self, a, op);
         let kernel = self.kernel_of(a.dtype, SPLIT_FILE, "csr_spmv_column_blocks_split", defines)?;
         let launch = self.launch(&kernel).size(a.rows).size(cut.blocks).size(cut.width);

@@ -5,10 +5,10 @@
 //! rows in another order to these three the host does.
 
 use super::coordinates::{Coordinates, Merge, RADIX_SORT};
-use super::numbered::{HostTarget, Numbered, Numerable, Target, Values, position};
 use super::padded;
-use super::positions::Positions;
-use super::slots;
+use super::padded_entries;
+use super::permutation::Permutation;
+use super::stored_values::{HostTarget, Numerable, StoredValues, Target, Values, position};
 use crate::program::Defines;
 use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
@@ -18,7 +18,7 @@ use sparse_core::op::{Conversion, ConvertKernel, Duplicates, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, Csc, Csr, DType, Ell, EllLayout, Host, Hyb, HybWidth, Index,
-    KernelPlan, Matrix, PlanOptions, Result, Row, Scalar, Sell, SellLayout,
+    KernelPlan, PlanOptions, Result, Row, Scalar, Sell, SellLayout, SparseFormat,
 };
 use std::fmt::Debug;
 
@@ -57,20 +57,20 @@ impl Layout for HybWidth {
 #[derive(Debug)]
 pub(super) enum Source {
     /// One position each; −1 is padding.
-    Gather(Kernel, Positions),
+    Gather(Kernel, Permutation),
     /// Runs of entries.
     Merge(Merge),
 }
 
 impl Source {
-    /// The values at these positions.
-    pub(super) fn gather(backend: &Device, dtype: DType, positions: Positions) -> Result<Self> {
-        Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &positions)?, positions))
+    /// The values at these permutation.
+    pub(super) fn gather(backend: &Device, dtype: DType, permutation: Permutation) -> Result<Self> {
+        Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &permutation)?, permutation))
     }
 
     fn run(&self, backend: &Device, values: Values<'_>) -> Result<RawBuffer> {
         match self {
-            Self::Gather(kernel, positions) => backend.gather(kernel, positions, values),
+            Self::Gather(kernel, permutation) => backend.gather(kernel, permutation, values),
             Self::Merge(merge) => merge.run(backend, values.head),
         }
     }
@@ -88,8 +88,8 @@ impl<To: HostTarget> Rearrangement<To> {
     /// A plan that moves values to where their numbers stand in `numbered`.
     fn gather(backend: &Device, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
-            let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
-            Source::gather(backend, To::Scalar::DTYPE, Positions::upload(backend, &positions)?)
+            let permutation: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
+            Source::gather(backend, To::Scalar::DTYPE, Permutation::upload(backend, &permutation)?)
         };
         let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
         Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
@@ -126,21 +126,21 @@ impl Device {
     }
 
     /// The kernel that [`gather`](Self::gather) runs.
-    fn gather_kernel(&self, bytes: usize, positions: &Positions) -> Result<Kernel> {
-        let defines = Defines::default().set("WORD", word(bytes)).set("POS", positions.type_name());
+    fn gather_kernel(&self, bytes: usize, permutation: &Permutation) -> Result<Kernel> {
+        let defines = Defines::default().set("WORD", word(bytes)).set("POS", permutation.type_name());
         self.kernel("gather", "gather_words", defines)
     }
 
-    /// The elements at these positions.
-    fn gather(&self, kernel: &Kernel, positions: &Positions, from: Values<'_>) -> Result<RawBuffer> {
-        let (n, to) = (positions.len(), self.allocate_raw(positions.len(), from.head.element_bytes)?);
-        self.launch(kernel).size(n).positions(positions).values(from).buffer(&to).items(n)?;
+    /// The elements at these permutation.
+    fn gather(&self, kernel: &Kernel, permutation: &Permutation, from: Values<'_>) -> Result<RawBuffer> {
+        let (n, to) = (permutation.len(), self.allocate_raw(permutation.len(), from.head.element_bytes)?);
+        self.launch(kernel).size(n).permutation(permutation).values(from).buffer(&to).items(n)?;
         Ok(to)
     }
 
-    /// The elements of one buffer at these positions.
-    pub(super) fn gathered(&self, positions: &Positions, from: &RawBuffer) -> Result<RawBuffer> {
-        self.gather(&self.gather_kernel(from.element_bytes, positions)?, positions, Values::one(from))
+    /// The elements of one buffer at these permutation.
+    pub(super) fn gathered(&self, permutation: &Permutation, from: &RawBuffer) -> Result<RawBuffer> {
+        self.gather(&self.gather_kernel(from.element_bytes, permutation)?, permutation, Values::one(from))
     }
 
     /// The elements at which a run begins, as `starts` say, of which there are `kept`.
@@ -205,7 +205,7 @@ macro_rules! conversion {
             }
 
             unsafe fn convert(&self, plan: &mut Self::Plan, from: &$from) -> Result<$to> {
-                plan.run(self, Numbered::values(from))
+                plan.run(self, StoredValues::values(from))
             }
         }
     };
@@ -213,7 +213,7 @@ macro_rules! conversion {
 
 /// The plans of CSR, CSC and coordinates from each other.
 pub(super) type ToCompressed<A, T, I, O> = Rearrangement<Compressed<A, T, Device, I, O>>;
-pub(super) type RowsOf<M, O> = ToCompressed<Row, <M as Matrix>::Scalar, <M as Numbered>::Index, O>;
+pub(super) type RowsOf<M, O> = ToCompressed<Row, <M as SparseFormat>::Scalar, <M as StoredValues>::Index, O>;
 pub(super) type ToCoo<T, I> = Rearrangement<Coo<T, Device, I>>;
 
 type CsrOn<T, I, O> = Csr<T, Device, I, O>;
@@ -222,9 +222,9 @@ type CscOn<T, I, O> = Csc<T, Device, I, O>;
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => Ell<T, Device, I>, GATHER, padded::to_ell);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => Hyb<T, Device, I>, GATHER, padded::to_hyb);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => Sell<T, Device, I, O>, GATHER, padded::to_sell);
-conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device, I> => CsrOn<T, I, O>, RADIX_SORT, slots::to_csr);
-conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device, I> => CsrOn<T, I, O>, RADIX_SORT, slots::to_csr);
-conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device, I, O> => CsrOn<T, I, O>, RADIX_SORT, slots::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Ell<T, Device, I> => CsrOn<T, I, O>, RADIX_SORT, padded_entries::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Hyb<T, Device, I> => CsrOn<T, I, O>, RADIX_SORT, padded_entries::to_csr);
+conversion!([T: Scalar, I: Index, O: Index], Sell<T, Device, I, O> => CsrOn<T, I, O>, RADIX_SORT, padded_entries::to_csr);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => CscOn<T, I, O>, RADIX_SORT, transpose);
 conversion!([T: Scalar, I: Index, O: Index], CscOn<T, I, O> => CsrOn<T, I, O>, RADIX_SORT, transpose);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], Coo<T, Device, I> => Compressed<A, T, Device, I, O>, RADIX_SORT, compress);

@@ -2,7 +2,7 @@
 
 use super::convert::{Rearrangement, Source, ToCompressed, ToCoo};
 use super::grouped::RowGroups;
-use super::positions::Positions;
+use super::permutation::Permutation;
 use super::radix_sort::{Sorted, sort_keys};
 use super::raw::{RawCompressed, RawCoo};
 use super::scan::Scan;
@@ -52,7 +52,7 @@ pub(super) struct Coordinates {
     extents: (usize, usize),
     major: RawBuffer,
     minor: RawBuffer,
-    positions: Positions,
+    permutation: Permutation,
     /// Whether it is known that no coordinate occurs twice.
     unique: bool,
 }
@@ -69,22 +69,22 @@ struct Runs {
 pub(super) struct Merge {
     kernel: Kernel,
     runs: Runs,
-    positions: Positions,
+    permutation: Permutation,
 }
 
 impl Merge {
-    fn new(backend: &Device, dtype: DType, runs: Runs, positions: Positions, last: bool) -> Result<Self> {
+    fn new(backend: &Device, dtype: DType, runs: Runs, permutation: Permutation, last: bool) -> Result<Self> {
         let entry = if last { "coo_merge_last" } else { "coo_merge_sum" };
-        let defines = Defines::default().set("POS", positions.type_name());
-        Ok(Self { kernel: backend.kernel_of(dtype, MERGE_FILE, entry, defines)?, runs, positions })
+        let defines = Defines::default().set("POS", permutation.type_name());
+        Ok(Self { kernel: backend.kernel_of(dtype, MERGE_FILE, entry, defines)?, runs, permutation })
     }
 
     /// The values of the runs.
     pub(super) fn run(&self, backend: &Device, values: &RawBuffer) -> Result<RawBuffer> {
-        let n = self.positions.len();
+        let n = self.permutation.len();
         let merged = backend.allocate_raw(self.runs.count, values.element_bytes)?;
         let launch = backend.launch(&self.kernel).size(n).buffer(&self.runs.starts);
-        launch.positions(&self.positions).buffer(values).buffer(&merged).items(n)?;
+        launch.permutation(&self.permutation).buffer(values).buffer(&merged).items(n)?;
         Ok(merged)
     }
 }
@@ -106,7 +106,7 @@ impl Coordinates {
     /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by keys of both where they fit.
     fn sorted(backend: &Device, extents: (usize, usize), indices: Indices<'_>, by: SortBy) -> Result<Self> {
         let bits = (bits_below(extents.0), bits_below(extents.1));
-        let (major, minor, positions) = match bits.0 + bits.1 {
+        let (major, minor, permutation) = match bits.0 + bits.1 {
             _ if by == SortBy::Nothing => copies(backend, indices)?,
             0..=32 if indices.0.index_type() == IndexType::I32 => {
                 sort_together(backend, IndexType::I32, indices, bits, by)?
@@ -114,7 +114,7 @@ impl Coordinates {
             0..=64 => sort_together(backend, IndexType::I64, indices, bits, by)?,
             _ => sort_apart(backend, indices, bits, by)?,
         };
-        Ok(Self { extents, major, minor, positions, unique: false })
+        Ok(Self { extents, major, minor, permutation, unique: false })
     }
 
     /// Where it is known that no coordinate occurs twice.
@@ -172,8 +172,8 @@ impl Coordinates {
     ) -> Result<Self> {
         let indices = major_first(by_rows, (&entries.rows, &entries.cols));
         let sorted = Self::sorted(backend, major_first(by_rows, shape), indices, by)?;
-        let positions = entries.positions.gather(backend, &sorted.positions)?;
-        Ok(Self { positions, ..sorted })
+        let permutation = entries.permutation.gather(backend, &sorted.permutation)?;
+        Ok(Self { permutation, ..sorted })
     }
 
     fn len(&self) -> usize {
@@ -221,9 +221,9 @@ impl Coordinates {
         let (indices, source) = match runs {
             Some(runs) => {
                 let (indices, last) = (self.minor_of(backend, &runs)?, duplicates == Duplicates::Last);
-                (indices, Source::Merge(Merge::new(backend, dtype, runs, self.positions, last)?))
+                (indices, Source::Merge(Merge::new(backend, dtype, runs, self.permutation, last)?))
             }
-            None => (self.minor, Source::gather(backend, dtype, self.positions)?),
+            None => (self.minor, Source::gather(backend, dtype, self.permutation)?),
         };
         let values = backend.allocate_raw(indices.len, dtype.bytes())?;
         Ok(Arrays { extents: self.extents, offsets, indices, values, order, source })
@@ -253,7 +253,7 @@ impl Coordinates {
         let (extents, offsets) = (self.extents, self.offsets(backend, offset, None)?);
         let order = backend.index_order(extents.1, &offsets, &self.minor)?;
         let values = backend.allocate_raw(self.minor.len, dtype.bytes())?;
-        let source = Source::gather(backend, dtype, self.positions)?;
+        let source = Source::gather(backend, dtype, self.permutation)?;
         Ok(Arrays { extents, offsets, indices: self.minor, values, order, source })
     }
 
@@ -269,24 +269,24 @@ impl Coordinates {
         let (rows, cols) = major_first(by_rows, self.extents);
         let (row_idx, col_idx) = major_first(by_rows, (self.major, self.minor));
         let (row_idx, col_idx, values) =
-            (row_idx.of(), col_idx.of(), backend.allocate(self.positions.len())?);
+            (row_idx.of(), col_idx.of(), backend.allocate(self.permutation.len())?);
         // SAFETY: the indices are those of a checked matrix of this shape, one of each for each position. The values
         // are replaced before they are read.
         let target = unsafe { Coo::new_unchecked(rows, cols, row_idx, col_idx, values, order) };
-        let source = Source::gather(backend, T::DTYPE, self.positions)?;
+        let source = Source::gather(backend, T::DTYPE, self.permutation)?;
         Ok(Rearrangement::new(choice, target, vec![source]))
     }
 
     /// The entries by their major index.
     pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
         let offsets = self.offsets(backend, IndexType::I64, None)?.of();
-        Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
+        Ok(RowGroups { offsets, columns: self.minor, permutation: self.permutation })
     }
 
     /// The entries by coordinates.
     pub(super) fn into_places(self, by_rows: bool) -> Places {
         let (rows, cols) = major_first(by_rows, (self.major, self.minor));
-        Places { rows, cols, positions: self.positions }
+        Places { rows, cols, permutation: self.permutation }
     }
 
     /// The number of runs before each major index, or of entries.
@@ -337,12 +337,12 @@ fn bits_below(extent: usize) -> u32 {
 }
 
 /// Major and minor indices, and where they stood.
-type Moved = (RawBuffer, RawBuffer, Positions);
+type Moved = (RawBuffer, RawBuffer, Permutation);
 
 /// The indices as they stand.
 fn copies(backend: &Device, (major, minor): Indices<'_>) -> Result<Moved> {
-    let positions = Positions::counted(backend, 0..major.len, major.len)?;
-    Ok((backend.duplicate(major)?, backend.duplicate(minor)?, positions))
+    let permutation = Permutation::counted(backend, 0..major.len, major.len)?;
+    Ok((backend.duplicate(major)?, backend.duplicate(minor)?, permutation))
 }
 
 /// The indices in order, by keys of both.
@@ -360,13 +360,13 @@ fn sort_together(
     let launch = backend.launch(&pack).size(n).buffer(major).buffer(minor);
     launch.value(minor_bits as i32).buffer(&keys).items(n)?;
     let first = if by == SortBy::Both { 0 } else { minor_bits };
-    let Sorted { keys, positions } = sort_keys(backend, keys, None, first..major_bits + minor_bits)?;
+    let Sorted { keys, permutation } = sort_keys(backend, keys, None, first..major_bits + minor_bits)?;
     let room = || backend.allocate_raw(n, index.bytes());
     let (major, minor) = (room()?, room()?);
     let split = kernel("coordinates_split")?;
     let launch = backend.launch(&split).size(n).buffer(&keys).value(minor_bits as i32);
     launch.buffer(&major).buffer(&minor).items(n)?;
-    Ok((major, minor, positions))
+    Ok((major, minor, permutation))
 }
 
 /// The indices in order, by one and then by the other.
@@ -376,13 +376,13 @@ fn sort_apart(
     (major_bits, minor_bits): (u32, u32),
     by: SortBy,
 ) -> Result<Moved> {
-    let mut positions = Positions::counted(backend, 0..major.len, major.len)?;
+    let mut permutation = Permutation::counted(backend, 0..major.len, major.len)?;
     if by == SortBy::Both {
-        positions = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.positions;
+        permutation = sort_keys(backend, backend.duplicate(minor)?, None, 0..minor_bits)?.permutation;
     }
-    let keys = backend.gathered(&positions, major)?;
-    let Sorted { keys: major, positions } = sort_keys(backend, keys, Some(positions), 0..major_bits)?;
-    Ok((major, backend.gathered(&positions, minor)?, positions))
+    let keys = backend.gathered(&permutation, major)?;
+    let Sorted { keys: major, permutation } = sort_keys(backend, keys, Some(permutation), 0..major_bits)?;
+    Ok((major, backend.gathered(&permutation, minor)?, permutation))
 }
 
 impl Device {
@@ -395,11 +395,11 @@ impl Device {
 
     /// The numbers of a range.
     pub(super) fn count_up(&self, numbers: Range<usize>, index: IndexType) -> Result<RawBuffer> {
-        let (n, positions) = (numbers.len(), self.allocate_raw(numbers.len(), index.bytes())?);
+        let (n, permutation) = (numbers.len(), self.allocate_raw(numbers.len(), index.bytes())?);
         let defines = Defines::default().index(index).offset(index);
         let kernel = self.kernel(FILE, "coordinates_positions", defines)?;
-        self.launch(&kernel).size(n).size(numbers.start).buffer(&positions).items(n)?;
-        Ok(positions)
+        self.launch(&kernel).size(n).size(numbers.start).buffer(&permutation).items(n)?;
+        Ok(permutation)
     }
 
     /// The row of each entry of compressed rows, or the column of each of compressed columns.

@@ -1,8 +1,8 @@
 //! Dense to compressed rows: count, scan, fill; or all in one pass. The members' sizes are read back once: before the
 //! rows are filled, or, where the plan has seen a matrix like this one, when all is done.
 
-use super::offer::Offer;
-use super::room::{Entries, room_for};
+use super::available_algorithms::AvailableAlgorithms;
+use super::output_buffer::{Entries, capacity_for};
 use super::scan::Scan;
 use super::single_pass::{self, SinglePass};
 use crate::driver::Value;
@@ -28,7 +28,7 @@ const MASK_ALGORITHM: Algorithm =
     Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
         .preprocessing("room for a bit for each element");
 /// The table of devices whose work-groups may wait for each other.
-const WITH_LOOK_BACK: Offer = Offer {
+const WITH_LOOK_BACK: AvailableAlgorithms = AvailableAlgorithms {
     algorithms: &[
         THREAD_ALGORITHM,
         WARP_ALGORITHM,
@@ -42,7 +42,7 @@ const WITH_LOOK_BACK: Offer = Offer {
     files: &[single_pass::FILE],
 };
 /// The table of the others, which may have sub-groups.
-const WITH_SUB_GROUPS: Offer = Offer {
+const WITH_SUB_GROUPS: AvailableAlgorithms = AvailableAlgorithms {
     algorithms: &[
         THREAD_ALGORITHM,
         WARP_ALGORITHM,
@@ -353,7 +353,7 @@ impl CompressionPlan {
                 entries
             }
         };
-        self.room = Some(room_for(nnz));
+        self.room = Some(capacity_for(nnz));
         Ok((member_ptr, offsets, entries))
     }
 
@@ -378,7 +378,7 @@ impl CompressionPlan {
 }
 
 /// The table of a device.
-fn offer(device: &Device) -> Offer {
+fn offer(device: &Device) -> AvailableAlgorithms {
     if device.has(single_pass::FILE) { WITH_LOOK_BACK } else { WITH_SUB_GROUPS }
 }
 

@@ -1,7 +1,7 @@
 //! Entries that a plan groups by rows of op(A); the device adds them group by group.
 
-use super::numbered::{Values, position};
-use super::positions::Positions;
+use super::permutation::Permutation;
+use super::stored_values::{Values, position};
 use crate::launch::Launch;
 use crate::program::{Defines, IndexType};
 use crate::space::RawBuffer;
@@ -12,14 +12,14 @@ use sparse_core::{Algorithm, Backend, DType, Result};
 
 pub(super) const GROUPED_ROWS: Algorithm =
     Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
-        .preprocessing("the entries by rows of op(A), with their columns and positions, sorted on the device; those of a batch on the host");
+        .preprocessing("the entries by rows of op(A), with their columns and permutation, sorted on the device; those of a batch on the host");
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]
 pub struct RowGroups {
     pub(super) offsets: Buffer<i64>,
     pub(super) columns: RawBuffer,
-    pub(super) positions: Positions,
+    pub(super) permutation: Permutation,
 }
 
 impl RowGroups {
@@ -48,11 +48,11 @@ impl RowGroups {
         entries.iter().for_each(|&(i, _, _)| offsets[i + 1] += 1);
         (0..rows).for_each(|i| offsets[i + 1] += offsets[i]);
         let columns: Vec<_> = entries.iter().map(|&(_, j, _)| j).collect();
-        let positions: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
+        let permutation: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
         Ok(Self {
             offsets: backend.upload(&offsets)?,
             columns: backend.upload_indices("a column", &columns, index)?,
-            positions: Positions::upload(backend, &positions)?,
+            permutation: Permutation::upload(backend, &permutation)?,
         })
     }
 
@@ -63,7 +63,7 @@ impl RowGroups {
 
     /// Bytes that the groups take.
     pub(super) fn bytes(&self) -> usize {
-        self.offsets.bytes() + self.columns.bytes() + self.positions.bytes()
+        self.offsets.bytes() + self.columns.bytes() + self.permutation.bytes()
     }
 }
 
@@ -77,7 +77,7 @@ impl Device {
         op: Op,
     ) -> Result<Kernel> {
         let defines = Defines::default().index(groups.columns.index_type());
-        let defines = defines.set("POS", groups.positions.type_name()).conj(dtype, op);
+        let defines = defines.set("POS", groups.permutation.type_name()).conj(dtype, op);
         self.kernel_of(dtype, "grouped", entry, defines)
     }
 }
@@ -90,6 +90,6 @@ impl<'a> Launch<'a> {
 
     /// Groups and the matrix that they are of.
     pub(super) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
-        self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
+        self.buffer(&groups.offsets).buffer(&groups.columns).permutation(&groups.permutation).values(values)
     }
 }

@@ -1,5 +1,6 @@
 //! Operations, one file each.
 
+mod available_algorithms;
 mod chunks;
 mod column_blocks;
 mod convert;
@@ -7,23 +8,22 @@ mod coordinates;
 mod dense_to_csr;
 mod grouped;
 mod look_back;
-mod numbered;
-mod offer;
+mod output_buffer;
 mod padded;
-mod positions;
+mod padded_entries;
+mod permutation;
 mod prune;
 mod radix_sort;
 mod raw;
-mod room;
 mod row_split;
 mod row_statistics;
 mod scan;
 mod single_pass;
-mod slots;
 mod sort;
 mod spmm;
 mod spmm_column_blocks;
 mod spmv;
+mod stored_values;
 mod to_dense;
 mod validate;
 mod vector;

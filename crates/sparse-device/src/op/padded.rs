@@ -1,7 +1,7 @@
 //! CSR to ELL, HYB and SELL: the host reads the lengths of the rows and lays out the target, the device fills it.
 
 use super::convert::{GATHER, Rearrangement, Source};
-use super::positions::Positions;
+use super::permutation::Permutation;
 use super::raw::RawCompressed;
 use crate::space::RawBuffer;
 use crate::{Device, Kernel};
@@ -9,8 +9,8 @@ use sparse_core::error::checked_product;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::{self, Sizes};
 use sparse_core::{
-    Backend, Choice, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Index, Matrix, PlanOptions, Result, Scalar,
-    Sell, SellLayout,
+    Backend, Choice, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Index, PlanOptions, Result, Scalar, Sell,
+    SellLayout, SparseFormat,
 };
 
 /// The file of the kernels.
@@ -65,31 +65,31 @@ fn rows<'a, T: Scalar, I: Index, O: Index>(
 }
 
 impl Rows<'_> {
-    fn kernel(&self, entry: &'static str, positions: &Positions) -> Result<Kernel> {
-        self.backend.kernel(FILE, entry, self.a.defines().set("POS", positions.type_name()))
+    fn kernel(&self, entry: &'static str, permutation: &Permutation) -> Result<Kernel> {
+        self.backend.kernel(FILE, entry, self.a.defines().set("POS", permutation.type_name()))
     }
 
-    /// Room for the columns of `slots` slots, and for the positions of their entries.
-    fn room(&self, slots: usize) -> Result<(RawBuffer, Positions)> {
+    /// Room for the columns of `slots` slots, and for the permutation of their entries.
+    fn room(&self, slots: usize) -> Result<(RawBuffer, Permutation)> {
         let cols = self.backend.allocate_raw(slots, self.sizes.index)?;
-        Ok((cols, Positions::room(self.backend, slots, self.a.nnz())?))
+        Ok((cols, Permutation::room(self.backend, slots, self.a.nnz())?))
     }
 
-    /// The part with these columns, and values at these positions; room for them holds anything yet.
-    fn part(&self, cols: RawBuffer, positions: Positions) -> Result<Part> {
+    /// The part with these columns, and values at these permutation; room for them holds anything yet.
+    fn part(&self, cols: RawBuffer, permutation: Permutation) -> Result<Part> {
         let values = self.backend.allocate_raw(cols.len, self.sizes.scalar)?;
-        Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, positions)? })
+        Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, permutation)? })
     }
 
     /// The first `width` entries of each row.
     fn ell(&self, width: usize) -> Result<Part> {
         let (backend, a) = (self.backend, self.a);
         let slots = checked_product("rows x width", a.rows, width)?;
-        let (cols, positions) = self.room(slots)?;
-        let kernel = self.kernel("padded_ell", &positions)?;
+        let (cols, permutation) = self.room(slots)?;
+        let kernel = self.kernel("padded_ell", &permutation)?;
         let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
-        launch.buffer(a.indices).buffer(&cols).positions(&positions).items(slots)?;
-        self.part(cols, positions)
+        launch.buffer(a.indices).buffer(&cols).permutation(&permutation).items(slots)?;
+        self.part(cols, permutation)
     }
 
     /// The entries of each row from the first `width` on.
@@ -102,12 +102,12 @@ impl Rows<'_> {
         }
         let starts = backend.upload(&starts)?;
         let row_idx = backend.allocate_raw(nnz, self.sizes.index)?;
-        let (cols, positions) = self.room(nnz)?;
-        let kernel = self.kernel("padded_overflow", &positions)?;
+        let (cols, permutation) = self.room(nnz)?;
+        let kernel = self.kernel("padded_overflow", &permutation)?;
         let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
         let launch = launch.buffer(a.indices).buffer(&starts).buffer(&row_idx).buffer(&cols);
-        launch.positions(&positions).warps(if nnz > 0 { a.rows } else { 0 })?;
-        Ok(Overflow { row_idx, part: self.part(cols, positions)? })
+        launch.permutation(&permutation).warps(if nnz > 0 { a.rows } else { 0 })?;
+        Ok(Overflow { row_idx, part: self.part(cols, permutation)? })
     }
 
     /// All entries in slices.
@@ -124,12 +124,12 @@ impl Rows<'_> {
         let (index, offset) = (a.indices.index_type(), a.offsets.index_type());
         let slice_ptr = backend.upload_indices("slots of sell", &slice_ptr, offset)?;
         let row_order = backend.upload_indices("a row", &row_order, index)?;
-        let (cols, positions) = self.room(slots)?;
-        let kernel = self.kernel("padded_sell", &positions)?;
+        let (cols, permutation) = self.room(slots)?;
+        let kernel = self.kernel("padded_sell", &permutation)?;
         let launch = backend.launch(&kernel).size(a.rows).size(slices).size(height).buffer(&slice_ptr);
         let launch = launch.buffer(&row_order).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&cols).positions(&positions).items(slices * height)?;
-        Ok(Slices { slice_ptr, row_order, part: self.part(cols, positions)? })
+        launch.buffer(&cols).permutation(&permutation).items(slices * height)?;
+        Ok(Slices { slice_ptr, row_order, part: self.part(cols, permutation)? })
     }
 
     /// The first `width` entries of each row as ELL, and where their values come from.

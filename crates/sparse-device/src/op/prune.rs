@@ -7,7 +7,8 @@ use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, DType, Index, KernelPlan, Matrix, PlanOptions, Result, Scalar,
+    Algorithm, Axis, Choice, Compressed, Coo, DType, Index, KernelPlan, PlanOptions, Result, Scalar,
+    SparseFormat,
 };
 
 const COUNT_FILL: &[Algorithm] =

@@ -1,6 +1,6 @@
 //! A stable sort of keys, each with a position, by bytes from the lowest on.
 
-use super::positions::Positions;
+use super::permutation::Permutation;
 use crate::program::{Defines, IndexType};
 use crate::space::RawBuffer;
 use crate::{Device, Kernel};
@@ -19,14 +19,14 @@ const ITEMS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Sorted {
     pub(super) keys: RawBuffer,
-    pub(super) positions: Positions,
+    pub(super) permutation: Permutation,
 }
 
 impl Sorted {
     /// Room for `n` of them.
     fn room(backend: &Device, n: usize, key_bytes: usize, position: IndexType) -> Result<Self> {
-        let positions = Positions(backend.allocate_raw(n, position.bytes())?);
-        Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, positions })
+        let permutation = Permutation(backend.allocate_raw(n, position.bytes())?);
+        Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, permutation })
     }
 }
 
@@ -57,12 +57,12 @@ impl Pass {
         })
     }
 
-    /// Sorts by the digit from bit `shift` on. Keys without positions stand where they stood.
+    /// Sorts by the digit from bit `shift` on. Keys without permutation stand where they stood.
     fn run(
         &self,
         backend: &Device,
         shift: u32,
-        (keys, positions): (&RawBuffer, Option<&Positions>),
+        (keys, permutation): (&RawBuffer, Option<&Permutation>),
         to: &Sorted,
     ) -> Result<()> {
         let (n, block) = (keys.len, backend.inner.block);
@@ -72,18 +72,18 @@ impl Pass {
         let launch = backend.launch(&self.starts).size(self.tiles).buffer(&self.counts);
         launch.buffer(&self.totals).groups(1 << DIGIT, block)?;
         let launch = backend.launch(&self.scatter).size(n).buffer(keys);
-        let launch = launch.buffer_or_null(positions.map(|positions| &positions.0));
+        let launch = launch.buffer_or_null(permutation.map(|permutation| &permutation.0));
         let launch = launch.value(shift as i32).buffer(&self.counts).buffer(&self.totals);
-        launch.buffer(&to.keys).positions(&to.positions).groups(groups, block)
+        launch.buffer(&to.keys).permutation(&to.permutation).groups(groups, block)
     }
 }
 
-/// Sorts by these bits of the keys, above which there are none. Positions, of type `position`, stand beside the keys;
+/// Sorts by these bits of the keys, above which there are none. Permutation, of type `position`, stand beside the keys;
 /// without them they are 0, 1, …
 pub(super) fn radix_sort(
     backend: &Device,
     mut keys: RawBuffer,
-    mut positions: Option<Positions>,
+    mut permutation: Option<Permutation>,
     position: IndexType,
     bits: Range<u32>,
 ) -> Result<Sorted> {
@@ -91,25 +91,25 @@ pub(super) fn radix_sort(
     let pass = Pass::new(backend, &keys, position)?;
     let mut to = Sorted::room(backend, n, keys.element_bytes, position)?;
     for shift in bits.step_by(DIGIT as usize) {
-        pass.run(backend, shift, (&keys, positions.as_ref()), &to)?;
-        let room = || backend.allocate_raw(n, position.bytes()).map(Positions);
-        let free = positions.map_or_else(room, Ok)?;
+        pass.run(backend, shift, (&keys, permutation.as_ref()), &to)?;
+        let room = || backend.allocate_raw(n, position.bytes()).map(Permutation);
+        let free = permutation.map_or_else(room, Ok)?;
         keys = replace(&mut to.keys, keys);
-        positions = Some(replace(&mut to.positions, free));
+        permutation = Some(replace(&mut to.permutation, free));
     }
-    let count_up = || backend.count_up(0..n, position).map(Positions);
-    let positions = positions.map_or_else(count_up, Ok)?;
-    Ok(Sorted { keys, positions })
+    let count_up = || backend.count_up(0..n, position).map(Permutation);
+    let permutation = permutation.map_or_else(count_up, Ok)?;
+    Ok(Sorted { keys, permutation })
 }
 
-/// The same with the type of the positions, or with the narrowest where there are none.
+/// The same with the type of the permutation, or with the narrowest where there are none.
 pub(super) fn sort_keys(
     backend: &Device,
     keys: RawBuffer,
-    positions: Option<Positions>,
+    permutation: Option<Permutation>,
     bits: Range<u32>,
 ) -> Result<Sorted> {
     let narrowest = IndexType::for_count(keys.len);
-    let position = positions.as_ref().map_or(narrowest, |positions| positions.0.index_type());
-    radix_sort(backend, keys, positions, position, bits)
+    let position = permutation.as_ref().map_or(narrowest, |permutation| permutation.0.index_type());
+    radix_sort(backend, keys, permutation, position, bits)
 }

@@ -5,7 +5,7 @@ use crate::driver::Value;
 use crate::program::Defines;
 use crate::space::{DensePlace, Place, RawBuffer};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Matrix, Scalar};
+use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar, SparseFormat};
 
 /// A compressed matrix, the compressed direction by rows: for CSC, its transpose.
 #[derive(Debug, Clone, Copy)]

@@ -17,8 +17,8 @@ const FILE: &str = "csr_spmm_split";
 /// The plan: the chunks, a kernel for operands of either alignment, and room for the sums of chunks.
 #[derive(Debug)]
 pub struct RowSplit {
-    narrow: Way,
-    wide: Way,
+    narrow: ColumnKernel,
+    wide: ColumnKernel,
     sums: Kernel,
     chunks: Chunks,
     columns: usize,
@@ -36,7 +36,7 @@ struct Packed {
 
 /// A kernel, the columns that a warp takes with it, and the chunks that go side by side.
 #[derive(Debug)]
-struct Way {
+struct ColumnKernel {
     kernel: Kernel,
     columns: usize,
     together: usize,
@@ -47,10 +47,10 @@ struct Way {
 /// still whole lines where B is large and much used.
 const SLICES: [usize; 3] = [1024, 256, 128];
 
-/// Entries a row, in the mean, up to which rows count as short.
+/// Entries a row, on average, up to which rows count as short.
 const SHORT: usize = 8;
 
-/// How often the rows of B are used, in the mean, from which on the cache is worth more than longer reads.
+/// How often the rows of B are used, on average, from which on the cache is worth more than longer reads.
 const REUSES: usize = 32;
 
 /// Bits of the classes of chunk lengths: where chunks share a warp, whose longest they wait for, and where each has a warp of
@@ -83,7 +83,7 @@ fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> us
     slice.min(columns)
 }
 
-impl Way {
+impl ColumnKernel {
     /// With 16 bytes of columns a lane if it is `wide`, else with one column.
     fn new(backend: &Device, dtype: DType, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
         let vector = if wide { vector(dtype.bytes()) } else { 1 };
@@ -105,7 +105,7 @@ impl RowSplit {
     ) -> Result<Self> {
         let defines = a.product_defines(op);
         let slice = slice_columns(backend.properties().cache_bytes, a, columns).max(1);
-        let wide = Way::new(backend, a.dtype, true, slice, &defines)?;
+        let wide = ColumnKernel::new(backend, a.dtype, true, slice, &defines)?;
         let class_bits = if wide.together > 1 { SHARED_CLASS_BITS } else { WARP_CLASS_BITS };
         let chunks = Chunks::new(backend, a, columns.div_ceil(slice), class_bits)?;
         let kernel = |entry| {
@@ -123,7 +123,7 @@ impl RowSplit {
         };
         let sums = checked_product("chunks x columns", chunks.splits, columns)?;
         Ok(Self {
-            narrow: Way::new(backend, a.dtype, false, slice, &defines)?,
+            narrow: ColumnKernel::new(backend, a.dtype, false, slice, &defines)?,
             wide,
             sums: kernel("csr_spmm_row_split_sums")?,
             partial: backend.allocate_raw(sums, a.dtype.accumulator().bytes())?,

@@ -174,11 +174,11 @@ impl LookBack {
 pub struct ScanSteps<T> {
     choice: Choice,
     kind: ScanKind,
-    way: Way<T>,
+    passes: Passes<T>,
 }
 
 #[derive(Debug)]
-enum Way<T> {
+enum Passes<T> {
     Levels(Scan<T>),
     LookBack(LookBack),
 }
@@ -189,9 +189,9 @@ impl<T: ScanElement> KernelPlan for ScanSteps<T> {
     }
 
     fn workspace_bytes(&self) -> usize {
-        match &self.way {
-            Way::Levels(scan) => scan.bytes(),
-            Way::LookBack(scan) => scan.tiles.bytes(),
+        match &self.passes {
+            Passes::Levels(scan) => scan.bytes(),
+            Passes::LookBack(scan) => scan.tiles.bytes(),
         }
     }
 }
@@ -200,7 +200,7 @@ impl<T: ScanElement> ScanKernel<T> for Device {
     type Plan = ScanSteps<T>;
 
     fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
-        let in_one_pass = self.has(LOOK_BACK_FILE) && order != ScanOrder::Vps;
+        let in_one_pass = self.has(LOOK_BACK_FILE) && order != ScanOrder::ColumnMajor;
         if in_one_pass { ALGORITHMS } else { &ALGORITHMS[..ALGORITHMS.len() - 1] }
     }
 
@@ -218,23 +218,23 @@ impl<T: ScanElement> ScanKernel<T> for Device {
         let choice =
             options.choose("scan", ScanKernel::<T>::scan_algorithms(self, order), automatic, reason)?;
         if choice.algorithm == LOOK_BACK {
-            let way = Way::LookBack(LookBack::new::<T>(self, rows * cols)?);
-            return Ok(ScanSteps { choice, kind, way });
+            let passes = Passes::LookBack(LookBack::new::<T>(self, rows * cols)?);
+            return Ok(ScanSteps { choice, kind, passes });
         }
         let lines = match order {
-            ScanOrder::Tps => Lines { count: 1, len: rows * cols, line_step: 0, item_step: 1 },
-            ScanOrder::Hps => Lines { count: rows, len: cols, line_step: cols, item_step: 1 },
-            ScanOrder::Vps => Lines { count: cols, len: rows, line_step: 1, item_step: cols },
+            ScanOrder::Flat => Lines { count: 1, len: rows * cols, line_step: 0, item_step: 1 },
+            ScanOrder::RowMajor => Lines { count: rows, len: cols, line_step: cols, item_step: 1 },
+            ScanOrder::ColumnMajor => Lines { count: cols, len: rows, line_step: 1, item_step: cols },
         };
-        let way = Way::Levels(Scan::new(self, lines, choice.algorithm == PADDED)?);
-        Ok(ScanSteps { choice, kind, way })
+        let passes = Passes::Levels(Scan::new(self, lines, choice.algorithm == PADDED)?);
+        Ok(ScanSteps { choice, kind, passes })
     }
 
     unsafe fn scan(&self, plan: &mut ScanSteps<T>, input: View<'_, T>, output: ViewMut<'_, T>) -> Result<()> {
         let output = Device::as_shared(&output);
-        match &plan.way {
-            Way::Levels(scan) => scan.run(self, plan.kind, input, output),
-            Way::LookBack(scan) => scan.run(self, plan.kind, input, output),
+        match &plan.passes {
+            Passes::Levels(scan) => scan.run(self, plan.kind, input, output),
+            Passes::LookBack(scan) => scan.run(self, plan.kind, input, output),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::convert::Rearrangement;
 use super::coordinates::{Coordinates, RADIX_SORT};
-use super::numbered::Numbered;
+use super::stored_values::StoredValues;
 use crate::Device;
 use sparse_core::format::IndexOrder;
 use sparse_core::op::{Duplicates, SortKernel};
@@ -29,7 +29,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Device, I, O>,
     ) -> Result<Compressed<A, T, Device, I, O>> {
-        plan.run(self, Numbered::values(a))
+        plan.run(self, StoredValues::values(a))
     }
 }
 
@@ -49,6 +49,6 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Device, I>> for Device {
     }
 
     unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device, I>) -> Result<Coo<T, Device, I>> {
-        plan.run(self, Numbered::values(a))
+        plan.run(self, StoredValues::values(a))
     }
 }

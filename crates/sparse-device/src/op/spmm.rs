@@ -3,11 +3,11 @@
 use super::chunks;
 use super::column_blocks::{self, ColumnBlocks, MANY_CALLS};
 use super::grouped::{GROUPED_ROWS, RowGroups};
-use super::numbered::{Numbered, Values};
 use super::raw::{DenseOperands, RawCompressed};
 use super::row_split::{RowSplit, is_far};
 use super::spmm_column_blocks;
 use super::spmv::along;
+use super::stored_values::{StoredValues, Values};
 use crate::launch::{LANES, Launch};
 use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
@@ -56,7 +56,7 @@ pub struct GroupedPlan {
 }
 
 impl GroupedPlan {
-    fn new<M: Numbered>(backend: &Device, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
+    fn new<M: StoredValues>(backend: &Device, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
         Self::of(backend, M::Scalar::DTYPE, op, options, &|| a.row_groups(backend, op))
     }
 
@@ -140,7 +140,7 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Result<(&'static str, String)> {
-        if let Some(reason) = self.gains_by_shared_rows(a, columns, options) {
+        if let Some(reason) = self.reason_for_shared_rows(a, columns, options) {
             return Ok((column_blocks::NAME, reason));
         }
         Ok(match columns {
@@ -155,9 +155,9 @@ impl Device {
         })
     }
 
-    /// Whether chunks of rows pay: the plan runs [`MANY_CALLS`] times, or rows have [`LANES`] entries in the mean, or one has
+    /// Whether chunks of rows pay: the plan runs [`MANY_CALLS`] times, or rows have [`LANES`] entries on average, or one has
     /// several chunks. Measured on an H100 over 260 matrices: chunks take the least time of all on 97 of 100, from rows
-    /// of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much in the mean; a plan takes 0.1 to 0.5 ms.
+    /// of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes 0.1 to 0.5 ms.
     fn is_worth_splitting(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<bool> {
         if options.expected_calls <= 1 || options.algorithm.is_some() {
             return Ok(false);
@@ -270,7 +270,7 @@ macro_rules! grouped_spmm {
                 beta: T::Acc,
                 c: DenseViewMut<'_, T, Self>,
             ) -> Result<()> {
-                plan.run(self, Numbered::values(a), DenseOperands::new(alpha, b, beta, c))
+                plan.run(self, StoredValues::values(a), DenseOperands::new(alpha, b, beta, c))
             }
         }
     };

@@ -1,5 +1,5 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns whose rows of B stand in memory that a work-group
-//! shares, a slice of B's columns at a time.
+//! strategy, a slice of B's columns at a time.
 
 use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS};
 use super::raw::{DenseOperands, RawCompressed};
@@ -14,10 +14,10 @@ pub(super) const FILE: &str = "csr_spmm_column_blocks";
 /// Bytes of a row of B that a slice has.
 const SLICE_BYTES: usize = 256;
 
-/// Bytes that the kernel shares by itself.
+/// Bytes that the kernel strategy by itself.
 const OWN_BYTES: usize = 16;
 
-/// Entries of a row in a block of columns, in the mean, from which on sums of blocks are a small part of the time.
+/// Entries of a row in a block of columns, on average, from which on sums of blocks are a small part of the time.
 const LONG_PIECES: usize = 64;
 
 /// Blocks up to which that is so too: measured up to 18, where chunks of rows take 1.4 times as long (2000 entries a row).
@@ -49,7 +49,7 @@ impl Device {
 
     /// Why products with this matrix and so many columns gain by blocks of columns, if they do: there are many, B has a
     /// slice, and rows of A have many entries in each of few blocks.
-    pub(super) fn gains_by_shared_rows(
+    pub(super) fn reason_for_shared_rows(
         &self,
         a: RawCompressed<'_>,
         columns: usize,

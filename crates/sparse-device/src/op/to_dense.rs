@@ -1,7 +1,7 @@
 //! Every format to dense: zeros, then the sum of the entries of each coordinate that occurs.
 
-use super::numbered::{Numbered, Values, position};
-use super::positions::Positions;
+use super::permutation::Permutation;
+use super::stored_values::{StoredValues, Values, position};
 use crate::driver::Value;
 use crate::program::{Defines, IndexType};
 use crate::space::{DensePlace, RawBuffer};
@@ -19,7 +19,7 @@ const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "alway
 pub struct Places {
     pub(super) rows: RawBuffer,
     pub(super) cols: RawBuffer,
-    pub(super) positions: Positions,
+    pub(super) permutation: Permutation,
 }
 
 impl Places {
@@ -36,11 +36,11 @@ impl Places {
         entries.sort_by_key(|&(i, j, _)| (i, j));
         let rows: Vec<_> = entries.iter().map(|&(i, _, _)| i).collect();
         let cols: Vec<_> = entries.iter().map(|&(_, j, _)| j).collect();
-        let positions: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
+        let permutation: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
         Ok(Self {
             rows: backend.upload_indices("a row", &rows, index)?,
             cols: backend.upload_indices("a column", &cols, index)?,
-            positions: Positions::upload(backend, &positions)?,
+            permutation: Permutation::upload(backend, &permutation)?,
         })
     }
 }
@@ -64,7 +64,7 @@ impl ExpansionPlan {
         let choice = options.choose("to_dense", COORDINATE_SUMS, "coordinate_sums", "there is no other")?;
         let places = places()?;
         let index = places.rows.index_type();
-        let defines = Defines::default().index(index).set("POS", places.positions.type_name());
+        let defines = Defines::default().index(index).set("POS", places.permutation.type_name());
         let kernel = backend.kernel_of(dtype, "to_dense", "to_dense_sum", defines)?;
         Ok(Self { choice, places, dtype, kernel })
     }
@@ -72,9 +72,9 @@ impl ExpansionPlan {
     /// Writes `zero` everywhere, then the sums of entries.
     fn run(&self, backend: &Device, values: Values<'_>, zero: Value, dense: DensePlace<'_>) -> Result<()> {
         backend.scale(self.dtype, zero, dense)?;
-        let (places, n) = (&self.places, self.places.positions.len());
+        let (places, n) = (&self.places, self.places.permutation.len());
         let launch = backend.launch(&self.kernel).size(n).buffer(&places.rows).buffer(&places.cols);
-        launch.positions(&places.positions).values(values).dense(dense).items(n)
+        launch.permutation(&places.permutation).values(values).dense(dense).items(n)
     }
 }
 
@@ -84,11 +84,11 @@ impl KernelPlan for ExpansionPlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.places.rows.bytes() + self.places.cols.bytes() + self.places.positions.bytes()
+        self.places.rows.bytes() + self.places.cols.bytes() + self.places.permutation.bytes()
     }
 }
 
-impl<M: Numbered> ToDenseKernel<M> for Device {
+impl<M: StoredValues> ToDenseKernel<M> for Device {
     type Plan = ExpansionPlan;
 
     fn to_dense_algorithms(&self) -> &'static [Algorithm] {

@@ -3,7 +3,7 @@
 use crate::program::Defines;
 use crate::space::RawBuffer;
 use crate::{Buffer, Device};
-use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Matrix, Result, Scalar};
+use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Result, Scalar, SparseFormat};
 
 /// The file of the kernels.
 const FILE: &str = "validate";
@@ -26,7 +26,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device;
-    /// [`Error::Unsupported`] for arrays that a recorded graph shares; what the device's runtime reports.
+    /// [`Error::Unsupported`] for arrays that a recorded graph strategy; what the device's runtime reports.
     pub fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
         (rows, cols): (usize, usize),

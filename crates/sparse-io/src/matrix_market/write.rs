@@ -3,7 +3,7 @@
 use crate::output::Output;
 use crate::source::has_extension;
 use flate2::{Compression, write::GzEncoder};
-use sparse_core::{Coo, Csr, DType, Dense, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Coo, Csr, DType, Dense, Host, Index, Result, Scalar, SparseFormat};
 use std::io::{self, Write};
 
 /// Writes a coordinate file, row by row; packed if the name ends in `.gz`.
@@ -48,7 +48,7 @@ pub fn write_dense<'a, T: Scalar>(output: impl Into<Output<'a>>, matrix: &Dense<
 
 fn write_coordinates<T: Scalar>(
     output: Output<'_>,
-    matrix: &impl Matrix,
+    matrix: &impl SparseFormat,
     triplets: impl Iterator<Item = (usize, usize, T)>,
 ) -> Result<()> {
     write_text(output, |out| {

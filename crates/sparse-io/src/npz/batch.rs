@@ -4,7 +4,7 @@
 //! number of members and the extents of each; `member_ptr` says where the entries of each member start in `indices` and
 //! `data`; `indptr` holds the offsets of all members, one after the other, each of which start at 0.
 
-use super::{Archive, SparseFormat, to_i64, write_arrays};
+use super::{Archive, NpzFormat, to_i64, write_arrays};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy;
 use crate::output::Output;
@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnyBatch {
     /// CSR or CSC.
-    pub format: SparseFormat,
+    pub format: NpzFormat,
     /// The number of members.
     pub count: usize,
     /// The number of rows of each member.
@@ -62,14 +62,14 @@ impl AnyBatch {
 }
 
 /// The format of the members of a batch, if `name` is that of a batch.
-pub(super) fn format_of(name: &[u8]) -> Option<SparseFormat> {
-    [(Row::BATCH_FORMAT, SparseFormat::Csr), (Col::BATCH_FORMAT, SparseFormat::Csc)]
+pub(super) fn format_of(name: &[u8]) -> Option<NpzFormat> {
+    [(Row::BATCH_FORMAT, NpzFormat::Csr), (Col::BATCH_FORMAT, NpzFormat::Csc)]
         .into_iter()
         .find_map(|(batch, format)| (batch.as_bytes() == name).then_some(format))
 }
 
 /// The format of the members, if the file holds a batch.
-pub(crate) fn batch_format(bytes: &[u8]) -> Result<Option<SparseFormat>, String> {
+pub(crate) fn batch_format(bytes: &[u8]) -> Result<Option<NpzFormat>, String> {
     Archive::open(bytes)?.read("format", |array| Ok(format_of(array.text()?)))
 }
 
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_batch_stands_in_its_keys() {
         let found = parse_archive(&written(&batch())).unwrap();
-        assert_eq!((found.format, found.count, found.rows, found.cols), (SparseFormat::Csr, 2, 2, 3));
+        assert_eq!((found.format, found.count, found.rows, found.cols), (NpzFormat::Csr, 2, 2, 3));
         assert_eq!(found.member_ptr, AnyIndices::I64(vec![0, 1, 3]));
         assert_eq!(found.offsets, AnyIndices::I32(vec![0, 1, 1, 0, 0, 2]));
         assert_eq!(found.indices, AnyIndices::I32(vec![2, 0, 1]));
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_batch_is_read_back() {
         let bytes = written(&batch());
-        assert_eq!(batch_format(&bytes), Ok(Some(SparseFormat::Csr)));
+        assert_eq!(batch_format(&bytes), Ok(Some(NpzFormat::Csr)));
         let found: BatchCsr<f64> = parse_archive(&bytes).unwrap().into_typed().unwrap();
         assert_eq!((found.count(), found.member_shape()), (2, (2, 3)));
         assert_eq!(found.member_ptr(), batch().member_ptr());

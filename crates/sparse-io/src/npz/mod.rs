@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::source::{expansion_limit, open};
 use patient::Patient;
 use sparse_core::{
-    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Matrix, Order, Result, Row, Scalar,
+    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar, SparseFormat,
 };
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -23,7 +23,7 @@ use zip::{ZipArchive, ZipWriter};
 
 /// The formats of sparse matrices in `.npz` files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SparseFormat {
+pub enum NpzFormat {
     /// Compressed by rows.
     Csr,
     /// Compressed by columns.
@@ -32,7 +32,7 @@ pub enum SparseFormat {
     Coo,
 }
 
-impl SparseFormat {
+impl NpzFormat {
     fn from_name(name: &[u8]) -> Result<Self, String> {
         match name {
             b"csr" => Ok(Self::Csr),
@@ -71,7 +71,7 @@ impl SparseFormat {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnySparse {
     /// What the arrays mean.
-    pub format: SparseFormat,
+    pub format: NpzFormat,
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.
@@ -97,12 +97,12 @@ impl AnySparse {
     /// Those of the checked constructors and of [`AnyValues::into_typed`] and [`AnyIndices::into_typed`].
     pub fn into_csr<T: Scalar, I: Index, O: Index>(self) -> Result<Csr<T, Host, I, O>> {
         match self.format {
-            SparseFormat::Csr => self.into_compressed(),
-            SparseFormat::Csc => {
+            NpzFormat::Csr => self.into_compressed(),
+            NpzFormat::Csc => {
                 let csc: Csc<T, Host, I, O> = self.into_compressed()?;
                 csr_from_triplets(csc.rows(), csc.cols(), csc.nnz(), || csc.triplets())
             }
-            SparseFormat::Coo => {
+            NpzFormat::Coo => {
                 let coo: Coo<T, Host, I> = self.into_coordinates()?;
                 csr_from_triplets(coo.rows(), coo.cols(), coo.nnz(), || coo.triplets())
             }
@@ -119,9 +119,9 @@ impl AnySparse {
             Coo::<T, Host, I>::from_triplets(matrix.rows(), matrix.cols(), matrix.triplets())
         }
         match self.format {
-            SparseFormat::Csr => coordinates::<Row, T, I>(self),
-            SparseFormat::Csc => coordinates::<Col, T, I>(self),
-            SparseFormat::Coo => self.into_coordinates(),
+            NpzFormat::Csr => coordinates::<Row, T, I>(self),
+            NpzFormat::Csc => coordinates::<Col, T, I>(self),
+            NpzFormat::Coo => self.into_coordinates(),
         }
     }
 
@@ -167,13 +167,13 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
 
 fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
     let mut archive = Archive::open(bytes)?;
-    let format = archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
+    let format = archive.read("format", |array| NpzFormat::from_name(array.text()?))?;
     let [rows, cols] = archive.shape()?;
     let (major, minor) = format.index_keys();
     let lines = match format {
-        SparseFormat::Csr => Some(rows),
-        SparseFormat::Csc => Some(cols),
-        SparseFormat::Coo => None,
+        NpzFormat::Csr => Some(rows),
+        NpzFormat::Csc => Some(cols),
+        NpzFormat::Coo => None,
     };
     let entries = archive.length("data")?;
     let needed = lines.map_or(entries, |lines| lines.saturating_add(1));
@@ -213,7 +213,7 @@ pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<Rounded
 /// Rows, columns and entries of the matrix in a file.
 pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let mut archive = Archive::open(bytes)?;
-    archive.read("format", |array| SparseFormat::from_name(array.text()?))?;
+    archive.read("format", |array| NpzFormat::from_name(array.text()?))?;
     let [rows, cols] = archive.shape()?;
     Ok((rows, cols, archive.length("data")?))
 }

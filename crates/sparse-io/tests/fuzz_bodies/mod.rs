@@ -2,7 +2,7 @@
 //!
 //! A target must come back, whatever the bytes, and what is accepted must be sound.
 
-use sparse_core::{Coo, Csc, Csr, Ell, Host, Matrix, Sell, c64};
+use sparse_core::{Coo, Csc, Csr, Ell, Host, Sell, SparseFormat, c64};
 use sparse_io::{matrix_market, npy, npz};
 
 /// Reads Matrix Market in every way; what is read to CSR has no more entries than what is read to COO.

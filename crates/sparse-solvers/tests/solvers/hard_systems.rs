@@ -5,7 +5,7 @@
 use crate::common::{Method, hilbert, matrix, right_hand_side, solve};
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, Matrix};
+use sparse_core::{Csr, SparseFormat};
 use sparse_solvers::{Breakdown, Options, Outcome};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Method, right_hand_side, solve};
 use sparse_core::generate::stencil_5;
-use sparse_core::{Csr, Matrix};
+use sparse_core::{Csr, SparseFormat};
 use sparse_solvers::Options;
 
 const TOLERANCE: f64 = 1e-8;

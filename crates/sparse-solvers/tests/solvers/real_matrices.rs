@@ -1,7 +1,7 @@
 //! Matrices of the SuiteSparse collection. Quietly pass where `../shared/data/matrices` is absent.
 
 use crate::common::{Method, solve};
-use sparse_core::{Accumulator, Csr, Matrix, c64};
+use sparse_core::{Accumulator, Csr, SparseFormat, c64};
 use sparse_solvers::{Breakdown, Options, Solution};
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use crate::Cpu;
 use crate::op::fill::Arrays;
 use sparse_core::op::Duplicates;
 use sparse_core::{
-    Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Matrix, Result, Scalar,
+    Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Result, Scalar, SparseFormat,
 };
 
 /// CSR or CSC of coordinates in any order.

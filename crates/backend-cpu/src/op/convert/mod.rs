@@ -11,7 +11,7 @@ use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use sparse_core::op::ConvertKernel;
 use sparse_core::reference::{ConversionPlan, Convert, Reference};
-use sparse_core::{Algorithm, Host, Matrix, PlanOptions, Result};
+use sparse_core::{Algorithm, Host, PlanOptions, Result, SparseFormat};
 
 /// A conversion that this backend has an algorithm of its own for.
 pub trait ParallelConvert<To>: Convert<To> {
@@ -24,8 +24,8 @@ pub trait ParallelConvert<To>: Convert<To> {
 
 impl<From, To> ConvertKernel<From, To> for Cpu
 where
-    From: ParallelConvert<To> + Matrix<Space = Host>,
-    To: Matrix<Space = Host>,
+    From: ParallelConvert<To> + SparseFormat<Space = Host>,
+    To: SparseFormat<Space = Host>,
 {
     type Plan = ConversionPlan<From::Layout>;
 

@@ -8,8 +8,8 @@ use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use sparse_core::error::checked_product;
 use sparse_core::estimate::Sizes;
 use sparse_core::{
-    Algorithm, Coo, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Index, IndexOrder, Matrix, Result, Scalar,
-    Sell, SellLayout,
+    Algorithm, Coo, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Index, IndexOrder, Result, Scalar, Sell,
+    SellLayout, SparseFormat,
 };
 
 const ROW_BLOCKS: [Algorithm; 2] =

@@ -38,7 +38,7 @@ const PART: usize = 64 * 1024;
 /// Columns of one word of bits.
 const WORD: usize = 64;
 
-/// Rows of a column-major matrix that are taken at once: the more, the longer the pieces of its columns.
+/// Rows of a column-major matrix that are taken at once: the more, the longer the parts of its columns.
 const STRIP: usize = 512;
 
 /// The plan of a compression: which elements are kept, and memory for bits and counts.

@@ -25,8 +25,8 @@ use source::{Rows, Slotted, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Choice, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Host, HostCsr, Hyb, KernelPlan, Matrix,
-    PlanOptions, Result, Sell,
+    Algorithm, Choice, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Host, HostCsr, Hyb, KernelPlan,
+    PlanOptions, Result, Sell, SparseFormat,
 };
 use work::{Operands, SEGMENT, Work};
 
@@ -128,9 +128,9 @@ type RunOf<M> = unsafe fn(
     &mut SpmmPlan<M>,
     AccOf<M>,
     &M,
-    DenseView<'_, <M as Matrix>::Scalar>,
+    DenseView<'_, <M as SparseFormat>::Scalar>,
     AccOf<M>,
-    DenseViewMut<'_, <M as Matrix>::Scalar>,
+    DenseViewMut<'_, <M as SparseFormat>::Scalar>,
 ) -> Result<()>;
 
 impl<M: SpmmFormat> Functions<M>

@@ -52,14 +52,14 @@ struct Segment {
     entries: Range<usize>,
 }
 
-/// The shares of a pattern's work, and the memory that it needs.
+/// The split of a pattern's work, and the memory that it needs.
 pub(super) struct Work<T: Scalar> {
-    shares: Shares<T::Acc>,
+    split: WorkSplit<T::Acc>,
     /// Some columns of B, row by row; made when they are first needed.
     panel: Vec<T>,
 }
 
-struct Shares<Acc> {
+struct WorkSplit<Acc> {
     /// [`RowMajor::ahead`] of B.
     ahead: usize,
     /// Whether a row-major B is multiplied some columns at a time, too.
@@ -81,13 +81,13 @@ impl<T: Scalar> Work<T> {
         let segments: Vec<_> = long
             .flat_map(|row| {
                 let entries = rows.entries(row);
-                let shares = chunks(entries.len(), SEGMENT).into_iter();
-                shares.map(move |s| Segment { row, entries: entries.start + s.start..entries.start + s.end })
+                let split = chunks(entries.len(), SEGMENT).into_iter();
+                split.map(move |s| Segment { row, entries: entries.start + s.start..entries.start + s.end })
             })
             .collect();
         let sliced = pays_to_slice(rows, b);
         let at_once = if sliced { WIDE } else { columns };
-        let shares = Shares {
+        let split = WorkSplit {
             ahead: entries_ahead(rows, at_once, sliced),
             sliced,
             parts: rows.parts(entries_of_part(at_once)),
@@ -97,16 +97,16 @@ impl<T: Scalar> Work<T> {
             columns,
             products: rows.columns().len().saturating_mul(columns),
         };
-        Self { shares, panel: vec![] }
+        Self { split, panel: vec![] }
     }
 
     /// Whether a row-major B is multiplied some columns at a time.
     pub(super) fn is_sliced(&self) -> bool {
-        self.shares.sliced
+        self.split.sliced
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let Shares { parts, segments, sums, .. } = &self.shares;
+        let WorkSplit { parts, segments, sums, .. } = &self.split;
         size_of_val(parts.as_slice())
             + size_of_val(segments.as_slice())
             + size_of_val(sums.as_slice())
@@ -119,15 +119,15 @@ impl<T: Scalar> Work<T> {
         let is_large = c.rows() * c.cols() * size_of::<T>() >= STREAMED;
         let output = Output { c: Disjoint::new(c.data_mut()), strides, is_large, update };
         let (stride, columns) = (b.leading_dimension(), b.cols());
-        if b.order() == Order::RowMajor && !self.shares.sliced {
-            let b = RowMajor { data: b.data(), stride, columns, ahead: self.shares.ahead };
-            return self.shares.run(cpu, Product { rows, b, op, output, first: 0 });
+        if b.order() == Order::RowMajor && !self.split.sliced {
+            let b = RowMajor { data: b.data(), stride, columns, ahead: self.split.ahead };
+            return self.split.run(cpu, Product { rows, b, op, output, first: 0 });
         }
         self.panel.resize(b.rows() * columns.min(WIDE), T::ZERO);
         for columns in chunks(columns, WIDE) {
             let first = columns.start;
-            let b = pack(cpu, &mut self.panel, b, columns, self.shares.ahead);
-            self.shares.run(cpu, Product { rows, b, op, output, first });
+            let b = pack(cpu, &mut self.panel, b, columns, self.split.ahead);
+            self.split.run(cpu, Product { rows, b, op, output, first });
         }
     }
 }
@@ -157,7 +157,7 @@ fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
     if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
 }
 
-/// The rows of B from the first to the last that a part uses, in the mean over some parts.
+/// The rows of B from the first to the last that a part uses, on average over some parts.
 fn reach<R: Rows>(rows: &R) -> usize {
     let parts = rows.parts(entries_of_part(WIDE));
     let some = parts.iter().step_by(parts.len().div_ceil(SOME_PARTS).max(1));
@@ -259,7 +259,7 @@ impl<R: Rows> Product<'_, R> {
     }
 }
 
-impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> Shares<Acc> {
+impl<Acc: Scalar<Acc = Acc> + sparse_core::Accumulator> WorkSplit<Acc> {
     fn run<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, cpu: &Cpu, product: Product<'_, R>) {
         let longest = if self.split { SEGMENT } else { usize::MAX };
         cpu.for_each(self.products, self.parts.iter().collect(), |part| {

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Rows of up to so many entries are summed side by side.
 const SHORT: usize = 16;
 
-/// Entries of a row, in the mean, from which on most of the time goes into rows that are long enough for vectors.
+/// Entries of a row, on average, from which on most of the time goes into rows that are long enough for vectors.
 const LONG: usize = 32;
 
 /// Parts that one task sums, one after the other in the same memory.
@@ -51,7 +51,7 @@ pub(super) struct Listed<'a> {
     pub(super) lengths: &'a [u16],
 }
 
-/// Whether rows are short in the mean.
+/// Whether rows are short on average.
 pub(super) fn are_short<M: Members>(a: &M) -> bool {
     let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
     a.nnz() < LONG * rows

@@ -1,14 +1,14 @@
 //! CSR, CSC and batches of them in the direction that they are stored in.
 
 use super::by_length::{ByLength, are_short};
-use super::piece_sums::PieceSums;
+use super::part_sums::PartSums;
 use super::repeated::{Repeated, repeats};
-use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size};
+use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, across, chunk_size};
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::entries::Entries;
 use crate::op::lines::Lines;
-use crate::op::pieces::{Cut, PIECE, Pieces, cut_merge_path};
+use crate::op::partition::{Cut, PART_SIZE, Partition, cut_merge_path};
 use crate::parallel::hull;
 use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
@@ -17,20 +17,20 @@ use sparse_core::{
 };
 
 const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "no row is longer than a piece")
-        .preprocessing("pieces of whole rows with equal entries"),
-    Algorithm::new("merge_path", "a row is longer than a piece")
-        .preprocessing("pieces with equal rows and entries"),
+    Algorithm::new("row_per_thread", "no row is longer than a part")
+        .preprocessing("parts of whole rows with equal entries"),
+    Algorithm::new("merge_path", "a row is longer than a part")
+        .preprocessing("parts with equal rows and entries"),
     Algorithm::new(
         "repeated_rows",
-        "a plan for 32 calls and more, of f32 or f64, with AVX-512: eight neighbouring rows in the mean have the same columns, \
+        "a plan for 32 calls and more, of f32 or f64, with AVX-512: eight neighbouring rows on average have the same columns, \
          each one column further than in the row before",
     )
     .preprocessing("the columns of each group of such rows as runs of neighbours"),
     Algorithm::new(
         "rows_by_length",
-        "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries in the mean, \
-         and none is longer than a piece",
+        "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries on average, \
+         and none is longer than a part",
     )
     .preprocessing("the rows of each part by their length"),
     SEQUENTIAL,
@@ -93,8 +93,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Members for BatchCompressed<A, T, H
 
 /// What a plan of compressed matrices holds.
 pub enum Native<Acc> {
-    /// Shares of rows and entries.
-    Shares(Shares<Acc>),
+    /// Rows and entries split into equal parts.
+    Split(WorkSplit<Acc>),
     /// Groups of rows.
     Repeated(Repeated),
     /// Rows by their length.
@@ -113,8 +113,8 @@ impl<M: Members> SpmvFormat for M {
             return across(&scatter(self));
         }
         let longest = longest(self);
-        let name = if longest > PIECE { "merge_path" } else { "row_per_thread" };
-        (name, format!("the longest row has {longest} entries, a piece {PIECE}"))
+        let name = if longest > PART_SIZE { "merge_path" } else { "row_per_thread" };
+        (name, format!("the longest row has {longest} entries, a part {PART_SIZE}"))
     }
 
     fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(&'static str, String)> {
@@ -129,24 +129,24 @@ impl<M: Members> SpmvFormat for M {
             ));
         }
         let native = dtype == DType::F32 && size_of::<M::Index>() == size_of::<i32>();
-        let by_length = native && longest(self) <= PIECE && are_short(self);
+        let by_length = native && longest(self) <= PART_SIZE && are_short(self);
         by_length.then(|| ("rows_by_length", "rows are short".into()))
     }
 
     fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
         let members = (0..self.members()).map(|k| self.lines(k).offsets);
         Ok(match algorithm {
-            "chunked_scatter" => Native::Shares(Shares::Scatter(scatter(self))),
-            "merge_path" => Native::Shares(Shares::Pieces(Pieces::cut(Cut::MergePath, members))),
+            "chunked_scatter" => Native::Split(WorkSplit::Scatter(scatter(self))),
+            "merge_path" => Native::Split(WorkSplit::Partition(Partition::cut(Cut::MergePath, members))),
             "repeated_rows" => Native::Repeated(Repeated::new(self)),
             "rows_by_length" => Native::ByLength(ByLength::new(self)),
-            _ => Native::Shares(Shares::Pieces(Pieces::cut(Cut::Rows, members))),
+            _ => Native::Split(WorkSplit::Partition(Partition::cut(Cut::Rows, members))),
         })
     }
 
     fn native_bytes(native: &Self::Native) -> usize {
         match native {
-            Native::Shares(shares) => shares.bytes(),
+            Native::Split(split) => split.bytes(),
             Native::Repeated(repeated) => repeated.bytes(),
             Native::ByLength(rows) => rows.bytes(),
         }
@@ -154,8 +154,8 @@ impl<M: Members> SpmvFormat for M {
 
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>) {
         match native {
-            Native::Shares(Shares::Pieces(pieces)) => multiply_stored(self, cpu, pieces, product),
-            Native::Shares(Shares::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
+            Native::Split(WorkSplit::Partition(parts)) => multiply_stored(self, cpu, parts, product),
+            Native::Split(WorkSplit::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
             Native::ByLength(rows) => rows.multiply(self, cpu, product),
         }
@@ -171,17 +171,17 @@ fn longest<M: Members>(a: &M) -> usize {
 fn multiply_stored<M: Members>(
     a: &M,
     cpu: &Cpu,
-    pieces: &mut Pieces<AccOf<M>>,
+    parts: &mut Partition<AccOf<M>>,
     product: Product<'_, M::Scalar>,
 ) {
     let Product { x, y, update, op } = product;
     let cols = x.len() / a.members();
     let write = |y: &mut M::Scalar, sum| update.write(y, sum);
-    pieces.run(cpu, y, write, |piece, y| {
-        let Lines { offsets: ends, indices: columns, values } = a.lines(piece.member);
-        let x = &x[piece.member * cols..][..cols];
+    parts.run(cpu, y, write, |part, y| {
+        let Lines { offsets: ends, indices: columns, values } = a.lines(part.member);
+        let x = &x[part.member * cols..][..cols];
         let write = |row: usize, sum| write(&mut y[row], sum);
-        cpu.simd().run(PieceSums { piece, ends, columns, values, x, op, write })
+        cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
     });
 }
 

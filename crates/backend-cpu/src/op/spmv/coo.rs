@@ -1,13 +1,13 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
-use super::piece_sums::PieceSums;
-use super::scatter::{CHUNKED_SCATTER, Scatter, Shares, across, chunk_size};
+use super::part_sums::PartSums;
+use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, across, chunk_size};
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
-use crate::op::pieces::{PIECE, Piece, Pieces, RowEnds};
+use crate::op::partition::{PART_SIZE, Part, Partition, RowEnds};
 use crate::parallel::{chunks, hull};
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, SparseFormat};
 
 const STORED: &[Algorithm] = &[
     Algorithm::new("segmented", "rows are in order").preprocessing("chunks of entries"),
@@ -19,7 +19,7 @@ const STORED: &[Algorithm] = &[
 const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
 
 impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
-    type Native = Shares<T::Acc>;
+    type Native = WorkSplit<T::Acc>;
 
     fn algorithms(op: Op) -> &'static [Algorithm] {
         if op.transposes() { ACROSS } else { STORED }
@@ -37,7 +37,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
 
     fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native> {
         if algorithm == "chunked_scatter" {
-            return Ok(Shares::Scatter(scatter(self, op)));
+            return Ok(WorkSplit::Scatter(scatter(self, op)));
         }
         if !self.order().major_sorted {
             return Err(Error::unsupported(
@@ -45,17 +45,17 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
                 "it needs rows in order; sort the matrix or take `sorted_rows`",
             ));
         }
-        Ok(Shares::Pieces(segments(self.rows(), self.row_idx())))
+        Ok(WorkSplit::Partition(segments(self.rows(), self.row_idx())))
     }
 
-    fn native_bytes(shares: &Self::Native) -> usize {
-        shares.bytes()
+    fn native_bytes(split: &Self::Native) -> usize {
+        split.bytes()
     }
 
-    unsafe fn multiply(&self, cpu: &Cpu, shares: &mut Self::Native, product: Product<'_, T>) {
-        match shares {
-            Shares::Pieces(pieces) => multiply_segmented(self, cpu, pieces, product),
-            Shares::Scatter(scatter) => multiply_scattered(self, cpu, scatter, product),
+    unsafe fn multiply(&self, cpu: &Cpu, split: &mut Self::Native, product: Product<'_, T>) {
+        match split {
+            WorkSplit::Partition(parts) => multiply_segmented(self, cpu, parts, product),
+            WorkSplit::Scatter(scatter) => multiply_scattered(self, cpu, scatter, product),
         }
     }
 }
@@ -63,16 +63,16 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
 fn multiply_segmented<T: Scalar, I: Index>(
     a: &Coo<T, Host, I>,
     cpu: &Cpu,
-    pieces: &mut Pieces<T::Acc>,
+    parts: &mut Partition<T::Acc>,
     product: Product<'_, T>,
 ) {
     let Product { x, y, update, op } = product;
     let (columns, values) = (a.col_idx(), a.values());
     let write = |y: &mut T, sum| update.write(y, sum);
-    pieces.run(cpu, y, write, |piece, y| {
+    parts.run(cpu, y, write, |part, y| {
         let ends = Segments(a.row_idx());
         let write = |row: usize, sum| write(&mut y[row], sum);
-        cpu.simd().run(PieceSums { piece, ends, columns, values, x, op, write })
+        cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
     });
 }
 
@@ -85,7 +85,7 @@ fn coordinates<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> (&[I], &[I])
 fn scatter<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> Scatter<T::Acc> {
     let (rows, _) = coordinates(a, op);
     let chunks = chunks(a.nnz(), chunk_size(a.nnz()));
-    let chunks = chunks.into_iter().map(|entries| Piece { member: 0, rows: 0..0, entries });
+    let chunks = chunks.into_iter().map(|entries| Part { member: 0, rows: 0..0, entries });
     Scatter::new(chunks.collect(), |chunk| hull(rows[chunk.entries.clone()].iter().map(|row| row.as_usize())))
 }
 
@@ -108,15 +108,15 @@ fn multiply_scattered<T: Scalar, I: Index>(
 
 /// Chunks of the entries of a matrix with rows in order; the rows before a chunk's first entry belong to the chunk
 /// before it.
-fn segments<I: Index, Acc: Accumulator>(rows: usize, row_idx: &[I]) -> Pieces<Acc> {
+fn segments<I: Index, Acc: Accumulator>(rows: usize, row_idx: &[I]) -> Partition<Acc> {
     let mut first_row = 0;
-    let pieces = chunks(row_idx.len(), PIECE).into_iter().map(|entries| {
+    let parts = chunks(row_idx.len(), PART_SIZE).into_iter().map(|entries| {
         let end_row = row_idx.get(entries.end).map_or(rows, |row| row.as_usize());
         let rows = first_row..end_row;
         first_row = end_row;
-        Piece { member: 0, rows, entries }
+        Part { member: 0, rows, entries }
     });
-    Pieces::of(pieces.collect())
+    Partition::of(parts.collect())
 }
 
 /// Rows in order, told by the row of each entry.

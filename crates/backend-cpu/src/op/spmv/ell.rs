@@ -7,7 +7,7 @@ use crate::op::update::Update;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
-use sparse_core::{Algorithm, Ell, Host, Index, Matrix, Result, Scalar};
+use sparse_core::{Algorithm, Ell, Host, Index, Result, Scalar, SparseFormat};
 use std::ops::Range;
 
 const STORED: &[Algorithm] = &[Algorithm::new("row_per_thread", "always"), SEQUENTIAL];

@@ -3,7 +3,7 @@
 use super::Product;
 use crate::Cpu;
 use crate::op::entries::{Entries, RowPattern, Slots};
-use crate::op::pieces::{Cut, Pieces};
+use crate::op::partition::{Cut, Partition};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Scalar};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// A pattern by rows, cut along its merge path.
 pub(super) struct Gathered<I, Acc> {
     pattern: RowPattern<I>,
-    pieces: Pieces<Acc>,
+    parts: Partition<Acc>,
     /// (rows, columns) of a member of op(A).
     shape: (usize, usize),
 }
@@ -23,12 +23,12 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
         let shape = if op.transposes() { (cols, rows) } else { (rows, cols) };
         let starts = (0..pattern.offsets.len() - 1).step_by(shape.0.max(1));
         let members = starts.map(|start| &pattern.offsets[start..=start + shape.0]);
-        let pieces = Pieces::cut(Cut::MergePath, members);
-        Self { pattern, pieces, shape }
+        let parts = Partition::cut(Cut::MergePath, members);
+        Self { pattern, parts, shape }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.pattern.bytes() + self.pieces.bytes()
+        self.pattern.bytes() + self.parts.bytes()
     }
 
     pub(super) fn multiply<T>(&mut self, cpu: &Cpu, slots: Slots<'_, T>, product: Product<'_, T>)
@@ -37,15 +37,15 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
     {
         let Product { x, y, update, op } = product;
         let (pattern, (rows, cols)) = (&self.pattern, self.shape);
-        self.pieces.run(
+        self.parts.run(
             cpu,
             y,
             |y, sum| update.write(y, sum),
-            |piece, y| {
-                let offsets = &pattern.offsets[piece.member * rows..][..=rows];
-                let x = &x[piece.member * cols..][..cols];
+            |part, y| {
+                let offsets = &pattern.offsets[part.member * rows..][..=rows];
+                let x = &x[part.member * cols..][..cols];
                 let sum = |range| sum(pattern, slots, x, op, range);
-                piece.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
+                part.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
             },
         );
     }

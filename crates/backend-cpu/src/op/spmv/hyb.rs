@@ -1,10 +1,10 @@
 //! HYB: the sums of the overflow, then the ELL part, each row written once.
 
 use super::ell::multiply_ell;
-use super::piece_sums::PieceSums;
+use super::part_sums::PartSums;
 use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
 use crate::Cpu;
-use crate::op::pieces::{Cut, Pieces};
+use crate::op::partition::{Cut, Partition};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar};
 use std::ops::Range;
@@ -18,7 +18,7 @@ const STORED: &[Algorithm] = &[
 pub struct Overflow<I, Acc> {
     rows: Vec<I>,
     offsets: Vec<i64>,
-    pieces: Pieces<Acc>,
+    parts: Partition<Acc>,
     sums: Vec<Acc>,
 }
 
@@ -31,9 +31,9 @@ impl<I: Index, Acc: Accumulator> Overflow<I, Acc> {
             Some(i64::cast(*end))
         });
         let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
-        let pieces = Pieces::cut(Cut::MergePath, std::iter::once(offsets.as_slice()));
+        let parts = Partition::cut(Cut::MergePath, std::iter::once(offsets.as_slice()));
         let sums = vec![Acc::ZERO; rows.len()];
-        Self { rows, offsets, pieces, sums }
+        Self { rows, offsets, parts, sums }
     }
 
     /// Adds the sums of overflow rows to those of `rows`, whose sums they are.
@@ -69,18 +69,18 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         size_of_val(overflow.rows.as_slice())
             + size_of_val(overflow.offsets.as_slice())
             + size_of_val(overflow.sums.as_slice())
-            + overflow.pieces.bytes()
+            + overflow.parts.bytes()
     }
 
     unsafe fn multiply(&self, cpu: &Cpu, overflow: &mut Self::Native, product: Product<'_, T>) {
         let (x, op) = (product.x, product.op);
         let (columns, values) = (self.coo().col_idx(), self.coo().values());
-        let Overflow { offsets, pieces, sums, .. } = overflow;
+        let Overflow { offsets, parts, sums, .. } = overflow;
         let ends = offsets.as_slice();
         let write = |total: &mut T::Acc, sum| *total = sum;
-        pieces.run(cpu, sums, write, |piece, sums| {
+        parts.run(cpu, sums, write, |part, sums| {
             let write = |row: usize, sum| write(&mut sums[row], sum);
-            cpu.simd().run(PieceSums { piece, ends, columns, values, x, op, write })
+            cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
         });
         multiply_ell(cpu, self.ell(), product, |rows, sums| overflow.add_to(rows, sums));
     }

@@ -12,7 +12,7 @@ mod ell;
 mod gathered;
 mod hyb;
 pub(super) mod lanes;
-mod piece_sums;
+mod part_sums;
 mod repeated;
 #[cfg(target_arch = "x86_64")]
 mod repeated_avx512;
@@ -28,8 +28,8 @@ use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, BatchCsc, BatchCsr, Choice, Coo, Csc, Csr, Ell, Host, HostCsr, Hyb, KernelPlan, Matrix,
-    PlanOptions, Result, Scalar, Sell,
+    Algorithm, BatchCsc, BatchCsr, Choice, Coo, Csc, Csr, Ell, Host, HostCsr, Hyb, KernelPlan, PlanOptions,
+    Result, Scalar, Sell, SparseFormat,
 };
 
 const TRANSPOSED_PATTERN: Algorithm =
@@ -158,9 +158,9 @@ type RunOf<M> = unsafe fn(
     &mut SpmvPlan<M>,
     AccOf<M>,
     &M,
-    &[<M as Matrix>::Scalar],
+    &[<M as SparseFormat>::Scalar],
     AccOf<M>,
-    &mut [<M as Matrix>::Scalar],
+    &mut [<M as SparseFormat>::Scalar],
 ) -> Result<()>;
 
 impl<M: SpmvFormat> Functions<M>

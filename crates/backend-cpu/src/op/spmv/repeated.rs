@@ -14,7 +14,7 @@ use sparse_core::{Index, Scalar};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Rows of a group, in the mean, from which on runs are better than columns.
+/// Rows of a group, on average, from which on runs are better than columns.
 const ROWS_OF_GROUP: usize = 8;
 
 /// Neighbouring columns, no more than fit a vector of 64 bytes.

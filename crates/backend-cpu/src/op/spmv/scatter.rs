@@ -5,7 +5,7 @@
 
 use super::Product;
 use crate::Cpu;
-use crate::op::pieces::{PIECE, Piece, Pieces};
+use crate::op::partition::{PART_SIZE, Part, Partition};
 use crate::parallel::{CHUNK, split_mut};
 use sparse_core::{Accumulator, Algorithm, Scalar};
 use std::ops::Range;
@@ -24,12 +24,12 @@ const BLOCK: usize = 256;
 
 /// Entries of a chunk of a matrix with `work` entries and lines.
 pub(super) fn chunk_size(work: usize) -> usize {
-    work.div_ceil(CHUNKS).max(PIECE)
+    work.div_ceil(CHUNKS).max(PART_SIZE)
 }
 
 /// The chunks of a matrix and their sums.
 pub struct Scatter<Acc> {
-    chunks: Vec<Piece>,
+    chunks: Vec<Part>,
     /// The rows of op(A) that each chunk meets.
     rows: Vec<Range<usize>>,
     /// Where the sums of each chunk stand in `sums`.
@@ -39,17 +39,17 @@ pub struct Scatter<Acc> {
 }
 
 /// How a product is shared out.
-pub enum Shares<Acc> {
+pub enum WorkSplit<Acc> {
     /// Along the stored direction.
-    Pieces(Pieces<Acc>),
+    Partition(Partition<Acc>),
     /// Across it, or in no order.
     Scatter(Scatter<Acc>),
 }
 
-impl<Acc: Accumulator> Shares<Acc> {
+impl<Acc: Accumulator> WorkSplit<Acc> {
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Pieces(pieces) => pieces.bytes(),
+            Self::Partition(parts) => parts.bytes(),
             Self::Scatter(scatter) => scatter.bytes(),
         }
     }
@@ -70,7 +70,7 @@ impl<Acc: Accumulator> ChunkSums<'_, Acc> {
 
 impl<Acc: Accumulator> Scatter<Acc> {
     /// Sums for `chunks`, where `rows(chunk)` is the range of rows of op(A) that a chunk meets.
-    pub(super) fn new(chunks: Vec<Piece>, rows: impl Fn(&Piece) -> Range<usize>) -> Self {
+    pub(super) fn new(chunks: Vec<Part>, rows: impl Fn(&Part) -> Range<usize>) -> Self {
         let rows: Vec<_> = chunks.iter().map(rows).collect();
         let mut end = 0;
         let ranges = rows.iter().map(|rows| {
@@ -92,7 +92,7 @@ impl<Acc: Accumulator> Scatter<Acc> {
         &mut self,
         cpu: &Cpu,
         product: Product<'_, T>,
-        scatter: impl Fn(&Piece, &mut ChunkSums<'_, Acc>) + Send + Sync,
+        scatter: impl Fn(&Part, &mut ChunkSums<'_, Acc>) + Send + Sync,
     ) {
         let parts = split_mut(&mut self.sums, &self.ranges);
         let tasks = self.chunks.iter().zip(&self.rows).zip(parts).collect();

@@ -6,7 +6,7 @@ use crate::device::conversion::{Arrays, Conversion, Convert};
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
 use rayon::prelude::*;
-use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Matrix, Result, Space};
+use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Result, Space, SparseFormat};
 use sparse_device::Buffer;
 use std::ffi::c_void;
 use std::ops::Range;

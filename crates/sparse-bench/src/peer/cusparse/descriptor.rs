@@ -3,7 +3,7 @@
 use super::check;
 use backend_cuda::{Device, address};
 use cudarc::cusparse::sys;
-use sparse_core::{Csr, DType, DenseView, Element, Error, Matrix, Order, Result, Scalar, Space};
+use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space, SparseFormat};
 use sparse_device::{Buffer, View};
 use std::ffi::c_void;
 use std::ptr;

@@ -7,7 +7,7 @@ use crate::device::product::{Product, available, planned};
 use crate::peer::cublas::Cublas;
 use backend_cuda::{Device, address};
 use kernels_core::File;
-use sparse_core::{Backend, Csr, Matrix, Result, Space};
+use sparse_core::{Backend, Csr, Result, Space, SparseFormat};
 use sparse_device::{Arg, Buffer, Defines, Grid, Kernel, Value, View, ViewMut};
 
 const QUOTIENT: File = File {

@@ -6,7 +6,7 @@ use crate::device::product::{Product, available, planned};
 use backend_cuda::Device;
 pub(super) use cudarc::cusparse::sys::cusparseSpMVAlg_t as SpmvAlgorithm;
 use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm};
-use sparse_core::{Backend, Csr, DenseView, Matrix, Order, Result, Scalar, Space, c64};
+use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space, SparseFormat, c64};
 use sparse_device::{Buffer, View, ViewMut};
 use std::ffi::c_void;
 

@@ -4,7 +4,7 @@ use super::functions::{FROM_ZERO, GENERAL, PLAIN, ROW_MAJOR};
 use super::{Mkl, SparseMatrix, available, check};
 use crate::measure::Contender;
 use anyhow::{Result, ensure};
-use sparse_core::{Coo, Csr, Matrix};
+use sparse_core::{Coo, Csr, SparseFormat};
 use std::ptr;
 
 const DIFFERENT: &str = "its CSR differs from the reference";

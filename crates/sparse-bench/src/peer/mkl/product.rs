@@ -6,7 +6,7 @@ use crate::check::Expected;
 use crate::measure::Contender;
 use crate::op::product;
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, Matrix};
+use sparse_core::{Csr, SparseFormat};
 use std::ffi::c_char;
 use std::time::Instant;
 

@@ -95,7 +95,7 @@ impl Member {
 /// The matrices of all families; of those that are not alike along rows and columns, the transposes too.
 ///
 /// ```
-/// use sparse_core::Matrix;
+/// use sparse_core::SparseFormat;
 /// use sparse_core::generate::families;
 ///
 /// let member = families::members().find(|member| member.name() == "band/three").unwrap();
@@ -118,7 +118,7 @@ pub fn members() -> impl Iterator<Item = Member> {
 /// # Errors
 /// Those of [`Csr::new_unsorted`].
 pub fn transposed<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
-    use crate::format::Matrix as _;
+    use crate::format::SparseFormat as _;
     let mut next = vec![0; a.cols() + 1];
     a.col_idx().iter().for_each(|&col| next[col as usize + 1] += 1);
     for col in 0..a.cols() {

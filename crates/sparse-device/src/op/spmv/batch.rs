@@ -2,8 +2,8 @@
 
 use super::Grouped;
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::numbered::Numbered;
 use crate::op::raw::VectorOperands;
+use crate::op::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Choice, Index, KernelPlan, PlanOptions, Result, Scalar};
@@ -53,6 +53,6 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, De
         beta: T::Acc,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
-        plan.grouped.run(self, Numbered::values(a), VectorOperands::new(alpha, x, beta, y))
+        plan.grouped.run(self, StoredValues::values(a), VectorOperands::new(alpha, x, beta, y))
     }
 }

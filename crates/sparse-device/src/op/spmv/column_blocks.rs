@@ -1,4 +1,4 @@
-//! Compressed rows by blocks of columns whose part of x stands in memory that a work-group shares.
+//! Compressed rows by blocks of columns whose part of x stands in memory that a work-group strategy.
 
 use crate::Device;
 use crate::launch::LANES;
@@ -13,7 +13,7 @@ const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
 /// Rows that are looked at, to see how many blocks they have entries in.
 const SAMPLED_ROWS: usize = 1 << 12;
 
-/// Entries of a row in a block of columns, in the mean, from which on a gather from shared memory gains more than short
+/// Entries of a row in a block of columns, on average, from which on a gather from shared memory gains more than short
 /// pieces of rows lose. (Found by trial on an H100.)
 const LONG_PIECES: usize = 4;
 
@@ -36,9 +36,9 @@ impl Device {
         Cut { blocks, width: a.cols.div_ceil(blocks) }
     }
 
-    /// Why products with this matrix gain by blocks of columns, if they do: x is larger than what a work-group shares,
+    /// Why products with this matrix gain by blocks of columns, if they do: x is larger than what a work-group strategy,
     /// and rows have several entries in each block, in whatever order, so that no cache holds what is gathered.
-    pub(super) fn gains_by_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
+    pub(super) fn reason_for_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
         let rows = a.rows;
         let Cut { blocks, width } = self.cut_columns(a);
         let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;

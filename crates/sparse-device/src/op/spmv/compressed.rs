@@ -1,14 +1,14 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
 use super::lengths::Lengths;
-use super::shares::{SUB_GROUP_FILE, Shares};
-use super::{Grouped, ProductPlan, Way};
+use super::row_strategies::{RowStrategy, SUB_GROUP_FILE};
+use super::{Grouped, ProductPlan, Traversal};
 use crate::launch::LANES;
+use crate::op::available_algorithms::AvailableAlgorithms;
 use crate::op::column_blocks::{self, MANY_CALLS};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::numbered::Numbered;
-use crate::op::offer::Offer;
 use crate::op::raw::{RawCompressed, VectorOperands};
+use crate::op::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar};
@@ -22,7 +22,7 @@ const STORED: &[Algorithm] = &[
     .preprocessing("the first entry of each row in each block of columns, and room for a sum for each"),
     Algorithm::new(
         "row_per_thread",
-        "the device is a CPU, or rows are many and short: fewer than 8 entries in the mean with OpenCL, fewer than 64 bytes \
+        "the device is a CPU, or rows are many and short: fewer than 8 entries on average with OpenCL, fewer than 64 bytes \
          with CUDA or, where the cache holds the matrix, 16 entries",
     ),
     Algorithm::new(
@@ -32,14 +32,14 @@ const STORED: &[Algorithm] = &[
     ),
     Algorithm::new(
         "row_per_block",
-        "CUDA, where the plan runs more than once, and rows have 384 entries in the mean and none is much longer, or are very \
+        "CUDA, where the plan runs more than once, and rows have 384 entries on average and none is much longer, or are very \
          few and one has more than 256: 64 lanes a row; 128, and the longest rows first, where rows are few",
     )
     .preprocessing("where rows are few: their order"),
     Algorithm::new(
         "row_per_vector",
         "rows are too few to fill the device; CUDA, where rows have 64 entries and are alike; where the plan runs once, rows \
-         of 8 entries in the mean: 2 to 32 lanes a row",
+         of 8 entries on average: 2 to 32 lanes a row",
     ),
     Algorithm::new(
         "merge_path",
@@ -57,10 +57,10 @@ const STORED: &[Algorithm] = &[
 ];
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
-/// Entries a row, in the mean, from which on several lanes a row are worth it.
+/// Entries a row, on average, from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
 
-/// Entries a row, in the mean, below which rows of which some are long take less time along the merge path than in segments,
+/// Entries a row, on average, below which rows of which some are long take less time along the merge path than in segments,
 /// where the lanes of a warp meet at barriers; found by trial on an H100.
 const SHORT_FOR_SEGMENTS: usize = 8;
 
@@ -68,15 +68,15 @@ const SHORT_FOR_SEGMENTS: usize = 8;
 /// wait side by side for what one would wait for in turn.
 pub(super) const MANY_ROWS_PER_UNIT: usize = 256;
 
-/// Entries a row, in the mean, from which on the lanes of a warp have several neighbouring ones each. Where a warp is a
+/// Entries a row, on average, from which on the lanes of a warp have several neighbouring ones each. Where a warp is a
 /// work-group whose lanes meet at barriers, rows are better than segments from there on.
 const LONG_FOR_WARPS: usize = 4 * LANES;
 
-/// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_ALIKE`] entries.
-const UNLIKE: usize = 16;
+/// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_UNIFORM`] entries.
+const SKEW_RATIO: usize = 16;
 
 /// Entries up to which a row counts as like the others, whatever the mean.
-const LONGEST_ALIKE: usize = 256;
+const LONGEST_UNIFORM: usize = 256;
 
 /// Whether op(A) goes along the rows (CSR) or columns (CSC) that are stored.
 pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
@@ -84,7 +84,7 @@ pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device, I, O>> for Device {
-    type Plan = ProductPlan<Shares>;
+    type Plan = ProductPlan<RowStrategy>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         if along::<A>(op) { self.stored_algorithms().on(self) } else { ACROSS }
@@ -99,7 +99,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
         if !along::<A>(op) {
             let choice =
                 options.choose("spmv", ACROSS, GROUPED_ROWS.name, "op(A) goes across what is stored")?;
-            return Ok(ProductPlan { choice, way: Way::Grouped(Grouped::new(self, a, op)?) });
+            return Ok(ProductPlan { choice, traversal: Traversal::Grouped(Grouped::new(self, a, op)?) });
         }
         self.plan_stored_spmv(a.into(), op, options)
     }
@@ -114,18 +114,18 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
         y: ViewMut<'_, T>,
     ) -> Result<()> {
         let operands = VectorOperands::new(alpha, x, beta, y);
-        match &plan.way {
-            Way::Grouped(grouped) => grouped.run(self, Numbered::values(a), operands),
-            Way::Stored(shares) => shares.run(self, a.into(), operands),
+        match &plan.traversal {
+            Traversal::Grouped(grouped) => grouped.run(self, StoredValues::values(a), operands),
+            Traversal::Stored(strategy) => strategy.run(self, a.into(), operands),
         }
     }
 }
 
 impl Device {
     /// [`STORED`], without its first where work-groups share too little.
-    fn stored_algorithms(&self) -> Offer {
+    fn stored_algorithms(&self) -> AvailableAlgorithms {
         let algorithms = if self.has_column_blocks() { STORED } else { &STORED[1..] };
-        Offer { algorithms, files: &[SUB_GROUP_FILE] }
+        AvailableAlgorithms { algorithms, files: &[SUB_GROUP_FILE] }
     }
 
     /// The plan of a product along what is stored.
@@ -134,17 +134,21 @@ impl Device {
         a: RawCompressed<'_>,
         op: Op,
         options: &PlanOptions,
-    ) -> Result<ProductPlan<Shares>> {
-        let fitting = self.share_out(a, options)?;
+    ) -> Result<ProductPlan<RowStrategy>> {
+        let fitting = self.choose_row_strategy(a, options)?;
         let choice = self.stored_algorithms().choose(self, "spmv", options, fitting)?;
-        let way = Way::Stored(Shares::new(self, a, op, choice.algorithm)?);
-        Ok(ProductPlan { choice, way })
+        let traversal = Traversal::Stored(RowStrategy::new(self, a, op, choice.algorithm)?);
+        Ok(ProductPlan { choice, traversal })
     }
 
     /// The algorithm that fits the rows, and why. It looks at their lengths where a plan is worth it.
-    fn share_out(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<(&'static str, String)> {
+    fn choose_row_strategy(
+        &self,
+        a: RawCompressed<'_>,
+        options: &PlanOptions,
+    ) -> Result<(&'static str, String)> {
         let (rows, mean) = (a.rows, a.mean_length());
-        let reason = format!("{rows} rows have {mean} entries in the mean");
+        let reason = format!("{rows} rows have {mean} entries on average");
         if self.properties().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
@@ -153,7 +157,7 @@ impl Device {
         let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks() && !few;
         if options.algorithm.is_none()
             && looks_at_columns
-            && let Some(reason) = self.gains_by_column_blocks(a)?
+            && let Some(reason) = self.reason_for_column_blocks(a)?
         {
             return Ok((column_blocks::NAME, reason));
         }
@@ -169,8 +173,8 @@ impl Device {
                     reason,
                 ));
             }
-            let is_unlike = longest > LONGEST_ALIKE.max(UNLIKE * mean);
-            if is_unlike || mean >= LONG_ROWS && !few && mean < LONG_FOR_WARPS {
+            let is_skewed = longest > LONGEST_UNIFORM.max(SKEW_RATIO * mean);
+            if is_skewed || mean >= LONG_ROWS && !few && mean < LONG_FOR_WARPS {
                 let algorithm = if mean < SHORT_FOR_SEGMENTS { "merge_path" } else { "segmented" };
                 return Ok((algorithm, reason));
             }

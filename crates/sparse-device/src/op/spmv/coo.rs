@@ -1,11 +1,11 @@
 //! COO: seed 002's segmented sum, atomic additions, one work-item for all entries, or grouped entries.
 
-use super::{Grouped, ProductPlan, Way, Workspace};
+use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::launch::{LANES, Launch};
+use crate::op::available_algorithms::AvailableAlgorithms;
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::numbered::Numbered;
-use crate::op::offer::Offer;
 use crate::op::raw::{RawCoo, VectorOperands};
+use crate::op::stored_values::StoredValues;
 use crate::program::Defines;
 use crate::space::{Place, RawBuffer};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
@@ -24,8 +24,10 @@ const SYCL_SEGMENTED: Algorithm = Algorithm {
     chosen: "never: the same in SYCL C++, by sub-groups of 32",
     ..SEGMENTED
 };
-const BY_ROWS: Offer =
-    Offer { algorithms: &[SEGMENTED, GROUPED_ROWS, ATOMIC, SEQUENTIAL, SYCL_SEGMENTED], files: &[WARP_FILE] };
+const BY_ROWS: AvailableAlgorithms = AvailableAlgorithms {
+    algorithms: &[SEGMENTED, GROUPED_ROWS, ATOMIC, SEQUENTIAL, SYCL_SEGMENTED],
+    files: &[WARP_FILE],
+};
 const BY_COLUMNS: &[Algorithm] = &[GROUPED_ROWS, ATOMIC, SEQUENTIAL];
 
 /// The file of the kernel of `segmented_sycl`.
@@ -205,14 +207,14 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
                 "its rows are not in order: sort it, or take `grouped_rows`",
             ));
         }
-        let way = match choice.algorithm {
-            "grouped_rows" => Way::Grouped(Grouped::new(self, a, op)?),
-            _ => Way::Stored(CooProduct {
+        let traversal = match choice.algorithm {
+            "grouped_rows" => Traversal::Grouped(Grouped::new(self, a, op)?),
+            _ => Traversal::Stored(CooProduct {
                 sums: CooSums::new(self, a.into(), op, choice.algorithm)?,
                 update: self.vector_kernel(T::DTYPE, "vector_update")?,
             }),
         };
-        Ok(ProductPlan { choice, way })
+        Ok(ProductPlan { choice, traversal })
     }
 
     unsafe fn spmv(
@@ -225,9 +227,9 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
         y: ViewMut<'_, T>,
     ) -> Result<()> {
         let operands = VectorOperands::new(alpha, x, beta, y);
-        match &plan.way {
-            Way::Grouped(grouped) => grouped.run(self, Numbered::values(a), operands),
-            Way::Stored(stored) => stored.run(self, a.into(), operands),
+        match &plan.traversal {
+            Traversal::Grouped(grouped) => grouped.run(self, StoredValues::values(a), operands),
+            Traversal::Stored(stored) => stored.run(self, a.into(), operands),
         }
     }
 }

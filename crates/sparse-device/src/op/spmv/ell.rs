@@ -1,13 +1,13 @@
 //! ELL: a row a work-item.
 
-use super::{Grouped, ProductPlan, Way};
+use super::{Grouped, ProductPlan, Traversal};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::numbered::Numbered;
 use crate::op::raw::VectorOperands;
+use crate::op::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Ell, Index, Matrix, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Ell, Index, PlanOptions, Result, Scalar, SparseFormat};
 
 const ROW_PER_THREAD: &[Algorithm] = &[Algorithm::new("row_per_thread", "always")];
 const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
@@ -22,14 +22,14 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Ell<T, Device, I>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "there is no other")?;
-        let way = match op.transposes() {
-            true => Way::Grouped(Grouped::new(self, a, op)?),
+        let traversal = match op.transposes() {
+            true => Traversal::Grouped(Grouped::new(self, a, op)?),
             false => {
                 let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<I>());
-                Way::Stored(self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_row_per_thread", defines)?)
+                Traversal::Stored(self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_row_per_thread", defines)?)
             }
         };
-        Ok(ProductPlan { choice, way })
+        Ok(ProductPlan { choice, traversal })
     }
 
     unsafe fn spmv(
@@ -42,9 +42,9 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
         y: ViewMut<'_, T>,
     ) -> Result<()> {
         let operands = VectorOperands::new(alpha, x, beta, y);
-        let kernel = match &plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, Numbered::values(a), operands),
-            Way::Stored(kernel) => kernel,
+        let kernel = match &plan.traversal {
+            Traversal::Grouped(grouped) => return grouped.run(self, StoredValues::values(a), operands),
+            Traversal::Stored(kernel) => kernel,
         };
         let launch =
             self.launch(kernel).size(a.rows()).size(a.width()).buffer(a.col_idx()).buffer(a.values());

@@ -3,7 +3,7 @@
 use crate::op::raw::VectorOperands;
 use crate::program::{Defines, IndexType};
 use crate::{Buffer, Device, Kernel, View};
-use sparse_core::{Backend, Hyb, Index, Matrix, Result, Scalar, Space};
+use sparse_core::{Backend, Hyb, Index, Result, Scalar, Space, SparseFormat};
 
 /// The plan: where the entries of the overflow stand, and room for all that passes between host and device.
 #[derive(Debug)]

@@ -2,14 +2,14 @@
 
 use super::coo::CooSums;
 use super::host_overflow::HostOverflow;
-use super::{Grouped, ProductPlan, Way, Workspace};
+use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::numbered::Numbered;
 use crate::op::raw::VectorOperands;
+use crate::op::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Hyb, Index, Matrix, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseFormat};
 
 const HOST_COO: &str = "host_coo";
 const STORED: &[Algorithm] = &[
@@ -52,17 +52,20 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
     fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Hyb<T, Device, I>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "it is the default")?;
-        let way = match choice.algorithm {
+        let traversal = match choice.algorithm {
             "device" => {
                 let index = IndexType::of::<I>();
                 let defines = Defines::default().index(index).offset(index);
                 let rows = self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_with_sums", defines)?;
-                Way::Stored(HybParts::Device(CooSums::new(self, a.coo().into(), op, "segmented")?, rows))
+                Traversal::Stored(HybParts::Device(
+                    CooSums::new(self, a.coo().into(), op, "segmented")?,
+                    rows,
+                ))
             }
-            HOST_COO => Way::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
-            _ => Way::Grouped(Grouped::new(self, a, op)?),
+            HOST_COO => Traversal::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
+            _ => Traversal::Grouped(Grouped::new(self, a, op)?),
         };
-        Ok(ProductPlan { choice, way })
+        Ok(ProductPlan { choice, traversal })
     }
 
     unsafe fn spmv(
@@ -75,10 +78,10 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
         y: ViewMut<'_, T>,
     ) -> Result<()> {
         let operands = VectorOperands::new(alpha, x, beta, y);
-        let (overflow, rows) = match &mut plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, Numbered::values(a), operands),
-            Way::Stored(HybParts::Host(overflow)) => return overflow.run(self, a, x, operands),
-            Way::Stored(HybParts::Device(overflow, rows)) => (overflow, rows),
+        let (overflow, rows) = match &mut plan.traversal {
+            Traversal::Grouped(grouped) => return grouped.run(self, StoredValues::values(a), operands),
+            Traversal::Stored(HybParts::Host(overflow)) => return overflow.run(self, a, x, operands),
+            Traversal::Stored(HybParts::Device(overflow, rows)) => (overflow, rows),
         };
         let sums = overflow.run(self, a.coo().into(), x.into())?;
         let ell = a.ell();

@@ -4,7 +4,7 @@
 //! f64; `docs/performance.md` says what they reach.
 
 use super::compressed::MANY_ROWS_PER_UNIT;
-use super::shares::lanes_for;
+use super::row_strategies::lanes_for;
 
 /// What is known of the rows without reading columns.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ impl Lengths {
         }
     }
 
-    /// Where all rows are on their way at once, the product lasts as long as the longest.
+    /// Where all rows are on their traversal at once, the product lasts as long as the longest.
     fn of_few_rows(self, units: usize) -> &'static str {
         let Self { rows, mean, longest, entry_bytes, .. } = self;
         if longest < LONG_STEPS * lanes_for(mean) || longest <= SKEWED_VECTORS * mean {

@@ -8,15 +8,15 @@ mod ell;
 mod host_overflow;
 mod hyb;
 mod lengths;
+mod row_strategies;
 mod segmented;
 mod sell;
-mod shares;
 
 pub(super) use compressed::along;
 
 use super::grouped::RowGroups;
-use super::numbered::{Numbered, Values};
 use super::raw::VectorOperands;
+use super::stored_values::{StoredValues, Values};
 use crate::launch::Launch;
 use crate::{Device, Kernel};
 use sparse_core::op::Op;
@@ -30,7 +30,7 @@ struct Grouped {
 }
 
 impl Grouped {
-    fn new<M: Numbered>(backend: &Device, a: &M, op: Op) -> Result<Self> {
+    fn new<M: StoredValues>(backend: &Device, a: &M, op: Op) -> Result<Self> {
         Self::of(backend, M::Scalar::DTYPE, op, a.row_groups(backend, op)?)
     }
 
@@ -56,11 +56,11 @@ impl<'a> Launch<'a> {
 #[derive(Debug)]
 pub struct ProductPlan<Stored> {
     choice: Choice,
-    way: Way<Stored>,
+    traversal: Traversal<Stored>,
 }
 
 #[derive(Debug)]
-enum Way<Stored> {
+enum Traversal<Stored> {
     Stored(Stored),
     Grouped(Grouped),
 }
@@ -71,9 +71,9 @@ impl<Stored: Workspace> KernelPlan for ProductPlan<Stored> {
     }
 
     fn workspace_bytes(&self) -> usize {
-        match &self.way {
-            Way::Stored(stored) => stored.bytes(),
-            Way::Grouped(grouped) => grouped.groups.bytes(),
+        match &self.traversal {
+            Traversal::Stored(stored) => stored.bytes(),
+            Traversal::Grouped(grouped) => grouped.groups.bytes(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compressed rows in equal shares of entries, summed by segments.
+//! Compressed rows in equal strategy of entries, summed by segments.
 
 use super::Workspace;
 use crate::launch::LANES;
@@ -18,21 +18,21 @@ const STEP: usize = 4 * LANES;
 /// Bits of a word.
 const BITS: usize = 32;
 
-/// How many steps there are for the square of those of one share: more shares hide waiting better, fewer leave less to add
+/// How many steps there are for the square of those of one share: more strategy hide waiting better, fewer leave less to add
 /// at the end. Where matrices are small, neither may be short. (Found by trial on an H100.)
 const SQUARE: usize = 46 * 46;
 
 /// Steps of a share, at most.
 const MOST_STEPS: usize = 16;
 
-/// Where rows begin, and room for what shares have of rows that begin before them or end behind them.
+/// Where rows begin, and room for what strategy have of rows that begin before them or end behind them.
 #[derive(Debug)]
 pub struct Segmented {
     kernel: Kernel,
     carries: Kernel,
     /// Entries of a share.
     size: usize,
-    shares: usize,
+    strategy: usize,
     filled_rows: usize,
     /// A bit an entry: whether a row begins with it.
     bits: Buffer<i32>,
@@ -55,7 +55,7 @@ impl Segmented {
         let (index_bytes, sum_bytes) = (a.indices.element_bytes, a.dtype.accumulator().bytes());
         let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
         let size = STEP * (nnz / STEP / SQUARE).isqrt().clamp(1, MOST_STEPS);
-        let shares = nnz.div_ceil(size);
+        let strategy = nnz.div_ceil(size);
 
         let starts: Buffer<i64> = backend.allocate(rows + 1)?;
         let count = kernel("csr_spmv_segmented_count")?;
@@ -68,27 +68,28 @@ impl Segmented {
         let launch = backend.launch(&mark).size(rows).buffer(offsets).buffer(&starts);
         launch.buffer(&bits).buffer(&order).items(rows)?;
 
-        let begun = backend.allocate(shares + 1)?;
+        let begun = backend.allocate(strategy + 1)?;
         let search = kernel("csr_spmv_segmented_begun")?;
-        let launch = backend.launch(&search).size(shares).size(size).size(rows);
-        launch.buffer(offsets).buffer(&starts).buffer(&begun).items(shares + 1)?;
-        let (open_rows, open_ends) = (backend.allocate_raw(shares, index_bytes)?, backend.allocate(shares)?);
+        let launch = backend.launch(&search).size(strategy).size(size).size(rows);
+        launch.buffer(offsets).buffer(&starts).buffer(&begun).items(strategy + 1)?;
+        let (open_rows, open_ends) =
+            (backend.allocate_raw(strategy, index_bytes)?, backend.allocate(strategy)?);
         let open = kernel("csr_spmv_segmented_open")?;
-        let launch = backend.launch(&open).size(shares).size(size).size(nnz).buffer(offsets).buffer(&begun);
-        launch.buffer(&order).buffer(&open_rows).buffer(&open_ends).items(shares)?;
+        let launch = backend.launch(&open).size(strategy).size(size).size(nnz).buffer(offsets).buffer(&begun);
+        launch.buffer(&order).buffer(&open_rows).buffer(&open_ends).items(strategy)?;
         Ok(Self {
             kernel: kernel("csr_spmv_segmented")?,
             carries: kernel("csr_spmv_segmented_carries")?,
             size,
-            shares,
+            strategy,
             filled_rows: filled,
             bits,
             begun,
             order,
             open_rows,
             open_ends,
-            head: backend.allocate_raw(shares, sum_bytes)?,
-            tail: backend.allocate_raw(shares, sum_bytes)?,
+            head: backend.allocate_raw(strategy, sum_bytes)?,
+            tail: backend.allocate_raw(strategy, sum_bytes)?,
         })
     }
 
@@ -103,17 +104,17 @@ impl Segmented {
         let (rows, nnz) = (a.rows, a.nnz());
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
         let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices).buffer(a.values);
-        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.shares)?;
-        let launch = backend.launch(&self.carries).size(self.shares).buffer(&self.open_rows);
+        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.strategy)?;
+        let launch = backend.launch(&self.carries).size(self.strategy).buffer(&self.open_rows);
         let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
         let launch = launch.factor(alpha).factor(beta).view(y).buffer(&self.head).buffer(&self.tail);
-        launch.early().warps(self.shares.max(rows - self.filled_rows).div_ceil(LANES))
+        launch.early().warps(self.strategy.max(rows - self.filled_rows).div_ceil(LANES))
     }
 }
 
 impl Workspace for Segmented {
     fn bytes(&self) -> usize {
-        let positions = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
-        positions + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
+        let permutation = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
+        permutation + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
     }
 }

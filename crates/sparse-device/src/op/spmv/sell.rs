@@ -1,14 +1,14 @@
 //! SELL: a row a work-item, its columns as they are stored or as 16-bit deltas.
 
-use super::{Grouped, ProductPlan, Way, Workspace};
+use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::numbered::Numbered;
 use crate::op::raw::VectorOperands;
+use crate::op::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
 use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Backend, Error, Index, Matrix, PlanOptions, Result, Scalar, Sell};
+use sparse_core::{Algorithm, Backend, Error, Index, PlanOptions, Result, Scalar, Sell, SparseFormat};
 
 const DELTAS: &str = "delta16";
 const STORED: &[Algorithm] = &[
@@ -65,20 +65,20 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
         let table = SpmvKernel::<Sell<T, Device, I, O>>::spmv_algorithms(self, op);
         let choice = options.choose("spmv", table, table[0].name, "its rows are made for it")?;
         let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<O>());
-        let way = match choice.algorithm {
+        let traversal = match choice.algorithm {
             DELTAS => {
                 let kernel = |entry| self.kernel_of(T::DTYPE, "sell_deltas", entry, defines.clone());
                 let make = kernel("sell_deltas_make")?;
                 let deltas = Deltas::new(self, a.col_idx(), a.slice_height(), &make)?;
-                Way::Stored(SellRows { kernel: kernel("sell_deltas_spmv")?, deltas: Some(deltas) })
+                Traversal::Stored(SellRows { kernel: kernel("sell_deltas_spmv")?, deltas: Some(deltas) })
             }
-            "row_per_thread" => Way::Stored(SellRows {
+            "row_per_thread" => Traversal::Stored(SellRows {
                 kernel: self.kernel_of(T::DTYPE, "sell_spmv", "sell_spmv_row_per_thread", defines)?,
                 deltas: None,
             }),
-            _ => Way::Grouped(Grouped::new(self, a, op)?),
+            _ => Traversal::Grouped(Grouped::new(self, a, op)?),
         };
-        Ok(ProductPlan { choice, way })
+        Ok(ProductPlan { choice, traversal })
     }
 
     unsafe fn spmv(
@@ -91,9 +91,9 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
         y: ViewMut<'_, T>,
     ) -> Result<()> {
         let operands = VectorOperands::new(alpha, x, beta, y);
-        let rows = match &plan.way {
-            Way::Grouped(grouped) => return grouped.run(self, Numbered::values(a), operands),
-            Way::Stored(rows) => rows,
+        let rows = match &plan.traversal {
+            Traversal::Grouped(grouped) => return grouped.run(self, StoredValues::values(a), operands),
+            Traversal::Stored(rows) => rows,
         };
         let launch = self.launch(&rows.kernel).size(a.rows()).size(a.slice_height());
         let launch = launch.buffer(a.slice_ptr()).buffer(a.row_order());

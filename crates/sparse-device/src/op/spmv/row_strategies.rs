@@ -18,7 +18,7 @@ const MERGE_ITEMS: usize = 5;
 const BLOCK_LANES: usize = 2 * LANES;
 const ORDERED_LANES: usize = 4 * LANES;
 
-/// Rows for each compute unit up to which all are on their way at once: the product then lasts as long as the row that
+/// Rows for each compute unit up to which all are on their traversal at once: the product then lasts as long as the row that
 /// ends last, so that the longest begin first.
 const ROWS_AT_ONCE: usize = 64;
 
@@ -30,7 +30,7 @@ const BLOCK_ITEMS: usize = 4;
 
 /// The kernels of a product along what is stored, with what they need to find their rows.
 #[derive(Debug)]
-pub enum Shares {
+pub enum RowStrategy {
     /// A work-item a row.
     Thread(Kernel),
     /// So many lanes a row, of the 32 of a warp.
@@ -68,20 +68,22 @@ pub struct MergePath {
     tail: RawBuffer,
 }
 
-impl Workspace for Shares {
+impl Workspace for RowStrategy {
     fn bytes(&self) -> usize {
         match self {
             Self::Thread(_) | Self::Lanes(..) | Self::SubGroup(_) => 0,
             Self::Block(_, order) => order.as_ref().map_or(0, Chunks::bytes),
-            Self::Blocks(way) => way.starts.bytes(),
-            Self::Merge(way) => way.tile_rows.bytes() + way.head.bytes() + way.tail.bytes(),
-            Self::Segmented(way) => way.bytes(),
-            Self::ColumnBlocks(way) => way.bytes(),
+            Self::Blocks(traversal) => traversal.starts.bytes(),
+            Self::Merge(traversal) => {
+                traversal.tile_rows.bytes() + traversal.head.bytes() + traversal.tail.bytes()
+            }
+            Self::Segmented(traversal) => traversal.bytes(),
+            Self::ColumnBlocks(traversal) => traversal.bytes(),
         }
     }
 }
 
-/// Lanes for rows of so many entries in the mean: the next power of two, from 2 to 32.
+/// Lanes for rows of so many entries on average: the next power of two, from 2 to 32.
 pub(super) fn lanes_for(mean: usize) -> usize {
     mean.next_power_of_two().clamp(2, LANES)
 }
@@ -96,7 +98,7 @@ fn order_of(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks>> {
     order.transpose()
 }
 
-impl Shares {
+impl RowStrategy {
     /// What the algorithm of this name needs.
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, algorithm: &str) -> Result<Self> {
         let defines = a.product_defines(op);
@@ -175,21 +177,30 @@ impl Shares {
             Self::SubGroup(kernel) => {
                 backend.launch(kernel).size(rows).product(a, operands).items(rows * LANES)
             }
-            Self::Blocks(way) => {
-                let launch = backend.launch(&way.kernel).size(way.blocks).buffer(&way.starts);
-                launch.product(a, operands).groups(groups(way.blocks), block)
+            Self::Blocks(traversal) => {
+                let launch =
+                    backend.launch(&traversal.kernel).size(traversal.blocks).buffer(&traversal.starts);
+                launch.product(a, operands).groups(groups(traversal.blocks), block)
             }
-            Self::Merge(way) => {
-                let launch = backend.launch(&way.kernel).size(way.tiles).buffer(&way.tile_rows).size(rows);
+            Self::Merge(traversal) => {
+                let launch = backend
+                    .launch(&traversal.kernel)
+                    .size(traversal.tiles)
+                    .buffer(&traversal.tile_rows)
+                    .size(rows);
                 let launch = launch.product(a, operands);
-                launch.buffer(&way.head).buffer(&way.tail).groups(groups(way.tiles), block)?;
-                let launch = backend.launch(&way.carries).size(way.tiles).buffer(&way.tile_rows);
+                launch
+                    .buffer(&traversal.head)
+                    .buffer(&traversal.tail)
+                    .groups(groups(traversal.tiles), block)?;
+                let launch =
+                    backend.launch(&traversal.carries).size(traversal.tiles).buffer(&traversal.tile_rows);
                 let launch =
                     launch.buffer(a.offsets).factor(operands.alpha).factor(operands.beta).view(operands.y);
-                launch.buffer(&way.head).buffer(&way.tail).warps(way.tiles)
+                launch.buffer(&traversal.head).buffer(&traversal.tail).warps(traversal.tiles)
             }
-            Self::Segmented(way) => way.run(backend, a, operands),
-            Self::ColumnBlocks(way) => way.spmv(backend, a, operands),
+            Self::Segmented(traversal) => traversal.run(backend, a, operands),
+            Self::ColumnBlocks(traversal) => traversal.spmv(backend, a, operands),
         }
     }
 }

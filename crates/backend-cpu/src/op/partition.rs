@@ -7,13 +7,13 @@ use crate::parallel::{partition_point, rows_by_entries, split_mut};
 use sparse_core::{Accumulator, Index};
 use std::ops::Range;
 
-/// Entries and rows of one piece.
-pub(crate) const PIECE: usize = 16 * 1024;
+/// Entries and rows of one part.
+pub(crate) const PART_SIZE: usize = 16 * 1024;
 
-/// A share of one member's work: the entries, and the rows that end in it. Its first row may have begun in the piece
+/// A share of one member's work: the entries, and the rows that end in it. Its first row may have begun in the part
 /// before, and the row after its last one may begin here.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct Part {
     pub(crate) member: usize,
     pub(crate) rows: Range<usize>,
     pub(crate) entries: Range<usize>,
@@ -24,7 +24,7 @@ pub(crate) struct Piece {
 pub(crate) enum Cut {
     /// Between rows.
     Rows,
-    /// Within rows too: pieces of equal size.
+    /// Within rows too: parts of equal size.
     MergePath,
 }
 
@@ -49,7 +49,7 @@ impl<O: Index> RowEnds for &[O] {
     }
 }
 
-/// What a piece leaves to be joined with its neighbours.
+/// What a part leaves to be joined with its neighbours.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Carry<Acc> {
     /// The sum of the rest of the first row, if that row began earlier.
@@ -58,9 +58,9 @@ pub(crate) struct Carry<Acc> {
     tail: Acc,
 }
 
-impl Piece {
-    /// Gives the sum of each row that lies whole in the piece to `write(row, sum)`, rows counted from the first of
-    /// the piece.
+impl Part {
+    /// Gives the sum of each row that lies whole in the part to `write(row, sum)`, rows counted from the first of
+    /// the part.
     #[inline(always)]
     pub(crate) fn sums<Acc>(
         &self,
@@ -89,105 +89,105 @@ impl Piece {
     }
 }
 
-/// The pieces of a matrix, consecutive ones grouped into tasks of enough work, and room for their carries.
-pub struct Pieces<Acc> {
-    pieces: Vec<Piece>,
+/// The parts of a matrix, consecutive ones grouped into tasks of enough work, and room for their carries.
+pub struct Partition<Acc> {
+    parts: Vec<Part>,
     tasks: Vec<Range<usize>>,
     task_rows: Vec<Range<usize>>,
     carries: Vec<Carry<Acc>>,
     entries: usize,
 }
 
-/// What one task computes: its pieces, their elements of `y`, and room for their carries.
+/// What one task computes: its parts, their elements of `y`, and room for their carries.
 struct Task<'a, T, Acc> {
-    pieces: &'a [Piece],
+    parts: &'a [Part],
     y: &'a mut [T],
     carries: &'a mut [Carry<Acc>],
 }
 
-impl<Acc: Accumulator> Pieces<Acc> {
-    /// The pieces of members with these offsets; the first offset of a member need not be 0.
+impl<Acc: Accumulator> Partition<Acc> {
+    /// The parts of members with these offsets; the first offset of a member need not be 0.
     pub(crate) fn cut<'a, O: Index>(cut: Cut, members: impl Iterator<Item = &'a [O]>) -> Self {
-        let mut pieces = vec![];
+        let mut parts = vec![];
         for (member, offsets) in members.enumerate() {
             match cut {
-                Cut::Rows => cut_rows(member, offsets, &mut pieces),
-                Cut::MergePath => cut_merge_path(member, offsets, PIECE, &mut pieces),
+                Cut::Rows => cut_rows(member, offsets, &mut parts),
+                Cut::MergePath => cut_merge_path(member, offsets, PART_SIZE, &mut parts),
             }
         }
-        Self::of(pieces)
+        Self::of(parts)
     }
 
-    /// Groups `pieces`, which cover all rows in order.
-    pub(crate) fn of(pieces: Vec<Piece>) -> Self {
+    /// Groups `parts`, which cover all rows in order.
+    pub(crate) fn of(parts: Vec<Part>) -> Self {
         let (mut tasks, mut task_rows) = (vec![], vec![]);
         let (mut first, mut first_row, mut row, mut work) = (0, 0, 0, 0);
-        for (k, piece) in pieces.iter().enumerate() {
-            row += piece.rows.len();
-            work += piece.rows.len() + piece.entries.len();
-            if work >= PIECE / 2 || k + 1 == pieces.len() {
+        for (k, part) in parts.iter().enumerate() {
+            row += part.rows.len();
+            work += part.rows.len() + part.entries.len();
+            if work >= PART_SIZE / 2 || k + 1 == parts.len() {
                 tasks.push(first..k + 1);
                 task_rows.push(first_row..row);
                 (first, first_row, work) = (k + 1, row, 0);
             }
         }
-        let carries = vec![Carry { head: None, tail: Acc::ZERO }; pieces.len()];
-        let entries = pieces.iter().map(|piece| piece.entries.len()).sum();
-        Self { pieces, tasks, task_rows, carries, entries }
+        let carries = vec![Carry { head: None, tail: Acc::ZERO }; parts.len()];
+        let entries = parts.iter().map(|part| part.entries.len()).sum();
+        Self { parts, tasks, task_rows, carries, entries }
     }
 
-    /// Bytes of the pieces and carries.
+    /// Bytes of the parts and carries.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(self.pieces.as_slice())
+        size_of_val(self.parts.as_slice())
             + size_of_val(self.carries.as_slice())
             + 2 * size_of_val(self.tasks.as_slice())
     }
 
-    /// Runs `work(piece, its part of y)` on all pieces, joins the carries in order, and writes the rows that more
-    /// than one piece has a part of.
+    /// Runs `work(part, its part of y)` on all parts, joins the carries in order, and writes the rows that more
+    /// than one part has a part of.
     pub(crate) fn run<T: Send>(
         &mut self,
         cpu: &Cpu,
         y: &mut [T],
         write: impl Fn(&mut T, Acc),
-        work: impl Fn(&Piece, &mut [T]) -> Carry<Acc> + Send + Sync,
+        work: impl Fn(&Part, &mut [T]) -> Carry<Acc> + Send + Sync,
     ) {
         let y_parts = split_mut(y, &self.task_rows);
         let carry_parts = split_mut(&mut self.carries, &self.tasks);
         let tasks = self.tasks.iter().zip(y_parts).zip(carry_parts);
         let tasks = tasks
-            .map(|((range, y), carries)| Task { pieces: &self.pieces[range.clone()], y, carries })
+            .map(|((range, y), carries)| Task { parts: &self.parts[range.clone()], y, carries })
             .collect();
         cpu.for_each(self.entries, tasks, |task: Task<'_, T, Acc>| {
             let mut y = task.y;
-            for (piece, carry) in task.pieces.iter().zip(task.carries) {
-                let (part, rest) = y.split_at_mut(piece.rows.len());
-                *carry = work(piece, part);
+            for (part, carry) in task.parts.iter().zip(task.carries) {
+                let (y_part, rest) = y.split_at_mut(part.rows.len());
+                *carry = work(part, y_part);
                 y = rest;
             }
         });
         let mut open = Acc::ZERO;
         let mut row = 0;
-        for (piece, carry) in self.pieces.iter().zip(&self.carries) {
+        for (part, carry) in self.parts.iter().zip(&self.carries) {
             if let Some(head) = carry.head {
                 write(&mut y[row], open + head);
             }
-            row += piece.rows.len();
-            open = if piece.rows.is_empty() { open + carry.tail } else { carry.tail };
+            row += part.rows.len();
+            open = if part.rows.is_empty() { open + carry.tail } else { carry.tail };
         }
     }
 }
 
-fn cut_rows<O: Index>(member: usize, offsets: &[O], pieces: &mut Vec<Piece>) {
-    pieces.extend(rows_by_entries(offsets, PIECE).into_iter().map(|rows| {
+fn cut_rows<O: Index>(member: usize, offsets: &[O], parts: &mut Vec<Part>) {
+    parts.extend(rows_by_entries(offsets, PART_SIZE).into_iter().map(|rows| {
         let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
-        Piece { member, rows, entries }
+        Part { member, rows, entries }
     }));
 }
 
-/// Pieces of `size` rows and entries together. Position `d` of the merge path lies behind as many of them as make `d`,
+/// Partition of `size` rows and entries together. Position `d` of the merge path lies behind as many of them as make `d`,
 /// each row's end behind its entries.
-pub(crate) fn cut_merge_path<O: Index>(member: usize, offsets: &[O], size: usize, pieces: &mut Vec<Piece>) {
+pub(crate) fn cut_merge_path<O: Index>(member: usize, offsets: &[O], size: usize, parts: &mut Vec<Part>) {
     let rows = offsets.len() - 1;
     let first = offsets[0].as_usize();
     let length = offsets[rows].as_usize() - first + rows;
@@ -195,7 +195,7 @@ pub(crate) fn cut_merge_path<O: Index>(member: usize, offsets: &[O], size: usize
     for position in (size..length).step_by(size).chain((length > 0).then_some(length)) {
         let row_end = partition_point(row..rows, |r| offsets[r + 1].as_usize() - first + r < position);
         let entry_end = position - row_end + first;
-        pieces.push(Piece { member, rows: row..row_end, entries: entry..entry_end });
+        parts.push(Part { member, rows: row..row_end, entries: entry..entry_end });
         (row, entry) = (row_end, entry_end);
     }
 }
@@ -204,26 +204,26 @@ pub(crate) fn cut_merge_path<O: Index>(member: usize, offsets: &[O], size: usize
 mod tests {
     use super::*;
 
-    fn pieces(cut: Cut, offsets: &[i32]) -> Vec<(Range<usize>, Range<usize>)> {
-        let pieces = Pieces::<f64>::cut(cut, [offsets].into_iter());
-        pieces.pieces.into_iter().map(|piece| (piece.rows, piece.entries)).collect()
+    fn parts(cut: Cut, offsets: &[i32]) -> Vec<(Range<usize>, Range<usize>)> {
+        let parts = Partition::<f64>::cut(cut, [offsets].into_iter());
+        parts.parts.into_iter().map(|part| (part.rows, part.entries)).collect()
     }
 
     #[test]
     fn a_long_row_is_cut_by_the_merge_path_alone() {
-        let long = 2 * PIECE as i32;
+        let long = 2 * PART_SIZE as i32;
         let offsets = [0, 1, long + 1, long + 1];
-        let rows = pieces(Cut::Rows, &offsets);
+        let rows = parts(Cut::Rows, &offsets);
         assert!(rows.iter().all(|(rows, _)| !rows.is_empty()));
-        let path = pieces(Cut::MergePath, &offsets);
-        assert_eq!(path[0], (0..1, 0..PIECE - 1));
-        assert_eq!(path[1], (1..1, PIECE - 1..2 * PIECE - 1));
-        assert_eq!(path[2], (1..3, 2 * PIECE - 1..2 * PIECE + 1));
+        let path = parts(Cut::MergePath, &offsets);
+        assert_eq!(path[0], (0..1, 0..PART_SIZE - 1));
+        assert_eq!(path[1], (1..1, PART_SIZE - 1..2 * PART_SIZE - 1));
+        assert_eq!(path[2], (1..3, 2 * PART_SIZE - 1..2 * PART_SIZE + 1));
     }
 
     #[test]
-    fn members_without_rows_have_no_pieces() {
-        assert!(pieces(Cut::MergePath, &[0]).is_empty());
-        assert!(pieces(Cut::Rows, &[0]).is_empty());
+    fn members_without_rows_have_no_parts() {
+        assert!(parts(Cut::MergePath, &[0]).is_empty());
+        assert!(parts(Cut::Rows, &[0]).is_empty());
     }
 }

@@ -3,20 +3,20 @@
 use super::convert::RowsOf;
 use super::coordinates::{Coordinates, RADIX_SORT, SortBy};
 use super::grouped::RowGroups;
-use super::numbered::Numbered;
 use super::padded;
-use super::positions::Positions;
+use super::permutation::Permutation;
 use super::scan::Scan;
+use super::stored_values::StoredValues;
 use super::to_dense::Places;
 use crate::Device;
 use crate::launch::Launch;
 use crate::program::Defines;
 use crate::space::RawBuffer;
 use sparse_core::op::Op;
-use sparse_core::{Ell, Hyb, Index, Matrix, PlanOptions, Result, Scalar, Sell};
+use sparse_core::{Ell, Hyb, Index, PlanOptions, Result, Scalar, Sell, SparseFormat};
 
 /// A format with padding.
-pub(super) trait Slots: Numbered {
+pub(super) trait PaddedEntries: StoredValues {
     /// The entries, those of each row in storage order, and where their values stand.
     fn entries(&self, backend: &Device) -> Result<Places>;
 
@@ -35,7 +35,7 @@ pub(super) trait Slots: Numbered {
 }
 
 /// To CSR, the entries of each row in storage order.
-pub(super) fn to_csr<M: Slots, O: Index>(
+pub(super) fn to_csr<M: PaddedEntries, O: Index>(
     backend: &Device,
     from: &M,
     (): &(),
@@ -47,13 +47,13 @@ pub(super) fn to_csr<M: Slots, O: Index>(
     by_rows.into_rows(backend, choice)
 }
 
-/// What is left of `cols.len()` slots at these positions without padding; `launch` has all arguments but the columns,
+/// What is left of `cols.len()` slots at these permutation without padding; `launch` has all arguments but the columns,
 /// and what the kernel finds: the rows of the slots, and whether they hold entries.
 fn without_padding<'a>(
     backend: &'a Device,
     launch: Launch<'a>,
     cols: &'a RawBuffer,
-    positions: &Positions,
+    permutation: &Permutation,
 ) -> Result<Places> {
     let slots = cols.len;
     let (rows, starts) = (backend.allocate_raw(slots, cols.element_bytes)?, backend.allocate(slots + 1)?);
@@ -62,49 +62,49 @@ fn without_padding<'a>(
     Ok(Places {
         rows: backend.compact(&starts, &rows, nnz)?,
         cols: backend.compact(&starts, cols, nnz)?,
-        positions: positions.compact(backend, &starts, nnz)?,
+        permutation: permutation.compact(backend, &starts, nnz)?,
     })
 }
 
 /// The entries of ELL, in a matrix with so many slots in all.
 fn entries_of_ell(backend: &Device, rows: usize, cols: &RawBuffer, slots: usize) -> Result<Places> {
-    let (index, positions) = (cols.index_type(), Positions::counted(backend, 0..cols.len, slots)?);
-    let defines = Defines::default().index(index).offset(index).set("POS", positions.type_name());
+    let (index, permutation) = (cols.index_type(), Permutation::counted(backend, 0..cols.len, slots)?);
+    let defines = Defines::default().index(index).offset(index).set("POS", permutation.type_name());
     let kernel = backend.kernel(padded::FILE, "padded_ell_rows", defines)?;
     let launch = backend.launch(&kernel).size(rows).size(cols.len);
-    without_padding(backend, launch, cols, &positions)
+    without_padding(backend, launch, cols, &permutation)
 }
 
-impl<T: Scalar, I: Index> Slots for Ell<T, Device, I> {
+impl<T: Scalar, I: Index> PaddedEntries for Ell<T, Device, I> {
     fn entries(&self, backend: &Device) -> Result<Places> {
         entries_of_ell(backend, self.rows(), self.col_idx(), self.col_idx().len)
     }
 }
 
-impl<T: Scalar, I: Index> Slots for Hyb<T, Device, I> {
+impl<T: Scalar, I: Index> PaddedEntries for Hyb<T, Device, I> {
     fn entries(&self, backend: &Device) -> Result<Places> {
         let (split, coo) = (self.ell().col_idx().len, self.coo());
         let slots = split + coo.nnz();
         let head = entries_of_ell(backend, self.rows(), self.ell().col_idx(), slots)?;
-        let tail = Positions::counted(backend, split..slots, slots)?;
+        let tail = Permutation::counted(backend, split..slots, slots)?;
         Ok(Places {
             rows: backend.joined(&head.rows, coo.row_idx())?,
             cols: backend.joined(&head.cols, coo.col_idx())?,
-            positions: head.positions.joined(backend, &tail)?,
+            permutation: head.permutation.joined(backend, &tail)?,
         })
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> Slots for Sell<T, Device, I, O> {
+impl<T: Scalar, I: Index, O: Index> PaddedEntries for Sell<T, Device, I, O> {
     fn entries(&self, backend: &Device) -> Result<Places> {
         let (cols, slots) = (self.col_idx(), self.col_idx().len);
-        let positions = Positions::counted(backend, 0..slots, slots)?;
+        let permutation = Permutation::counted(backend, 0..slots, slots)?;
         let (index, offset) = (cols.index_type(), self.slice_ptr().index_type());
-        let defines = Defines::default().index(index).offset(offset).set("POS", positions.type_name());
+        let defines = Defines::default().index(index).offset(offset).set("POS", permutation.type_name());
         let kernel = backend.kernel(padded::FILE, "padded_sell_rows", defines)?;
         let launch = backend.launch(&kernel).size(self.rows()).size(self.slice_ptr().len - 1);
         let launch = launch.size(self.slice_height()).buffer(self.slice_ptr()).buffer(self.row_order());
-        without_padding(backend, launch, cols, &positions)
+        without_padding(backend, launch, cols, &permutation)
     }
 }
 

@@ -1,7 +1,7 @@
-//! The rows of one piece, summed.
+//! The rows of one part, summed.
 
 use crate::op::dot::dot;
-use crate::op::pieces::{Carry, Piece, RowEnds};
+use crate::op::partition::{Carry, Part, RowEnds};
 use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
@@ -13,20 +13,20 @@ const SHORT: usize = 16;
 /// How many entries ahead of those in use these are.
 const AHEAD: usize = 512;
 
-/// The sums of one piece, whose entries stand side by side in `columns` and `values`.
-pub(super) struct PieceSums<'a, T, I, Ends, Write> {
-    pub(super) piece: &'a Piece,
+/// The sums of one part, whose entries stand side by side in `columns` and `values`.
+pub(super) struct PartSums<'a, T, I, Ends, Write> {
+    pub(super) part: &'a Part,
     pub(super) ends: Ends,
     pub(super) columns: &'a [I],
     pub(super) values: &'a [T],
     /// As long as a member has columns: what every column is below.
     pub(super) x: &'a [T],
     pub(super) op: Op,
-    /// Takes a row, counted from the first of the piece, and its sum.
+    /// Takes a row, counted from the first of the part, and its sum.
     pub(super) write: Write,
 }
 
-impl<T: Scalar, I: Index, Ends: RowEnds, Write> Vectorize for PieceSums<'_, T, I, Ends, Write>
+impl<T: Scalar, I: Index, Ends: RowEnds, Write> Vectorize for PartSums<'_, T, I, Ends, Write>
 where
     Write: FnMut(usize, T::Acc),
 {
@@ -34,7 +34,7 @@ where
 
     #[inline(always)]
     fn run<S: Isa>(self) -> Carry<T::Acc> {
-        let Self { piece, ends, columns, values, x, op, write } = self;
+        let Self { part, ends, columns, values, x, op, write } = self;
         let sum = |entries: Range<usize>| {
             if entries.len() <= SHORT {
                 fetch_line(columns, entries.start + AHEAD);
@@ -43,6 +43,6 @@ where
             // SAFETY: the columns of a matrix are below the length of `x`, as the plan checked.
             unsafe { dot::<S, T, I>(&columns[entries.clone()], &values[entries], x, op) }
         };
-        piece.sums(ends, sum, write)
+        part.sums(ends, sum, write)
     }
 }

@@ -6,9 +6,9 @@ use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Propert
 
 /// A device on paper: it has the kernels of a library and every extension, and runs nothing.
 #[derive(Debug)]
-pub(crate) struct Paper(Properties);
+pub(crate) struct NullDriver(Properties);
 
-impl Paper {
+impl NullDriver {
     /// A device of a backend with these kernels.
     pub(crate) fn new(backend: &'static str, files: &'static [File], warps_per_group: usize) -> Self {
         let caps = Caps {
@@ -38,7 +38,7 @@ fn refused<T>() -> Result<T> {
 }
 
 // SAFETY: it hands out nothing.
-unsafe impl Driver for Paper {
+unsafe impl Driver for NullDriver {
     fn properties(&self) -> &Properties {
         &self.0
     }

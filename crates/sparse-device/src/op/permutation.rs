@@ -1,4 +1,4 @@
-//! Positions of entries in arrays of values, in four bytes each where they fit.
+//! Permutation of entries in arrays of values, in four bytes each where they fit.
 
 use crate::launch::Launch;
 use crate::program::IndexType;
@@ -9,20 +9,20 @@ use std::ops::Range;
 
 /// Where entries stand; −1 is padding. Elements have 4 bytes, or 8.
 #[derive(Debug)]
-pub(super) struct Positions(pub(super) RawBuffer);
+pub(super) struct Permutation(pub(super) RawBuffer);
 
-impl Positions {
-    /// The numbers of a range, as positions of entries of which there are `n`.
+impl Permutation {
+    /// The numbers of a range, as permutation of entries of which there are `n`.
     pub(super) fn counted(backend: &Device, numbers: Range<usize>, n: usize) -> Result<Self> {
         Ok(Self(backend.count_up(numbers, IndexType::for_count(n))?))
     }
 
-    /// Those that stand at these positions.
+    /// Those that stand at these permutation.
     pub(super) fn gather(&self, backend: &Device, at: &Self) -> Result<Self> {
         Ok(Self(backend.gathered(at, &self.0)?))
     }
 
-    /// Others behind these, positions of the same entries.
+    /// Others behind these, permutation of the same entries.
     pub(super) fn joined(&self, backend: &Device, tail: &Self) -> Result<Self> {
         Ok(Self(backend.joined(&self.0, &tail.0)?))
     }
@@ -32,17 +32,18 @@ impl Positions {
         Ok(Self(backend.compact(starts, &self.0, kept)?))
     }
 
-    /// Room for `len` positions of entries of which there are `n`.
+    /// Room for `len` permutation of entries of which there are `n`.
     pub(super) fn room(backend: &Device, len: usize, n: usize) -> Result<Self> {
         Ok(Self(backend.allocate_raw(len, IndexType::for_count(n).bytes())?))
     }
 
-    /// Positions that the host has found.
-    pub(super) fn upload(backend: &Device, positions: &[i64]) -> Result<Self> {
-        let narrow: std::result::Result<Vec<i32>, _> = positions.iter().map(|&p| i32::try_from(p)).collect();
+    /// Permutation that the host has found.
+    pub(super) fn upload(backend: &Device, permutation: &[i64]) -> Result<Self> {
+        let narrow: std::result::Result<Vec<i32>, _> =
+            permutation.iter().map(|&p| i32::try_from(p)).collect();
         match narrow {
             Ok(narrow) => Ok(Self(backend.upload(&narrow)?.raw)),
-            Err(_) => Ok(Self(backend.upload(positions)?.raw)),
+            Err(_) => Ok(Self(backend.upload(permutation)?.raw)),
         }
     }
 
@@ -63,8 +64,8 @@ impl Positions {
 }
 
 impl<'a> Launch<'a> {
-    /// Positions, for a kernel that was made for their type.
-    pub(super) fn positions(self, positions: &'a Positions) -> Self {
-        self.buffer(&positions.0)
+    /// Permutation, for a kernel that was made for their type.
+    pub(super) fn permutation(self, permutation: &'a Permutation) -> Self {
+        self.buffer(&permutation.0)
     }
 }

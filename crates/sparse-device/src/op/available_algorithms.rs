@@ -7,12 +7,12 @@ use std::fmt::Display;
 /// A table of algorithms, of which the last ones need a file of kernels each. A device offers those up to the first
 /// whose file it cannot have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offer {
+pub(super) struct AvailableAlgorithms {
     pub(super) algorithms: &'static [Algorithm],
     pub(super) files: &'static [&'static str],
 }
 
-impl Offer {
+impl AvailableAlgorithms {
     /// What a device has of the table.
     pub(super) fn on(self, device: &Device) -> &'static [Algorithm] {
         let missing = self.files.iter().skip_while(|file| device.has(file)).count();

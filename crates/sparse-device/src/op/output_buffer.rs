@@ -12,7 +12,7 @@ use sparse_core::{DType, Result};
 const SLACK: usize = 8;
 
 /// Room for the entries of another matrix like one with `nnz` of them.
-pub(super) fn room_for(nnz: usize) -> usize {
+pub(super) fn capacity_for(nnz: usize) -> usize {
     nnz + nnz / (2 * SLACK)
 }
 

@@ -1,16 +1,15 @@
-//! Memory that was released, kept for the next allocation: a GPU's driver takes longer to give memory out than most
-//! kernels run.
+//! A pool of released memory for later allocations: a GPU's driver takes longer to allocate than most kernels run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Of so many bytes that were asked for, one more may be given.
+/// An allocation of n bytes takes memory of at most n + n / `SLACK` bytes from the pool.
 const SLACK: usize = 8;
 
-/// What was released, of which so many bytes are kept. Commands of an in-order queue may still use it: those that take it
+/// What was released, of which so many bytes are pool. Commands of an in-order queue may still use it: those that take it
 /// next follow them.
 #[derive(Debug)]
-pub(crate) struct Kept<M> {
+pub(crate) struct MemoryPool<M> {
     limit: usize,
     released: Arc<Mutex<Released<M>>>,
 }
@@ -21,14 +20,14 @@ struct Released<M> {
     by_size: BTreeMap<usize, Vec<M>>,
 }
 
-impl<M> Clone for Kept<M> {
+impl<M> Clone for MemoryPool<M> {
     fn clone(&self) -> Self {
         Self { limit: self.limit, released: self.released.clone() }
     }
 }
 
-impl<M> Kept<M> {
-    /// Keeps `limit` bytes at most.
+impl<M> MemoryPool<M> {
+    /// An empty pool of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, released: Arc::new(Mutex::new(Released { bytes: 0, by_size: BTreeMap::new() })) }
     }
@@ -37,7 +36,7 @@ impl<M> Kept<M> {
         self.released.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The least of at least `bytes`, if it is not much larger.
+    /// The smallest memory of at least `bytes`, if it is not much larger.
     pub(crate) fn take(&self, bytes: usize) -> Option<M> {
         let mut released = self.lock();
         let sizes = bytes..=bytes.saturating_add(bytes / SLACK);
@@ -50,7 +49,7 @@ impl<M> Kept<M> {
         memory
     }
 
-    /// Keeps it, unless there is no room.
+    /// Adds memory of so many bytes, or drops it where the pool would pass its limit.
     pub(crate) fn keep(&self, bytes: usize, memory: M) {
         let mut released = self.lock();
         if bytes <= self.limit - released.bytes {
@@ -59,7 +58,7 @@ impl<M> Kept<M> {
         }
     }
 
-    /// Releases all of it, and says whether there was any.
+    /// Drops all memory of the pool; true if there was any.
     pub(crate) fn release(&self) -> bool {
         let mut released = self.lock();
         released.bytes = 0;
@@ -73,31 +72,31 @@ mod tests {
 
     #[test]
     fn the_least_that_is_large_enough_is_taken_once() {
-        let kept = Kept::new(1 << 10);
+        let pool = MemoryPool::new(1 << 10);
         for bytes in [64, 128, 136, 128] {
-            kept.keep(bytes, bytes);
+            pool.keep(bytes, bytes);
         }
-        assert_eq!(kept.take(121), Some(128));
-        assert_eq!(kept.take(121), Some(128));
-        assert_eq!(kept.take(121), Some(136));
-        assert_eq!(kept.take(121), None);
-        assert_eq!(kept.take(56), None, "more than an eighth would be left over");
-        assert_eq!(kept.take(usize::MAX), None);
-        assert_eq!(kept.take(64), Some(64));
+        assert_eq!(pool.take(121), Some(128));
+        assert_eq!(pool.take(121), Some(128));
+        assert_eq!(pool.take(121), Some(136));
+        assert_eq!(pool.take(121), None);
+        assert_eq!(pool.take(56), None, "more than an eighth would be left over");
+        assert_eq!(pool.take(usize::MAX), None);
+        assert_eq!(pool.take(64), Some(64));
     }
 
     #[test]
     fn no_more_is_kept_than_the_limit_and_all_is_released_at_once() {
-        let kept = Kept::new(48);
+        let pool = MemoryPool::new(48);
         let memory = Arc::new(());
-        kept.keep(16, memory.clone());
-        kept.keep(32, memory.clone());
-        kept.keep(1, memory.clone());
+        pool.keep(16, memory.clone());
+        pool.keep(32, memory.clone());
+        pool.keep(1, memory.clone());
         assert_eq!(Arc::strong_count(&memory), 3, "there is room for 48");
-        assert!(kept.release());
-        assert!(!kept.release());
-        kept.keep(48, memory.clone());
-        assert!(kept.take(48).is_some());
+        assert!(pool.release());
+        assert!(!pool.release());
+        pool.keep(48, memory.clone());
+        assert!(pool.take(48).is_some());
         assert_eq!(Arc::strong_count(&memory), 1);
     }
 }

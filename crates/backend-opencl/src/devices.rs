@@ -1,4 +1,4 @@
-//! Devices that were found, and how much of their memory is given out.
+//! The OpenCL devices of this machine and their properties, found once a process.
 
 use crate::cl;
 use kernels_core::File;
@@ -8,28 +8,27 @@ use opencl3::platform::get_platforms;
 use sparse_core::{Caps, Error, Result};
 use sparse_device::Properties;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-/// Of so many bytes of a GPU's memory, one may be kept when it is released.
-const KEPT_PART: usize = 4;
+/// The part of a GPU's memory that the pool of released memory may have: 1 / `POOL_PART`.
+const POOL_PART: usize = 4;
 
-/// A device that was found, and what was asked of it.
+/// A device and its properties.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct DeviceInfo {
     id: usize,
     pub(crate) properties: Properties,
-    memory_bytes: u64,
-    largest_buffer: u64,
+    pub(crate) memory_bytes: u64,
+    pub(crate) largest_buffer: u64,
     /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number, and forgets what
     /// it knew of a buffer when the host writes or copies to its middle: what it says is true only where no buffer is
     /// released and the host writes them from their beginning.
     pub(crate) checks_reads: bool,
-    /// Bytes of released memory that are kept, at most: an allocation of memory of its own takes a GPU's driver long.
-    pub(crate) keeps_bytes: usize,
+    /// The limit of the pool of released memory, in bytes: a GPU's driver takes long to allocate.
+    pub(crate) pool_bytes: usize,
 }
 
-impl Found {
+impl DeviceInfo {
     /// Whether this is OpenCL's device `id`.
     #[cfg(feature = "sycl")]
     pub(crate) fn is(&self, id: opencl3::types::cl_device_id) -> bool {
@@ -72,7 +71,7 @@ impl Found {
             },
             memory_bytes,
             largest_buffer: device.max_mem_alloc_size()?,
-            keeps_bytes: if is_cpu || platform == "Oclgrind" { 0 } else { memory_bytes as usize / KEPT_PART },
+            pool_bytes: if is_cpu || platform == "Oclgrind" { 0 } else { memory_bytes as usize / POOL_PART },
             checks_reads: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
@@ -80,12 +79,12 @@ impl Found {
 
 /// All devices of all platforms, or why there are none. They are looked for once: the loader reads its list once a
 /// process, and PoCL 3.1 crashes where two threads ask for the first time.
-pub(crate) fn devices() -> Result<&'static [Found], String> {
-    static DEVICES: OnceLock<Result<Vec<Found>, String>> = OnceLock::new();
+pub(crate) fn opencl() -> Result<&'static [DeviceInfo], String> {
+    static DEVICES: OnceLock<Result<Vec<DeviceInfo>, String>> = OnceLock::new();
     DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
 }
 
-fn find_devices() -> Result<Vec<Found>, String> {
+fn find_devices() -> Result<Vec<DeviceInfo>, String> {
     if let Some(vendors) = std::env::var_os("OCL_ICD_VENDORS") {
         check_vendors(Path::new(&vendors))?;
     }
@@ -99,7 +98,7 @@ fn find_devices() -> Result<Vec<Found>, String> {
         let reason = |code: ClError| format!("{}: {code}", name.trim());
         match platform.get_devices(CL_DEVICE_TYPE_ALL) {
             Ok(ids) => asked.extend(ids.into_iter().map(|id| {
-                Found::new(cl::NAME, kernels_cl::FILES, name.trim(), Device::new(id)).map_err(reason)
+                DeviceInfo::new(cl::NAME, kernels_cl::FILES, name.trim(), Device::new(id)).map_err(reason)
             })),
             Err(code) if code.0 == CL_DEVICE_NOT_FOUND => {}
             Err(code) => asked.push(Err(reason(code))),
@@ -110,30 +109,30 @@ fn find_devices() -> Result<Vec<Found>, String> {
 
 /// The devices that say what they are: one that does not hides no other. Without any, `none` and what was said.
 pub(crate) fn usable<T>(asked: Vec<Result<T, String>>, none: String) -> Result<Vec<T>, String> {
-    let (mut found, mut reasons) = (vec![], vec![none]);
+    let (mut usable, mut reasons) = (vec![], vec![none]);
     for device in asked {
         match device {
-            Ok(device) => found.push(device),
+            Ok(device) => usable.push(device),
             Err(reason) => reasons.push(reason),
         }
     }
-    if found.is_empty() { Err(reasons.join("; ")) } else { Ok(found) }
+    if usable.is_empty() { Err(reasons.join("; ")) } else { Ok(usable) }
 }
 
-/// What the devices that a backend found can do.
-pub(crate) fn caps(found: Result<&'static [Found], String>) -> Result<Vec<Caps>, String> {
-    Ok(found?.iter().map(|found| found.properties.caps.clone()).collect())
+/// The capabilities of a backend's devices.
+pub(crate) fn caps(devices: Result<&'static [DeviceInfo], String>) -> Result<Vec<Caps>, String> {
+    Ok(devices?.iter().map(|device| device.properties.caps.clone()).collect())
 }
 
-/// Device number `index` of those that a backend found.
-pub(crate) fn number(
+/// Device number `index` of a backend's.
+pub(crate) fn by_index(
     backend: &'static str,
-    found: Result<&'static [Found], String>,
+    devices: Result<&'static [DeviceInfo], String>,
     index: usize,
-) -> Result<&'static Found> {
+) -> Result<&'static DeviceInfo> {
     let unsupported = |reason| Error::unsupported(format!("{backend} device {index}"), reason);
-    let found = found.map_err(unsupported)?;
-    found.get(index).ok_or_else(|| unsupported(format!("there are {}", found.len())))
+    let devices = devices.map_err(unsupported)?;
+    devices.get(index).ok_or_else(|| unsupported(format!("there are {}", devices.len())))
 }
 
 /// An error if the place where the loader is told to look for runtimes is a missing path or an empty folder.
@@ -146,94 +145,6 @@ fn check_vendors(vendors: &Path) -> Result<(), String> {
     }
     let is_path = vendors.components().count() > 1;
     if is_path && !vendors.exists() { reason("which does not exist") } else { Ok(()) }
-}
-
-/// Bytes of the words that memory is made of.
-pub(crate) const WORD_BYTES: usize = 16;
-
-/// So many bytes, in whole words and never none: OpenCL knows no buffers of 0 bytes.
-pub(crate) fn in_whole_words(bytes: usize) -> usize {
-    bytes.max(1).checked_next_multiple_of(WORD_BYTES).unwrap_or(usize::MAX)
-}
-
-/// What a context has taken of its device's memory.
-#[derive(Debug, Clone)]
-pub(crate) struct Account {
-    found: &'static Found,
-    used_bytes: Arc<AtomicU64>,
-}
-
-impl Account {
-    pub(crate) fn new(found: &'static Found) -> Self {
-        Self { found, used_bytes: Arc::default() }
-    }
-
-    /// Takes at least so many bytes, in whole words.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] if the device has no more.
-    pub(crate) fn take(&self, bytes: usize) -> Result<Share> {
-        let bytes = in_whole_words(bytes) as u64;
-        let used = self.used_bytes.load(Ordering::Relaxed);
-        let available = self.found.largest_buffer.min(self.found.memory_bytes.saturating_sub(used));
-        if bytes > available {
-            return Err(Error::OutOfMemory { needed: bytes, available });
-        }
-        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Share { bytes, available, used_bytes: self.used_bytes.clone() })
-    }
-
-    /// Counts memory of the context that the caller has allocated.
-    #[cfg(feature = "sycl")]
-    pub(crate) fn count(&self, bytes: usize) -> Share {
-        let bytes = bytes as u64;
-        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Share { bytes, available: 0, used_bytes: self.used_bytes.clone() }
-    }
-
-    /// An error if a share is of another context.
-    pub(crate) fn check(&self, share: &Share) -> Result<()> {
-        if Arc::ptr_eq(&self.used_bytes, &share.used_bytes) {
-            return Ok(());
-        }
-        Err(Error::unsupported("this memory", "it belongs to another context"))
-    }
-}
-
-/// A part of a device's memory, which is given back when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Share {
-    bytes: u64,
-    available: u64,
-    used_bytes: Arc<AtomicU64>,
-}
-
-impl Share {
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes as usize
-    }
-
-    /// The error of a runtime that has less than it said.
-    pub(crate) fn refused(&self) -> Error {
-        Error::OutOfMemory { needed: self.bytes, available: self.available }
-    }
-
-    /// An error if the range passes the end.
-    pub(crate) fn check(&self, offset: usize, bytes: usize) -> Result<()> {
-        match offset.checked_add(bytes) {
-            Some(end) if end <= self.bytes() => Ok(()),
-            _ => Err(Error::shape(
-                "a range of memory",
-                format_args!("{bytes} bytes from {offset} on, of {}", self.bytes),
-            )),
-        }
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.used_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

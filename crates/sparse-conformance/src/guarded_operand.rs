@@ -105,7 +105,7 @@ impl Frame {
 
 /// A dense operand with its guard words, as the host writes and reads it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Memory {
+pub struct GuardedOperand {
     /// Where the operand stands.
     pub frame: Frame,
     /// The whole buffer.
@@ -117,7 +117,7 @@ pub(crate) const POISON: c64 = c64::new(f64::NAN, 0.0);
 /// What stands around operands that are written; exact in every type.
 const GUARD_WORD: c64 = c64::new(-113.0, 0.0);
 
-impl Memory {
+impl GuardedOperand {
     fn surrounded(frame: Frame, guard: c64, element: impl Fn(usize, usize) -> c64) -> Self {
         let mut cells = vec![guard; frame.range().end + GUARD];
         for (major, line) in frame.line_ranges().enumerate() {
@@ -199,13 +199,13 @@ pub(crate) fn same_bits(a: c64, b: c64) -> bool {
 
 /// An operand in the memory of a backend.
 #[derive(Debug)]
-pub(crate) struct Placed<B: Backend, E: Cell> {
+pub(crate) struct DeviceOperand<B: Backend, E: Cell> {
     buffer: Buf<B, E>,
     frame: Frame,
 }
 
-impl<B: Backend, E: Cell> Placed<B, E> {
-    pub(crate) fn new(backend: &B, memory: &Memory) -> Result<Self> {
+impl<B: Backend, E: Cell> DeviceOperand<B, E> {
+    pub(crate) fn new(backend: &B, memory: &GuardedOperand) -> Result<Self> {
         let cells: Vec<E> = memory.cells.iter().map(|&value| E::from_c64(value)).collect();
         Ok(Self { buffer: backend.upload(&cells)?, frame: memory.frame })
     }
@@ -237,8 +237,8 @@ impl<B: Backend, E: Cell> Placed<B, E> {
         DenseViewMut::new(self.vector_mut(), frame.rows, frame.cols, ld, frame.order)
     }
 
-    pub(crate) fn read(&self, backend: &B) -> Result<Memory> {
+    pub(crate) fn read(&self, backend: &B) -> Result<GuardedOperand> {
         let cells = backend.download(&self.buffer)?;
-        Ok(Memory { frame: self.frame, cells: cells.into_iter().map(E::to_c64).collect() })
+        Ok(GuardedOperand { frame: self.frame, cells: cells.into_iter().map(E::to_c64).collect() })
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 /// Named arrays, compared bit for bit (rules A2 and A3).
 #[derive(Debug, Clone, Default)]
-pub struct Portrait(Vec<Array>);
+pub struct ArrayDump(Vec<Array>);
 
 /// The bytes of an array and what they mean.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ impl Array {
     }
 }
 
-impl Portrait {
+impl ArrayDump {
     /// Adds an array of integers.
     #[must_use]
     pub fn integers<T: Element + Display>(mut self, name: &'static str, integers: &[T]) -> Self {

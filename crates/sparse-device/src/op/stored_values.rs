@@ -1,4 +1,4 @@
-//! Matrices whose values stand at positions, and planning on the host: a matrix whose values are the numbers of their own
+//! Matrices whose values stand at permutation, and planning on the host: a matrix whose values are the numbers of their own
 //! slots.
 //!
 //! What the reference makes of such a matrix says where each value goes. So a plan is made once with the serial
@@ -6,7 +6,7 @@
 
 use super::coordinates::Coordinates;
 use super::grouped::RowGroups;
-use super::slots::Slots;
+use super::padded_entries::PaddedEntries;
 use super::spmv::along;
 use super::to_dense::Places;
 use crate::program::IndexType;
@@ -15,7 +15,8 @@ use crate::{Buffer, Device};
 use sparse_core::op::Op;
 use sparse_core::reference::Entries;
 use sparse_core::{
-    Axis, Backend, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Matrix, Result, Scalar, Sell,
+    Axis, Backend, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Result, Scalar, Sell,
+    SparseFormat,
 };
 
 /// The value arrays of a matrix: from position `split` on values stand in `tail`. Only HYB has two.
@@ -33,8 +34,8 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A format on a device whose values stand at positions.
-pub trait Numbered: Matrix<Space = Device> {
+/// A format on a device whose values stand at permutation.
+pub trait StoredValues: SparseFormat<Space = Device> {
     /// The type of its indices.
     type Index: Index;
 
@@ -49,7 +50,7 @@ pub trait Numbered: Matrix<Space = Device> {
 }
 
 /// A format whose entries the host can number.
-pub(super) trait Numerable: Numbered {
+pub(super) trait Numerable: StoredValues {
     /// The same format on the host, with the numbers of the entries, from 1 on, as values.
     type OnHost: Entries<Scalar = f64>;
 
@@ -58,7 +59,7 @@ pub(super) trait Numerable: Numbered {
 }
 
 /// A format that can be given other values.
-pub trait Target: Numbered + Sized {
+pub trait Target: StoredValues + Sized {
     /// The same pattern with other values, one array for each that it has.
     fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self>;
 }
@@ -66,7 +67,7 @@ pub trait Target: Numbered + Sized {
 /// A format that can be made from one that the host has numbered. Padding has the number 0.
 pub trait HostTarget: Target {
     /// The same format on the host.
-    type OnHost: Matrix<Space = Host>;
+    type OnHost: SparseFormat<Space = Host>;
 
     /// Uploads the pattern; the values are zeros.
     fn upload(numbered: &Self::OnHost, backend: &Device) -> Result<Self>;
@@ -99,7 +100,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for Compressed<A, T, Devi
     }
 }
 
-impl<A: Axis, T: Scalar, I: Index, O: Index> Numbered for Compressed<A, T, Device, I, O> {
+impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for Compressed<A, T, Device, I, O> {
     type Index = I;
 
     fn values(&self) -> Values<'_> {
@@ -123,7 +124,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Target for Compressed<A, T, Device,
     }
 }
 
-impl<T: Scalar, I: Index> Numbered for Coo<T, Device, I> {
+impl<T: Scalar, I: Index> StoredValues for Coo<T, Device, I> {
     type Index = I;
 
     fn values(&self) -> Values<'_> {
@@ -146,7 +147,7 @@ impl<T: Scalar, I: Index> Target for Coo<T, Device, I> {
     }
 }
 
-impl<T: Scalar, I: Index> Numbered for Ell<T, Device, I> {
+impl<T: Scalar, I: Index> StoredValues for Ell<T, Device, I> {
     type Index = I;
 
     fn values(&self) -> Values<'_> {
@@ -180,7 +181,7 @@ impl<T: Scalar, I: Index> HostTarget for Ell<T, Device, I> {
     }
 }
 
-impl<T: Scalar, I: Index> Numbered for Hyb<T, Device, I> {
+impl<T: Scalar, I: Index> StoredValues for Hyb<T, Device, I> {
     type Index = I;
 
     fn values(&self) -> Values<'_> {
@@ -218,7 +219,7 @@ impl<T: Scalar, I: Index> HostTarget for Hyb<T, Device, I> {
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> Numbered for Sell<T, Device, I, O> {
+impl<T: Scalar, I: Index, O: Index> StoredValues for Sell<T, Device, I, O> {
     type Index = I;
 
     fn values(&self) -> Values<'_> {
@@ -262,7 +263,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for BatchCompressed<A, T,
     }
 }
 
-impl<A: Axis, T: Scalar, I: Index, O: Index> Numbered for BatchCompressed<A, T, Device, I, O> {
+impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for BatchCompressed<A, T, Device, I, O> {
     type Index = I;
 
     fn values(&self) -> Values<'_> {

@@ -18,7 +18,7 @@ use sparse_device::{Device, Library};
 pub(crate) type Work<'a> = dyn FnMut() -> Result<()> + 'a;
 
 /// A library whose work can be timed, by the device's own clock.
-pub(crate) trait Measured: 'static {
+pub(crate) trait DeviceTimer: 'static {
     /// The library.
     const LIBRARY: &'static Library;
     /// The library that ours is compared with.
@@ -50,7 +50,7 @@ pub(crate) trait Measured: 'static {
 /// CUDA, beside cuSPARSE.
 pub(crate) struct Cuda;
 
-impl Measured for Cuda {
+impl DeviceTimer for Cuda {
     const LIBRARY: &'static Library = &CUDA;
     type Peer = Cusparse;
     const HAS_GRAPHS: bool = true;
@@ -82,7 +82,7 @@ impl Measured for Cuda {
 /// OpenCL, beside ViennaCL.
 pub(crate) struct OpenCl;
 
-impl Measured for OpenCl {
+impl DeviceTimer for OpenCl {
     const LIBRARY: &'static Library = &OPENCL;
     type Peer = ViennaCl;
     const HAS_GRAPHS: bool = false;
@@ -105,7 +105,7 @@ impl Measured for OpenCl {
 pub(crate) struct Sycl;
 
 #[cfg(feature = "sycl")]
-impl Measured for Sycl {
+impl DeviceTimer for Sycl {
     const LIBRARY: &'static Library = &SYCL;
     type Peer = Nobody;
     const HAS_GRAPHS: bool = false;

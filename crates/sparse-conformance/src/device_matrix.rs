@@ -1,0 +1,96 @@
+//! The matrix of a trial: on the host, and in the memory of a backend.
+
+use crate::array_dump::ArrayDump;
+use crate::build::{Build, On};
+use crate::triplets::Triplets;
+use sparse_core::{Backend, Result};
+use std::cell::OnceCell;
+
+/// A matrix in one format on the host, and the same pattern with other values once somebody asks for it.
+#[derive(Debug)]
+pub(crate) struct HostMatrix<'a, H> {
+    matrix: &'a Triplets,
+    first: H,
+    second: OnceCell<H>,
+}
+
+impl<'a, H: Build> HostMatrix<'a, H> {
+    pub(crate) fn new(matrix: &'a Triplets) -> Result<Self> {
+        Ok(Self { matrix, first: H::build(matrix)?, second: OnceCell::new() })
+    }
+
+    fn get(&self, values: ValueSet) -> Result<&H> {
+        match (values, self.second.get()) {
+            (ValueSet::First, _) => Ok(&self.first),
+            (ValueSet::Second, Some(second)) => Ok(second),
+            (ValueSet::Second, None) => {
+                let second = H::build(&self.matrix.with_other_values())?;
+                Ok(self.second.get_or_init(|| second))
+            }
+        }
+    }
+}
+
+/// One of the two sets of values that the matrix of a problem takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueSet {
+    /// The problem's own.
+    First,
+    /// Other values in the same pattern.
+    Second,
+}
+
+/// A matrix in one format in a backend's memory.
+#[derive(Debug)]
+pub(crate) struct DeviceMatrix<'a, B: Backend, H: Build> {
+    pub(crate) backend: &'a B,
+    host: &'a HostMatrix<'a, H>,
+    values: ValueSet,
+    pub(crate) device: On<B, H>,
+}
+
+impl<'a, B: Backend, H: Build> DeviceMatrix<'a, B, H> {
+    pub(crate) fn new(backend: &'a B, host: &'a HostMatrix<'a, H>) -> Result<Self> {
+        let device = host.first.to_device(backend)?;
+        Ok(Self { backend, host, values: ValueSet::First, device })
+    }
+}
+
+/// The matrix of a trial, without its types.
+pub trait TrialMatrix {
+    /// Other values in the same pattern, so that plans stay valid.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn set_values(&mut self, values: ValueSet) -> Result<()>;
+
+    /// The same entries in a pattern of its own, which no plan knows.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn renew_pattern(&mut self) -> Result<()>;
+
+    /// What the host wrote, and what the backend's memory holds now.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    fn dumps(&self) -> Result<(ArrayDump, ArrayDump)>;
+}
+
+impl<B: Backend, H: Build> TrialMatrix for DeviceMatrix<'_, B, H> {
+    fn set_values(&mut self, values: ValueSet) -> Result<()> {
+        self.values = values;
+        self.device = self.host.get(values)?.revalue(&self.device, self.backend)?;
+        Ok(())
+    }
+
+    fn renew_pattern(&mut self) -> Result<()> {
+        self.device = self.host.get(self.values)?.to_device(self.backend)?;
+        Ok(())
+    }
+
+    fn dumps(&self) -> Result<(ArrayDump, ArrayDump)> {
+        let host = self.host.get(self.values)?;
+        Ok((host.dump(), H::fetch(&self.device, self.backend)?.dump()))
+    }
+}
