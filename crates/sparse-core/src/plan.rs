@@ -14,6 +14,13 @@ pub enum Determinism {
 }
 
 /// What a plan may assume and must respect.
+///
+/// ```
+/// use sparse_core::PlanOptions;
+///
+/// let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+/// assert_eq!(options.algorithm, None); // the plan chooses
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanOptions {
     /// How often the plan will run; 1 does no heavy analysis.
@@ -32,16 +39,40 @@ impl Default for PlanOptions {
 
 impl PlanOptions {
     /// Options for a single run.
+    ///
+    /// ```
+    /// use sparse_core::PlanOptions;
+    ///
+    /// assert_eq!(PlanOptions::once().expected_calls, 1);
+    /// ```
     pub fn once() -> Self {
         Self { expected_calls: 1, ..Self::default() }
     }
 
     /// Options that force the algorithm `name`.
+    ///
+    /// ```
+    /// use sparse_core::op::{Op, SpmvPlan};
+    /// use sparse_core::{Csr, PlanOptions, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::identity(2)?;
+    /// assert!(SpmvPlan::new(&Reference, &a, Op::None, &PlanOptions::forced("sequential")).is_ok());
+    /// let error = SpmvPlan::new(&Reference, &a, Op::None, &PlanOptions::forced("fast")).unwrap_err();
+    /// assert_eq!(error.to_string(), "spmv algorithm `fast` is not supported: this backend has sequential");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn forced(name: &str) -> Self {
         Self { algorithm: Some(name.into()), ..Self::default() }
     }
 
     /// Allows algorithms that are not reproducible.
+    ///
+    /// ```
+    /// use sparse_core::{Determinism, PlanOptions};
+    ///
+    /// let options = PlanOptions::forced("atomic").relaxed();
+    /// assert_eq!(options.determinism, Determinism::Relaxed);
+    /// ```
     #[must_use]
     pub fn relaxed(mut self) -> Self {
         self.determinism = Determinism::Relaxed;
@@ -49,6 +80,18 @@ impl PlanOptions {
     }
 
     /// The algorithm to run: the forced one, or `automatic` with its reason.
+    ///
+    /// ```
+    /// use sparse_core::{Algorithm, PlanOptions};
+    ///
+    /// const TABLE: &[Algorithm] = &[Algorithm::new("loop", "always"), Algorithm::new("atomic", "never").relaxed()];
+    ///
+    /// let choice = PlanOptions::default().choose("spmv", TABLE, "loop", "there is no faster one")?;
+    /// assert_eq!(choice.algorithm, "loop");
+    /// assert!(PlanOptions::forced("atomic").choose("spmv", TABLE, "loop", "").is_err());
+    /// assert!(PlanOptions::forced("atomic").relaxed().choose("spmv", TABLE, "loop", "").is_ok());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the forced algorithm is not in the table, or is not reproducible while
@@ -82,6 +125,14 @@ impl PlanOptions {
 }
 
 /// A row of an operation's algorithm table.
+///
+/// ```
+/// use sparse_core::Algorithm;
+///
+/// const SORTED: Algorithm =
+///     Algorithm::new("sorted", "for 32 calls and more").preprocessing("rows in the order of their lengths");
+/// assert!(SORTED.reproducible);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Algorithm {
     /// The name that [`PlanOptions::algorithm`] takes.

@@ -22,6 +22,14 @@ pub enum AnyValues {
 
 impl AnyValues {
     /// The type of the values; that of integers is `f64`.
+    ///
+    /// ```
+    /// use sparse_core::DType;
+    /// use sparse_io::any::AnyValues;
+    ///
+    /// assert_eq!(AnyValues::F32(vec![1.0]).dtype(), DType::F32);
+    /// assert_eq!(AnyValues::I64(vec![1]).dtype(), DType::F64);
+    /// ```
     pub fn dtype(&self) -> DType {
         match self {
             Self::F32(_) => DType::F32,
@@ -50,6 +58,15 @@ impl AnyValues {
 
     /// The values as `T`, rounded to nearest (rule T2).
     ///
+    /// ```
+    /// use sparse_core::c64;
+    /// use sparse_io::any::AnyValues;
+    ///
+    /// assert_eq!(AnyValues::F64(vec![0.1]).into_typed::<f32>()?, [0.1_f32]);
+    /// assert!(AnyValues::C64(vec![c64::new(1.0, 0.0)]).into_typed::<f64>().is_err());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Unsupported`] if the values are complex and `T` is not; [`Error::ValueOverflow`] if a finite value
     /// becomes infinite.
@@ -65,6 +82,13 @@ impl AnyValues {
     }
 
     /// The integers that `T` does not hold, and which [`into_typed`](Self::into_typed) rounds; none if it holds all.
+    ///
+    /// ```
+    /// use sparse_io::any::AnyValues;
+    ///
+    /// let rounded = AnyValues::I64(vec![1, (1 << 53) + 1]).rounded_integers::<f64>().unwrap();
+    /// assert_eq!((rounded.count, rounded.first.as_str()), (1, "9007199254740993"));
+    /// ```
     pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
         match self {
             Self::F32(_) | Self::F64(_) | Self::C32(_) | Self::C64(_) => None,
@@ -167,6 +191,15 @@ impl AnyIndices {
     }
 
     /// The indices as `I`; errors name the array by `what`.
+    ///
+    /// ```
+    /// use sparse_io::any::AnyIndices;
+    ///
+    /// assert_eq!(AnyIndices::I64(vec![7]).into_typed::<i32>("column")?, [7]);
+    /// let error = AnyIndices::I64(vec![1 << 40]).into_typed::<i32>("column").unwrap_err();
+    /// assert_eq!(error.to_string(), "column = 1099511627776 does not fit i32");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if one does not fit; [`Error::Format`] if one is negative.

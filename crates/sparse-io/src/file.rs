@@ -37,6 +37,20 @@ impl MatrixFile {
     /// Opens a file of the kind that its name says. A pipe, which is read once from front to back, may have any name:
     /// its first bytes say the kind.
     ///
+    /// ```
+    /// use sparse_core::Csr;
+    /// use sparse_io::MatrixFile;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("identity.mtx");
+    /// sparse_io::write_csr(&path, &Csr::<f64>::identity(3)?)?;
+    /// let file = MatrixFile::open(&path)?;
+    /// assert_eq!(file.claim()?.stored, 3); // before anything is read
+    /// let a: Csr<f64> = file.read_csr()?;
+    /// assert_eq!(a.values(), &[1.0; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it cannot be unpacked; those of [`FileKind::of`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -56,6 +70,16 @@ impl MatrixFile {
     }
 
     /// Reads a stream, of the kind that its first bytes say, to its end; errors call it `name`.
+    ///
+    /// ```
+    /// use sparse_core::Csr;
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 1\n3 2\n";
+    /// let a: Csr<f64> = MatrixFile::from_reader("<stdin>", text.as_bytes())?.read_csr()?;
+    /// assert!(a.triplets().eq([(0, 0, 1.0), (1, 2, 1.0), (2, 1, 1.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be read; [`Error::File`] if it cannot be unpacked.
@@ -85,6 +109,15 @@ impl MatrixFile {
     /// The type of the values: as stored in `.npz` and `.npy`; of Matrix Market, `c64` where the field is complex and
     /// `f64` otherwise.
     ///
+    /// ```
+    /// use sparse_core::DType;
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 -3\n";
+    /// assert_eq!(MatrixFile::from_reader("<stdin>", text.as_bytes())?.value_type()?, DType::C64);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::File`] if the header is not sound.
     pub fn value_type(&self) -> Result<DType> {
@@ -99,6 +132,16 @@ impl MatrixFile {
     /// The integers of the file that `T` does not hold, and which reading rounds; none if it holds all, or if the values
     /// are not integers.
     ///
+    /// ```
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 16777217\n";
+    /// let file = MatrixFile::from_reader("<stdin>", text.as_bytes())?;
+    /// assert_eq!(file.rounded_integers::<f64>()?, None);
+    /// assert_eq!(file.rounded_integers::<f32>()?.and_then(|rounded| rounded.line), Some(3));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`npz::read`], [`npy::read`] and [`matrix_market::read_header`].
     pub fn rounded_integers<T: Scalar>(&self) -> Result<Option<RoundedIntegers>> {
@@ -111,6 +154,15 @@ impl MatrixFile {
     }
 
     /// Shape and entries of the matrix, as the file claims them.
+    ///
+    /// ```
+    /// use sparse_io::{Claim, MatrixFile};
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 4\n3 2 5\n";
+    /// let claim = MatrixFile::from_reader("<stdin>", text.as_bytes())?.claim()?;
+    /// assert_eq!(claim, Claim { rows: 3, cols: 3, stored: 2 }); // before mirroring
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::File`] if the header is not sound, or if it is that of a batch.
@@ -129,6 +181,16 @@ impl MatrixFile {
     /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
     /// dropped (rule V1). Values are rounded to nearest (rule T2).
     ///
+    /// ```
+    /// use sparse_core::Csr;
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 1 1\n1 2 5\n2 1 2\n";
+    /// let a: Csr<f32> = MatrixFile::from_reader("<stdin>", text.as_bytes())?.read_csr()?;
+    /// assert!(a.triplets().eq([(0, 1, 5.0), (1, 0, 3.0)])); // sorted, duplicates added
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`matrix_market::read_csr`], [`npz::read`], [`npz::AnySparse::into_csr`], [`npy::read`] and
     /// [`npy::NpyArray::into_dense`].
@@ -146,6 +208,16 @@ impl MatrixFile {
     /// The matrix as COO, with entries in the order of the file. Duplicates and explicit zeros are kept; of a dense
     /// array, zeros are dropped (rule V1). Values are rounded to nearest (rule T2).
     ///
+    /// ```
+    /// use sparse_core::Coo;
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 1 1\n1 2 5\n2 1 2\n";
+    /// let a: Coo<f32> = MatrixFile::from_reader("<stdin>", text.as_bytes())?.read_coo()?;
+    /// assert!(a.triplets().eq([(1, 0, 1.0), (0, 1, 5.0), (1, 0, 2.0)])); // as in the file
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_csr`](Self::read_csr), but there may be any number of rows.
     pub fn read_coo<T: Scalar, I: Index>(&self) -> Result<Coo<T, Host, I>> {
@@ -162,6 +234,14 @@ impl MatrixFile {
     /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr) refuses
     /// the file and [`read_coo`](Self::read_coo) reads it.
     ///
+    /// ```
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate real general\n1000000000 1 1\n7 1 5\n";
+    /// assert!(MatrixFile::from_reader("<stdin>", text.as_bytes())?.has_too_many_rows()?);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`claim`](Self::claim).
     pub fn has_too_many_rows(&self) -> Result<bool> {
@@ -176,6 +256,17 @@ impl MatrixFile {
 
     /// How many entries of the file were added to another one of the same coordinate in `matrix`, which
     /// [`read_csr`](Self::read_csr) gave. Of a symmetric Matrix Market file, entries are counted before mirroring.
+    ///
+    /// ```
+    /// use sparse_core::Csr;
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 1 1\n1 2 5\n2 1 2\n";
+    /// let file = MatrixFile::from_reader("<stdin>", text.as_bytes())?;
+    /// let a: Csr<f64> = file.read_csr()?;
+    /// assert_eq!(file.duplicates(&a)?, 1);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`read_csr`](Self::read_csr).
@@ -207,6 +298,21 @@ impl MatrixFile {
     }
 
     /// The batch of matrices in an `.npz` file.
+    ///
+    /// ```
+    /// use sparse_core::BatchCsr;
+    /// use sparse_io::{MatrixFile, npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("batch.npz");
+    /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
+    /// npz::write_batch(&path, &two)?;
+    /// let file = MatrixFile::open(&path)?;
+    /// assert_eq!(file.batch_format()?, Some(npz::NpzFormat::Csr));
+    /// let read: BatchCsr<f64> = file.read_batch()?;
+    /// assert_eq!((read.count(), read.values()), (2, two.values()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`npz::read_batch`] and [`npz::AnyBatch::into_typed`].

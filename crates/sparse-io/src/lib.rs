@@ -37,6 +37,14 @@ pub enum FileKind {
 impl FileKind {
     /// The kind that the name of a file says it is.
     ///
+    /// ```
+    /// use sparse_io::FileKind;
+    ///
+    /// assert_eq!(FileKind::of("graph.mtx.gz")?, FileKind::MatrixMarket);
+    /// assert!(FileKind::of("graph.csv").is_err());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Unsupported`] for any other name.
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
@@ -57,6 +65,17 @@ impl FileKind {
 
 /// Reads a matrix of any kind to CSR; see [`MatrixFile::read_csr`].
 ///
+/// ```
+/// use sparse_core::{Csr, SparseFormat};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx");
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 5\n2 3 7\n")?;
+/// let a: Csr<f64> = sparse_io::read_csr(&path)?;
+/// assert_eq!((a.rows(), a.cols(), a.nnz()), (2, 3, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Those of [`MatrixFile::open`] and [`MatrixFile::read_csr`].
 pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result<Csr<T, Host, I, O>> {
@@ -64,6 +83,18 @@ pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result
 }
 
 /// Writes a CSR matrix to a file of the kind that its name says: `.mtx`, `.mtx.gz` or `.npz`.
+///
+/// ```
+/// use sparse_core::Csr;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("identity.npz");
+/// let a = Csr::<f64>::identity(3)?;
+/// sparse_io::write_csr(&path, &a)?; // .mtx, .mtx.gz or .npz
+/// let b: Csr<f64> = sparse_io::read_csr(&path)?;
+/// assert!(a.triplets().eq(b.triplets()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written; [`Error::Unsupported`] for any other name, and for `f16` and `bf16` in
@@ -83,6 +114,16 @@ pub fn write_csr<T: Scalar, I: Index, O: Index>(
 }
 
 /// The type of the values of a matrix file; see [`MatrixFile::value_type`].
+///
+/// ```
+/// use sparse_core::{Csr, DType};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("identity.npz");
+/// sparse_io::write_csr(&path, &Csr::<f32>::identity(3)?)?;
+/// assert_eq!(sparse_io::value_type(&path)?, DType::F32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Those of [`MatrixFile::open`] and [`MatrixFile::value_type`].

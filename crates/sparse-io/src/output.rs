@@ -33,6 +33,13 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
 impl Output<'_> {
     /// Fails if no file can be written there; writes nothing.
     ///
+    /// ```
+    /// use sparse_io::Output;
+    ///
+    /// assert!(Output::from("/no/such/folder/a.mtx").check().is_err()); // before hours of computing
+    /// assert!(Output::Stdout.check().is_ok());
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Io`] if the folder does not exist or allows no files, or if the file exists and may not be written.
     pub fn check(self) -> Result<()> {
@@ -44,6 +51,17 @@ impl Output<'_> {
     }
 
     /// Writes what `write` writes.
+    ///
+    /// ```
+    /// use sparse_io::Output;
+    /// use std::io::Write;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("residuals.txt");
+    /// Output::from(&path).write(|file| writeln!(file, "1e-3 1e-6 1e-9"))?;
+    /// assert_eq!(std::fs::read_to_string(&path)?, "1e-3 1e-6 1e-9\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Io`] if `write` fails or the file cannot be written; then what was there before is left as it was.

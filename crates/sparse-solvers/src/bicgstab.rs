@@ -25,6 +25,19 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 ///
 /// H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
 /// nonsymmetric linear systems, SIAM J. Sci. Stat. Comput. 13 (1992), 631–644.
+///
+/// ```
+/// use sparse_core::{Csr, reference::Reference};
+/// use sparse_solvers::{BiCgStab, Identity, Options};
+/// use std::ops::ControlFlow;
+///
+/// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, -1.0, 3.0])?; // not symmetric
+/// let mut x = [0.0; 2];
+/// let mut solver = BiCgStab::new(&Reference, &a, Identity, &Options::default())?;
+/// let solution = solver.solve(&a, &[5.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
+/// assert!(solution.converged() && (x[0] - 1.0).abs() < 1e-9 && (x[1] - 1.0).abs() < 1e-9);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub type BiCgStab<B, M, P = Identity> =
     Krylov<B, M, StabilizedBiConjugateGradients<B, <M as SparseFormat>::Scalar, P>>;
 

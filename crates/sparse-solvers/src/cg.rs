@@ -23,6 +23,19 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 ///
 /// M. R. Hestenes and E. Stiefel, Methods of conjugate gradients for solving linear systems, J. Res. Natl. Bur.
 /// Stand. 49 (1952), 409–436.
+///
+/// ```
+/// use sparse_core::{generate, reference::Reference};
+/// use sparse_solvers::{Cg, Jacobi, Options, inverse_diagonal};
+/// use std::ops::ControlFlow;
+///
+/// let a = generate::stencil_5::<f64>(10, 10)?;
+/// let jacobi = Jacobi::new(&Reference, inverse_diagonal(&a)?)?;
+/// let mut x = vec![0.0; 100];
+/// let mut solver = Cg::new(&Reference, &a, jacobi, &Options::default())?;
+/// assert!(solver.solve(&a, &[1.0; 100], &mut x, |_| ControlFlow::Continue(()))?.converged());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub type Cg<B, M, P = Identity> = Krylov<B, M, ConjugateGradients<B, <M as SparseFormat>::Scalar, P>>;
 
 /// The [`Recurrence`] of [`Cg`].

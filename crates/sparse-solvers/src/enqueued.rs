@@ -179,6 +179,19 @@ where
     ///
     /// `a` has the pattern that the solver was made for; its values may have changed.
     ///
+    /// ```
+    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_solvers::{EnqueuedCg, Identity, Options};
+    ///
+    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let mut x = vec![0.0; 16];
+    /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
+    /// solver.start(&a, &[1.0; 16], &x)?;
+    /// solver.run(&a, 8, &mut x)?;
+    /// assert!(solver.residual_norm()? < 1e-9);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Shape`](sparse_core::Error::Shape), [`PlanMismatch`](sparse_core::Error::PlanMismatch) and
     /// [`WrongContext`](sparse_core::Error::WrongContext) for wrong operands, and what the device's runtime reports.
@@ -209,6 +222,18 @@ where
     }
 
     /// Takes so many iterations from the `x` that is given, and then looks at b − A·x, once.
+    ///
+    /// ```
+    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_solvers::{EnqueuedCg, Identity, Options};
+    ///
+    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let mut x = vec![0.0; 16];
+    /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
+    /// let solution = solver.solve_fixed(&a, &[1.0; 16], &mut x, 20)?;
+    /// assert!(solution.converged() && solution.iterations == 20);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`start`](Self::start).

@@ -200,6 +200,18 @@ where
 {
     /// Plans the product with `a` and allocates all vectors.
     ///
+    /// ```
+    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_solvers::{Cg, Identity, Options};
+    ///
+    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// assert!(Cg::new(&Reference, &a, Identity, &Options { tolerance: 1e-6, ..Options::default() }).is_ok());
+    /// let wide = generate::uniform::<f64>(2, 3, 1, 0)?;
+    /// let error = Cg::new(&Reference, &wide, Identity, &Options::default()).unwrap_err();
+    /// assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if the tolerance is
     /// negative or not a number, and those of [`SpmvPlan::new`].
@@ -227,6 +239,25 @@ where
     ///
     /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0.
     /// Whatever the outcome, `x` holds the last iterate; after a breakdown it may not be finite.
+    ///
+    /// ```
+    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_solvers::{Cg, Identity, Options, Outcome};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let a = generate::stencil_5::<f64>(10, 10)?;
+    /// let (b, mut x) = (vec![1.0; 100], vec![0.0; 100]);
+    /// let mut solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
+    /// let mut residuals = vec![];
+    /// let solution = solver.solve(&a, &b, &mut x, |iteration| {
+    ///     residuals.push(iteration.relative_residual);
+    ///     if iteration.number == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    /// })?;
+    /// assert_eq!((solution.outcome, residuals.len()), (Outcome::Stopped, 3));
+    /// let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?; // from there on
+    /// assert!(solution.converged());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Shape`](Error::Shape), [`PlanMismatch`](Error::PlanMismatch) and [`WrongContext`](Error::WrongContext)
@@ -278,6 +309,16 @@ where
     }
 
     /// Which algorithm multiplies, and why.
+    ///
+    /// ```
+    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_solvers::{Cg, Identity, Options};
+    ///
+    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
+    /// assert_eq!(solver.choice().algorithm, "sequential");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn choice(&self) -> &Choice {
         self.plan.choice()
     }

@@ -4,6 +4,15 @@ use sparse_core::{Error, PlanOptions};
 use std::fmt::{self, Display, Formatter};
 
 /// When a solver stops, and how its products are planned.
+///
+/// ```
+/// use sparse_core::PlanOptions;
+/// use sparse_solvers::Options;
+///
+/// let options =
+///     Options { tolerance: 1e-6, max_iterations: Some(500), plan: PlanOptions::forced("sequential") };
+/// assert!(options.tolerance > Options::default().tolerance);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The solver is done when ‖b − A·x‖₂ ≤ `tolerance`·‖b‖₂.
@@ -99,6 +108,18 @@ impl Display for Breakdown {
 
 /// How a solver ended. The residuals are those of the x that was returned, computed from it; where ‖b‖ is not
 /// finite, both are ‖b‖.
+///
+/// ```
+/// use sparse_solvers::{Outcome, Solution};
+///
+/// let solution =
+///     Solution { outcome: Outcome::IterationLimit, iterations: 9, residual: 0.5, relative_residual: 0.25 };
+/// assert!(!solution.converged());
+/// assert_eq!(
+///     solution.to_string(),
+///     "the iteration limit was reached (iterations: 9, relative residual: 2.500e-1)"
+/// );
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solution {
     /// Why the solver stopped.

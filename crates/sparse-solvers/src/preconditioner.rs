@@ -6,6 +6,15 @@ use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, Sca
 use std::fmt::Debug;
 
 /// An approximation K of A whose inverse is cheap to apply.
+///
+/// ```
+/// use sparse_core::reference::Reference;
+/// use sparse_solvers::{Jacobi, Preconditioner};
+///
+/// let mut jacobi = Jacobi::new(&Reference, vec![0.5, 0.25])?;
+/// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [4.0, 2.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
     /// K⁻¹·r; lies in memory that the preconditioner owns, or is `r` itself.
     ///
@@ -90,6 +99,16 @@ where
 }
 
 /// 1 / a_ii for every row, for [`Jacobi::new`]; entries that stand twice are summed.
+///
+/// ```
+/// use sparse_core::{Csr, generate};
+/// use sparse_solvers::inverse_diagonal;
+///
+/// assert_eq!(inverse_diagonal(&generate::stencil_5::<f64>(2, 1)?)?, [0.25, 0.25]);
+/// let error = inverse_diagonal(&Csr::<f64>::zeros(2, 2)?).unwrap_err().to_string();
+/// assert!(error.contains("row 0: a diagonal entry with a finite inverse is needed, none is stored"));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose

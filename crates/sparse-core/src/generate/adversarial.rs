@@ -13,6 +13,14 @@ const SEED: u64 = 0;
 
 /// Rows of 3 entries, every `period`-th of them empty, counted from `first`.
 ///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// let a = adversarial::empty_rows::<f64>(5, 1, 2)?;
+/// assert_eq!(a.row_lengths(), [3, 0, 3, 0, 3]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`with_row_lengths`], for this and all functions of this module.
 pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result<Csr<T>> {
@@ -21,16 +29,37 @@ pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result
 }
 
 /// Empty and full rows in turn.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert_eq!(adversarial::alternating::<f64>(4, 9)?.row_lengths(), [0, 9, 0, 9]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn alternating<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     lengths_by(rows, cols, |row| if row % 2 == 0 { 0 } else { cols })
 }
 
 /// Row `i` has `i mod (cols + 1)` entries: every length from none to all.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert_eq!(adversarial::staircase::<f64>(5, 3)?.row_lengths(), [0, 1, 2, 3, 0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn staircase<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     lengths_by(rows, cols, |row| row % cols.saturating_add(1))
 }
 
 /// The 5-point Laplacian on an `nx × ny` grid, with the middle row full.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert_eq!(adversarial::long_row_in_stencil::<f64>(3, 3)?.row_lengths(), [3, 4, 3, 4, 9, 4, 3, 4, 3]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn long_row_in_stencil<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
     let stencil = stencil_5::<T>(nx, ny)?;
     let n = stencil.rows();
@@ -42,11 +71,25 @@ pub fn long_row_in_stencil<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 }
 
 /// Every element stored.
+///
+/// ```
+/// use sparse_core::{SparseFormat, generate::adversarial};
+///
+/// assert_eq!(adversarial::dense::<f64>(3, 4)?.nnz(), 12);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn dense<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     uniform(rows, cols, cols, SEED)
 }
 
 /// Every row has one entry, all in the same column.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert_eq!(adversarial::one_column_hit_by_all::<f64>(4, 9)?.col_idx(), &[4, 4, 4, 4]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn one_column_hit_by_all<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let values = uniform::<T>(rows, 1, 1, SEED)?;
     rows_of(
@@ -56,6 +99,14 @@ pub fn one_column_hit_by_all<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<
 }
 
 /// Every third stored entry is a zero.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// let a = adversarial::stored_zeros::<f64>(3, 6)?;
+/// assert_eq!(a.values().iter().filter(|&&value| value == 0.0).count(), 3);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn stored_zeros<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let mut a = uniform::<T>(rows, cols, cols / 2, SEED)?;
     a.values_mut().iter_mut().step_by(3).for_each(|value| *value = T::ZERO);
@@ -63,23 +114,51 @@ pub fn stored_zeros<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 }
 
 /// Columns descend within each row.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert!(!adversarial::unsorted::<f64>(5, 3)?.order().sorted);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn unsorted<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let sorted = staircase::<T>(rows, cols)?;
     rows_of(cols, (0..rows).map(|row| entries(&sorted, row).into_iter().rev().collect()))
 }
 
 /// Every entry stands twice, with the same value; rows are sorted.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert_eq!(adversarial::duplicates::<f64>(4, 3)?.row_lengths(), [0, 2, 4, 6]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn duplicates<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let unique = staircase::<T>(rows, cols)?;
     rows_of(cols, (0..rows).map(|row| entries(&unique, row).into_iter().flat_map(|e| [e, e]).collect()))
 }
 
 /// An `n × n` matrix with rows of 0 to 3 entries in turn, the last row full: for sizes around the edge of a block.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert_eq!(adversarial::full_last_row::<f64>(6)?.row_lengths(), [0, 1, 2, 3, 0, 6]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn full_last_row<T: Scalar>(n: usize) -> Result<Csr<T>> {
     lengths_by(n, n, |row| if row + 1 == n { n } else { (row % 4).min(n) })
 }
 
 /// All cases with their names.
+///
+/// ```
+/// use sparse_core::generate::adversarial;
+///
+/// assert!(adversarial::all::<f32>()?.iter().any(|(name, _)| name == "0x0"));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// None in practice: the sizes are fixed and small.
@@ -118,6 +197,13 @@ pub fn all<T: Scalar>() -> Result<Vec<(String, Csr<T>)>> {
 }
 
 /// The case called `name`.
+///
+/// ```
+/// use sparse_core::{SparseFormat, generate::adversarial};
+///
+/// assert_eq!(adversarial::find::<f64>("no_entries")?.nnz(), 0);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`], with all names, if there is none.

@@ -11,6 +11,14 @@ use crate::scalar::Scalar;
 ///
 /// Values are integers from −4 to 4, never 0.
 ///
+/// ```
+/// use sparse_core::generate;
+///
+/// let a = generate::band::<f64>(4, 1, 0, 7)?; // lower bidiagonal
+/// assert_eq!(a.col_idx(), &[0, 0, 1, 1, 2, 2, 3]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`IndexOverflow`](crate::Error::IndexOverflow) if rows or entries do not fit `i32`.
 pub fn band<T: Scalar>(n: usize, lower: usize, upper: usize, seed: u64) -> Result<Csr<T>> {

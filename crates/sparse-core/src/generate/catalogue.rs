@@ -41,6 +41,17 @@ pub struct Generator {
 impl Generator {
     /// The matrix for these arguments.
     ///
+    /// ```
+    /// use sparse_core::{SparseFormat, generate};
+    ///
+    /// let band = generate::catalogue().iter().find(|generator| generator.name == "band").unwrap();
+    /// let arguments = ["100", "1", "1"].map(String::from);
+    /// assert_eq!(band.generate(&arguments)?.nnz(), 298);
+    /// let error = band.generate(&arguments[..1]).unwrap_err().to_string();
+    /// assert!(error.ends_with("usage: band N LOWER UPPER [SEED=0]"));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Unsupported`], with the usage, if the arguments are too few, too many, or of another kind; the
     /// generator's own errors.
@@ -92,6 +103,12 @@ impl Given<'_> {
 }
 
 /// All generators.
+///
+/// ```
+/// let usages: Vec<String> =
+///     sparse_core::generate::catalogue().iter().map(|generator| generator.to_string()).collect();
+/// assert_eq!(usages[0], "stencil_5 NX NY");
+/// ```
 pub fn catalogue() -> &'static [Generator] {
     &CATALOGUE
 }

@@ -10,6 +10,14 @@ use crate::space::Host;
 /// It is FNV-1a over 64-bit words in place of bytes, with the high half folded into the low one after every
 /// multiplication. Indices enter as numbers and values as the bits of their double-precision parts, so that a matrix
 /// has one checksum in all index types, and in all scalar types that hold its values exactly and agree on being real.
+///
+/// ```
+/// use sparse_core::generate::{band, checksum};
+///
+/// assert_eq!(checksum(&band::<f64>(9, 1, 1, 7)?), checksum(&band::<f64>(9, 1, 1, 7)?));
+/// assert_ne!(checksum(&band::<f64>(9, 1, 1, 7)?), checksum(&band::<f64>(9, 1, 1, 8)?));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub fn checksum<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> u64 {
     let mut hash = Fnv::new();
     hash.add(a.rows() as u64);

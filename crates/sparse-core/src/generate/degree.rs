@@ -92,11 +92,27 @@ pub struct RowLengths<'a> {
 
 impl RowLengths<'_> {
     /// Rows and entries of the graph that is `divisor` times smaller.
+    ///
+    /// ```
+    /// use sparse_core::generate::stand_in;
+    ///
+    /// let lengths = stand_in::find("yelp")?.recipe.lengths;
+    /// assert_eq!(lengths.size(1), (716_847, 13_954_819));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn size(&self, divisor: usize) -> (usize, usize) {
         (self.n / divisor, self.nnz / divisor)
     }
 
     /// The longest row of the graph that is `divisor` times smaller.
+    ///
+    /// ```
+    /// use sparse_core::generate::stand_in;
+    ///
+    /// let lengths = stand_in::find("yelp")?.recipe.lengths;
+    /// assert_eq!((lengths.longest(1), lengths.longest(1000)), (4886, 429)); // 3/5 of 716 columns
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn longest(&self, divisor: usize) -> usize {
         self.longest.min((self.n / divisor).saturating_mul(3) / 5)
     }

@@ -69,6 +69,15 @@ pub struct Recipe<'a> {
 impl Recipe<'_> {
     /// The matrix, `divisor` times smaller than the recipe says (see [`RowLengths`]); 1 for the whole.
     ///
+    /// ```
+    /// use sparse_core::{SparseFormat, generate::stand_in};
+    ///
+    /// let arxiv = stand_in::find("arxiv")?.recipe; // 169 343 rows
+    /// let a = arxiv.generate::<f32>(16)?;
+    /// assert_eq!((a.rows(), a.nnz()), (169_343 / 16, 1_166_243 / 16));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Unsupported`] if the row lengths cannot have the sum `nnz`, as happens to dense graphs that are divided;
     /// [`Error::IndexOverflow`] if rows or entries do not fit `i32`.
@@ -82,6 +91,19 @@ impl Recipe<'_> {
     }
 
     /// What the rows of [`generate`](Self::generate)'s matrix have in common, for those who draw rows on several threads.
+    ///
+    /// ```
+    /// use sparse_core::generate::stand_in;
+    ///
+    /// let graph = stand_in::find("collab")?.recipe.prepare(100)?;
+    /// let row_ptr = graph.row_ptr();
+    /// let middle = graph.rows() / 2..graph.rows(); // these rows alone
+    /// let nnz = (row_ptr[middle.end] - row_ptr[middle.start]) as usize;
+    /// let (mut col_idx, mut values) = (vec![0; nnz], vec![0.0_f64; nnz]);
+    /// graph.draw(middle, &mut col_idx, &mut values);
+    /// assert!(values.iter().all(|&value| value != 0.0));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`generate`](Self::generate).
@@ -285,6 +307,15 @@ impl Weighted {
 ///
 /// Row lengths have the density `x^−exponent`, from 1 to `longest` (at most 3/5 of `n`), which one row has, and are
 /// scaled to the exact number of edges. Columns are unique in a row; values are odd multiples of 1/128 in (−1, 1).
+///
+/// ```
+/// use sparse_core::{SparseFormat, generate};
+///
+/// let a = generate::power_law::<f64>(1000, 5, 2.1, 300, 42)?;
+/// assert_eq!((a.rows(), a.nnz()), (1000, 5000));
+/// assert_eq!(a.row_lengths().into_iter().max(), Some(300));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`] unless the exponent is above 1 and finite and `average` is from 1 to what `longest` allows;

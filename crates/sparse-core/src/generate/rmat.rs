@@ -16,6 +16,15 @@ pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 /// with the probabilities (top left, top right, bottom left, bottom right), until one element is left. An edge that
 /// is drawn again is dropped, so that nnz is a little lower. Values are integers from −4 to 4, never 0.
 ///
+/// ```
+/// use sparse_core::{SparseFormat, generate};
+///
+/// let a = generate::rmat::<f64>(6, 8, generate::GRAPH500, 42)?;
+/// assert_eq!(a.rows(), 64);
+/// assert!(a.nnz() <= 8 * 64); // edges that were drawn twice are dropped
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Unsupported`] unless `quadrants` are probabilities with the sum 1; [`Error::IndexOverflow`] if vertices or
 /// edges do not fit `i32`.

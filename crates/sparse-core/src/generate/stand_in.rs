@@ -39,6 +39,14 @@ pub struct StandIn {
 impl StandIn {
     /// The matrix, with rows and entries divided by `divisor`: 1 for the whole, 16 for a machine with two cores.
     ///
+    /// ```
+    /// use sparse_core::{SparseFormat, generate::stand_in};
+    ///
+    /// let a = stand_in::find("am")?.generate::<f32>(100)?;
+    /// assert_eq!(a.rows(), 8816);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Recipe::generate`]; ddi, for one, is too dense to be divided by more than 5.
     pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
@@ -47,6 +55,14 @@ impl StandIn {
 }
 
 /// The stand-in called `name`.
+///
+/// ```
+/// use sparse_core::generate::stand_in;
+///
+/// assert_eq!(stand_in::find("reddit")?.recipe.lengths.nnz, 114_615_891);
+/// assert!(stand_in::find("facebook").is_err());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`], with all names, if there is none.

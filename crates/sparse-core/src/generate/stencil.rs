@@ -10,6 +10,14 @@ use crate::scalar::{Scalar, c64};
 /// Point (x, y) is row `x + nx·y`. Neighbours outside the grid are left out (Dirichlet), so that the matrix is
 /// symmetric positive definite. The same holds for the other stencils.
 ///
+/// ```
+/// use sparse_core::generate;
+///
+/// let a = generate::stencil_5::<f64>(3, 2)?; // 6 points
+/// assert!(a.major_entries(0).eq([(0, 4.0), (1, -1.0), (3, -1.0)]));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`IndexOverflow`](crate::Error::IndexOverflow) if rows or entries do not fit `i32`.
 pub fn stencil_5<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
@@ -17,6 +25,14 @@ pub fn stencil_5<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 }
 
 /// The 9-point Laplacian on an `nx × ny` grid: 8 on the diagonal, −1 for each neighbour, diagonal ones included.
+///
+/// ```
+/// use sparse_core::generate;
+///
+/// let a = generate::stencil_9::<f64>(2, 2)?; // every point is a neighbour of every other
+/// assert!(a.major_entries(0).eq([(0, 8.0), (1, -1.0), (2, -1.0), (3, -1.0)]));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`stencil_5`].
@@ -28,6 +44,14 @@ pub fn stencil_9<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 ///
 /// Point (x, y, z) is row `x + nx·(y + ny·z)`.
 ///
+/// ```
+/// use sparse_core::{SparseFormat, generate};
+///
+/// let a = generate::stencil_7::<f64>(10, 10, 10)?;
+/// assert_eq!((a.rows(), a.nnz()), (1000, 6400));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`stencil_5`].
 pub fn stencil_7<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
@@ -36,6 +60,14 @@ pub fn stencil_7<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
 
 /// The 27-point stencil of HPCG on an `nx × ny × nz` grid: 26 on the diagonal, −1 for each neighbour, diagonal ones
 /// included.
+///
+/// ```
+/// use sparse_core::generate;
+///
+/// let a = generate::stencil_27::<f64>(3, 3, 3)?;
+/// assert_eq!(a.major_entries(13).count(), 27); // the point in the middle
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`stencil_5`].

@@ -10,6 +10,14 @@ use crate::scalar::Scalar;
 ///
 /// Values are integers from −4 to 4, never 0.
 ///
+/// ```
+/// use sparse_core::{SparseFormat, generate};
+///
+/// let a = generate::uniform::<f32>(1000, 500, 8, 42)?;
+/// assert_eq!((a.rows(), a.cols(), a.nnz()), (1000, 500, 8000));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`with_row_lengths`].
 pub fn uniform<T: Scalar>(rows: usize, cols: usize, per_row: usize, seed: u64) -> Result<Csr<T>> {
@@ -20,6 +28,14 @@ pub fn uniform<T: Scalar>(rows: usize, cols: usize, per_row: usize, seed: u64) -
 /// A matrix with `lengths[i]` entries in row `i`, in columns drawn uniformly without repetition.
 ///
 /// Values are integers from −4 to 4, never 0.
+///
+/// ```
+/// use sparse_core::generate;
+///
+/// let a = generate::with_row_lengths::<f64>(&[2, 0, 5], 10, 42)?;
+/// assert_eq!(a.row_ptr(), &[0, 2, 2, 7]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if a row is longer than `cols`; [`Error::IndexOverflow`] if rows, columns or entries do not fit

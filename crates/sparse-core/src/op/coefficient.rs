@@ -33,11 +33,25 @@ impl<S: Space, A: Scalar> From<A> for Coefficient<'_, S, A> {
 
 impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
     /// With this numerator, a view of one element, in place of one that it had.
+    ///
+    /// ```
+    /// use sparse_core::{Host, op::Coefficient};
+    ///
+    /// let rho = [6.0];
+    /// assert_eq!(Coefficient::<Host, f64>::from(-1.0).times(&rho).value(), -6.0);
+    /// ```
     pub fn times(self, numerator: S::View<'a, A>) -> Self {
         Self { numerator: Some(numerator), ..self }
     }
 
     /// With this denominator, a view of one element, in place of one that it had.
+    ///
+    /// ```
+    /// use sparse_core::{Host, op::Coefficient};
+    ///
+    /// let (rho, curvature) = ([6.0], [4.0]);
+    /// assert_eq!(Coefficient::<Host, f64>::from(1.0).times(&rho).over(&curvature).value(), 1.5);
+    /// ```
     pub fn over(self, denominator: S::View<'a, A>) -> Self {
         Self { denominator: Some(denominator), ..self }
     }
@@ -54,6 +68,14 @@ impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
 
 impl<A: Accumulator> Coefficient<'_, Host, A> {
     /// The number that it stands for.
+    ///
+    /// ```
+    /// use sparse_core::{Host, op::Coefficient};
+    ///
+    /// let zero = [0.0];
+    /// assert_eq!(Coefficient::<Host, f64>::from(3.0).value(), 3.0);
+    /// assert_eq!(Coefficient::<Host, f64>::from(1.0).times(&zero).over(&zero).value(), 0.0); // not NaN
+    /// ```
     pub fn value(&self) -> A {
         let value = self.numerator.map_or(self.factor, |numerator| self.factor * numerator[0]);
         match self.denominator {

@@ -27,6 +27,19 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 
 /// What becomes of entries with the same coordinate (rule V4); "first" and "last" are of the input's order.
+///
+/// ```
+/// use sparse_core::op::{Duplicates, Operations};
+/// use sparse_core::{Coo, Csr, reference::Reference};
+///
+/// let coo = Coo::<f64>::from_triplets(1, 2, [(0, 1, 1.0), (0, 1, 2.0)])?;
+/// let csr = |duplicates| -> sparse_core::Result<Csr<f64>> { Reference.convert(&coo, &duplicates) };
+/// assert_eq!(csr(Duplicates::Sum)?.values(), &[3.0]);
+/// assert_eq!(csr(Duplicates::Keep)?.values(), &[1.0, 2.0]);
+/// assert_eq!(csr(Duplicates::Last)?.values(), &[2.0]);
+/// assert!(csr(Duplicates::Error).is_err());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Duplicates {
     /// They are added, in input order, in the accumulator's type.
@@ -132,6 +145,17 @@ where
 {
     /// Inspects the pattern of `from` and chooses an algorithm.
     ///
+    /// ```
+    /// use sparse_core::op::ConvertPlan;
+    /// use sparse_core::{Csr, Ell, EllLayout, PlanOptions, SparseFormat, reference::Reference};
+    ///
+    /// let csr = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let mut plan = ConvertPlan::new(&Reference, &csr, &EllLayout::default(), &PlanOptions::once())?;
+    /// let ell: Ell<f64> = plan.run(&csr)?;
+    /// assert_eq!(ell.nnz(), 3);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`WrongContext`](crate::Error::WrongContext) if `from` lives elsewhere; else those of
     /// [`ConvertKernel::plan_convert`].
@@ -142,6 +166,18 @@ where
     }
 
     /// `from` in the other format.
+    ///
+    /// ```
+    /// use sparse_core::op::{ConvertPlan, Duplicates};
+    /// use sparse_core::{Coo, Csr, PlanOptions, reference::Reference};
+    ///
+    /// let mut coo = Coo::<f64>::from_triplets(2, 2, [(1, 0, 3.0), (0, 1, 1.0)])?;
+    /// let mut plan = ConvertPlan::new(&Reference, &coo, &Duplicates::Sum, &PlanOptions::default())?;
+    /// let first: Csr<f64> = plan.run(&coo)?;
+    /// coo.values_mut()[0] = 9.0; // the pattern stays, and with it the plan
+    /// assert_eq!((first.values(), plan.run(&coo)?.values()), (&vec![1.0, 3.0], &vec![1.0, 9.0]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`ConvertKernel::convert`].

@@ -17,6 +17,13 @@ use crate::space::View;
 use std::marker::PhantomData;
 
 /// Which elements become entries (rule V1). NaN and subnormals always do under [`NonZero`](Self::NonZero).
+///
+/// ```
+/// use sparse_core::op::Keep;
+///
+/// assert_eq!(Keep::<f64>::default(), Keep::NonZero);
+/// assert!(Keep::<f64>::NonZero.keeps(1e-300) && !Keep::<f64>::NonZero.keeps(-0.0));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Keep<T: Scalar> {
     /// All but zeros of either sign.
@@ -28,6 +35,13 @@ pub enum Keep<T: Scalar> {
 
 impl<T: Scalar> Keep<T> {
     /// Whether `value` becomes an entry.
+    ///
+    /// ```
+    /// use sparse_core::op::Keep;
+    ///
+    /// let large = Keep::<f64>::Above(0.5);
+    /// assert!(large.keeps(-0.75) && large.keeps(f64::NAN) && !large.keeps(0.5));
+    /// ```
     #[inline(always)]
     pub fn keeps(self, value: T) -> bool {
         match self {
@@ -130,6 +144,19 @@ where
 {
     /// A plan for views of the shape and order of `a`: a [`DenseView`] or a [`DenseBatchView`].
     ///
+    /// ```
+    /// use sparse_core::op::{DenseToCompressedPlan, Keep};
+    /// use sparse_core::{Col, Csc, DenseView, PlanOptions, reference::Reference};
+    ///
+    /// let dense = DenseView::row_major(&[1.0, 0.0, 0.0, 2.0, 3.0, 0.0], 2, 3)?;
+    /// let mut plan = DenseToCompressedPlan::<_, Col, f64, i32, i32>::new(
+    ///     &Reference, dense, Keep::NonZero, &PlanOptions::default(),
+    /// )?;
+    /// let csc: Csc<f64> = plan.run(dense)?;
+    /// assert_eq!(csc.row_idx(), &[0, 1, 1]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`; else those of
     /// [`DenseToCsrKernel::plan_dense_to_csr`].
@@ -160,6 +187,20 @@ where
 
     /// Compresses one matrix.
     ///
+    /// ```
+    /// use sparse_core::op::{DenseToCompressedPlan, Keep};
+    /// use sparse_core::{DenseView, PlanOptions, Row, reference::Reference};
+    ///
+    /// let first = DenseView::row_major(&[1.0, 0.0, 0.0, 2.0], 2, 2)?;
+    /// let second = DenseView::row_major(&[0.0, 0.0, 3.0, 4.0], 2, 2)?;
+    /// let options = PlanOptions::default();
+    /// let mut plan =
+    ///     DenseToCompressedPlan::<_, Row, f64, i32, i32>::new(&Reference, first, Keep::NonZero, &options)?;
+    /// assert_eq!(plan.run(first)?.row_ptr(), &[0, 1, 2]);
+    /// assert_eq!(plan.run(second)?.row_ptr(), &[0, 0, 2]); // one shape, other zeros
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another shape or order,
     /// [`WrongContext`](crate::Error::WrongContext), [`IndexOverflow`](crate::Error::IndexOverflow) if nnz does not
@@ -181,6 +222,20 @@ where
     }
 
     /// Compresses a batch at once.
+    ///
+    /// ```
+    /// use sparse_core::op::{DenseToCompressedPlan, Keep};
+    /// use sparse_core::{DenseBatchView, Order, PlanOptions, Row, SparseFormat, reference::Reference};
+    ///
+    /// let two = [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0];
+    /// let two = DenseBatchView::<f64>::new(&two[..], 2, 4, (2, 2), 2, Order::RowMajor)?;
+    /// let options = PlanOptions::default();
+    /// let mut plan =
+    ///     DenseToCompressedPlan::<_, Row, f64, i32, i32>::new(&Reference, two, Keep::NonZero, &options)?;
+    /// let batch = plan.run_batch(two)?;
+    /// assert_eq!((batch.count(), batch.nnz(), batch.member_ptr()), (2, 3, &[0, 2, 3][..]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`run`](Self::run), for the nnz of each member.
@@ -216,6 +271,19 @@ where
     O: Index,
 {
     /// Compresses one matrix to COO, sorted by rows.
+    ///
+    /// ```
+    /// use sparse_core::op::{DenseToCompressedPlan, Keep};
+    /// use sparse_core::{DenseView, PlanOptions, Row, reference::Reference};
+    ///
+    /// let dense = DenseView::row_major(&[1.0, 0.0, 0.0, 2.0], 2, 2)?;
+    /// let options = PlanOptions::once();
+    /// let mut plan =
+    ///     DenseToCompressedPlan::<_, Row, f64, i32, i32>::new(&Reference, dense, Keep::NonZero, &options)?;
+    /// let coo = plan.run_coo(dense)?;
+    /// assert!(coo.triplets().eq([(0, 0, 1.0), (1, 1, 2.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -41,6 +41,13 @@ pub type AccOf<M> = <<M as SparseFormat>::Scalar as Scalar>::Acc;
 pub type RealOf<T> = <<T as Scalar>::Acc as Accumulator>::Real;
 
 /// What is done to a matrix before it is multiplied.
+///
+/// ```
+/// use sparse_core::op::Op;
+///
+/// assert_eq!("t".parse(), Ok(Op::Transpose));
+/// assert_eq!(Op::default().to_string(), "n");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Op {
     /// A itself.
@@ -57,17 +64,39 @@ impl Op {
     pub const ALL: [Self; 3] = [Self::None, Self::Transpose, Self::ConjugateTranspose];
 
     /// Whether rows and columns change places.
+    ///
+    /// ```
+    /// use sparse_core::op::Op;
+    ///
+    /// assert!(Op::ConjugateTranspose.transposes() && !Op::None.transposes());
+    /// ```
     pub fn transposes(self) -> bool {
         self != Self::None
     }
 
     /// The value as the product sees it.
+    ///
+    /// ```
+    /// use sparse_core::{c64, op::Op};
+    ///
+    /// let value = c64::new(1.0, 2.0);
+    /// assert_eq!(Op::Transpose.apply(value), value);
+    /// assert_eq!(Op::ConjugateTranspose.apply(value), c64::new(1.0, -2.0));
+    /// ```
     #[inline(always)]
     pub fn apply<T: Scalar>(self, value: T) -> T {
         if self == Self::ConjugateTranspose { value.conj() } else { value }
     }
 
     /// (rows, columns) of op(A).
+    ///
+    /// ```
+    /// use sparse_core::{Csr, op::Op};
+    ///
+    /// let a = Csr::<f64>::zeros(2, 3)?;
+    /// assert_eq!(Op::Transpose.shape(&a), (3, 2));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn shape(self, a: &impl SparseFormat) -> (usize, usize) {
         if self.transposes() { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) }
     }

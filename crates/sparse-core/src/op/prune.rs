@@ -53,6 +53,17 @@ impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
 
     /// A copy of `a` with the entries that `keep` keeps, in their order.
     ///
+    /// ```
+    /// use sparse_core::op::{Keep, PrunePlan};
+    /// use sparse_core::{Csr, PlanOptions, SparseFormat, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(1, 3, vec![0, 3], vec![0, 1, 2], vec![1.0, 0.0, 1e-9])?;
+    /// let mut plan = PrunePlan::new(&Reference, &a, &PlanOptions::default())?;
+    /// let left = [Keep::NonZero, Keep::Above(1e-6)].map(|keep| plan.run(&a, keep).map(|a| a.nnz()));
+    /// assert!(matches!(left, [Ok(2), Ok(1)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M, keep: Keep<M::Scalar>) -> Result<M> {

@@ -52,6 +52,16 @@ impl<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> RowStatisti
 
     /// The statistics of the rows of `a`.
     ///
+    /// ```
+    /// use sparse_core::op::RowStatisticsPlan;
+    /// use sparse_core::{Csr, PlanOptions, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(3, 3, vec![0, 0, 3, 4], vec![0, 1, 2, 0], vec![1.0; 4])?;
+    /// let rows = RowStatisticsPlan::new(&Reference, &a, &PlanOptions::once())?.run(&a)?;
+    /// assert_eq!((rows.empty, rows.longest, rows.nnz), (1, 3, 4));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M) -> Result<RowStatistics> {
@@ -89,11 +99,26 @@ pub struct RowStatistics {
 
 impl RowStatistics {
     /// The statistics of rows of these lengths.
+    ///
+    /// ```
+    /// use sparse_core::op::RowStatistics;
+    ///
+    /// let rows = RowStatistics::from_lengths([0, 1, 2, 5]);
+    /// assert_eq!((rows.mean, rows.longest), (2.0, 5));
+    /// assert_eq!(rows.histogram, [1, 1, 1, 1]); // 0, 1, 2 to 3, 4 to 7 entries
+    /// ```
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Self {
         Self::from_counts(lengths.into_iter().map(|length| (length, 1)))
     }
 
     /// The statistics of rows by (length, how many rows have it); a length may come more than once.
+    ///
+    /// ```
+    /// use sparse_core::op::RowStatistics;
+    ///
+    /// let rows = RowStatistics::from_counts([(5, 1_000_000), (3, 4)]);
+    /// assert_eq!((rows.rows, rows.nnz, rows.shortest), (1_000_004, 5_000_012, 3));
+    /// ```
     pub fn from_counts(counts: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let (mut rows, mut nnz, mut longest, mut shortest) = (0, 0, 0, usize::MAX);
         let mut squares = 0_u128;

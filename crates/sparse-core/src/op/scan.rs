@@ -17,6 +17,12 @@ use crate::space::{View, ViewMut};
 /// An integer that can be scanned: `i32` or `i64`.
 pub trait ScanElement: Index {
     /// The sum, in two's complement.
+    ///
+    /// ```
+    /// use sparse_core::op::ScanElement;
+    ///
+    /// assert_eq!(ScanElement::wrapping_add(i32::MAX, 1), i32::MIN);
+    /// ```
     #[must_use]
     fn wrapping_add(self, other: Self) -> Self;
 }
@@ -105,6 +111,19 @@ pub struct ScanPlan<B: ScanKernel<T>, T: ScanElement> {
 impl<B: ScanKernel<T>, T: ScanElement> ScanPlan<B, T> {
     /// A plan for `rows × cols` elements.
     ///
+    /// ```
+    /// use sparse_core::op::{ScanKind, ScanOrder, ScanPlan};
+    /// use sparse_core::{PlanOptions, reference::Reference};
+    ///
+    /// let (options, shape) = (PlanOptions::once(), (2, 2));
+    /// let mut down_columns =
+    ///     ScanPlan::<_, i64>::new(&Reference, shape, ScanOrder::ColumnMajor, ScanKind::Inclusive, &options)?;
+    /// let mut sums = [0; 4];
+    /// down_columns.run(&[1, 2, 3, 4], &mut sums)?;
+    /// assert_eq!(sums, [1, 6, 4, 10]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`IndexOverflow`](crate::Error::IndexOverflow) if the size does not fit; else those of
     /// [`ScanKernel::plan_scan`].
@@ -121,6 +140,20 @@ impl<B: ScanKernel<T>, T: ScanElement> ScanPlan<B, T> {
     }
 
     /// Writes the prefix sums of `input` to `output`.
+    ///
+    /// ```
+    /// use sparse_core::op::{ScanKind, ScanOrder, ScanPlan};
+    /// use sparse_core::{PlanOptions, reference::Reference};
+    ///
+    /// // The lengths of four rows, and where each of them starts.
+    /// let (shape, options) = ((1, 4), PlanOptions::once());
+    /// let mut plan =
+    ///     ScanPlan::<_, i32>::new(&Reference, shape, ScanOrder::Flat, ScanKind::Exclusive, &options)?;
+    /// let mut starts = [0; 4];
+    /// plan.run(&[3, 0, 2, 5], &mut starts)?;
+    /// assert_eq!(starts, [0, 3, 3, 5]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) and [`WrongContext`](crate::Error::WrongContext) for wrong operands.

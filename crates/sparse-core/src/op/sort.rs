@@ -52,6 +52,16 @@ impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
 
     /// A copy of `a` with its entries in order; equal coordinates keep their order.
     ///
+    /// ```
+    /// use sparse_core::op::SortPlan;
+    /// use sparse_core::{Coo, PlanOptions, reference::Reference};
+    ///
+    /// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 3.0), (0, 1, 1.0)])?;
+    /// let sorted = SortPlan::new(&Reference, &a, &PlanOptions::once())?.run(&a)?;
+    /// assert!(sorted.triplets().eq([(0, 1, 1.0), (1, 0, 3.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M) -> Result<M> {

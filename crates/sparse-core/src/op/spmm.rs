@@ -62,6 +62,16 @@ where
 {
     /// Inspects the pattern of `a` and chooses an algorithm for `columns` columns of B and C.
     ///
+    /// ```
+    /// use sparse_core::op::{Op, SpmmPlan};
+    /// use sparse_core::{Csr, PlanOptions, reference::Reference};
+    ///
+    /// let a = Csr::<f32>::identity(2)?;
+    /// let plan = SpmmPlan::new(&Reference, &a, Op::None, 32, &PlanOptions::default())?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`SpmmKernel::plan_spmm`].
@@ -72,6 +82,19 @@ where
     }
 
     /// `C ← alpha·op(A)·B + beta·C`. `beta == 0` does not read C; `alpha == 0` reads neither `a` nor B.
+    ///
+    /// ```
+    /// use sparse_core::op::{Op, SpmmPlan};
+    /// use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let mut plan = SpmmPlan::new(&Reference, &a, Op::None, 2, &PlanOptions::default())?;
+    /// let b = DenseView::col_major(&[1.0, 2.0, 3.0, 10.0, 20.0, 30.0], 3, 2)?;
+    /// let mut c = [0.0; 4];
+    /// plan.run(1.0, &a, b, 0.0, DenseViewMut::row_major(&mut c, 2, 2)?)?;
+    /// assert_eq!(c, [7.0, 70.0, 6.0, 60.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern, [`Shape`](crate::Error::Shape) and

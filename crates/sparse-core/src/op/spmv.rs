@@ -48,6 +48,20 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 ///
 /// The algorithm tables of the CPU backend stand in `docs/algorithms.md`; [`choice`](Self::choice) says what was
 /// chosen and why.
+///
+/// ```
+/// use sparse_core::op::{Op, SpmvPlan};
+/// use sparse_core::{Csr, PlanOptions, reference::Reference};
+///
+/// let mut a = Csr::<f64>::identity(2)?;
+/// let mut plan = SpmvPlan::new(&Reference, &a, Op::None, &PlanOptions::default())?;
+/// let mut y = [0.0; 2];
+/// plan.run(1.0, &a, &[1.0, 2.0], 0.0, &mut y)?;
+/// a.values_mut()[1] = 10.0; // other values in the same pattern: no new plan
+/// plan.run(1.0, &a, &[1.0, 2.0], 0.0, &mut y)?;
+/// assert_eq!(y, [1.0, 20.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SpmvPlan<B: SpmvKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
@@ -63,6 +77,17 @@ where
 {
     /// Inspects the pattern of `a` and chooses an algorithm.
     ///
+    /// ```
+    /// use sparse_core::op::{Op, SpmvPlan};
+    /// use sparse_core::{Csr, PlanOptions, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::identity(2)?;
+    /// let few = PlanOptions { expected_calls: 3, ..PlanOptions::default() };
+    /// let plan = SpmvPlan::new(&Reference, &a, Op::Transpose, &few)?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`SpmvKernel::plan_spmv`].
@@ -73,6 +98,20 @@ where
     }
 
     /// `y ← alpha·op(A)·x + beta·y`. `beta == 0` does not read `y`; `alpha == 0` reads neither `a` nor `x`.
+    ///
+    /// ```
+    /// use sparse_core::op::{Op, SpmvPlan};
+    /// use sparse_core::{Csr, PlanOptions, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let mut plan = SpmvPlan::new(&Reference, &a, Op::None, &PlanOptions::default())?;
+    /// let mut y = [1.0, 1.0];
+    /// plan.run(2.0, &a, &[1.0, 1.0, 1.0], -1.0, &mut y)?; // y = 2·A·x − y
+    /// assert_eq!(y, [5.0, 5.0]);
+    /// let error = plan.run(1.0, &a, &[1.0], 0.0, &mut y).unwrap_err();
+    /// assert_eq!(error.to_string(), "spmv: the length of x is 1 where 3 is needed");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern, [`Shape`](crate::Error::Shape) and
@@ -103,11 +142,28 @@ where
     }
 
     /// Which algorithm runs, and why.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, op::{Op, SpmvPlan}, reference::Reference};
+    /// # let a = Csr::<f64>::identity(2)?;
+    /// let plan = SpmvPlan::new(&Reference, &a, Op::None, &PlanOptions::default())?;
+    /// let choice = plan.choice();
+    /// assert_eq!((choice.algorithm, choice.reason.as_str()), ("sequential", "the reference has no other"));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }
 
     /// Bytes of workspace that the plan owns.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, op::{Op, SpmvPlan}, reference::Reference};
+    /// # let a = Csr::<f64>::identity(2)?;
+    /// let plan = SpmvPlan::new(&Reference, &a, Op::None, &PlanOptions::default())?;
+    /// assert_eq!(plan.workspace_bytes(), 16); // a sum for each row
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn workspace_bytes(&self) -> usize {
         self.kernel.workspace_bytes()
     }

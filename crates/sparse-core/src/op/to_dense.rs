@@ -48,6 +48,18 @@ pub struct ToDensePlan<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>>
 impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
+    /// ```
+    /// use sparse_core::op::ToDensePlan;
+    /// use sparse_core::{Coo, DenseViewMut, PlanOptions, reference::Reference};
+    ///
+    /// let a = Coo::<f64>::from_triplets(1, 2, [(0, 1, 1.0), (0, 1, 2.0)])?;
+    /// let mut dense = [f64::NAN; 2];
+    /// let mut plan = ToDensePlan::new(&Reference, &a, &PlanOptions::once())?;
+    /// plan.run(&a, DenseViewMut::row_major(&mut dense, 1, 2)?)?;
+    /// assert_eq!(dense, [0.0, 3.0]); // duplicates are added
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
     /// [`ToDenseKernel::plan_to_dense`].

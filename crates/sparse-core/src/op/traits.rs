@@ -73,6 +73,13 @@ macro_rules! all_types {
 }
 
 /// Calls a macro with every supported triple of value, index and offset type (rules T1 and T4).
+///
+/// ```
+/// macro_rules! count {
+///     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { [$(size_of::<$t>()),*].len() };
+/// }
+/// assert_eq!(sparse_core::for_all_types!(count), 14);
+/// ```
 #[macro_export]
 macro_rules! for_all_types {
     ($macro:ident) => {
@@ -98,6 +105,24 @@ macro_rules! for_all_types {
 for_all_types!(all_types);
 
 /// Run-time choice of a backend without trait objects below it: a visitor that is generic in the backend.
+///
+/// ```
+/// use sparse_core::op::{AllTypes, WithBackend};
+/// use sparse_core::{Backend, reference::Reference};
+///
+/// struct Name;
+///
+/// impl WithBackend for Name {
+///     type Out = &'static str;
+///
+///     fn call<B: AllTypes>(self, backend: &B) -> Self::Out {
+///         backend.caps().backend
+///     }
+/// }
+///
+/// assert_eq!(Name.call(&Reference), "reference");
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub trait WithBackend {
     /// What the visitor returns.
     type Out;
@@ -109,6 +134,17 @@ pub trait WithBackend {
 /// Operations that run once, planned and forgotten; make a plan of your own where a pattern is used again.
 pub trait Operations: Backend {
     /// `y ← alpha·op(A)·x + beta·y`; see [`SpmvPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::{Op, Operations};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let mut y = [f64::NAN; 2];
+    /// Reference.spmv(Op::None, 1.0, &a, &[1.0, 1.0, 1.0], 0.0, &mut y)?; // beta = 0 never reads y
+    /// assert_eq!(y, [3.0, 3.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`SpmvPlan::new`] and [`SpmvPlan::run`].
@@ -130,6 +166,18 @@ pub trait Operations: Backend {
 
     /// `C ← alpha·op(A)·B + beta·C`; see [`SpmmPlan`].
     ///
+    /// ```
+    /// use sparse_core::op::{Op, Operations};
+    /// use sparse_core::{Csr, DenseView, DenseViewMut, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let b = DenseView::row_major(&[1.0, 10.0, 2.0, 20.0, 3.0, 30.0], 3, 2)?;
+    /// let mut c = [f64::NAN; 4];
+    /// Reference.spmm(Op::None, 1.0, &a, b, 0.0, DenseViewMut::row_major(&mut c, 2, 2)?)?;
+    /// assert_eq!(c, [7.0, 70.0, 6.0, 60.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`SpmmPlan::new`] and [`SpmmPlan::run`].
     fn spmm<M>(
@@ -150,6 +198,16 @@ pub trait Operations: Backend {
 
     /// `from` in another format; see [`ConvertPlan`].
     ///
+    /// ```
+    /// use sparse_core::op::{Duplicates, Operations};
+    /// use sparse_core::{Coo, Csr, reference::Reference};
+    ///
+    /// let coo = Coo::<f64>::from_triplets(2, 2, [(1, 0, 3.0), (0, 1, 1.0), (1, 0, 4.0)])?;
+    /// let csr: Csr<f64> = Reference.convert(&coo, &Duplicates::Sum)?;
+    /// assert_eq!(csr.values(), &[1.0, 7.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`ConvertPlan::new`] and [`ConvertPlan::run`].
     fn convert<From, To>(&self, from: &From, layout: &From::Layout) -> Result<To>
@@ -162,6 +220,16 @@ pub trait Operations: Backend {
     }
 
     /// A dense matrix as CSR; see [`DenseToCompressedPlan`] for CSC, COO and batches.
+    ///
+    /// ```
+    /// use sparse_core::op::{Keep, Operations};
+    /// use sparse_core::{Csr, DenseView, reference::Reference};
+    ///
+    /// let dense = DenseView::row_major(&[1.0, 0.0, 0.0, 2.0], 2, 2)?;
+    /// let a: Csr<f64> = Reference.dense_to_csr(dense, Keep::NonZero)?;
+    /// assert_eq!(a.col_idx(), &[0, 1]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`DenseToCompressedPlan::new`] and [`DenseToCompressedPlan::run`].
@@ -178,6 +246,17 @@ pub trait Operations: Backend {
 
     /// Writes a sparse matrix to a dense one; see [`ToDensePlan`].
     ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, DenseViewMut, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::identity(2)?;
+    /// let mut dense = [f64::NAN; 4];
+    /// Reference.to_dense(&a, DenseViewMut::row_major(&mut dense, 2, 2)?)?;
+    /// assert_eq!(dense, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`ToDensePlan::new`] and [`ToDensePlan::run`].
     fn to_dense<M>(&self, a: &M, dense: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>) -> Result<()>
@@ -189,6 +268,16 @@ pub trait Operations: Backend {
     }
 
     /// A sorted copy; see [`SortPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new_unsorted(1, 3, vec![0, 2], vec![2, 0], vec![1.0, 5.0])?;
+    /// let sorted = Reference.sort(&a)?;
+    /// assert_eq!((sorted.col_idx(), sorted.values()), (&vec![0, 2], &vec![5.0, 1.0]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`SortPlan::new`] and [`SortPlan::run`].
@@ -202,6 +291,16 @@ pub trait Operations: Backend {
 
     /// A copy without zeros or small entries; see [`PrunePlan`].
     ///
+    /// ```
+    /// use sparse_core::op::{Keep, Operations};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(1, 3, vec![0, 3], vec![0, 1, 2], vec![1.0, 0.0, 1e-9])?;
+    /// assert_eq!(Reference.prune(&a, Keep::NonZero)?.col_idx(), &[0, 2]);
+    /// assert_eq!(Reference.prune(&a, Keep::Above(1e-6))?.col_idx(), &[0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`PrunePlan::new`] and [`PrunePlan::run`].
     fn prune<M>(&self, a: &M, keep: Keep<M::Scalar>) -> Result<M>
@@ -213,6 +312,15 @@ pub trait Operations: Backend {
     }
 
     /// Statistics of the row lengths; see [`RowStatisticsPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{generate, reference::Reference};
+    ///
+    /// let rows = Reference.row_statistics(&generate::stencil_5::<f64>(3, 3)?)?;
+    /// assert_eq!((rows.shortest, rows.longest), (3, 5));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`RowStatisticsPlan::new`] and [`RowStatisticsPlan::run`].

@@ -218,6 +218,16 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
 
     /// `y ← alpha·x + beta·y`; where `beta` turns out to be zero `y` is not read, where `alpha` does `x` is not.
     ///
+    /// ```
+    /// use sparse_core::{op::VectorPlan, reference::Reference};
+    ///
+    /// let plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+    /// let mut y = [1.0, 1.0];
+    /// plan.axpby(2.0.into(), &[10.0, 20.0], 1.0.into(), &mut y)?;
+    /// assert_eq!(y, [21.0, 41.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or a coefficient not one element;
     /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
@@ -238,6 +248,16 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
 
     /// `x ← alpha·x`; where `alpha` turns out to be zero `x` is not read.
     ///
+    /// ```
+    /// use sparse_core::{op::{Coefficient, VectorPlan}, reference::Reference};
+    ///
+    /// let plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+    /// let (mut x, norm) = ([3.0, 4.0], [2.0]);
+    /// plan.scal(Coefficient::from(1.0).over(&norm[..]), &mut x)?;
+    /// assert_eq!(x, [1.5, 2.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`axpby`](Self::axpby).
     pub fn scal(&self, alpha: CoefficientOf<'_, B, T>, x: ViewMutOf<'_, B, T>) -> Result<()> {
@@ -248,6 +268,16 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     }
 
     /// `Σ conj(x_i)·y_i` into `result`.
+    ///
+    /// ```
+    /// use sparse_core::{op::VectorPlan, reference::Reference};
+    ///
+    /// let mut plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+    /// let mut result = [0.0];
+    /// plan.dot(&[1.0, 2.0], &[3.0, 4.0], &mut result)?;
+    /// assert_eq!(result, [11.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or `result` not one element;
@@ -267,6 +297,16 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
 
     /// `sqrt(Σ |x_i|²)` into `result`, without overflow or underflow on the way.
     ///
+    /// ```
+    /// use sparse_core::{op::VectorPlan, reference::Reference};
+    ///
+    /// let mut plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+    /// let mut result = [0.0];
+    /// plan.nrm2(&[3.0, 4.0], &mut result)?;
+    /// assert_eq!(result, [5.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`dot`](Self::dot).
     pub fn nrm2(&mut self, x: ViewOf<'_, B, T>, result: ViewMutOf<'_, B, T::Acc>) -> Result<()> {
@@ -279,6 +319,25 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`: an iteration of conjugate gradients but
     /// for its product. Unless the real parts of ρ and pᴴ·q are positive normal numbers, the vectors stay and ρ' = −|ρ|,
     /// so that an iteration that has arrived, or cannot go on, stays where it is. A device takes three launches.
+    ///
+    /// ```
+    /// use sparse_core::op::{GradientStep, VectorPlan};
+    /// use sparse_core::reference::Reference;
+    ///
+    /// // One step for A = 2·I and b = (2, 4) from x = 0, so that r = p = b and q = 2·b; ρ = rᴴ·r = 20.
+    /// let (q, rho) = ([4.0, 8.0], [20.0]);
+    /// let (mut p, mut x, mut r, mut next_rho) = ([2.0, 4.0], [0.0; 2], [2.0, 4.0], [0.0]);
+    /// VectorPlan::<_, f64>::new(&Reference, 2)?.gradient_step(GradientStep {
+    ///     q: &q,
+    ///     p: &mut p,
+    ///     x: &mut x,
+    ///     r: &mut r,
+    ///     rho: &rho,
+    ///     next_rho: &mut next_rho,
+    /// })?;
+    /// assert_eq!((x, next_rho), ([1.0, 2.0], [0.0])); // it has arrived
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or ρ not one element;
@@ -310,6 +369,15 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
 
 /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`, `alpha == 0` does not read `x`.
 ///
+/// ```
+/// use sparse_core::{op::vector::axpby, reference::Reference};
+///
+/// let mut y = [1.0, 1.0];
+/// axpby::<_, f64>(&Reference, 2.0, &[10.0, 20.0], 1.0, &mut y)?;
+/// assert_eq!(y, [21.0, 41.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if an operand
 /// lives elsewhere.
@@ -329,6 +397,14 @@ pub fn axpby<B: VectorKernel<T>, T: Scalar>(
 
 /// `Σ conj(x_i)·y_i`.
 ///
+/// ```
+/// use sparse_core::{c64, op::vector::dot, reference::Reference};
+///
+/// let x = [c64::new(0.0, 1.0)];
+/// assert_eq!(dot::<_, c64>(&Reference, &x, &x)?, c64::new(1.0, 0.0)); // x is conjugated
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`axpby`].
 pub fn dot<B: VectorKernel<T>, T: Scalar>(
@@ -345,6 +421,14 @@ pub fn dot<B: VectorKernel<T>, T: Scalar>(
 
 /// `sqrt(Σ |x_i|²)`, without overflow or underflow on the way.
 ///
+/// ```
+/// use sparse_core::{op::vector::nrm2, reference::Reference};
+///
+/// let norm = nrm2::<_, f64>(&Reference, &[3e200, 4e200])?; // the squares would overflow
+/// assert!((norm / 5e200 - 1.0).abs() < 1e-15);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`WrongContext`](crate::Error::WrongContext) if `x` lives elsewhere.
 pub fn nrm2<B: VectorKernel<T>, T: Scalar>(backend: &B, x: ViewOf<'_, B, T>) -> Result<RealOf<T>> {
@@ -354,6 +438,15 @@ pub fn nrm2<B: VectorKernel<T>, T: Scalar>(backend: &B, x: ViewOf<'_, B, T>) -> 
 }
 
 /// `x ← alpha·x`; `alpha == 0` writes zeros and does not read `x`.
+///
+/// ```
+/// use sparse_core::{op::vector::scal, reference::Reference};
+///
+/// let mut x = [1.0, f64::NAN];
+/// scal::<_, f64>(&Reference, 0.0, &mut x)?;
+/// assert_eq!(x, [0.0, 0.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`WrongContext`](crate::Error::WrongContext) if `x` lives elsewhere.

@@ -28,6 +28,13 @@ pub enum Field {
 
 impl Field {
     /// The type that holds the values: `f64`, or `c64` where they are complex.
+    ///
+    /// ```
+    /// use sparse_core::DType;
+    /// use sparse_io::matrix_market::Field;
+    ///
+    /// assert_eq!((Field::Pattern.dtype(), Field::Complex.dtype()), (DType::F64, DType::C64));
+    /// ```
     pub fn dtype(self) -> DType {
         if self == Self::Complex { DType::C64 } else { DType::F64 }
     }

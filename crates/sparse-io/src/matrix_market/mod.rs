@@ -34,6 +34,18 @@ const PARTS_PER_THREAD: usize = 8;
 
 /// Reads the banner and the size line.
 ///
+/// ```
+/// use sparse_core::Csr;
+/// use sparse_io::matrix_market::{self, Symmetry};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("identity.mtx");
+/// matrix_market::write_csr(&path, &Csr::<f64>::identity(3)?)?;
+/// let header = matrix_market::read_header(&path)?;
+/// assert_eq!((header.rows, header.symmetry), (3, Symmetry::General));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`], with the line, if the header is not sound.
 pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixInfo> {
@@ -62,6 +74,19 @@ pub fn read_coo<T: Scalar, I: Index>(path: impl AsRef<Path>) -> Result<Coo<T, Ho
 
 /// Reads an array file to a dense, column-major matrix.
 ///
+/// ```
+/// use sparse_core::{Dense, Order};
+/// use sparse_io::matrix_market;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("dense.mtx");
+/// let a = Dense::new(vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+/// matrix_market::write_dense(&path, &a)?;
+/// let read: Dense<f64> = matrix_market::read_dense(&path)?;
+/// assert_eq!(read.data(), &[1.0, 3.0, 2.0, 4.0]); // column by column, as in the file
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`read_csr`]; [`Error::Unsupported`] for a coordinate file.
 pub fn read_dense<T: Scalar>(path: impl AsRef<Path>) -> Result<Dense<T>> {
@@ -69,6 +94,20 @@ pub fn read_dense<T: Scalar>(path: impl AsRef<Path>) -> Result<Dense<T>> {
 }
 
 /// As [`read_csr`], from the bytes of a file.
+///
+/// ```
+/// use sparse_core::Csr;
+/// use sparse_io::matrix_market;
+///
+/// let text = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 1 1\n";
+/// let a: Csr<f64> = matrix_market::parse_csr(text)?;
+/// assert!(a.triplets().eq([(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0)]));
+///
+/// let broken = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 4\n";
+/// let error = matrix_market::parse_csr::<f64, i32, i32>(broken).unwrap_err();
+/// assert!(error.to_string().contains("line 3"), "{error}");
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`read_csr`].
@@ -78,6 +117,16 @@ pub fn parse_csr<T: Scalar, I: Index, O: Index>(bytes: &[u8]) -> Result<Csr<T, H
 
 /// As [`read_coo`], from the bytes of a file.
 ///
+/// ```
+/// use sparse_core::Coo;
+/// use sparse_io::matrix_market;
+///
+/// let text = b"%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 4\n1 2 1\n";
+/// let a: Coo<f64> = matrix_market::parse_coo(text)?;
+/// assert!(a.triplets().eq([(1, 0, 4.0), (0, 1, 1.0)]));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`read_coo`].
 pub fn parse_coo<T: Scalar, I: Index>(bytes: &[u8]) -> Result<Coo<T, Host, I>> {
@@ -85,6 +134,16 @@ pub fn parse_coo<T: Scalar, I: Index>(bytes: &[u8]) -> Result<Coo<T, Host, I>> {
 }
 
 /// As [`read_dense`], from the bytes of a file.
+///
+/// ```
+/// use sparse_core::Dense;
+/// use sparse_io::matrix_market;
+///
+/// let text = b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n";
+/// let a: Dense<f64> = matrix_market::parse_dense(text)?;
+/// assert_eq!(a.as_view().at(0, 1), 3.0);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`read_dense`].

@@ -8,6 +8,16 @@ use std::io::{self, Write};
 
 /// Writes a coordinate file, row by row; packed if the name ends in `.gz`.
 ///
+/// ```
+/// use sparse_core::Csr;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("identity.mtx");
+/// sparse_io::matrix_market::write_csr(&path, &Csr::<f64>::identity(2)?)?;
+/// assert!(std::fs::read_to_string(&path)?.starts_with("%%MatrixMarket matrix coordinate real general\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.
 pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
@@ -18,6 +28,18 @@ pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
 }
 
 /// Writes a coordinate file, in the order of the entries; packed if the name ends in `.gz`.
+///
+/// ```
+/// use sparse_core::Coo;
+/// use sparse_io::matrix_market;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx.gz");
+/// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 4.0), (0, 1, 1.0)])?;
+/// matrix_market::write_coo(&path, &a)?;
+/// assert!(matrix_market::read_coo::<f64, i32>(&path)?.triplets().eq(a.triplets()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.

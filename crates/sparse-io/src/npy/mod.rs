@@ -35,6 +35,17 @@ pub struct NpyArray {
 impl NpyArray {
     /// The array as a dense matrix of `T`, rounded to nearest (rule T2); a 1-D array is a column.
     ///
+    /// ```
+    /// use sparse_core::{Dense, Order};
+    /// use sparse_io::{any::AnyValues, npy::NpyArray};
+    ///
+    /// let values = AnyValues::F32(vec![1.0, 2.0, 3.0]);
+    /// let vector = NpyArray { shape: vec![3], order: Order::RowMajor, values };
+    /// let column: Dense<f64> = vector.into_dense()?;
+    /// assert_eq!((column.rows(), column.cols()), (3, 1));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Shape`] if there are three dimensions; those of [`AnyValues::into_typed`].
     pub fn into_dense<T: Scalar>(self) -> Result<Dense<T>> {
@@ -53,6 +64,18 @@ impl NpyArray {
 }
 
 /// Reads an array.
+///
+/// ```
+/// use sparse_core::Order;
+/// use sparse_io::{any::AnyValues, npy};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("x.npy");
+/// npy::write(&path, &[1.0_f64, 2.0, 3.0], &[3], Order::RowMajor)?;
+/// let array = npy::read(&path)?;
+/// assert_eq!((array.shape, array.values), (vec![3], AnyValues::F64(vec![1.0, 2.0, 3.0])));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is not a sound `.npy` file of a known type and of
@@ -134,6 +157,17 @@ pub(crate) fn length(bytes: &[u8]) -> Result<usize, String> {
 }
 
 /// Writes an array; `values` stand in the given order.
+///
+/// ```
+/// use sparse_core::Order;
+/// use sparse_io::npy;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("x.npy");
+/// npy::write(&path, &[1.0_f32, 2.0, 3.0, 4.0], &[2, 2], Order::ColMajor)?;
+/// assert!(npy::write(&path, &[1.0_f32], &[2, 2], Order::ColMajor).is_err()); // one value for four
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be written; [`Error::Format`] if the number of values is not the product of the

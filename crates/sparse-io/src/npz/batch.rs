@@ -109,6 +109,19 @@ fn parse_archive(bytes: &[u8]) -> Result<AnyBatch, String> {
 
 /// Writes a batch.
 ///
+/// ```
+/// use sparse_core::{BatchCsr, Row};
+/// use sparse_io::npz;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("batch.npz");
+/// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
+/// npz::write_batch(&path, &two)?;
+/// let read = npz::read_batch(&path)?.into_typed::<Row, f64, i32, i32>()?;
+/// assert_eq!(read.member_ptr(), &[0, 1, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`write_csr`](super::write_csr).
 pub fn write_batch<'a, A: Axis, T: Scalar, I: Index, O: Index>(

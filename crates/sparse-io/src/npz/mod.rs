@@ -93,6 +93,19 @@ impl AnySparse {
     /// The matrix as CSR. Of CSR, order and duplicates stay as they are; of CSC and COO, rows are sorted and duplicates
     /// added (rule V4).
     ///
+    /// ```
+    /// use sparse_core::{Csc, Csr};
+    /// use sparse_io::npz;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npz");
+    /// let csc = Csc::<f32>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![3.0, 1.0])?;
+    /// npz::write_csc(&path, &csc)?;
+    /// let csr: Csr<f64> = npz::read(&path)?.into_csr()?; // another format, another type
+    /// assert!(csr.triplets().eq([(0, 1, 1.0), (1, 0, 3.0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of the checked constructors and of [`AnyValues::into_typed`] and [`AnyIndices::into_typed`].
     pub fn into_csr<T: Scalar, I: Index, O: Index>(self) -> Result<Csr<T, Host, I, O>> {
@@ -110,6 +123,19 @@ impl AnySparse {
     }
 
     /// The matrix as COO, with entries in the order of the file; duplicates are kept.
+    ///
+    /// ```
+    /// use sparse_core::Coo;
+    /// use sparse_io::npz;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npz");
+    /// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 4.0), (0, 1, 1.0)])?;
+    /// npz::write_coo(&path, &a)?;
+    /// let read: Coo<f64> = npz::read(&path)?.into_coo()?;
+    /// assert!(read.triplets().eq(a.triplets()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`into_csr`](Self::into_csr).
@@ -143,6 +169,18 @@ impl AnySparse {
 }
 
 /// Reads a file that `scipy.sparse.save_npz` or this module wrote.
+///
+/// ```
+/// use sparse_core::{Csr, DType};
+/// use sparse_io::npz::{self, NpzFormat};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.npz");
+/// npz::write_csr(&path, &Csr::<f32>::identity(3)?)?;
+/// let any = npz::read(&path)?;
+/// assert_eq!((any.format, any.dtype(), any.rows), (NpzFormat::Csr, DType::F32, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is not a sound archive of the arrays of a CSR, CSC

@@ -52,6 +52,12 @@ pub enum Half {
 
 impl Half {
     /// `fit` or `judge`.
+    ///
+    /// ```
+    /// use sparse_core::generate::families::Half;
+    ///
+    /// assert_eq!(Half::Judge.name(), "judge");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Fit => "fit",
@@ -77,6 +83,12 @@ pub struct Member {
 
 impl Member {
     /// The family and the name: `mesh_2d/corners`, `ratings/films_t` for a transpose.
+    ///
+    /// ```
+    /// use sparse_core::generate::families;
+    ///
+    /// assert!(families::members().any(|member| member.name() == "ratings/films_t"));
+    /// ```
     pub fn name(&self) -> String {
         format!("{}/{}{}", self.family, self.name, if self.transposed { "_t" } else { "" })
     }
@@ -114,6 +126,14 @@ pub fn members() -> impl Iterator<Item = Member> {
 }
 
 /// Aᵀ by rows: entries are counted by columns, then each is put behind the earlier ones of its column.
+///
+/// ```
+/// use sparse_core::{Csr, generate::families};
+///
+/// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+/// assert!(families::transposed(&a)?.triplets().eq([(0, 0, 1.0), (1, 1, 3.0), (2, 0, 2.0)]));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of [`Csr::new_unsorted`].
