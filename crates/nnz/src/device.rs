@@ -34,6 +34,13 @@ impl BackendKind {
     }
 
     /// The backend's devices, or why there are none (rule P1).
+    ///
+    /// ```
+    /// use nnz::BackendKind;
+    ///
+    /// let probe = BackendKind::Cpu.probe();
+    /// assert!(probe.reason.is_some() || probe.devices.len() == 1);
+    /// ```
     pub fn probe(self) -> Probe {
         match self {
             #[cfg(feature = "cpu")]
@@ -47,6 +54,14 @@ impl BackendKind {
 
     /// Opens the device that is meant where none is named: the one that the environment names (`NNZ_OPENCL_DEVICE`,
     /// `NNZ_SYCL_DEVICE`, `NNZ_CUDA_DEVICE`), or the first that starts, GPUs before processors of the host.
+    ///
+    /// ```
+    /// use nnz::BackendKind;
+    ///
+    /// assert_eq!(BackendKind::Cpu.open()?.caps().backend, "cpu");
+    /// assert!("cpu".parse::<BackendKind>()?.open().is_ok());
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`DeviceId::open`] for the first of them.
@@ -143,6 +158,14 @@ impl Device {
     /// The best device that starts: of CUDA, else a GPU of OpenCL or SYCL, else the CPU backend's, else a processor of the
     /// host through OpenCL or SYCL.
     ///
+    /// ```
+    /// use nnz::Device;
+    ///
+    /// let device = Device::best()?;
+    /// println!("{} on {}", device.caps().backend, device.caps().device);
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Unsupported`] with every backend's reason if there is no device at all.
     pub fn best() -> Result<Self> {
@@ -173,6 +196,17 @@ impl Device {
     }
 
     /// Every backend with its devices, or why it has none; the position of a device is its index.
+    ///
+    /// ```
+    /// use nnz::Device;
+    ///
+    /// for (backend, probe) in Device::probe() {
+    ///     match probe.reason {
+    ///         None => println!("{backend}: {} device(s)", probe.devices.len()),
+    ///         Some(reason) => println!("{backend}: none, since {reason}"),
+    ///     }
+    /// }
+    /// ```
     pub fn probe() -> [(BackendKind, Probe); 4] {
         BackendKind::ALL.map(|kind| (kind, kind.probe()))
     }
@@ -187,6 +221,14 @@ impl Device {
     }
 
     /// The same device with as many threads on the host; only the CPU has any.
+    ///
+    /// ```
+    /// use nnz::Device;
+    ///
+    /// let device: Device = "cpu".parse()?;
+    /// assert_eq!(device.with_threads(1)?.caps().compute_units, 1);
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Unsupported`] for 0 threads and for more than `Cpu::max_threads`; [`Error::Backend`] if the operating
@@ -230,6 +272,14 @@ pub struct DeviceId {
 
 impl DeviceId {
     /// Opens the device.
+    ///
+    /// ```
+    /// use nnz::DeviceId;
+    ///
+    /// let id: DeviceId = "cpu:0".parse()?;
+    /// assert_eq!(id.open()?.caps().backend, "cpu");
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the backend is not built in or has no such device; [`Error::Backend`] if the device

@@ -3,11 +3,33 @@
 //! Each `cmd/*.trycmd` runs in a copy of `data/` (its `.in`), and the files that it leaves are compared with its `.out`.
 //! No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with one and without.
 
-#[test]
-fn every_subcommand_does_what_its_transcript_says() {
-    trycmd::TestCases::new()
+use std::fs;
+
+/// Transcripts that find no device but the CPU.
+fn transcripts() -> trycmd::TestCases {
+    let transcripts = trycmd::TestCases::new();
+    transcripts
         .env("OCL_ICD_VENDORS", "/nowhere/vendors")
         .env("NNZ_SYCL_SHIM", "/nowhere/libnnz_sycl.so")
-        .env("CUDA_VISIBLE_DEVICES", "")
-        .case("tests/cmd/*.trycmd");
+        .env("CUDA_VISIBLE_DEVICES", "");
+    transcripts
+}
+
+#[test]
+fn every_subcommand_does_what_its_transcript_says() {
+    transcripts().case("tests/cmd/*.trycmd");
+}
+
+/// The blocks in `console` of the README, in a folder that is empty at first.
+#[test]
+fn the_readme_shows_what_the_command_does() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("README.md");
+    fs::create_dir(folder.path().join("README.in")).unwrap();
+    assert!(
+        fs::copy(readme, &copy).is_ok() && fs::read_to_string(&copy).unwrap().contains("```console\n$ nnz")
+    );
+    transcripts().case(&copy).run();
+    assert!(folder.path().join("README.in/y.mtx").exists());
 }

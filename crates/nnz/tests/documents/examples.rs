@@ -1,0 +1,106 @@
+//! The examples, as functions: `cargo test` compiles each as a program, too.
+#![allow(dead_code, reason = "the programs' `main` functions are not called")]
+
+#[path = "../../examples/compress_batch.rs"]
+mod compress_batch;
+#[path = "../../examples/from_ndarray.rs"]
+mod from_ndarray;
+#[path = "../../examples/gpu.rs"]
+mod gpu;
+#[path = "../../examples/graph_features.rs"]
+mod graph_features;
+#[path = "../../examples/own_backend.rs"]
+mod own_backend;
+#[path = "../../examples/pagerank.rs"]
+mod pagerank;
+#[path = "../../examples/poisson.rs"]
+mod poisson;
+#[path = "../../examples/which_format.rs"]
+mod which_format;
+
+use ndarray::{Array2, ShapeBuilder, array, s};
+use nnz::generate;
+use nnz::prelude::*;
+use sparse_conformance::Status;
+
+fn device() -> Device {
+    "cpu".parse().unwrap()
+}
+
+#[test]
+fn poisson_has_the_height_of_the_series() {
+    let (middle, solution) = poisson::solve(&device(), 31).unwrap();
+    assert!(solution.converged() && (middle - 0.07367).abs() < 2e-4, "{middle}, {solution}");
+}
+
+/// Pages 1 and 2 have a link to page 0, which has one to page 1; page 3 has none, and none leads there.
+#[test]
+fn pagerank_prefers_the_page_that_all_link_to() {
+    let links = Csr::new(4, 4, vec![0, 1, 2, 3, 3], vec![1, 0, 0], vec![1.0; 3]).unwrap();
+    let ranks = device().with(pagerank::PageRank(links)).unwrap();
+    assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{ranks:?}");
+    assert!(ranks[0] > ranks[1] && ranks[1] > ranks[2] && (ranks[2] - ranks[3]).abs() < 1e-10, "{ranks:?}");
+}
+
+/// In a ring whose vertices have their two neighbours, two means of (1, 0, 0, 0) reach the vertex itself and the opposite one.
+#[test]
+fn graph_features_are_means_of_neighbours() {
+    let graph = Csr::new(4, 4, vec![0, 2, 4, 6, 8], vec![1, 3, 0, 2, 1, 3, 0, 2], vec![1.0; 8]).unwrap();
+    let features = vec![1.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let propagate = graph_features::Propagate { graph, features, width: 2 };
+    assert_eq!(device().with(propagate).unwrap(), [0.5, 2.0, 0.0, 0.0, 0.5, 2.0, 0.0, 0.0]);
+}
+
+#[test]
+fn compress_batch_keeps_what_is_large() {
+    let weights = vec![4.0, -1.0, 0.0, 2.0, -3.0, 0.5, 0.0, 0.0];
+    let compress = compress_batch::Compress { weights, count: 2, n: 2, threshold: 1.5 };
+    let batch = device().with(compress).unwrap();
+    assert_eq!((batch.member_ptr(), batch.values()), (&[0, 2, 3][..], &vec![4.0, 2.0, -3.0]));
+}
+
+#[test]
+fn which_format_refuses_what_is_mostly_padding() {
+    let (cpu, stencil) = (Cpu::new().unwrap(), generate::stencil_5(40, 40).unwrap());
+    let compared = which_format::compare(&cpu, &stencil).unwrap();
+    assert_eq!(compared.iter().map(|row| row.0).collect::<Vec<_>>(), ["csr", "ell", "sell"]);
+    assert!(compared.iter().all(|(_, bytes, time)| *bytes > 0 && time.is_ok()), "{compared:?}");
+
+    let mut lengths = vec![1; 50_000];
+    lengths[7] = 50_000;
+    let skewed = generate::with_row_lengths(&lengths, 50_000, 0).unwrap();
+    let ell = &which_format::compare(&cpu, &skewed).unwrap()[1];
+    assert!(ell.2.is_err(), "{ell:?}");
+}
+
+#[test]
+fn gpu_products_are_those_of_the_reference() {
+    let a = generate::uniform::<f32>(300, 200, 5, 1).unwrap();
+    let sums: Vec<f32> = (0..300).map(|row| a.major_entries(row).map(|(_, value)| value).sum()).collect();
+    let (y, _) = device().with(gpu::Products { a, count: 2 }).unwrap();
+    assert_eq!(y, sums);
+}
+
+#[test]
+fn own_backend_conforms() {
+    let records = own_backend::conform();
+    let failed: Vec<_> = records.iter().filter(|record| record.status == Status::Fail).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(records.iter().filter(|record| record.status == Status::Pass).count() > 20);
+}
+
+#[test]
+fn ndarrays_in_either_order_are_multiplied() {
+    let cpu = Cpu::new().unwrap();
+    let a = array![[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]];
+    let b = array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]];
+    let by_columns = |array: &Array2<f64>| {
+        Array2::from_shape_vec(array.raw_dim().f(), array.t().iter().copied().collect()).unwrap()
+    };
+    for (a, b) in [(a.clone(), b.clone()), (by_columns(&a), by_columns(&b))] {
+        let c = from_ndarray::multiply(&cpu, a.view(), b.view()).unwrap();
+        assert_eq!(c, array![[7.0, 70.0], [6.0, 60.0]]);
+    }
+    let backwards = a.slice(s![.., ..;-1]);
+    assert!(from_ndarray::multiply(&cpu, backwards, b.view()).is_err());
+}
