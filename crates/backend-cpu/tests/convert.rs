@@ -5,7 +5,6 @@ mod samples;
 
 use backend_cpu::Cpu;
 use samples::{Bytes, backends, cases, unsorted_rows};
-use sparse_core::generate::with_row_lengths;
 use sparse_core::op::{
     Conversion, ConvertKernel, ConvertPlan, Duplicates, Keep, Operations, PruneKernel, PrunePlan,
     RowStatisticsKernel, RowStatisticsPlan, SortKernel, SortPlan, ToDenseKernel, ToDensePlan,
@@ -15,6 +14,7 @@ use sparse_core::{
     Coo, Csc, Csr, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Index, Order, PlanOptions, Scalar,
     Sell, SellLayout, SparseFormat, c32, c64, f16,
 };
+use sparse_generate::with_row_lengths;
 
 /// The same matrix, byte for byte, or the same error.
 fn check_convert<From, To>(from: &From, layout: &From::Layout) -> Option<To>

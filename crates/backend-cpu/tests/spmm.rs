@@ -4,12 +4,12 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::{uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Csr, DenseView, DenseViewMut, Error, Host, Order, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16,
 };
+use sparse_generate::{uniform, with_row_lengths};
 
 /// The orders of B and C, and what is added to the leading dimension of both.
 #[derive(Debug, Clone, Copy)]

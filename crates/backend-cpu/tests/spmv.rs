@@ -4,10 +4,10 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, Host, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};
+use sparse_generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 
 /// `alpha·op(A)·x + beta·y` by a forced or an automatic algorithm.
 fn product<B, M>(

@@ -7,7 +7,7 @@
 
 use backend_cuda::{CUDA, Device};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat};
 use sparse_solvers::{EnqueuedCg, Identity, Options};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 20;
 
 fn main() -> Result<()> {
     let device = CUDA.open_preferred()?;
-    let host: Csr<f32> = generate::stencil_5(100, 100)?;
+    let host: Csr<f32> = sparse_generate::stencil_5(100, 100)?;
     let a = host.to_device(&device)?;
     let ones = device.upload(&vec![1.0_f32; a.cols()])?;
     let mut y = device.zeros::<f32>(a.rows())?;

@@ -6,7 +6,6 @@ use backend_opencl::sycl::SYCL;
 use sparse_core::op::{DenseToCompressedPlan, Keep, Op, SpmmPlan, SpmvPlan};
 use sparse_core::{
     Backend, Csr, Dense, DenseView, DenseViewMut, Host, Order, PlanOptions, Result, Row, Space, SparseFormat,
-    generate,
 };
 use sparse_device::Device;
 use std::time::Instant;
@@ -76,7 +75,7 @@ fn dense_to_csr<'a>(device: &'a Device, host: &Dense<f32, Host>) -> Result<Work<
 fn main() -> Result<()> {
     let (opencl, sycl) = (OPENCL.open_preferred()?, SYCL.open_preferred()?);
     println!("OpenCL: {}\nSYCL:   {}", opencl.caps().device, sycl.caps().device);
-    let matrix = generate::stencil_5::<f32>(300, 300)?;
+    let matrix = sparse_generate::stencil_5::<f32>(300, 300)?;
     let mut dense = Dense::<f32, Host>::zeros(2048, 2048, Order::RowMajor)?;
     for k in 0..2048 {
         *dense.as_view_mut().at_mut(k, (k * 37) % 2048) = 1.0;

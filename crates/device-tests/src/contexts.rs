@@ -1,7 +1,6 @@
 //! Contexts: what belongs to another one is refused, and several of them work side by side.
 
 use crate::{each_device, values};
-use sparse_core::generate::stencil_5;
 use sparse_core::op::{Keep, Op, Operations, SpmvPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -9,6 +8,7 @@ use sparse_core::{
     Scalar, Sell, SellLayout, Space, SparseFormat, c32, c64, f16,
 };
 use sparse_device::{Device, Library};
+use sparse_generate::stencil_5;
 use std::fmt::Debug;
 use std::thread;
 

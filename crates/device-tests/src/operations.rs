@@ -1,7 +1,6 @@
 //! Operations against the reference, bit for bit on small integers.
 
 use crate::{each_device, values};
-use sparse_core::generate::adversarial;
 use sparse_core::op::{
     Conversion, ConvertKernel, DenseToCompressedPlan, DenseToCsrKernel, Duplicates, Keep, Op, Operations,
     ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan,
@@ -12,6 +11,7 @@ use sparse_core::{
     Hyb, HybWidth, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, SparseFormat, c32, f16,
 };
 use sparse_device::{Device, Library};
+use sparse_generate::adversarial;
 
 /// The adversarial matrices, and two with work for several work-groups and long rows, with small integers as values.
 fn matrices<T: Scalar>() -> Vec<(String, Csr<T>)> {

@@ -2,7 +2,8 @@
 //!
 //! This crate is the one to depend on: it re-exports the parts and chooses a [`Device`] at run time.
 //!
-//! - formats, plans, operations and generators: everything of [`sparse_core`], here at the root;
+//! - formats, plans and operations: everything of [`sparse_core`], here at the root;
+//! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG and BiCGSTAB.
 //!
@@ -50,7 +51,7 @@ mod readme {}
 pub use device::{BackendKind, Device, DeviceId};
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
-pub use {sparse_io as io, sparse_solvers as solvers};
+pub use {sparse_generate as generate, sparse_io as io, sparse_solvers as solvers};
 
 #[cfg(feature = "cpu")]
 pub use backend_cpu::{Cpu, Simd};

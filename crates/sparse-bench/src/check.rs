@@ -100,7 +100,7 @@ fn any_nan<T: Scalar>(values: &[T]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sparse_core::generate::stencil_5;
+    use sparse_generate::stencil_5;
 
     #[test]
     fn what_is_right_passes_and_what_is_a_little_wrong_does_not() {

@@ -2,9 +2,9 @@
 
 use crate::arguments::Arguments;
 use anyhow::Result;
-use sparse_core::generate;
-use sparse_core::generate::stand_in::{self, StandIn};
 use sparse_core::{Coo, Csr, Scalar, SparseFormat};
+use sparse_generate::stand_in::{self, StandIn};
+use sparse_generate::{band, stencil_5, stencil_27, uniform};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
@@ -18,10 +18,10 @@ pub(crate) struct Workload {
 
 /// Regular and irregular matrices; the stand-ins are those that `performance.md` runs whole on two cores.
 const SPARSE: &[Workload] = &[
-    Workload { name: "stencil_5", build: |smoke| side(smoke, 1200, |n| generate::stencil_5(n, n)) },
-    Workload { name: "stencil_27", build: |smoke| side(smoke, 64, |n| generate::stencil_27(n, n, n)) },
-    Workload { name: "band_40", build: |smoke| side(smoke, 300_000, |n| generate::band(n, 20, 20, 1)) },
-    Workload { name: "uniform_8", build: |smoke| side(smoke, 1_000_000, |n| generate::uniform(n, n, 8, 1)) },
+    Workload { name: "stencil_5", build: |smoke| side(smoke, 1200, |n| stencil_5(n, n)) },
+    Workload { name: "stencil_27", build: |smoke| side(smoke, 64, |n| stencil_27(n, n, n)) },
+    Workload { name: "band_40", build: |smoke| side(smoke, 300_000, |n| band(n, 20, 20, 1)) },
+    Workload { name: "uniform_8", build: |smoke| side(smoke, 1_000_000, |n| uniform(n, n, 8, 1)) },
     Workload { name: "arxiv", build: |smoke| whole("arxiv", smoke) },
     Workload { name: "ddi", build: |smoke| whole("ddi", smoke) },
     Workload { name: "yelp", build: |smoke| whole("yelp", smoke) },
@@ -29,8 +29,8 @@ const SPARSE: &[Workload] = &[
 
 /// Regular matrices of 20 M entries, for devices.
 pub(crate) const REGULAR: &[Workload] = &[
-    Workload { name: "stencil_5", build: |smoke| side(smoke, 2048, |n| generate::stencil_5(n, n)) },
-    Workload { name: "band_40", build: |smoke| side(smoke, 500_000, |n| generate::band(n, 20, 20, 1)) },
+    Workload { name: "stencil_5", build: |smoke| side(smoke, 2048, |n| stencil_5(n, n)) },
+    Workload { name: "band_40", build: |smoke| side(smoke, 500_000, |n| band(n, 20, 20, 1)) },
 ];
 
 impl Workload {
@@ -190,7 +190,7 @@ pub(crate) fn dense(rows: usize, cols: usize, percent: u32, seed: u32) -> Vec<f3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sparse_core::generate::stand_in;
+    use sparse_generate::stand_in;
 
     #[test]
     fn all_threads_draw_what_one_draws() {

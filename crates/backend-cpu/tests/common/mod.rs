@@ -4,13 +4,13 @@
 #![allow(dead_code, reason = "each test uses a part of these")]
 
 use backend_cpu::{Cpu, Simd};
-use sparse_core::generate::{adversarial, band, uniform, with_row_lengths};
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
     BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, HybWidth, Index, PlanOptions, Scalar, Sell,
     SellLayout, SparseFormat, c64,
 };
+use sparse_generate::{adversarial, band, uniform, with_row_lengths};
 use std::sync::LazyLock;
 
 /// alpha and beta of every run.

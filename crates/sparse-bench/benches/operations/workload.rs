@@ -1,7 +1,7 @@
 //! What the benchmarks work on, and the bytes of its parts.
 
-use sparse_core::generate::{stand_in, stencil_5};
 use sparse_core::{Csr, SparseFormat};
+use sparse_generate::{stand_in, stencil_5};
 
 /// Bytes of a value, an index or an offset.
 pub(crate) const WORD: usize = 4;

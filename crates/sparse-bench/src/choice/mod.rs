@@ -1,6 +1,6 @@
 //! `--suite choice`: the time of the algorithm that a plan chooses over that of the best one, on many matrices.
 //!
-//! The matrices are those of [`families`](sparse_core::generate::families) and, with `--corpus`, of files. An automatic plan
+//! The matrices are those of [`families`](sparse_generate::families) and, with `--corpus`, of files. An automatic plan
 //! runs what a plan with its algorithm forced runs, so that its time is that plan's. Results are not checked here: the
 //! conformance table runs every algorithm.
 

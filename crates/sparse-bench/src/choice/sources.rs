@@ -3,9 +3,9 @@
 use crate::arguments::Arguments;
 use crate::workload::draw;
 use anyhow::{Context as _, Result};
-use sparse_core::generate::families::{Half, members, transposed};
-use sparse_core::generate::stand_in;
 use sparse_core::{Csr, Index, SparseFormat};
+use sparse_generate::families::{Half, members, transposed};
+use sparse_generate::stand_in;
 use sparse_io::FileKind;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

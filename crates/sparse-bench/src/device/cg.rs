@@ -9,7 +9,7 @@ use crate::op::cg;
 use crate::report::Report;
 use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Backend, Csr, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, Space, SparseFormat};
 use sparse_device::{Buffer, Device, View, ViewMut};
 use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
 }
 
 fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
-    let host: Csr<f32> = generate::stencil_5(side, side)?;
+    let host: Csr<f32> = sparse_generate::stencil_5(side, side)?;
     let (device, n) = (&bench.device, host.rows());
     let a = host.to_device(device)?;
     let b = device.upload(&vec![1.0_f32; n])?;

@@ -7,7 +7,7 @@ use crate::report::Case;
 use crate::{Context, Report};
 use anyhow::{Context as _, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Csr, PlanOptions, SparseFormat, generate};
+use sparse_core::{Csr, PlanOptions, SparseFormat};
 use sparse_solvers::{Cg, Identity, Options, Outcome, Solution};
 use std::ops::ControlFlow;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 }
 
 fn compare(context: &Context<'_>, report: &mut Report, side: usize) -> Result<()> {
-    let a: &Csr<f32> = &generate::stencil_5(side, side)?;
+    let a: &Csr<f32> = &sparse_generate::stencil_5(side, side)?;
     let mut solver = Cg::new(&context.backend, a, Identity, &options())?;
     let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
     let mut solve = |x: &mut Vec<f32>| {
@@ -51,7 +51,7 @@ pub(crate) struct Expected {
 impl Expected {
     /// For a square grid of `side` points a side.
     pub(crate) fn new(backend: &Cpu, side: usize) -> Result<Self> {
-        let a: Csr<f64> = generate::stencil_5(side, side)?;
+        let a: Csr<f64> = sparse_generate::stencil_5(side, side)?;
         let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
         let mut solver = Cg::new(backend, &a, Identity, &options())?;
         check(Some(solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?))?;
@@ -97,7 +97,7 @@ mod tests {
     fn x_in_single_precision_is_right_and_the_iterate_before_is_not() {
         let (backend, side) = (Cpu::new().unwrap(), 200);
         let expected = Expected::new(&backend, side).unwrap();
-        let a: Csr<f32> = generate::stencil_5(side, side).unwrap();
+        let a: Csr<f32> = sparse_generate::stencil_5(side, side).unwrap();
         let iterate = |iterations| {
             let options = Options { max_iterations: Some(iterations), ..options() };
             let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);

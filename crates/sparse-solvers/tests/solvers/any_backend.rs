@@ -2,10 +2,10 @@
 
 use crate::common::{check, right_hand_side};
 use sparse_core::backend::SpaceOf;
-use sparse_core::generate::stencil_5;
 use sparse_core::op::FullBackend;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Space, SparseFormat};
+use sparse_generate::stencil_5;
 use sparse_solvers::{BiCgStab, Cg, Jacobi, Options, Solution, inverse_diagonal};
 use std::ops::ControlFlow;
 

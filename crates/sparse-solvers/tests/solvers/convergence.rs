@@ -2,9 +2,9 @@
 
 use crate::common::{Method, check, matrix, right_hand_side, solve};
 use proptest::prelude::*;
-use sparse_core::generate::{stencil_5, stencil_7};
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csc, Csr, Scalar, SparseFormat, c32, c64};
+use sparse_generate::{stencil_5, stencil_7};
 use sparse_solvers::{BiCgStab, Identity, Options, Solution};
 use std::ops::ControlFlow;
 

@@ -2,9 +2,9 @@
 //! true.
 
 use crate::common::{check, matrix, right_hand_side};
-use sparse_core::generate::stencil_5;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Error, Scalar, SparseFormat, c32, c64};
+use sparse_generate::stencil_5;
 use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Options, Outcome};
 use std::ops::ControlFlow;
 

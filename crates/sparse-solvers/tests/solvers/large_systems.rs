@@ -1,8 +1,8 @@
 //! Systems of 10⁵ unknowns and condition numbers of 10⁶ and more, whose solutions are judged by their true residual.
 
 use crate::common::{Method, right_hand_side, solve};
-use sparse_core::generate::stencil_5;
 use sparse_core::{Csr, SparseFormat};
+use sparse_generate::stencil_5;
 use sparse_solvers::Options;
 
 const TOLERANCE: f64 = 1e-8;

@@ -2,9 +2,9 @@
 
 use super::builder::Builder;
 use super::random::{Seed, Stream};
-use crate::error::{Error, Result, checked_product};
-use crate::format::Csr;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 /// A matrix with `per_row` entries in every row, in columns drawn uniformly without repetition.
 ///

@@ -2,10 +2,10 @@
 
 use super::builder::Builder;
 use super::random::Seed;
-use crate::error::Result;
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::Result;
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The full band of an `n × n` matrix: an entry wherever `−lower ≤ column − row ≤ upper`.
 ///

@@ -3,8 +3,8 @@
 use super::{
     adversarial, band, power_law, rmat, stand_in, stencil_5, stencil_7, stencil_9, stencil_27, uniform,
 };
-use crate::error::{Error, Result};
-use crate::format::Csr;
+use sparse_core::error::{Error, Result};
+use sparse_core::format::Csr;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
@@ -99,7 +99,7 @@ pub fn catalogue() -> &'static [Generator] {
 /// The matrix of the generator `name` for `arguments`.
 ///
 /// ```
-/// let a = sparse_core::generate::by_name("stencil_5", &["3".into(), "2".into()])?;
+/// let a = sparse_generate::by_name("stencil_5", &["3".into(), "2".into()])?;
 /// assert_eq!(a.row_ptr(), &[0, 3, 7, 10, 13, 17, 20]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```

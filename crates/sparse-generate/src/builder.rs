@@ -1,9 +1,9 @@
 //! Builds a CSR matrix row by row.
 
-use crate::error::Result;
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::Result;
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The rows of a matrix so far.
 pub(super) struct Builder<T> {

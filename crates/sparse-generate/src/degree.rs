@@ -1,7 +1,7 @@
 //! Row lengths with an exact sum.
 
 use super::random::Stream;
-use crate::error::{Error, Result};
+use sparse_core::error::{Error, Result};
 
 /// A law that row lengths are drawn from, cut off at a range.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,13 +2,13 @@
 
 use super::bipartite::{Bipartite, Clauses, Program};
 use super::mesh::{Circuit, Mesh};
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::generate::builder::Builder;
-use crate::generate::random::{Seed, Stream};
-use crate::generate::uniform::distinct;
-use crate::generate::{band, power_law, rmat, uniform};
-use crate::scalar::Scalar;
+use crate::builder::Builder;
+use crate::random::{Seed, Stream};
+use crate::uniform::distinct;
+use crate::{band, power_law, rmat, uniform};
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 /// The seed of all families.
 pub(super) const SEED: u64 = 1;

@@ -4,10 +4,10 @@ use super::alias::Alias;
 use super::degree::{Law, RowLengths};
 use super::random::{Seed, Stream};
 use super::uniform::{distinct, fill_distinct};
-use crate::error::{Error, Result, checked_product};
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 use std::ops::Range;
 
 /// What makes a column popular.

@@ -23,9 +23,9 @@
 
 use super::degree::{Law, RowLengths, Tail};
 use super::recipe::{Columns, Recipe, Weight};
-use crate::error::{Error, Result};
-use crate::format::Csr;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 /// A graph that takes the place of a well-known one.
 #[derive(Debug, Clone, Copy, PartialEq)]

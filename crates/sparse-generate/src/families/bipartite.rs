@@ -1,11 +1,11 @@
 //! Matrices whose rows and columns are different things: constraints, clauses, ratings, nets, documents.
 
 use super::structure::{by_rows, near};
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::generate::random::Stream;
-use crate::generate::uniform::{distinct, fill_distinct};
-use crate::scalar::Scalar;
+use crate::random::Stream;
+use crate::uniform::{distinct, fill_distinct};
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 fn divided(n: usize, divisor: usize) -> usize {
     n.div_ceil(divisor.max(1)).max(2)

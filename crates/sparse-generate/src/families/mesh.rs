@@ -1,10 +1,10 @@
 //! Matrices of nodes that are connected with what is near: meshes and circuits.
 
 use super::structure::{SEED, by_rows, near};
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::generate::random::Seed;
-use crate::scalar::Scalar;
+use crate::random::Seed;
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 /// Nodes of a grid, each connected with its neighbours: a dense block of the unknowns of both for each pair.
 #[derive(Debug, Clone, Copy, PartialEq)]

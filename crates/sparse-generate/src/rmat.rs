@@ -2,10 +2,10 @@
 
 use super::builder::Builder;
 use super::random::{Seed, Stream};
-use crate::error::{Error, Result, checked_product};
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The quadrants' probabilities in the Graph500 benchmark.
 pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];

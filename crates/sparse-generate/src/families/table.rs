@@ -6,7 +6,7 @@ use super::Structure::{
     PowerLaw, Program as Linear, Rmat, Scattered, Uniform,
 };
 use super::{Bipartite, Circuit, Clauses, Half, Mesh, Program, Structure};
-use crate::generate::GRAPH500;
+use crate::GRAPH500;
 
 /// Matrices of one origin.
 pub(super) struct Family {

@@ -3,10 +3,10 @@
 use super::builder::Builder;
 use super::stencil::stencil_5;
 use super::uniform::{uniform, with_row_lengths};
-use crate::error::{Error, Result};
-use crate::format::{Csr, SparseFormat};
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result};
+use sparse_core::format::{Csr, SparseFormat};
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The seed of all matrices of this module.
 const SEED: u64 = 0;

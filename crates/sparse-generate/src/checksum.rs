@@ -1,9 +1,9 @@
 //! A fingerprint of a matrix.
 
-use crate::format::{Csr, SparseFormat};
-use crate::index::Index;
-use crate::scalar::Scalar;
-use crate::space::Host;
+use sparse_core::format::{Csr, SparseFormat};
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
+use sparse_core::space::Host;
 
 /// A hash of shape, offsets, columns and values, the same on every machine.
 ///

@@ -1,9 +1,9 @@
 //! Laplacians on regular grids.
 
 use super::builder::Builder;
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::scalar::{Scalar, c64};
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::{Scalar, c64};
 
 /// The 5-point Laplacian on an `nx × ny` grid: 4 on the diagonal, −1 for each neighbour along an axis.
 ///

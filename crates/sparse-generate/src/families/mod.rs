@@ -35,10 +35,10 @@ pub use bipartite::{Bipartite, Clauses, Program};
 pub use mesh::{Circuit, Mesh};
 pub use structure::Structure;
 
-use crate::error::Result;
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::Result;
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 use table::FAMILIES;
 
 /// What a family is for.
@@ -96,7 +96,7 @@ impl Member {
 ///
 /// ```
 /// use sparse_core::SparseFormat;
-/// use sparse_core::generate::families;
+/// use sparse_generate::families;
 ///
 /// let member = families::members().find(|member| member.name() == "band/three").unwrap();
 /// let a = member.generate::<f32>(1 << 20)?;
@@ -118,7 +118,7 @@ pub fn members() -> impl Iterator<Item = Member> {
 /// # Errors
 /// Those of [`Csr::new_unsorted`].
 pub fn transposed<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
-    use crate::format::SparseFormat as _;
+    use sparse_core::format::SparseFormat as _;
     let mut next = vec![0; a.cols() + 1];
     a.col_idx().iter().for_each(|&col| next[col as usize + 1] += 1);
     for col in 0..a.cols() {

@@ -1,8 +1,8 @@
 //! Randomness that is the same on every machine.
 
-use crate::scalar::{Scalar, c64};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sparse_core::scalar::{Scalar, c64};
 use std::f64::consts::TAU;
 
 /// The key of a family of independent streams.
