@@ -42,7 +42,7 @@ impl Library {
     /// Opens the first device whose name, or whose platform's name, contains `part`; upper and lower case are the same.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub fn open_named(&self, part: &str) -> Result<Device> {
         self.open(self.index_of(part)?)
     }
@@ -50,7 +50,7 @@ impl Library {
     /// Opens the first of the [`preferred`](Self::preferred) devices that starts.
     ///
     /// # Errors
-    /// As [`open`](Self::open) for the first of them.
+    /// As for [`open`](Self::open) for the first of them.
     pub fn open_preferred(&self) -> Result<Device> {
         let preferred = self.preferred()?;
         let first = self.open(preferred.first().copied().unwrap_or(0));

@@ -119,7 +119,7 @@ where
     /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`.
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply).
+    /// As for [`multiply`](Self::multiply).
     pub fn axpby(
         &self,
         alpha: M::Scalar,

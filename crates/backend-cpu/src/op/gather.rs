@@ -110,7 +110,7 @@ macro_rules! avx512 {
             /// Two sums in turn; the last entries by a mask.
             ///
             /// # Safety
-            /// As [`super::dot`].
+            /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
@@ -140,7 +140,7 @@ macro_rules! avx512 {
             /// Adds a vector of lanes at a time, element by element of their rows.
             ///
             /// # Safety
-            /// As [`super::add_slab`].
+            /// As for [`super::add_slab`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn add_slab<T, I: Index>(
@@ -211,7 +211,7 @@ avx512!(avx512_f32, f32, lanes 16, mask u16, vector __m512, columns __m512i,
 /// One step of half a vector.
 ///
 /// # Safety
-/// As [`dot`]; there are at most 8 entries.
+/// As for [`dot`]; there are at most 8 entries.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn up_to_8_f32(columns: &[i32], values: &[f32], x: &[f32]) -> f32 {
@@ -239,7 +239,7 @@ macro_rules! avx2 {
             /// One vector of sums and a scalar one for the last entries.
             ///
             /// # Safety
-            /// As [`super::dot`].
+            /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "avx2,fma")]
             pub(super) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
@@ -264,7 +264,7 @@ macro_rules! avx2 {
             /// Adds a vector of lanes at a time, element by element of their rows; padding adds 0·0.
             ///
             /// # Safety
-            /// As [`super::add_slab`]; all lanes have rows.
+            /// As for [`super::add_slab`]; all lanes have rows.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
             pub(super) unsafe fn add_slab<T, I: Index>(

@@ -69,7 +69,7 @@ macro_rules! neon {
             /// Two sums in turn, and a scalar one for the last entries.
             ///
             /// # Safety
-            /// As [`super::dot`].
+            /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "neon")]
             pub(super) unsafe fn dot<I: Index>(columns: &[I], values: &[$t], x: &[$t]) -> $t {
@@ -93,7 +93,7 @@ macro_rules! neon {
             /// Adds a vector of lanes at a time, element by element of their rows; padding adds 0·0.
             ///
             /// # Safety
-            /// As [`super::add_slab`].
+            /// As for [`super::add_slab`].
             #[inline]
             #[target_feature(enable = "neon")]
             pub(super) unsafe fn add_slab<T, I: Index>(

@@ -45,7 +45,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
     ///
     /// # Errors
-    /// As [`cast_slice`].
+    /// As for [`cast_slice`].
     pub fn cast_values<U: Scalar>(&self) -> Result<Compressed<A, U, Host, I, O>> {
         self.with_values(cast_slice(self.values())?)
     }
@@ -65,7 +65,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
     ///
     /// # Errors
-    /// As [`cast_slice`].
+    /// As for [`cast_slice`].
     pub fn cast_values<U: Scalar>(&self) -> Result<Coo<U, Host, I>> {
         self.with_values(cast_slice(self.values())?)
     }

@@ -282,7 +282,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// A matrix whose indices may stand in any order and may repeat.
     ///
     /// # Errors
-    /// As [`new`](Self::new), sortedness and duplicates apart.
+    /// As for [`new`](Self::new), sortedness and duplicates apart.
     pub fn new_unsorted(
         rows: usize,
         cols: usize,

@@ -71,7 +71,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// A matrix from (row, column, value) triplets.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn from_triplets(
         rows: usize,
         cols: usize,

@@ -167,7 +167,7 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
     /// A row-major view without padding.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn row_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, cols, Order::RowMajor)
     }
@@ -175,7 +175,7 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
     /// A column-major view without padding.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn col_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, rows, Order::ColMajor)
     }
@@ -198,7 +198,7 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     /// A view of `data`; as [`DenseView::new`].
     ///
     /// # Errors
-    /// As [`DenseView::new`].
+    /// As for [`DenseView::new`].
     pub fn new(data: S::ViewMut<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
         let layout = Layout::checked(rows, cols, ld, order, data.len())?;
         Ok(Self { data, layout })
@@ -237,7 +237,7 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     /// A row-major view without padding.
     ///
     /// # Errors
-    /// As [`DenseView::new`].
+    /// As for [`DenseView::new`].
     pub fn row_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, cols, Order::RowMajor)
     }
@@ -245,7 +245,7 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     /// A column-major view without padding.
     ///
     /// # Errors
-    /// As [`DenseView::new`].
+    /// As for [`DenseView::new`].
     pub fn col_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, rows, Order::ColMajor)
     }

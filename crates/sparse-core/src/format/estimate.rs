@@ -69,7 +69,7 @@ pub fn dense(rows: usize, cols: usize, sizes: Sizes) -> Result<Estimate> {
 /// Two indices and a value per entry.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn coo(nnz: usize, sizes: Sizes) -> Result<Estimate> {
     Bytes::zero().add(nnz, 2 * sizes.index + sizes.scalar).estimate("coo", nnz)
 }
@@ -77,7 +77,7 @@ pub fn coo(nnz: usize, sizes: Sizes) -> Result<Estimate> {
 /// An index and a value per entry, an offset per row and one more.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn csr(rows: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
     compressed("csr", rows, nnz, sizes)
 }
@@ -85,7 +85,7 @@ pub fn csr(rows: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
 /// An index and a value per entry, an offset per column and one more.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn csc(cols: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
     compressed("csc", cols, nnz, sizes)
 }
@@ -101,7 +101,7 @@ fn compressed(format: &'static str, major: usize, nnz: usize, sizes: Sizes) -> R
 /// An index and a value per element, `rows · width` elements.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn ell(rows: usize, width: usize, sizes: Sizes) -> Result<Estimate> {
     let slots = crate::error::checked_product("rows x width", rows, width)?;
     Bytes::zero().add(slots, sizes.index + sizes.scalar).estimate("ell", slots)
@@ -110,7 +110,7 @@ pub fn ell(rows: usize, width: usize, sizes: Sizes) -> Result<Estimate> {
 /// ELL of `width`, and COO for the overflow.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn hyb(row_lengths: &[usize], width: usize, sizes: Sizes) -> Result<Estimate> {
     let overflow: usize = row_lengths.iter().map(|length| length.saturating_sub(width)).sum();
     let slots = crate::error::checked_product("rows x width", row_lengths.len(), width)?;
@@ -123,7 +123,7 @@ pub fn hyb(row_lengths: &[usize], width: usize, sizes: Sizes) -> Result<Estimate
 /// An index and a value per element, an offset per slice and one more, the row order.
 ///
 /// # Errors
-/// As [`dense`]; [`Error::Format`] if C or σ is zero.
+/// As for [`dense`]; [`Error::Format`] if C or σ is zero.
 pub fn sell(row_lengths: &[usize], layout: SellLayout, sizes: Sizes) -> Result<Estimate> {
     let order = layout.row_order(row_lengths)?;
     let width: usize = layout.slice_widths(row_lengths, &order).sum();

@@ -84,7 +84,7 @@ impl Recipe<'_> {
     /// The common data of the rows of [`generate`](Self::generate)'s matrix, for drawing rows on several threads.
     ///
     /// # Errors
-    /// As [`generate`](Self::generate).
+    /// As for [`generate`](Self::generate).
     pub fn prepare(&self, divisor: usize) -> Result<Graph> {
         if divisor == 0 {
             return Err(Error::unsupported("a graph divided by 0", "the divisor must be at least 1"));

@@ -40,7 +40,7 @@ impl StandIn {
     /// The matrix, with rows and entries divided by `divisor`: 1 for the whole, 16 for a machine with two cores.
     ///
     /// # Errors
-    /// As [`Recipe::generate`]; ddi, for one, is too dense to be divided by more than 5.
+    /// As for [`Recipe::generate`]; ddi, for one, is too dense to be divided by more than 5.
     pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
         self.recipe.generate(divisor)
     }

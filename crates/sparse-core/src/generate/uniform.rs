@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 /// Values are integers from −4 to 4, never 0.
 ///
 /// # Errors
-/// As [`with_row_lengths`].
+/// As for [`with_row_lengths`].
 pub fn uniform<T: Scalar>(rows: usize, cols: usize, per_row: usize, seed: u64) -> Result<Csr<T>> {
     let nnz = checked_product("rows x entries of a row", rows, per_row)?;
     generate(std::iter::repeat_n(per_row, rows), cols, nnz, seed)

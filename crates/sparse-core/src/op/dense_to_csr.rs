@@ -183,7 +183,7 @@ where
     /// Compresses a batch at once.
     ///
     /// # Errors
-    /// As [`run`](Self::run), for the nnz of each member.
+    /// As for [`run`](Self::run), for the nnz of each member.
     pub fn run_batch(
         &mut self,
         a: DenseBatchView<'_, T, SpaceOf<B>>,
@@ -218,7 +218,7 @@ where
     /// Compresses one matrix to COO, sorted by rows.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// As for [`run`](Self::run).
     pub fn run_coo(&mut self, a: DenseView<'_, T, SpaceOf<B>>) -> Result<Coo<T, SpaceOf<B>, I>> {
         let csr = self.run(a)?;
         ConvertPlan::new(&self.backend, &csr, &(), &PlanOptions::once())?.run(&csr)

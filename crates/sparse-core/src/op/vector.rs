@@ -32,16 +32,16 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `Σ conj(x_i)·y_i`.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     unsafe fn dot(&self, x: ViewOf<'_, Self, T>, y: ViewOf<'_, Self, T>) -> Result<T::Acc>;
 
     /// `sqrt(Σ |x_i|²)`, without overflow or underflow on the way.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// `x` lives in this backend's context.
@@ -50,7 +50,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `x ← alpha·x`; `alpha == 0` does not read `x`.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// `x` and the single elements of `alpha` live in this backend's context.
@@ -59,7 +59,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `C ← beta·C`, element by element; padding stays; `beta == 0` does not read C.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// C lives in this backend's context.
@@ -69,7 +69,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// there are any.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     fn plan_vectors(&self, len: usize) -> Result<Buf<Self, T::Acc>> {
         let _ = len;
         self.upload(&[])
@@ -79,7 +79,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// allocates.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// As for [`dot`](Self::dot); `workspace` was made by [`plan_vectors`](Self::plan_vectors) for at least this
@@ -100,10 +100,10 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// Computes [`nrm2`](Self::nrm2) into `result`, as [`dot_into`](Self::dot_into) does.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As [`dot_into`](Self::dot_into).
+    /// As for [`dot_into`](Self::dot_into).
     unsafe fn nrm2_into(
         &self,
         workspace: &mut Buf<Self, T::Acc>,
@@ -121,7 +121,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// waits nor allocates.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// As for [`dot_into`](Self::dot_into), for all vectors and both elements.
@@ -239,7 +239,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     /// `x ← alpha·x`; `x` is not read if `alpha` is zero.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     pub fn scal(&self, alpha: CoefficientOf<'_, B, T>, x: ViewMutOf<'_, B, T>) -> Result<()> {
         self.check("scal", "x", self.len, (x.len(), x.context()))?;
         alpha.check("scal", &self.backend)?;
@@ -268,7 +268,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     /// `sqrt(Σ |x_i|²)` into `result`, without overflow or underflow on the way.
     ///
     /// # Errors
-    /// As [`dot`](Self::dot).
+    /// As for [`dot`](Self::dot).
     pub fn nrm2(&mut self, x: ViewOf<'_, B, T>, result: ViewMutOf<'_, B, T::Acc>) -> Result<()> {
         self.check("nrm2", "x", self.len, (x.len(), x.context()))?;
         self.check("nrm2", "the result", 1, (result.len(), result.context()))?;
@@ -331,7 +331,7 @@ pub fn axpby<B: VectorKernel<T>, T: Scalar>(
 /// `Σ conj(x_i)·y_i`.
 ///
 /// # Errors
-/// As [`axpby`].
+/// As for [`axpby`].
 pub fn dot<B: VectorKernel<T>, T: Scalar>(
     backend: &B,
     x: ViewOf<'_, B, T>,

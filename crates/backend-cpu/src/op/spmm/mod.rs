@@ -122,7 +122,7 @@ where
     run: RunOf<M>,
 }
 
-/// As [`SpmmKernel::spmm`].
+/// As for [`SpmmKernel::spmm`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut SpmmPlan<M>,
@@ -220,7 +220,7 @@ where
     }
 
     /// # Safety
-    /// As [`SpmmKernel::spmm`].
+    /// As for [`SpmmKernel::spmm`].
     unsafe fn run(
         cpu: &Cpu,
         plan: &mut Self,

@@ -151,7 +151,7 @@ where
     run: RunOf<M>,
 }
 
-/// As [`SpmvKernel::spmv`].
+/// As for [`SpmvKernel::spmv`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut SpmvPlan<M>,
@@ -238,7 +238,7 @@ where
     }
 
     /// # Safety
-    /// As [`SpmvKernel::spmv`].
+    /// As for [`SpmvKernel::spmv`].
     unsafe fn run(
         cpu: &Cpu,
         plan: &mut Self,

@@ -58,7 +58,7 @@ macro_rules! kernel {
             use super::*;
 
             /// # Safety
-            /// As [`super::sums`]; no run is longer than a vector.
+            /// As for [`super::sums`]; no run is longer than a vector.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn sums<T: Scalar>(
