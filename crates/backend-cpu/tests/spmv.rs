@@ -223,7 +223,7 @@ fn padding_never_touches_x() {
     }
 }
 
-/// From a width of 8192 on, one row of a padded format is more than a task's share of slots.
+/// From a width of 8192 on, one row of a padded format is more than a task's part.
 #[test]
 fn wide_rows_in_padded_formats_agree_with_the_reference() {
     for width in [8191, 8192, 8193, 20_000] {

@@ -1,7 +1,7 @@
 //! Microseconds of a launch: SpMV with a small stencil and iterations of conjugate gradients.
 //!
-//! Both are enqueued one by one on the preferred device; the least of several rounds counts. Iterations are measured
-//! with the solver's stopping test, too.
+//! Both are enqueued one by one on the preferred device; the least of several rounds counts. Iterations are also
+//! measured with the solver's stopping test.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Microseconds of each of the calls that `work` enqueues, from the first to the end of the last.
+/// Microseconds per call that `work` enqueues, from the first to the end of the last.
 fn least_microseconds(device: &Device, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..ROUNDS {

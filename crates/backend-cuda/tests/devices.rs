@@ -1,4 +1,4 @@
-//! The tests that every driver has to pass, on every CUDA device that is here, and what is CUDA's own.
+//! The common tests of drivers, on every CUDA device present, and tests of CUDA alone.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
 use backend_cuda::{CUDA, Device, Event, Graph, address};
@@ -149,7 +149,7 @@ fn a_failed_recording_poisons_nothing(library: &Library) {
     });
 }
 
-/// A thread that uses the device during a recording is no part of it, and its work is done.
+/// Work of a thread that uses the device during a recording is not recorded, and is done.
 fn other_threads_wait_for_a_recording(library: &Library) {
     each_device(library, |backend| {
         let mut gradients = Gradients::new(backend).unwrap();
@@ -177,7 +177,7 @@ fn other_threads_wait_for_a_recording(library: &Library) {
     });
 }
 
-/// A graph keeps the memory of its operands alive, and `Device::compressed` refuses the arrays that it writes.
+/// A graph shares the memory of its operands, and `Device::compressed` refuses the arrays that it writes.
 fn a_graph_shares_what_it_names(library: &Library) {
     for index in 0..library.probe().devices.len() {
         let backend = library.open(index).unwrap();
@@ -209,7 +209,7 @@ fn a_graph_shares_what_it_names(library: &Library) {
     }
 }
 
-/// The current context of a thread is after a call what it was before.
+/// A call restores the current context of its thread.
 fn the_context_of_the_caller_comes_back(library: &Library) {
     type Get = unsafe extern "C" fn(&mut usize) -> i32;
     // SAFETY: it is the driver's library, which the backend has loaded.

@@ -1,4 +1,4 @@
-//! The same operations by both drivers on the same device: the median of each one's times, and their ratio.
+//! The same operations by both drivers on the same device: their median times and ratio.
 #![allow(clippy::print_stdout, reason = "a command prints")]
 
 use backend_opencl::OPENCL;
@@ -10,7 +10,7 @@ use sparse_core::{
 use sparse_device::Device;
 use std::time::Instant;
 
-/// Rounds, in each of which both drivers are measured.
+/// Rounds, each of which measures both drivers.
 const ROUNDS: usize = 21;
 
 /// Runs that a measurement enqueues before it waits.
@@ -19,10 +19,10 @@ const RUNS: usize = 10;
 /// Columns of the dense factor.
 const COLUMNS: usize = 32;
 
-/// Something that is enqueued again and again.
+/// Work that is enqueued again and again.
 type Work<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
-/// The seconds of a run: [`RUNS`] are enqueued, then the device is waited for.
+/// The seconds of a run: enqueues [`RUNS`], then waits for the device.
 fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64> {
     let start = Instant::now();
     (0..RUNS).try_for_each(|_| work())?;

@@ -9,7 +9,7 @@ use std::process::Command;
 /// Set in the processes that end early.
 const CHILD: &str = "NNZ_ENDS_EARLY";
 
-/// Processes, each with a compiler's cache that is empty.
+/// Processes, each with an empty compiler cache.
 const RUNS: usize = 2;
 
 /// Enqueues products, is refused an operand, and leaves.

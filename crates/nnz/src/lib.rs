@@ -29,13 +29,13 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Vector operations ([`op::vector`]) take and return numbers of the host, for which a device must be waited for. By an
+//! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
-//! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole,
-//! as [`solvers::EnqueuedCg`] does.
+//! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole, as
+//! [`solvers::EnqueuedCg`] does.
 //!
-//! The features `cpu` (default), `opencl`, `sycl` and `cuda` say which backends are built in; `cuda-aot` compiles the
-//! CUDA kernels when this crate is built, by nvcc, for machines without NVRTC.
+//! The features `cpu` (default), `opencl`, `sycl` and `cuda` select the backends; `cuda-aot` compiles the CUDA kernels
+//! when this crate is built, by nvcc, for machines without NVRTC.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(

@@ -14,7 +14,7 @@ const SEED: u64 = 0;
 /// Rows of 3 entries, every `period`-th of them empty, counted from `first`.
 ///
 /// # Errors
-/// As [`with_row_lengths`], for this and all functions of this module.
+/// As for [`with_row_lengths`], for this and all functions of this module.
 pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result<Csr<T>> {
     let empty = |row: usize| row >= first && (row - first).is_multiple_of(period);
     lengths_by(rows, rows, |row| if empty(row) { 0 } else { 3 })

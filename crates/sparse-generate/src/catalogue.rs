@@ -29,11 +29,11 @@ impl Display for Argument {
 /// A generator that can be called by name.
 #[derive(Debug)]
 pub struct Generator {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// What it is given, in order.
+    /// The arguments, in order.
     pub arguments: &'static [Argument],
-    /// What it makes, in one line.
+    /// A description in one line.
     pub about: &'static str,
     run: fn(&Given<'_>) -> Result<Csr<f64>>,
 }

@@ -55,7 +55,7 @@ impl Stream {
         ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether an event of probability `p` happens.
+    /// True with probability `p`.
     #[inline]
     pub(super) fn chance(&mut self, p: f64) -> bool {
         self.unit() <= p

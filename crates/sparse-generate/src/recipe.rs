@@ -10,7 +10,7 @@ use sparse_core::index::Index;
 use sparse_core::scalar::Scalar;
 use std::ops::Range;
 
-/// What makes a column popular.
+/// The weight of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Weight {
     /// A column weighs as much as its row is long (Chung and Lu 2002).
@@ -27,7 +27,7 @@ pub enum Weight {
     },
 }
 
-/// How the columns of a row are drawn.
+/// The distribution of the columns of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Columns {
     /// By weight: with probability `inside` among the row's own community, otherwise among all columns. Communities
@@ -48,7 +48,7 @@ pub enum Columns {
     },
 }
 
-/// A random graph: row lengths, a choice of columns, and whether labels are shuffled.
+/// A random graph: row lengths, a choice of columns, and random labels if wanted.
 ///
 /// Values are odd multiples of 1/128 in (−1, 1).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +60,7 @@ pub struct Recipe<'a> {
     /// `None`: columns are unique in a row. `Some(p)`: they may repeat, and an entry copies the column of an earlier
     /// one of its row with probability `p`. Rows of [`Columns::Near`] are always unique.
     pub repeats: Option<f64>,
-    /// Whether rows and columns get random labels, the same for both.
+    /// True if rows and columns get random labels, the same for both.
     pub shuffled: bool,
     /// The seed.
     pub seed: u64,
@@ -81,10 +81,10 @@ impl Recipe<'_> {
         Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
     }
 
-    /// What the rows of [`generate`](Self::generate)'s matrix have in common, for those who draw rows on several threads.
+    /// The common data of the rows of [`generate`](Self::generate)'s matrix, for drawing rows on several threads.
     ///
     /// # Errors
-    /// As [`generate`](Self::generate).
+    /// As for [`generate`](Self::generate).
     pub fn prepare(&self, divisor: usize) -> Result<Graph> {
         if divisor == 0 {
             return Err(Error::unsupported("a graph divided by 0", "the divisor must be at least 1"));
@@ -103,13 +103,13 @@ mod purpose {
     pub(super) const LABELS: u64 = 2;
 }
 
-/// All that the rows of a graph have in common. Rows can be drawn in any order, and several at a time.
+/// The common data of the rows of a graph. Rows can be drawn in any order, and several at a time.
 #[derive(Debug)]
 pub struct Graph {
     lengths: Vec<u32>,
     picker: Picker,
     repeats: Option<f64>,
-    /// The vertex, in the order in which it was made, that has each label.
+    /// The vertex of each label.
     vertex: Vec<u32>,
     /// The label of each vertex.
     label: Vec<u32>,
@@ -147,7 +147,7 @@ impl Graph {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// Draws the entries of a range of rows, one row after another, into slices that have room for them.
+    /// Draws the entries of a range of rows, one row after another, into slices that are long enough for them.
     pub fn draw<T: Scalar>(&self, rows: Range<usize>, col_idx: &mut [i32], values: &mut [T]) {
         let mut places = col_idx.iter_mut().zip(values);
         let mut columns = vec![];
@@ -212,13 +212,13 @@ fn near(vertex: usize, length: usize, n: usize, block: usize, out: &mut Vec<u32>
     out.iter_mut().for_each(|col| *col += start as u32);
 }
 
-/// The run of `length` positions, below `n`, that holds `position`.
+/// The run of `length` positions, below `n`, around `position`.
 fn segment(position: usize, length: usize, n: usize) -> Range<usize> {
     let start = position / length * length;
     start..n.min(start + length)
 }
 
-/// [`Columns`], made ready for drawing.
+/// [`Columns`] prepared for drawing.
 #[derive(Debug)]
 enum Picker {
     Near { block: usize },
@@ -265,8 +265,8 @@ struct Local {
 }
 
 impl Weighted {
-    /// After so many rounds of draws by weight, what a row still lacks is drawn uniformly: a long row may have taken
-    /// all heavy columns.
+    /// Rounds of draws by weight before missing columns are drawn uniformly: a long row may have taken all heavy
+    /// columns.
     const ROUNDS: usize = 8;
 
     #[inline]

@@ -19,7 +19,7 @@ pub fn stencil_5<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// The 9-point Laplacian on an `nx × ny` grid: 8 on the diagonal, −1 for each neighbour, diagonal ones included.
 ///
 /// # Errors
-/// As [`stencil_5`].
+/// As for [`stencil_5`].
 pub fn stencil_9<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, 1], |[_, _, dz]| dz == 0)
 }
@@ -29,7 +29,7 @@ pub fn stencil_9<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// Point (x, y, z) is row `x + nx·(y + ny·z)`.
 ///
 /// # Errors
-/// As [`stencil_5`].
+/// As for [`stencil_5`].
 pub fn stencil_7<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, nz], |[dx, dy, dz]| dx.abs() + dy.abs() + dz.abs() <= 1)
 }
@@ -38,7 +38,7 @@ pub fn stencil_7<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
 /// included.
 ///
 /// # Errors
-/// As [`stencil_5`].
+/// As for [`stencil_5`].
 pub fn stencil_27<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, nz], |_| true)
 }

@@ -7,13 +7,13 @@ use std::fmt::Debug;
 
 /// An approximation K of A whose inverse is cheap to apply.
 pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
-    /// K⁻¹·r; lies in memory that the preconditioner owns, or is `r` itself.
+    /// K⁻¹·r, in memory that the preconditioner owns, or `r` itself.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if `r` is not as long as K has rows, and what the device's runtime reports.
+    /// [`Shape`](Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
 
-    /// Whether K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
+    /// True if K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
     fn is_identity(&self) -> bool {
         false
     }
@@ -65,7 +65,7 @@ where
     B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
     T: Accumulator,
 {
-    /// The preconditioner whose inverse has this diagonal, as [`inverse_diagonal`] gives it.
+    /// The preconditioner whose inverse has this diagonal, the result of [`inverse_diagonal`].
     ///
     /// # Errors
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
@@ -89,7 +89,7 @@ where
     }
 }
 
-/// 1 / a_ii for every row, for [`Jacobi::new`]; entries that stand twice are summed.
+/// 1 / a_ii for every row, for [`Jacobi::new`]; duplicates are added.
 ///
 /// # Errors
 /// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose

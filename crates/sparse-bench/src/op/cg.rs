@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 /// Too few to converge, so that all contenders do the same work.
 pub(crate) const ITERATIONS: usize = 100;
 
-/// The largest error of x, relative to its norm, that is left to rounding: it is up to 6e-5 on grids of 60² to 300², where
-/// the iterate before is off by 3e-3 and more unless both are solutions.
+/// The largest error of x by rounding, relative to its norm: it is up to 6e-5 on grids of 60² to 300², where the
+/// iterate before is off by 3e-3 and more unless both are solutions.
 const MOST_OFF: f64 = 1e-3;
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
@@ -68,7 +68,7 @@ impl Expected {
     }
 }
 
-/// All iterations, and no more.
+/// The options for all iterations, and no more.
 pub(crate) fn options() -> Options {
     let plan = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan }
@@ -81,7 +81,7 @@ pub(crate) fn check(solution: Option<Solution>) -> Result<()> {
     Ok(())
 }
 
-/// A product, two scalar products, a norm and three updates an iteration, each on its own.
+/// The case: a product, two scalar products, a norm and three updates per iteration, each on its own.
 pub(crate) fn case<'a>(name: &'a str, a: &Csr<f32>) -> Case<'a> {
     let n = a.rows();
     let bytes = ITERATIONS * (8 * a.nnz() + 4 * (n + 1) + 14 * 4 * n);

@@ -37,10 +37,10 @@ use std::str::FromStr;
 
 /// The accumulator of a matrix: the type of `alpha` and `beta`.
 pub type AccOf<M> = <<M as SparseFormat>::Scalar as Scalar>::Acc;
-/// The magnitudes of a scalar type.
+/// The type of the magnitudes of a scalar type.
 pub type RealOf<T> = <<T as Scalar>::Acc as Accumulator>::Real;
 
-/// What is done to a matrix before it is multiplied.
+/// The operation applied to a matrix before it is multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Op {
     /// A itself.
@@ -56,12 +56,12 @@ impl Op {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::None, Self::Transpose, Self::ConjugateTranspose];
 
-    /// Whether rows and columns change places.
+    /// True if rows and columns are exchanged.
     pub fn transposes(self) -> bool {
         self != Self::None
     }
 
-    /// The value as the product sees it.
+    /// The value under this operation: its conjugate for Aᴴ.
     #[inline(always)]
     pub fn apply<T: Scalar>(self, value: T) -> T {
         if self == Self::ConjugateTranspose { value.conj() } else { value }

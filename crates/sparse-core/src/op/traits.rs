@@ -1,4 +1,4 @@
-//! All operations of a backend together: what the command, the conformance table and generic code ask for.
+//! All operations of a backend together, for the command, the conformance table and generic code.
 
 use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
@@ -65,14 +65,14 @@ full_backend!(
 
 macro_rules! all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-        /// Every operation for every supported triple of types (rules T1 and T4), and the scans.
+        /// Every operation for every supported triple of types, and the scans.
         pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
 
         impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
     };
 }
 
-/// Calls a macro with every supported triple of value, index and offset type (rules T1 and T4).
+/// Calls a macro with every supported triple of value, index and offset type.
 #[macro_export]
 macro_rules! for_all_types {
     ($macro:ident) => {
@@ -99,14 +99,14 @@ for_all_types!(all_types);
 
 /// Run-time choice of a backend without trait objects below it: a visitor that is generic in the backend.
 pub trait WithBackend {
-    /// What the visitor returns.
+    /// The visitor's result.
     type Out;
 
     /// Runs on the backend that was chosen.
     fn call<B: AllTypes>(self, backend: &B) -> Self::Out;
 }
 
-/// Operations that run once, planned and forgotten; make a plan of your own where a pattern is used again.
+/// Operations that run once, each with its own plan; make a plan yourself where a pattern is used again.
 pub trait Operations: Backend {
     /// `y ← alpha·op(A)·x + beta·y`; see [`SpmvPlan`].
     ///

@@ -13,7 +13,7 @@ use sparse_core::scalar::Scalar;
 /// The seed of all families.
 pub(super) const SEED: u64 = 1;
 
-/// How a matrix is made.
+/// The structure of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Structure {
     /// A mesh.
@@ -121,8 +121,8 @@ impl Structure {
     }
 }
 
-/// The matrix of random values whose columns `draw` leaves in an empty vector, row by row, in any order. Columns that come
-/// twice are taken once. `most` is about the number of entries of all rows.
+/// A matrix of random values in the columns that `draw` leaves in an empty vector, row by row, in any order. Repeated
+/// columns are dropped. `most` is about the number of entries of all rows.
 pub(super) fn by_rows<T: Scalar>(
     (rows, cols): (usize, usize),
     most: usize,
