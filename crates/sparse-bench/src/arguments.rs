@@ -29,11 +29,11 @@ pub(crate) enum Suite {
     /// SpMM on the stand-ins of 13 graphs.
     #[value(name = "seed-004")]
     Seed004,
-    /// All but the numbered ones, on the CPU.
+    /// All but `seed-…`, on the CPU.
     Cpu,
-    /// All but the numbered ones, on a CUDA device.
+    /// All but `seed-…`, on a CUDA device.
     Cuda,
-    /// All but the numbered ones, on an OpenCL device.
+    /// All but `seed-…`, on an OpenCL device.
     Opencl,
     /// The chosen algorithm's time over the best one's, on many matrices: SpMV in f32 and f64, SpMM in f32.
     Choice,

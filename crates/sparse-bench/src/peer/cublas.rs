@@ -54,7 +54,7 @@ impl Cublas {
         // SAFETY: the number is written by the call.
         let status = unsafe { sys::cublasGetVersion_v2(handle, &raw mut library.version) };
         check("cublasGetVersion", status)?;
-        // SAFETY: handle and stream are alive; the workspace's memory keeps the stream.
+        // SAFETY: handle and stream are alive; the workspace's memory keeps the stream alive.
         check("cublasSetStream", unsafe { sys::cublasSetStream_v2(handle, stream(device)?.cast()) })?;
         let workspace = pointer(&Device::view(&library.workspace));
         // SAFETY: the workspace has this number of bytes and is freed after the handle. It is set after the stream,

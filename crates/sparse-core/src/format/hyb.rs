@@ -31,8 +31,8 @@ impl HybWidth {
     }
 }
 
-/// One more element per row saves an overflow entry in each longer row: worth it while `rows · element < longer_rows ·
-/// overflow`.
+/// One more element per row saves an overflow entry in each longer row: worth it while
+/// `rows · element < longer_rows · overflow`.
 fn min_bytes_width(row_lengths: &[usize], longest: usize, sizes: Sizes) -> usize {
     let mut rows_of = vec![0_usize; longest + 1];
     for &length in row_lengths {
