@@ -23,12 +23,12 @@ const NVCC: &str = "NVCC";
 /// Name folders of CUDA toolkits.
 const TOOLKITS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 
-/// What one run of the compiler's front end gives each. Up to sm_90 its PTX differs in little but the name of the
+/// The targets of each run of the compiler's front end. Up to sm_90 its PTX differs in little but the name of the
 /// architecture, for no kernel asks for its own; one run for each would take twice the time.
 const TARGETS: [&str; 2] =
     ["arch=compute_75,code=[compute_75,sm_75,sm_80,sm_90]", "arch=compute_100,code=sm_100"];
 
-/// What `backend-cuda` never asks for: its blocks have 256 threads.
+/// Values of macros that `backend-cuda` never uses: its blocks have 256 threads.
 const LEFT_OUT: (&str, &str) = ("BLOCK", "64");
 
 /// A set of defines.
@@ -58,7 +58,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("writing {}: {error}", path.display()))
 }
 
-/// The compiler, or where it was looked for.
+/// The compiler, or the places that were searched.
 fn nvcc() -> Result<PathBuf, String> {
     if let Some(nvcc) = env::var_os(NVCC) {
         return Ok(nvcc.into());
@@ -79,7 +79,7 @@ fn nvcc() -> Result<PathBuf, String> {
     })
 }
 
-/// The keys and paths of all images, by as many compilers at a time as cargo allows.
+/// Compiles all images, as many at a time as cargo allows; returns their keys and paths.
 fn compile_all(nvcc: &Path, folder: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     for file in table::FILES {
         write(&folder.join(file.name), &file.source())?;
@@ -107,7 +107,7 @@ fn compile_all(nvcc: &Path, folder: &Path) -> Result<Vec<(String, PathBuf)>, Str
     Ok(parts?.concat())
 }
 
-/// The key and the path of an image, with the options that NVRTC is given too.
+/// Compiles an image with NVRTC's options; returns its key and path.
 fn compile(nvcc: &Path, folder: &Path, file: &File, variant: &Variant) -> Result<(String, PathBuf), String> {
     let key = table::key(file.name, variant.iter().copied());
     let path = folder.join(key.replace(' ', "-") + ".fatbin");

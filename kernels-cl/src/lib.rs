@@ -1,9 +1,9 @@
-//! The OpenCL C kernels of [nnz](https://docs.rs/nnz), and some in SYCL C++: text alone, compiled at run time by
+//! The OpenCL C kernels of [nnz](https://docs.rs/nnz), and some in SYCL C++: only text, compiled at run time by
 //! `backend-opencl`.
 //!
-//! The kernels are plain OpenCL C 1.2. Beside those that every device runs, some say in [`File::needs`] that they use
-//! sub-groups; float atomics are made of integer ones. [`FILES`] lists every file with its kernels and the macros that
-//! it takes, [`SYCL_FILES`] beside them those in SYCL C++.
+//! The kernels are plain OpenCL C 1.2, apart from those whose [`File::needs`] names sub-groups; float atomics are
+//! emulated by integer ones. [`FILES`] lists every file with its kernels and macros, [`SYCL_FILES`] also those in SYCL
+//! C++.
 
 use kernels_core::file;
 pub use kernels_core::{Define, File, Header};
@@ -24,7 +24,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
 
 const SYCL_HEADERS: &[Header] = kernels_core::headers!("sycl", ["scalar.syclh", "warp.syclh"]);
 
-/// The files in OpenCL C, with those of another language behind them.
+/// The files in OpenCL C, followed by those of another language.
 macro_rules! files {
     ($($more:expr),*) => {
         kernels_core::files!(
@@ -53,7 +53,7 @@ macro_rules! files {
     };
 }
 
-/// A file in SYCL C++, which takes a compiler at run time, pointers as arguments and sub-groups of 32.
+/// A file in SYCL C++, which needs a compiler at run time, pointers as arguments and sub-groups of 32.
 macro_rules! sycl_file {
     ($stem:literal, $entries:tt, $defines:tt) => {
         file!(

@@ -1,19 +1,20 @@
 //! The CUDA C++ kernels of [nnz](https://docs.rs/nnz): texts that `backend-cuda` compiles at run time, and with the
-//! feature `aot` images that nvcc made of them when this crate was built.
+//! feature `aot` images that nvcc compiled when this crate was built.
 //!
 //! The kernels include no standard headers, since NVRTC has none, and run on every architecture from sm_75 on.
-//! [`FILES`] lists every file with its kernels and the macros that it takes; [`File::source`] gives its text with the
-//! includes resolved. Files, entries, arguments and macros are those of `kernels-cl`, with CUDA's own beside them.
+//! [`FILES`] lists every file with its kernels and macros; [`File::source`] returns its text with the includes
+//! resolved. Files, entries, arguments and macros are those of `kernels-cl`, with CUDA's own beside them.
 //!
 //! # Launches
 //!
-//! A kernel whose text begins with "a thread takes …" may run with blocks of any size up to 256, one with "a warp
-//! takes …" with any multiple of 32 up to 256, one with "a block takes …" with blocks of exactly `BLOCK` threads.
+//! The head of each file says what its kernels compute, their work per thread and memory traffic, and their macros and
+//! launches. A kernel that gives an item to a thread runs with blocks of any size up to 256, one that gives an item to
+//! a warp with any multiple of 32 up to 256, one that gives an item to a block with blocks of exactly `BLOCK` threads.
 //! Every one of them strides over its grid, so that any number of blocks, from one on, is right. The kernels of
-//! `column_blocks` are the exception: their blocks have up to 1024 threads and ask for shared memory, and are as many
-//! for each block of columns, and slice of B. Blocks of `csr_spmv_row_per_block` have up to 128 threads; those of
-//! `dense_to_csr_look_back` have 64 to 224, and shared memory for each warp but one. Kernels that call `wait_for_last`
-//! may be launched before the launch before them has ended.
+//! `column_blocks` are the exception: their blocks have up to 1024 threads and dynamic shared memory, and there are
+//! equally many for each block of columns, and slice of B. Blocks of `csr_spmv_row_per_block` have up to 128 threads;
+//! those of `dense_to_csr_look_back` have 64 to 224, and shared memory for each warp but one. Kernels that call
+//! `wait_for_last` may be launched before the launch before them has ended.
 //!
 //! # Images
 //!
@@ -30,7 +31,7 @@ pub use kernels_core::{Define, File, Header};
 /// Every file of kernels: those that every language has in alphabetical order, and CUDA's own.
 pub const FILES: &[File] = table::FILES;
 
-/// Bytes where the driver may read words.
+/// Aligns bytes so that the driver may read words.
 #[repr(align(8))]
 struct Aligned<B: ?Sized>(B);
 

@@ -52,7 +52,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
     ]
 );
 
-/// What the image of a file with these defines is called, whatever their order.
+/// The key of the image of a file with these defines, independent of their order.
 pub(crate) fn key<'a, 'b>(file: &str, defines: impl IntoIterator<Item = (&'a str, &'b str)>) -> String {
     let mut defines: Vec<_> = defines.into_iter().map(|(name, value)| format!(" {name}={value}")).collect();
     defines.sort();

@@ -1,9 +1,9 @@
-//! The operations of `sparse-device` launch kernels by file, entry, macros and arguments, whatever the language: every
-//! kernel of kernels-cl is here too, and takes the same.
+//! The operations of `sparse-device` launch kernels by file, entry, macros and arguments, in any language: every kernel
+//! of kernels-cl is here too, with the same ones.
 
 use kernels_core::File;
 
-/// What the languages write differently in a list of parameters.
+/// The differences between the languages in a list of parameters.
 const SPELLINGS: &[(&str, &str)] = &[
     ("__global ", ""),
     ("__restrict__ ", ""),
@@ -16,7 +16,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("Element ", "ELEMENT "),
     ("Key ", "KEY "),
     ("Position ", "POS "),
-    // Each keeps the bits of a mask in its own order.
+    // Each stores the bits of a mask in its own order.
     ("Words *mask", "uchar *mask"),
 ];
 
@@ -32,7 +32,7 @@ fn parameters(file: &File, entry: &str) -> Vec<String> {
 
 #[test]
 fn every_opencl_kernel_is_here_with_the_same_arguments() {
-    // What needs sub-groups has no twin: warps are sub-groups.
+    // Files that need sub-groups have no twin: warps are sub-groups.
     for cl in kernels_cl::FILES.iter().filter(|file| file.needs.is_empty()) {
         let name = cl.name.replace(".cl", ".cu");
         let cu = kernels_cu::file(&name).unwrap_or_else(|| panic!("{name} is missing"));
@@ -44,8 +44,8 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
     }
 }
 
-/// What OpenCL does not promise: work-groups that all go on, for kernels that wait for each other, and more memory to
-/// share than a kernel names.
+/// Features that OpenCL does not promise: independent forward progress of work-groups, for kernels that wait for each
+/// other, and dynamic shared memory.
 const BEYOND_OPENCL: &[&str] = &["#include \"look_back.cuh\"", "extern __shared__"];
 
 #[test]

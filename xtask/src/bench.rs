@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds `sparse-bench` and hands the arguments on.
+//! `cargo xtask bench`: builds `sparse-bench` and passes the arguments to it.
 
 use crate::provision::{mkl, python_packages, sycl, viennacl};
 use anyhow::{Context, Result};
@@ -16,15 +16,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether a backend is asked for.
+    /// True if the arguments name a backend.
     fn names(&self, backend: &str) -> bool {
         let mut values = self.arguments.iter().filter_map(|argument| argument.rsplit('=').next());
         values.any(|value| value == backend)
     }
 }
 
-/// Runs the benchmark, those of the CPU and of OpenCL with their peers within reach and that of SYCL with its runtime. Its
-/// exit code becomes ours.
+/// Runs the benchmark, with peers for the CPU and OpenCL and with the runtime for SYCL. Returns its exit code.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let shell = Shell::new()?;
     let variables = match ["sycl", "opencl", "cuda"].map(|backend| args.names(backend)) {
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// The variables under which SciPy is found, and MKL where PyPI has it for this machine.
+/// The environment variables for SciPy, and for MKL where PyPI has it for this machine.
 fn peers(shell: &Shell) -> Result<Vec<(&'static str, OsString)>> {
     let mut peers = vec![("PYTHONPATH", python_packages(shell)?.into())];
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {

@@ -83,7 +83,7 @@ const STEPS: &[Step] = &[
     Step { name: "package", about: "every crate packages", budget: 15, run: package },
 ];
 
-/// Runs the steps, and names the time of each.
+/// Runs the steps, and prints the time of each.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.list {
         for step in STEPS {
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let shell = Shell::new()?;
     shell.change_dir(root());
-    // Everything is built once: what incremental builds keep would fill 6 GB of disk for nothing.
+    // Everything is built once: the files of incremental builds would fill 6 GB of disk for nothing.
     shell.set_var("CARGO_INCREMENTAL", "0");
     let mut times = vec![];
     for step in STEPS.iter().filter(|step| args.only.is_empty() || args.only.iter().any(|n| n == step.name)) {
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What each step took beside its budget.
+/// Prints the time of each step beside its budget.
 fn print_times(times: &[(&Step, u64)]) {
     println!("{:<12} {:>8} {:>8}", "step", "seconds", "budget");
     for (Step { name, budget, .. }, seconds) in times {
@@ -128,7 +128,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_path_buf)
 }
 
-/// Where cargo puts what it builds.
+/// The folder of cargo's build outputs.
 pub(crate) fn target() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
@@ -141,7 +141,7 @@ fn clippy(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?)
 }
 
-/// What feature unification hides: a crate that builds only because another one turned a feature on.
+/// Checks what feature unification hides: a crate that builds only because another one turned a feature on.
 fn features(sh: &Shell) -> Result<()> {
     for package in packages(sh)? {
         cmd!(sh, "cargo check --quiet -p {package} --no-default-features").run()?;
@@ -149,7 +149,7 @@ fn features(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// What the checks lack is installed by rustup.
+/// Runs the checks; rustup installs the missing toolchains and targets.
 fn portability(sh: &Shell) -> Result<()> {
     if cmd!(sh, "rustup --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         println!("skipped: there is no rustup to install the minimum Rust and the target AArch64 with");
@@ -188,7 +188,7 @@ fn kernels(sh: &Shell) -> Result<()> {
     xtask_on(sh, Runtime::Pocl, &["kernels", "opencl"])
 }
 
-/// The whole table twice: with one thread and with two, which must write the same bits (rule R2).
+/// Runs the whole table twice: with one thread and with two, which must write the same bits.
 fn conformance(sh: &Shell) -> Result<()> {
     let corpus = root().join("../shared/data/matrices");
     let corpus: Vec<String> =
@@ -223,7 +223,7 @@ fn xtask_with(sh: &Shell, variables: Vec<(&'static str, String)>, arguments: &[&
     Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
 }
 
-/// The tests that need a device, and the quick tier; what PoCL refuses is pinned.
+/// Runs the tests that need a device, and the quick tier; PoCL's refusals are pinned.
 fn opencl(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo test --workspace --quiet --test devices --test opencl --test properties --test exit")
         .envs(Runtime::Pocl.variables(sh)?)
@@ -235,8 +235,8 @@ fn opencl(sh: &Shell) -> Result<()> {
     xtask_on(sh, Runtime::Intel, &table)
 }
 
-/// Most kernels are those of the step `opencl`, so that one type of values is enough; those of SYCL's own, which Intel's
-/// runtime has, run in all.
+/// Runs the quick tier on SYCL: most kernels are those of the step `opencl`, so that one type of values is enough;
+/// those of SYCL's own, which Intel's runtime has, run in all.
 fn sycl(sh: &Shell) -> Result<()> {
     let shim = "crates/backend-opencl/tests/shim.cpp";
     let shim = provision::compile_sycl(sh, shim, &["-Wno-subobject-linkage".into()], "shim")?;
@@ -254,7 +254,8 @@ fn sycl(sh: &Shell) -> Result<()> {
     host_program(sh)
 }
 
-/// A C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it takes.
+/// Runs a C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it
+/// takes.
 fn host_program(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo build --quiet -p sparse-capi").run()?;
     let (crate_folder, libraries) = (root().join("crates/sparse-capi"), target().join("debug"));
@@ -269,7 +270,7 @@ fn host_program(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "{program}").envs(variables).run()?)
 }
 
-/// A few small cases under Oclgrind; whatever it reports is a failure.
+/// Runs a few small cases under Oclgrind; whatever it reports is a failure.
 fn oclgrind(sh: &Shell) -> Result<()> {
     let log = sh.create_dir(root().join("target/conformance"))?.join("oclgrind.log");
     sh.write_file(&log, "")?;
@@ -282,7 +283,7 @@ fn oclgrind(sh: &Shell) -> Result<()> {
             ("OCLGRIND_CHECK_API", "1"),
             ("OCLGRIND_MAX_WGSIZE", "64"),
             ("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648"),
-            // Its check of uninitialised memory does not know all that LLVM makes of an optimised kernel.
+            // Its check of uninitialised memory does not know all of LLVM's optimisations of a kernel.
             ("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable"),
         ]
         .map(|(name, value)| (name, value.to_string())),
@@ -296,7 +297,7 @@ fn oclgrind(sh: &Shell) -> Result<()> {
 fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // With this program, so that what both use is compiled once.
+    // Built with this program, so that common dependencies are compiled once.
     cmd!(sh, "cargo build --release --quiet -p sparse-cli -p xtask").run()?;
     let nnz = target().join("release/nnz");
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
@@ -304,7 +305,7 @@ fn scipy(sh: &Shell) -> Result<()> {
 
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
-    // By the profile and the features of the step `test`, so that little is compiled again.
+    // With the profile and the features of the step `test`, so that little is compiled again.
     cmd!(sh, "cargo bench --quiet --profile dev --workspace --bench operations -- --test")
         .envs(Runtime::Pocl.variables(sh)?)
         .run()?;

@@ -1,4 +1,4 @@
-//! The C++ compiler, as the crate `cc` finds it.
+//! The C++ compiler that the crate `cc` finds.
 //!
 //! `CXX` names another compiler, `CXXFLAGS` adds flags; both have forms for one target, such as
 //! `CXX_x86_64_unknown_linux_gnu`.
@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The target of this program, which is also that of what it compiles.
+/// The target of this program, which is also that of its compilations.
 const TARGET: &str = env!("NNZ_TARGET");
 
 /// Options of an optimised build in this standard of C++, with warnings as errors.
@@ -21,9 +21,9 @@ pub(crate) fn cpp(standard: &str) -> cc::Build {
     build
 }
 
-/// Compiles and links `source` into `output`, a program or with `-shared` a library; `arguments` stand last.
+/// Compiles and links `source` into `output`, a program or with `-shared` a library; `arguments` come last.
 ///
-/// `output` is replaced only when all is well; an error has the compiler's messages.
+/// `output` is replaced only after success; an error has the compiler's messages.
 pub(crate) fn link(
     build: &cc::Build,
     source: &Path,
@@ -46,7 +46,7 @@ pub(crate) fn link(
     std::fs::rename(&part, output).with_context(|| output.display().to_string())
 }
 
-/// Whether the compiler finds a header.
+/// True if the compiler finds a header.
 pub(crate) fn finds_header(build: &cc::Build, header: &str) -> Result<bool> {
     let mut command = command(build)?;
     command.args(["-fsyntax-only", "-x", "c++", "-include", header, "/dev/null"]).stderr(Stdio::null());

@@ -8,12 +8,12 @@ use std::io::copy;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// The programs that the folder holds, by their packages.
+/// The programs in the folder, by their packages.
 const PROGRAMS: [(&str, &str); 3] =
     [("xtask", "xtask"), ("sparse-bench", "sparse-bench"), ("sparse-cli", "nnz")];
 
-/// What stands in the folder under a program's name: the harness alone has every operation for every type and backend,
-/// 44 MB that gzip makes 8 of.
+/// The script under a program's name: the harness alone has every operation for every type and backend, 44 MB that gzip
+/// compresses to 8.
 const UNPACK_AND_RUN: &str = r#"#!/bin/sh
 # Unpacks the program beside itself at its first call, and runs it.
 set -e
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Writes `built` compressed as `program`.gz, and as `program` what unpacks it.
+/// Writes `built` compressed as `program`.gz, and as `program` a script that unpacks it.
 fn pack(shell: &Shell, built: &Path, program: &Path) -> Result<()> {
     let mut packed = GzEncoder::new(File::create(program.with_extension("gz"))?, Compression::best());
     copy(&mut File::open(built)?, &mut packed)?;

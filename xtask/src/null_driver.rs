@@ -1,10 +1,10 @@
-//! A driver whose devices have tables of algorithms and nothing else.
+//! A driver whose devices have only tables of algorithms.
 
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 
-/// A device on paper: it has the kernels of a library and every extension, and runs nothing.
+/// A device without hardware: it has the kernels of a library and every extension, and runs nothing.
 #[derive(Debug)]
 pub(crate) struct NullDriver(Properties);
 
@@ -37,7 +37,7 @@ fn refused<T>() -> Result<T> {
     Err(Error::unsupported("work on a device on paper", "it has tables alone"))
 }
 
-// SAFETY: it hands out nothing.
+// SAFETY: it returns no memory and no kernels.
 unsafe impl Driver for NullDriver {
     fn properties(&self) -> &Properties {
         &self.0

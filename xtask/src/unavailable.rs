@@ -9,7 +9,7 @@ pub(crate) struct Args {
     _arguments: Vec<String>,
 }
 
-/// Says which features the chore needs.
+/// Fails, naming the features that the chore needs.
 pub(crate) fn run(_: &Args) -> Result<()> {
     bail!("this needs a program with the features cpu, cuda and sycl, all of which are on by default")
 }

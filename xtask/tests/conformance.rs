@@ -5,16 +5,16 @@ use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `xtask conformance` with these words, without a GPU of CUDA's.
+/// Runs `xtask conformance` with these words, without a CUDA GPU.
 fn conformance(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    // So that a machine with a GPU says what one without says.
+    // So that machines with and without a GPU print the same.
     command.env("CUDA_VISIBLE_DEVICES", "").env_remove("COLUMNS");
     command.arg("conformance").args(arguments.split_whitespace());
     command.output().expect("xtask starts")
 }
 
-/// Asserts the exit status and gives both streams.
+/// Asserts the exit status and returns both streams.
 fn ends_with(code: i32, arguments: &str) -> (String, String) {
     let output = conformance(arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -133,7 +133,7 @@ fn blessed_answers_pass() {
     ends_with(0, &case);
 }
 
-/// Rule P2, and nothing is fetched where that is refused.
+/// A backend that is not there is skipped, and nothing is fetched with `--no-provision`.
 #[cfg(feature = "opencl")]
 #[test]
 fn an_empty_folder_of_runtimes_is_none() {

@@ -1,8 +1,8 @@
-//! What `xtask` says to people: help and lists.
+//! The texts of `xtask` for people: help and lists.
 
 use std::process::Command;
 
-/// What `xtask` prints, called with these words; wrapped at 100 columns, since no terminal is there.
+/// The output of `xtask` with these words; wrapped at 100 columns, since there is no terminal.
 fn printed(arguments: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
     let output =

@@ -1,4 +1,4 @@
-//! `.github/workflows/ci.yml` does not run here; so its commands are held to what cargo, rustup and xtask know.
+//! `.github/workflows/ci.yml` does not run here; so its commands are checked against cargo, rustup and xtask.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -59,7 +59,7 @@ fn file(path: &str) -> String {
     std::fs::read_to_string(root.join(path)).expect(path)
 }
 
-/// What a command prints, or `None` where it fails or does not exist.
+/// The output of a command, or `None` if it fails or does not exist.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -79,7 +79,7 @@ fn ensure(holds: bool, problem: &str, word: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(format!("{problem} `{word}`")) }
 }
 
-/// Says what is wrong with a command.
+/// An error if a command is wrong.
 fn check(command: &str) -> Result<(), String> {
     let words: Vec<_> = command.split_whitespace().collect();
     match &words[..] {
@@ -90,7 +90,7 @@ fn check(command: &str) -> Result<(), String> {
         }
         ["rustup", "toolchain", "install", version, options @ ..] => {
             check_toolchain(version)?;
-            // Where there is no rustup, nobody knows its options.
+            // Without rustup its options are unknown.
             let Some(help) = output("rustup", &["toolchain", "install", "--help"]) else { return Ok(()) };
             options.iter().filter(|word| word.starts_with('-')).try_for_each(|word| check_option(&help, word))
         }

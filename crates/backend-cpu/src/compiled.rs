@@ -1,8 +1,8 @@
 //! Kernels that are compiled in this crate, once for every format and type.
 //!
-//! A generic function is compiled in each program that calls it, which takes minutes for kernels of every format, type and
-//! instruction set. So kernel traits find function pointers by the type of the matrix in a table of this crate's, and no
-//! other crate compiles what these point to.
+//! A generic function is compiled in each program that calls it, which takes minutes for kernels of every format, type
+//! and instruction set. So kernel traits find function pointers by the type of the matrix in a table of this crate, and
+//! no other crate compiles the functions.
 
 use sparse_core::{Error, Result};
 use std::any::Any;

@@ -1,7 +1,7 @@
 //! The CPU backend of [nnz](https://docs.rs/nnz): rayon, with SIMD chosen at run time.
 //!
-//! Results do not depend on the number of threads (rule R2): work is split by nnz, never by the thread count, and
-//! partial sums are combined in a fixed order.
+//! Results do not depend on the number of threads: work is split by nnz, never by the thread count, and partial sums
+//! are combined in a fixed order.
 
 mod compiled;
 mod op;
@@ -14,7 +14,7 @@ use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
 use std::sync::Arc;
 
-/// The host's processor: a pool of threads and the instruction sets that were found.
+/// The host's processor: a pool of threads and the instruction sets available.
 #[derive(Debug, Clone)]
 pub struct Cpu {
     pool: Arc<rayon::ThreadPool>,
@@ -23,9 +23,9 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// The most threads of a pool: as many as the process has processors, or 256 if these are fewer. Idle threads look
-    /// for work at each other: with 1024 of them on two busy processors a small product took half a minute. Where a
-    /// process runs out of mappings, Rust's threads panic in place of an error.
+    /// The most threads of a pool: the number of processors of the process, but at least 256. Idle threads look for
+    /// work at each other: with 1024 of them on two busy processors a small product took half a minute. Where a process
+    /// runs out of mappings, Rust's threads panic in place of an error.
     pub fn max_threads() -> usize {
         default_threads().max(256)
     }
@@ -73,7 +73,7 @@ impl Cpu {
     }
 }
 
-/// The one CPU device (rule P1).
+/// The one CPU device.
 pub fn probe() -> Probe {
     Probe { devices: vec![caps(default_threads(), Simd::detect())], reason: None }
 }
@@ -95,7 +95,7 @@ fn caps(threads: usize, simd: Simd) -> Caps {
     }
 }
 
-// SAFETY: a buffer is a vector of exactly what was uploaded, in the one context of the host.
+// SAFETY: a buffer is a vector of exactly the uploaded elements, in the one context of the host.
 unsafe impl Backend for Cpu {
     type Space = Host;
 

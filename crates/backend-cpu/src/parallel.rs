@@ -1,4 +1,4 @@
-//! How work is split: by entries, never by threads (rule R2).
+//! The splitting of work: by entries, never by threads.
 
 use crate::Cpu;
 use rayon::prelude::*;
@@ -6,24 +6,24 @@ use sparse_core::Index;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Work below so many elements is done by the calling thread: a hand-over to the pool costs more.
+/// Elements below which the calling thread does the work: a hand-over to the pool costs more.
 pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
 
 /// Elements of one chunk of a vector or of a matrix's entries.
 pub(crate) const CHUNK: usize = 8 * 1024;
 
 impl Cpu {
-    /// Runs `work` on the pool where there is enough of it, else here.
+    /// Runs `work` on the pool if there are enough elements, else on the calling thread.
     pub(crate) fn install<R: Send>(&self, elements: usize, work: impl FnOnce() -> R + Send) -> R {
         if elements < SERIAL_LIMIT || self.threads() == 1 { work() } else { self.pool.install(work) }
     }
 
-    /// Calls `work` for every item, in parallel where there are enough `elements` behind them.
+    /// Calls `work` for every item, in parallel if they stand for enough `elements`.
     pub(crate) fn for_each<T: Send>(&self, elements: usize, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
         self.for_each_item(elements, items, &work);
     }
 
-    /// Generic in the items alone, so that it is compiled once for all work on them.
+    /// Has only the items as parameter, so that it is compiled once for all work on them.
     fn for_each_item<T: Send>(&self, elements: usize, items: Vec<T>, work: &(dyn Fn(T) + Sync)) {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
             return items.into_iter().for_each(work);
@@ -35,7 +35,7 @@ impl Cpu {
         });
     }
 
-    /// As [`for_each`](Self::for_each), but an item is begun when all before it are.
+    /// Calls `work` for every item in parallel, but begins an item only when all before it are begun.
     pub(crate) fn for_each_in_order<T: Send>(
         &self,
         elements: usize,
@@ -53,13 +53,13 @@ impl Cpu {
         });
     }
 
-    /// Calls `work` with 0, …, `count` − 1 in parallel. Not generic, so that rayon's machinery is compiled once and not
-    /// for every kernel and type.
+    /// Calls `work` with 0, …, `count` − 1 in parallel. Not generic, so that rayon's code is compiled once and not for
+    /// every kernel and type.
     fn for_each_index(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
         self.pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(work));
     }
 
-    /// `work` of every item, in their order, computed in parallel where there are enough `elements` behind them.
+    /// The results of `work` for every item, in order, computed in parallel if they stand for enough `elements`.
     pub(crate) fn map<T: Send, R: Send>(
         &self,
         elements: usize,
@@ -69,7 +69,7 @@ impl Cpu {
         self.map_item(elements, items, &work)
     }
 
-    /// Generic in items and results alone, so that it is compiled once for all work on them.
+    /// Has only items and results as parameters, so that it is compiled once for all work on them.
     fn map_item<T: Send, R: Send>(
         &self,
         elements: usize,
@@ -113,7 +113,7 @@ pub(crate) fn partition_point(range: Range<usize>, before: impl Fn(usize) -> boo
     low
 }
 
-/// From the least to the greatest of some positions.
+/// The range from the least to the greatest of some positions.
 pub(crate) fn hull(positions: impl Iterator<Item = usize>) -> Range<usize> {
     positions.fold(
         0..0,

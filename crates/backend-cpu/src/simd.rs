@@ -1,11 +1,11 @@
-//! Instruction sets, found at run time, and work that is compiled for each of them.
+//! Instruction sets, detected at run time, and work that is compiled for each of them.
 
 use sparse_core::{DType, Scalar};
 
 /// An instruction set that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Simd {
-    /// What the compiler makes of portable code.
+    /// Portable code as the compiler vectorises it.
     Portable,
     /// 256-bit vectors with gathers and FMA.
     Avx2,
@@ -24,7 +24,7 @@ impl Simd {
             .unwrap_or(Self::Portable)
     }
 
-    /// Whether this processor has the instruction set.
+    /// True if this processor has the instruction set.
     pub fn is_available(self) -> bool {
         match self {
             Self::Portable => true,
@@ -57,26 +57,26 @@ impl Simd {
     }
 }
 
-/// An instruction set as a type, for work that is generic in it.
+/// An instruction set as a type parameter.
 pub(crate) trait Isa {
-    /// The same as a value.
+    /// The instruction set as a value.
     const SIMD: Simd;
 }
 
 /// True if `S` is the instruction set `simd` and `T` the type `dtype`.
 ///
-/// Kernels stand behind `if const` of it, so that they are compiled for the types that they take and no other.
+/// Kernels are called behind `if const` of it, so that they are compiled for the types that they take and no other.
 pub(crate) const fn is<S: Isa, T: Scalar>(simd: Simd, dtype: DType) -> bool {
     S::SIMD as u8 == simd as u8 && T::DTYPE as u8 == dtype as u8
 }
 
-/// Work that is compiled once for each instruction set. `run` is to be `#[inline(always)]`, as all that it calls in
-/// its inner loops: code that is not inlined is compiled for the build's base instruction set.
+/// Work that is compiled once for each instruction set. `run` is to be `#[inline(always)]`, as all that it calls in its
+/// inner loops: code that is not inlined is compiled for the build's base instruction set.
 pub(crate) trait Vectorize {
-    /// What the work results in.
+    /// The result of the work.
     type Out;
 
-    /// The work, with the instructions of `S`.
+    /// Does the work with the instructions of `S`.
     fn run<S: Isa>(self) -> Self::Out;
 }
 
@@ -126,11 +126,10 @@ fn run_avx512<W: Vectorize>(work: W) -> W::Out {
     work.run::<Avx512>()
 }
 
-/// Bytes of a line of the caches.
+/// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Fetches the line of `address` into the cache, which need not be valid; does nothing where no instruction for it is
-/// known.
+/// Prefetches the cache line of `address`, which need not be valid; does nothing where no such instruction is known.
 #[inline(always)]
 pub(crate) fn fetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -143,13 +142,13 @@ pub(crate) fn fetch_address<T>(address: *const T) {
     let _ = address;
 }
 
-/// Fetches the line of the element at `position`, which need not be inside `data`, as [`fetch_address`].
+/// Prefetches the cache line of the element at `position`, which need not be inside `data`, as [`fetch_address`] does.
 #[inline(always)]
 pub(crate) fn fetch_line<T>(data: &[T], position: usize) {
     fetch_address(data.as_ptr().wrapping_add(position));
 }
 
-/// Fetches the lines of `len` elements from `start` on, as [`fetch_line`].
+/// Prefetches the cache lines of `len` elements from `start` on, as [`fetch_line`] does.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for kernels in registers"))]
 pub(crate) fn fetch<T>(data: &[T], start: usize, len: usize) {

@@ -5,7 +5,6 @@ mod samples;
 
 use backend_cpu::Cpu;
 use samples::{Bytes, backends, cases, unsorted_rows};
-use sparse_core::generate::with_row_lengths;
 use sparse_core::op::{
     Conversion, ConvertKernel, ConvertPlan, Duplicates, Keep, Operations, PruneKernel, PrunePlan,
     RowStatisticsKernel, RowStatisticsPlan, SortKernel, SortPlan, ToDenseKernel, ToDensePlan,
@@ -15,8 +14,9 @@ use sparse_core::{
     Coo, Csc, Csr, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Index, Order, PlanOptions, Scalar,
     Sell, SellLayout, SparseFormat, c32, c64, f16,
 };
+use sparse_generate::with_row_lengths;
 
-/// The same matrix, byte for byte, or the same error.
+/// Checks for the same matrix, byte for byte, or the same error.
 fn check_convert<From, To>(from: &From, layout: &From::Layout) -> Option<To>
 where
     From: Conversion<To> + SparseFormat<Space = Host>,
@@ -77,7 +77,7 @@ fn padded<T: Scalar>(data: &mut [T], shape: (usize, usize, usize), order: Order)
     DenseViewMut::new(data, shape.0, shape.1, shape.2, order).unwrap()
 }
 
-/// Padded outputs of both orders, poisoned; the padding stays as it is.
+/// Checks padded outputs of both orders, poisoned; the padding stays as it is.
 fn check_to_dense<M: SparseFormat<Space = Host>>(a: &M)
 where
     Cpu: ToDenseKernel<M>,
@@ -198,7 +198,7 @@ fn sorting_is_stable() {
 
 /// The checked constructors find what the conversions claim.
 #[test]
-fn what_is_known_of_the_order_is_true() {
+fn the_known_order_is_true() {
     let cpu = Cpu::new().unwrap();
     for coo in cases::<f32, i32>() {
         let csr = Operations::convert::<_, Csr<f32>>(&cpu, &coo, &Duplicates::Sum).unwrap();

@@ -121,7 +121,7 @@ fn batches_of_half_precision() {
     check_type::<bf16, i32, i32>(Keep::Above(1.0));
 }
 
-/// Rule V1, value by value.
+/// Zeros are found by their bits, value by value.
 #[test]
 fn zeros_of_either_sign_are_dropped_and_everything_else_is_kept() {
     let subnormal = f32::from_bits(1);
@@ -172,7 +172,7 @@ fn coo_comes_out_row_by_row() {
     assert_eq!(found.bytes(), reference.run_coo(a).unwrap().bytes());
 }
 
-/// Members without columns take no memory, so their number has no other bound.
+/// Members without columns take no memory, so their number has no other limit.
 #[test]
 fn more_rows_than_can_be_counted_are_refused() {
     let a = DenseBatchView::<f64>::new(&[], 1 << 40, 0, (1 << 30, 0), 0, Order::RowMajor).unwrap();

@@ -41,7 +41,7 @@ fn all_orders_and_algorithms_agree_around_block_edges() {
     }
 }
 
-/// E6, E7 and E8 of the specification.
+/// Worked examples of the GOOS-SM slides.
 #[test]
 fn vectors_of_goos_sm() {
     let input = [6, 3, 1, 0, 2, 4, 5, 7, 1, 7, 4, 6, 2, 5, 3, 0, 3, 0, 5, 4, 6, 1, 7, 2];

@@ -4,14 +4,14 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::{uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Csr, DenseView, DenseViewMut, Error, Host, Order, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16,
 };
+use sparse_generate::{uniform, with_row_lengths};
 
-/// The orders of B and C, and what is added to the leading dimension of both.
+/// The orders of B and C, and the padding of both leading dimensions.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     b: Order,
@@ -164,8 +164,8 @@ fn a_wide_b_whose_rows_are_used_often_is_sliced() {
     }
 }
 
-/// A C of more than 64 MiB, which is written past the caches, has the bits that `beta = 1` leaves in a C of zeros, which
-/// is read. It begins `offset` elements behind the beginning of a line of the caches, and so many elements lie between
+/// A C of more than 64 MiB, which is written past the caches, has the bits that `beta = 1` leaves in a C of zeros,
+/// which is read. It begins `offset` elements behind the beginning of a cache line, and `padding` elements lie between
 /// its rows; no other element is written.
 fn check_large_c<T: Scalar>(columns: usize, offset: usize, padding: usize)
 where

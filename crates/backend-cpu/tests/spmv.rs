@@ -4,10 +4,10 @@ mod common;
 
 use backend_cpu::{Cpu, Simd};
 use common::*;
-use sparse_core::generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, Host, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};
+use sparse_generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 
 /// `alpha·op(A)·x + beta·y` by a forced or an automatic algorithm.
 fn product<B, M>(
@@ -223,7 +223,7 @@ fn padding_never_touches_x() {
     }
 }
 
-/// From a width of 8192 on, one row of a padded format is more than a task's share of slots.
+/// From a width of 8192 on, one row of a padded format is more than a task's part.
 #[test]
 fn wide_rows_in_padded_formats_agree_with_the_reference() {
     for width in [8191, 8192, 8193, 20_000] {

@@ -1,13 +1,13 @@
 //! Microseconds of a launch: SpMV with a small stencil and iterations of conjugate gradients.
 //!
-//! Both are enqueued one by one on the preferred device; the least of several rounds counts. Iterations are measured
-//! with the solver's stopping test, too.
+//! Both are enqueued one by one on the preferred device; the least of several rounds counts. Iterations are also
+//! measured with the solver's stopping test.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use backend_cuda::{CUDA, Device};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat};
 use sparse_solvers::{EnqueuedCg, Identity, Options};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 20;
 
 fn main() -> Result<()> {
     let device = CUDA.open_preferred()?;
-    let host: Csr<f32> = generate::stencil_5(100, 100)?;
+    let host: Csr<f32> = sparse_generate::stencil_5(100, 100)?;
     let a = host.to_device(&device)?;
     let ones = device.upload(&vec![1.0_f32; a.cols()])?;
     let mut y = device.zeros::<f32>(a.rows())?;
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Microseconds of each of the calls that `work` enqueues, from the first to the end of the last.
+/// Microseconds per call that `work` enqueues, from the first to the end of the last.
 fn least_microseconds(device: &Device, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -1,8 +1,8 @@
 //! Compiled kernels on disk, so that a program's second start compiles nothing.
 //!
-//! An entry is named by a hash and holds its whole key (the compiler's version, the options and the source) beside the
-//! CUBIN, and a checksum of both; one that is truncated, foreign or has another key counts as none. Entries are written
-//! to a file of their own, synced and renamed, so that concurrent processes and a crash leave a whole entry or none. A
+//! An entry is named by a hash and has its whole key (the compiler's version, the options and the source) beside the
+//! CUBIN, and a checksum of both; one that is truncated, foreign or has another key is ignored. Entries are written to
+//! a file of their own, synced and renamed, so that concurrent processes and a crash leave a whole entry or none. A
 //! cache that cannot be read or written is no error: kernels are compiled.
 //!
 //! Kernels that are read here run on the device, so the folder is trusted only if its path is absolute, it belongs to the
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Without it the folder is `nnz/cuda` in the user's cache folder.
 pub const CACHE_VARIABLE: &str = "NNZ_CUDA_CACHE";
 
-/// The first bytes of an entry: what it is, and the number of this form.
+/// The first bytes of an entry: the name and version of the format.
 const MAGIC: &[u8; 8] = b"nnzcu\0\0\x02";
 
 /// The CUBIN of a source, if it is there.
@@ -26,27 +26,27 @@ pub(crate) fn read(source: &Source) -> Option<Vec<u8>> {
     read_entry(&folder()?, &key)
 }
 
-/// Keeps the CUBIN of a source.
+/// Stores the CUBIN of a source.
 pub(crate) fn write(source: &Source, cubin: &[u8]) {
     if let (Some(key), Some(folder)) = (key(source), folder()) {
         let _ = write_entry(&folder, &key, cubin);
     }
 }
 
-/// Forgets the CUBIN of a source, because it does not load.
+/// Removes the CUBIN of a source, because it does not load.
 pub(crate) fn remove(source: &Source) {
     if let (Some(key), Some(folder)) = (key(source), folder()) {
         let _ = fs::remove_file(folder.join(name(&key)));
     }
 }
 
-/// Everything that a CUBIN depends on; none where the compiler does not say its version.
+/// The key: everything that a CUBIN depends on; none if the compiler does not report its version.
 fn key(source: &Source) -> Option<String> {
     let (major, minor) = version()?;
     Some(format!("NVRTC {major}.{minor}\n{}", source.key()))
 }
 
-/// The folder, if there is a trustworthy place for one.
+/// The folder, if a trustworthy one exists or can be made.
 fn folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     folder_of(
@@ -56,8 +56,8 @@ fn folder() -> Option<PathBuf> {
     )
 }
 
-/// The folder that is named, else one below the user's cache folder, else below the home folder. A path that is empty or
-/// relative names none.
+/// The folder named by the variable, else one below the user's cache folder, else below the home folder. A path that is
+/// empty or relative names none.
 fn folder_of(named: Option<PathBuf>, cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |path: &PathBuf| path.is_absolute();
     if let Some(named) = named {
@@ -111,7 +111,7 @@ fn is_private(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(is_mine)
 }
 
-/// True if a folder is there: what the user's cache folder holds is the user's.
+/// True if a folder exists: everything in the user's cache folder is the user's.
 #[cfg(not(unix))]
 fn is_private(folder: &Path) -> bool {
     folder.is_dir()

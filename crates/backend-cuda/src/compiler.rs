@@ -1,4 +1,4 @@
-//! NVRTC: where its library is looked for, and its functions. What this module hands out is safe to use.
+//! NVRTC: the search for its library, and its functions behind a safe interface.
 //!
 //! cudarc would look for one major version of the library, and panic where a function is missing.
 
@@ -17,7 +17,7 @@ const NAMES: &[&str] = if cfg!(windows) {
     &["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]
 };
 
-/// nvrtcProgram: a pointer to what the library alone knows.
+/// nvrtcProgram: an opaque pointer.
 type Handle = *mut c_void;
 /// nvrtcResult: 0 is success.
 type Status = c_int;
@@ -37,7 +37,7 @@ type Read = unsafe extern "C" fn(Handle, *mut c_char) -> Status;
 type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
 type ErrorString = unsafe extern "C" fn(Status) -> *const c_char;
 
-/// The compiler's answer to a program that it does not compile.
+/// The compiler's refusal of a program.
 #[derive(Debug, thiserror::Error)]
 #[error("compiling {file} with `{options}`: {status}\n{log}")]
 struct CompileFailed {
@@ -67,7 +67,7 @@ pub struct Nvrtc {
     cubin: Read,
     version: Version,
     error_string: ErrorString,
-    /// Where the functions are.
+    /// The library of the functions.
     _library: Library,
 }
 
@@ -78,16 +78,16 @@ impl Debug for Nvrtc {
 }
 
 impl Nvrtc {
-    /// The library that the loader finds, looked for once; `None` where there is none.
+    /// The library that the loader finds, searched once; `None` if there is none.
     pub(crate) fn found() -> Option<&'static Self> {
         static FOUND: OnceLock<Option<Nvrtc>> = OnceLock::new();
         FOUND.get_or_init(|| NAMES.iter().find_map(|name| Self::open(name).ok())).as_ref()
     }
 
-    /// Loads the library from a file, or from where the loader finds it by its name.
+    /// Loads the library from a file, or by a name that the loader searches.
     ///
     /// # Errors
-    /// Why the library cannot be used: what the loader reports, or a function that is missing.
+    /// The reason why the library cannot be used: the loader's, or a missing function.
     pub fn open(file: impl AsRef<OsStr>) -> Result<Self, libloading::Error> {
         // SAFETY: the initializers of NVIDIA's libraries have no requirements. The functions have had these signatures
         // since they exist, the last of them since CUDA 11.1; the library stays loaded as long as they.
@@ -108,7 +108,7 @@ impl Nvrtc {
         }
     }
 
-    /// Its version, as 13 and 0; `None` if it does not say.
+    /// The version, as 13 and 0; `None` if the library does not report it.
     pub fn version(&self) -> Option<(i32, i32)> {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both numbers are written by the call.
@@ -140,17 +140,17 @@ impl Nvrtc {
 
     /// The library's name of a status.
     fn describe(&self, status: Status) -> String {
-        // SAFETY: the library takes any number and gives a text that is never freed.
+        // SAFETY: the library takes any number and returns a text that is never freed.
         let text = unsafe { (self.error_string)(status) };
         if text.is_null() {
             return format!("status {status}");
         }
-        // SAFETY: as above; it ends with a zero.
+        // SAFETY: as above; the text ends with a zero.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 }
 
-/// A program of the library's.
+/// A program of the library.
 struct Program<'a> {
     nvrtc: &'a Nvrtc,
     handle: Handle,
@@ -180,13 +180,13 @@ impl<'a> Program<'a> {
         self.read(self.nvrtc.cubin_size, self.nvrtc.cubin)
     }
 
-    /// The bytes that `read` writes, as many as `size` says.
+    /// The bytes that `read` writes, whose number `size` returns.
     fn read(&self, size: Size, read: Read) -> Result<Vec<u8>, Status> {
         let mut len = 0;
         // SAFETY: the program is alive, and the number is written by the call.
         check(unsafe { size(self.handle, &raw mut len) })?;
         let mut bytes = vec![0_u8; len];
-        // SAFETY: the buffer has the length that was asked for.
+        // SAFETY: the buffer has the length that `size` returned.
         check(unsafe { read(self.handle, bytes.as_mut_ptr().cast()) })?;
         Ok(bytes)
     }

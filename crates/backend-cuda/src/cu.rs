@@ -1,4 +1,4 @@
-//! The driver API of CUDA: devices and memory. What this module hands out is safe to use.
+//! The driver API of CUDA behind a safe interface: devices and memory.
 
 use crate::nvrtc::Architecture;
 use crate::program::{CuKernel, Module};
@@ -13,7 +13,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What the library said to a call.
+/// The library's answer to a failed call.
 #[derive(Debug, thiserror::Error)]
 #[error("{call}: {error}")]
 struct CallFailed {
@@ -41,16 +41,16 @@ pub(crate) fn backend_error(source: impl std::error::Error + Send + Sync + 'stat
 /// The backend's name.
 pub(crate) const NAME: &str = "cuda";
 
-/// From which architecture on a launch may begin while the one before it runs.
+/// The first architecture whose launches may begin while the one before runs.
 const OVERLAPPING: Architecture = Architecture(90);
 
-/// A device that was found.
+/// A device.
 #[derive(Debug)]
 struct Found {
     device: sys::CUdevice,
     properties: Properties,
     architecture: Architecture,
-    /// Whether launches may overlap.
+    /// True if launches may overlap.
     overlaps: bool,
 }
 
@@ -94,13 +94,13 @@ impl Found {
     }
 }
 
-/// All devices, or why there are none. They are looked for once.
+/// All devices, or the reason why there are none. They are listed once.
 fn devices() -> Result<&'static [Found], String> {
     static DEVICES: OnceLock<Result<Vec<Found>, String>> = OnceLock::new();
     DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
 }
 
-/// What the devices can do, or why there are none.
+/// The capabilities of the devices, or the reason why there are none.
 pub(crate) fn caps() -> Result<Vec<Caps>, String> {
     Ok(devices()?.iter().map(|found| found.properties.caps.clone()).collect())
 }
@@ -128,7 +128,7 @@ fn find_devices() -> Result<Vec<Found>, String> {
     let mut refused = String::new();
     let mut devices = vec![];
     for index in 0..count {
-        // One that says nothing about itself does not hide the others.
+        // A device whose properties cannot be read does not hide the others.
         match Found::new(index) {
             Ok(found) => devices.push(found),
             Err(error) => refused = format!("{refused}; asking device {index}: {}", name_of(error)),
@@ -158,12 +158,12 @@ fn check_functions() -> Result<(), String> {
 fn device_name(device: sys::CUdevice) -> Result<String, result::DriverError> {
     let mut name = [0_u8; 256];
     let len = name.len() as i32 - 1;
-    // SAFETY: the call writes no more than this length, so that the last byte stays 0.
+    // SAFETY: the call writes at most this length, so that the last byte stays 0.
     unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), len, device) }.result()?;
     Ok(CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// Memory of a device; it is given back in order with the work of its stream.
+/// Memory of a device, freed in order with the work of its stream.
 #[derive(Debug)]
 pub(crate) struct CuMemory {
     pub(crate) pointer: sys::CUdeviceptr,
@@ -172,7 +172,7 @@ pub(crate) struct CuMemory {
 }
 
 impl CuMemory {
-    /// Memory by its own type, if it was allocated on this queue.
+    /// The memory as its own type, if it was allocated on this queue.
     pub(crate) fn of<'a>(memory: &'a Memory, queue: &Queue) -> Result<&'a Self> {
         let memory = memory.of::<Self>()?;
         if ptr::eq(queue, &raw const *memory.queue) {
@@ -181,7 +181,7 @@ impl CuMemory {
         Err(Error::unsupported("this memory", "it belongs to another context"))
     }
 
-    /// Where it starts.
+    /// The first address.
     pub(crate) fn address(&self) -> sys::CUdeviceptr {
         self.pointer
     }
@@ -219,10 +219,10 @@ impl CuDriver {
         Self::with(index, None)
     }
 
-    /// Device number `index` with a stream of the caller's.
+    /// Device number `index` with a caller's stream.
     ///
     /// # Safety
-    /// `stream` belongs to the device's primary context and outlives everything that is made here.
+    /// `stream` belongs to the device's primary context and outlives the device and everything made with it.
     pub(crate) unsafe fn on_stream(index: usize, stream: *mut c_void) -> Result<Self> {
         Self::with(index, Some(stream.cast()))
     }
@@ -246,7 +246,7 @@ impl CuDriver {
     }
 }
 
-/// Tells the device's pool to keep memory that was freed, for the next allocation.
+/// Lets the device's pool retain freed memory for the next allocation.
 fn keep_freed_memory(device: sys::CUdevice) -> Result<()> {
     let mut all = u64::MAX;
     let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
@@ -258,14 +258,14 @@ fn keep_freed_memory(device: sys::CUdevice) -> Result<()> {
     done.map_err(failed("cuMemPoolSetAttribute"))
 }
 
-// SAFETY: every allocation is a new one of the library's; files are constants; the stream is in order.
+// SAFETY: every allocation is a new one of the library; files are constants; the stream is in order.
 unsafe impl Driver for CuDriver {
     fn properties(&self) -> &Properties {
         &self.found.properties
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
-        // The library knows no memory of 0 bytes.
+        // The library has no memory of 0 bytes.
         let bytes = bytes.max(1).checked_next_multiple_of(16).unwrap_or(usize::MAX);
         let total = self.found.properties.caps.memory_bytes.unwrap_or(u64::MAX);
         if bytes as u64 > total {
@@ -310,7 +310,7 @@ unsafe impl Driver for CuDriver {
             .map_err(failed("cuMemcpyDtoDAsync"))
     }
 
-    /// A stream begins by itself.
+    /// Does nothing: a stream begins by itself.
     fn flush(&self) -> Result<()> {
         Ok(())
     }
@@ -369,7 +369,7 @@ impl Pinned {
         }
     }
 
-    /// Its bytes, after the last copy that it took part in.
+    /// The bytes, after the last copy that uses them.
     pub(crate) fn bytes(&mut self) -> Result<&mut [u8]> {
         let _entered = self.queue.enter()?;
         // SAFETY: the event is alive; one that was never recorded is done.
@@ -395,7 +395,7 @@ impl Pinned {
         })
     }
 
-    /// Enqueues a copy of the first `bytes`, and the event that says that it is done.
+    /// Enqueues a copy of the first `bytes`, and an event that marks its end.
     fn copy(
         &self,
         bytes: usize,

@@ -1,4 +1,4 @@
-//! Points in the work of a stream, and the time between them as the device saw it.
+//! Points in the work of a stream, and the time between them by the device's clock.
 
 use crate::cu::{CuDriver, failed};
 use crate::queue::Queue;
@@ -18,10 +18,10 @@ pub struct Event {
 unsafe impl Send for Event {}
 
 impl Event {
-    /// The point behind all work that was enqueued on `device` so far.
+    /// The point after all work enqueued on `device` so far.
     ///
     /// # Errors
-    /// What the library reports.
+    /// An error of the library.
     pub fn record(device: &Device) -> Result<Self> {
         let queue = device.driver_as::<CuDriver>()?.queue().clone();
         queue.refuse_in_recording("recording an event")?;
@@ -41,7 +41,7 @@ impl Event {
     /// The seconds that the device took from `earlier` to here, after waiting for both.
     ///
     /// # Errors
-    /// What the library reports, errors of the work before included.
+    /// An error of the library, errors of the work before included.
     pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
         let _entered = self.queue.enter()?;
         for event in [earlier, self] {

@@ -5,10 +5,10 @@ use crate::queue::Executable;
 use sparse_core::Result;
 use sparse_device::Device;
 
-/// Recorded launches and copies, which can be enqueued again as often as one likes.
+/// Recorded launches and copies, which can be enqueued again any number of times.
 ///
 /// The recorded work names the memory of its operands and plans. A graph shares that memory, so that operands may be
-/// read, written and dropped between its launches; arrays that it shares become no matrix
+/// read, written and dropped between its launches. Arrays that it shares cannot become a matrix
 /// ([`Device::compressed`]), since it could write to them.
 #[derive(Debug)]
 pub struct Graph {
@@ -16,14 +16,14 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Records the launches and copies that `work` enqueues on `device`, without running them. Only the `run` of plans whose operations make
-    /// no matrix can be recorded: they neither allocate nor wait.
+    /// Records the launches and copies that `work` enqueues on `device`, without running them. Only the `run` of plans
+    /// whose operations make no matrix can be recorded: they neither allocate nor wait.
     ///
     /// Other threads that use the device wait until `work` is done, so `work` must not wait for them. An error or a
     /// panic in `work` ends the recording, and nothing of it is done.
     ///
     /// # Errors
-    /// Those of `work`; [`Unsupported`](sparse_core::Error::Unsupported) where it did what cannot be recorded.
+    /// Those of `work`; [`Unsupported`](sparse_core::Error::Unsupported) if it did something that cannot be recorded.
     pub fn record(device: &Device, work: impl FnOnce() -> Result<()>) -> Result<Self> {
         let queue = device.driver_as::<CuDriver>()?.queue().clone();
         Ok(Self { executable: Executable::capture(queue, work)? })
@@ -32,7 +32,7 @@ impl Graph {
     /// Enqueues the recorded work.
     ///
     /// # Errors
-    /// What the library reports.
+    /// An error of the library.
     pub fn launch(&mut self) -> Result<()> {
         self.executable.launch()
     }

@@ -1,10 +1,10 @@
 //! The CUDA backend of [nnz](https://docs.rs/nnz): NVIDIA GPUs from sm_75 on, found at run time.
 //!
-//! Nothing of CUDA is needed to build it. The driver's library (libcuda, of CUDA 12.4 or later) and the compiler's
-//! (libnvrtc, 12 or 13) are loaded when they are first asked for; without them nothing panics: there is a reason
-//! instead. Kernels are compiled for the device's own architecture and kept on disk (see [`CACHE_VARIABLE`]); with the
-//! feature `aot` they were compiled when this crate was built (see [`kernels_cu`]), and libnvrtc is not asked for. The
-//! operations are those of [`sparse_device`].
+//! CUDA is not needed to build it. The driver's library (libcuda, of CUDA 12.4 or later) and the compiler's (libnvrtc,
+//! 12 or 13) are loaded at their first use; without them nothing panics: there is a reason instead. Kernels are
+//! compiled for the device's own architecture and cached on disk (see [`CACHE_VARIABLE`]); with the feature `aot` they
+//! are compiled when this crate is built (see [`kernels_cu`]), and libnvrtc is not loaded. The operations are those of
+//! [`sparse_device`].
 
 mod cache;
 #[doc(hidden)]
@@ -34,29 +34,29 @@ pub static CUDA: Library = Library {
     driver: |index| Ok(Box::new(CuDriver::open(index)?)),
 };
 
-/// Device number `index` with a stream of the caller's.
+/// Device number `index` with a caller's stream.
 ///
 /// Work of this backend is in order with the caller's own work in that stream.
 ///
 /// # Errors
-/// As [`Library::open`].
+/// As for [`Library::open`].
 ///
 /// # Safety
-/// `stream` is a `CUstream` of the primary context of this device, and outlives everything that is made here.
+/// `stream` is a `CUstream` of the primary context of this device, and outlives the device and everything made with it.
 pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<Device> {
-    // SAFETY: the caller promises what is asked.
+    // SAFETY: the caller makes the same promise.
     Device::from_driver(Box::new(unsafe { CuDriver::on_stream(index, stream)? }))
 }
 
 /// The stream of a device, a `CUstream`: work that others enqueue there is in order with this backend's.
 ///
 /// # Errors
-/// [`Unsupported`](sparse_core::Error::Unsupported) if the device is none of CUDA's.
+/// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's.
 pub fn stream(device: &Device) -> Result<*mut std::ffi::c_void> {
     Ok(device.driver_as::<CuDriver>()?.queue().stream.cast())
 }
 
-/// The address of a view's first element on the device, for libraries that work on the same memory; 0 if it is none of
+/// The address of a view's first element on the device, for libraries that work on the same memory; 0 if it is not
 /// CUDA's.
 pub fn address<T: Element>(view: &View<'_, T>) -> u64 {
     let (memory, byte) = view.place();

@@ -16,7 +16,7 @@ impl Display for Architecture {
     }
 }
 
-/// Something to compile.
+/// A program to compile.
 #[derive(Debug)]
 pub(crate) struct Source {
     name: &'static str,
@@ -31,12 +31,12 @@ impl Source {
         Self { name: file.name, text: file.source(), options }
     }
 
-    /// Everything that the result depends on but the compiler's version.
+    /// Everything that the result depends on, except the compiler's version.
     pub(crate) fn key(&self) -> String {
         format!("{}\n{}", self.options.join(" "), self.text)
     }
 
-    /// The CUBIN.
+    /// Compiles to a CUBIN.
     pub(crate) fn compile(&self) -> Result<Vec<u8>> {
         let Some(nvrtc) = Nvrtc::found() else {
             let reason = "nvcc made no image of it ahead of time (feature `aot`), and the run-time compiler's library \
@@ -48,7 +48,7 @@ impl Source {
     }
 }
 
-/// The compiler's version, or none without one.
+/// The compiler's version; none without a compiler.
 pub(crate) fn version() -> Option<(i32, i32)> {
     Nvrtc::found()?.version()
 }

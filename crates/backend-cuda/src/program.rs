@@ -1,4 +1,4 @@
-//! Kernels: where their code comes from, and their launches. What this module hands out is safe to use.
+//! Kernels and their launches behind a safe interface.
 
 use crate::cache;
 use crate::cu::{CuMemory, backend_error, failed};
@@ -26,8 +26,8 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// A file's kernels: compiled ahead of time, kept on disk by an earlier process, or compiled now. An image or a file
-    /// that does not load, as PTX that is newer than the driver, counts as none.
+    /// A file's kernels: compiled ahead of time, cached on disk, or compiled now. An image or a file that does not
+    /// load, such as PTX that is newer than the driver, is ignored.
     pub(crate) fn build(
         queue: &Arc<Queue>,
         architecture: Architecture,
@@ -73,7 +73,7 @@ impl Drop for Module {
 pub(crate) struct CuKernel {
     name: String,
     function: sys::CUfunction,
-    /// The bytes of each parameter.
+    /// The sizes of the parameters in bytes.
     parameters: Vec<usize>,
     _module: Arc<Module>,
 }
@@ -84,12 +84,13 @@ unsafe impl Send for CuKernel {}
 unsafe impl Sync for CuKernel {}
 
 impl CuKernel {
-    /// The kernel of this name. Its launches may ask for what is left of `shared`, the bytes that a block may have at most:
-    /// this is said once, since two plans that said what each needs would overwrite each other's word.
+    /// The kernel of this name. Its launches may request dynamic shared memory up to `shared`, the most bytes of a
+    /// block, less what it declares: the limit is set once, since two plans with limits of their own would overwrite
+    /// each other's.
     pub(crate) fn new(module: &Arc<Module>, entry: &str, shared: usize) -> Result<Self> {
         let _entered = module.queue.enter()?;
         let name = CString::new(entry).map_err(backend_error)?;
-        // SAFETY: the module is alive, and the kernel keeps it so.
+        // SAFETY: the module is alive, and the kernel retains it.
         let function = unsafe { result::module::get_function(module.module, name) };
         let function = function.map_err(failed(format!("kernel {entry}")))?;
         allow_sharing(function, shared).map_err(failed(format!("shared memory of {entry}")))?;
@@ -102,7 +103,7 @@ impl CuKernel {
     /// Enqueues it, as [`Driver::launch`](sparse_device::Driver::launch) says.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`Driver::launch`](sparse_device::Driver::launch).
     pub(crate) unsafe fn launch(&self, queue: &Queue, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         if grid.groups == 0 {
             return Ok(());
@@ -139,7 +140,7 @@ impl CuKernel {
         code.result().map_err(failed(&self.name))
     }
 
-    /// Refuses arguments that are not the parameters, by their number and sizes.
+    /// An error unless the arguments have the number and sizes of the parameters.
     fn check(&self, args: &[Arg<'_>]) -> Result<()> {
         let sizes = args.iter().map(|arg| match arg {
             Arg::Memory(_) => size_of::<sys::CUdeviceptr>(),
@@ -154,11 +155,11 @@ impl CuKernel {
     }
 }
 
-/// Lets launches of a function ask for all of `shared` bytes that it does not name itself.
+/// Lets launches of a function request all of `shared` bytes that it does not declare itself.
 fn allow_sharing(function: sys::CUfunction, shared: usize) -> Result<(), result::DriverError> {
     use sys::CUfunction_attribute as Attribute;
     let mut named = 0;
-    // SAFETY: the function is alive, and there is room for the number.
+    // SAFETY: the function is alive, and the output is a live variable.
     unsafe {
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
         sys::cuFuncGetAttribute(&raw mut named, attribute, function).result()?;
@@ -171,7 +172,7 @@ fn allow_sharing(function: sys::CUfunction, shared: usize) -> Result<(), result:
     }
 }
 
-/// Where the bytes of an argument stand.
+/// A pointer to the bytes of an argument.
 fn pointer(queue: &Queue, arg: &Arg<'_>) -> Result<*mut c_void> {
     Ok(match arg {
         Arg::Memory(memory) => (&raw const CuMemory::of(memory, queue)?.pointer).cast_mut().cast(),

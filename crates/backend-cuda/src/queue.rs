@@ -1,4 +1,4 @@
-//! A stream in its context: how a thread enters it, and how its work is recorded.
+//! A stream and its context: entering it on a thread, and recording its work.
 //!
 //! While a stream is captured, work of every thread would become part of the graph. So other threads wait until the
 //! recording ends, and calls of the recording thread that cannot be recorded are refused before they reach the driver,
@@ -20,7 +20,7 @@ pub(crate) struct Queue {
     context: sys::CUcontext,
     pub(crate) stream: sys::CUstream,
     owns_stream: bool,
-    /// Shared by those who enqueue, held alone by a recording.
+    /// Locked for reading to enqueue, and for writing during a recording.
     turn: RwLock<()>,
 }
 
@@ -34,12 +34,12 @@ thread_local! {
     static RECORDINGS: RefCell<Vec<Recording>> = const { RefCell::new(vec![]) };
 }
 
-/// A recording that goes on.
+/// A recording in progress.
 #[derive(Debug)]
 struct Recording {
     queue: *const Queue,
     named: Named,
-    /// Memory that was dropped meanwhile: a stream that is captured frees none.
+    /// Memory that was dropped during the recording: a captured stream frees none.
     dropped: Vec<sys::CUdeviceptr>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Shares what a launch names.
+    /// Adds the memory and kernel of a launch.
     pub(crate) fn launch(&mut self, kernel: &Kernel, args: &[Arg<'_>]) {
         self.kernels.push(kernel.clone());
         self.memory(args.iter().filter_map(|arg| match arg {
@@ -60,13 +60,13 @@ impl Named {
         }));
     }
 
-    /// Shares memory.
+    /// Adds memory.
     pub(crate) fn memory<'a>(&mut self, memory: impl IntoIterator<Item = &'a Memory>) {
         self.memory.extend(memory.into_iter().map(Memory::share));
     }
 }
 
-/// The calling thread has the queue's context until this is dropped; then it has the one from before again.
+/// Makes the queue's context the calling thread's until this is dropped, and then restores the one before.
 #[derive(Debug)]
 pub(crate) struct Entered {
     before: Option<sys::CUcontext>,
@@ -81,12 +81,12 @@ impl Drop for Entered {
     }
 }
 
-/// The calling thread may enqueue until this is dropped. It must not ask again before that.
+/// Permission of the calling thread to enqueue until this is dropped. It must not ask again before that.
 #[derive(Debug)]
 pub(crate) struct Enqueues<'a> {
     // Fields are dropped in this order.
     _entered: Entered,
-    /// None in a recording, which has the turn.
+    /// None in a recording, which has the lock.
     _turn: Option<RwLockReadGuard<'a, ()>>,
 }
 
@@ -120,7 +120,8 @@ impl Queue {
         Ok(Entered { before: Some(before) })
     }
 
-    /// The same for calls that enqueue; waits until another thread's recording has ended.
+    /// Makes the context that of the calling thread, for calls that enqueue; waits until another thread's recording has
+    /// ended.
     pub(crate) fn enqueue(&self) -> Result<Enqueues<'_>> {
         let turn = match self.is_recorded_here() {
             true => None,
@@ -136,21 +137,21 @@ impl Queue {
         unsafe { result::stream::synchronize(self.stream) }.map_err(failed("cuStreamSynchronize"))
     }
 
-    /// Gives memory back, in order with the work of the stream.
+    /// Frees memory in order with the work of the stream.
     ///
     /// # Safety
-    /// The memory was allocated on this stream, and nobody names it any more.
+    /// The memory was allocated on this stream, and nobody uses it any more.
     pub(crate) unsafe fn free(&self, pointer: sys::CUdeviceptr) {
         if self.recording(|recording| recording.dropped.push(pointer)).is_some() {
             return;
         }
         if let Ok(_enqueues) = self.enqueue() {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller promises the same.
             let _ = unsafe { result::free_async(pointer, self.stream) };
         }
     }
 
-    /// Shares what work names with the recording that this thread makes, if it makes one.
+    /// Adds the memory and kernels of work to the recording of this thread, if it makes one.
     pub(crate) fn keep(&self, name: impl FnOnce(&mut Named)) {
         self.recording(|recording| name(&mut recording.named));
     }
@@ -168,7 +169,7 @@ impl Queue {
         self.recording(|_| ()).is_some()
     }
 
-    /// Does something to this thread's recording of the queue, if there is one.
+    /// Changes this thread's recording of the queue, if there is one.
     fn recording<R>(&self, change: impl FnOnce(&mut Recording) -> R) -> Option<R> {
         let of_this = |recordings: &RefCell<Vec<Recording>>| {
             let mut recordings = recordings.borrow_mut();
@@ -182,8 +183,8 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         if let (Ok(_entered), true) = (self.enter(), self.owns_stream) {
-            // SAFETY: the stream was made here, and nothing uses it any more. Its work is finished first, since the process
-            // may end next; errors have nobody to tell.
+            // SAFETY: the stream was made here, and nothing uses it any more. Its work is finished first, since the
+            // process may end next; errors cannot be reported.
             let _ = unsafe { result::stream::synchronize(self.stream) };
             // SAFETY: as above.
             let _ = unsafe { result::stream::destroy(self.stream) };
@@ -212,7 +213,7 @@ impl<'a> Capture<'a> {
         Ok(Self { queue, turn: Some(turn) })
     }
 
-    /// The graph, and what it names.
+    /// Ends the capture; returns the graph, and the memory and kernels that it names.
     fn end(mut self) -> Result<(CapturedGraph, Named)> {
         self.finish()
     }
@@ -229,7 +230,7 @@ impl<'a> Capture<'a> {
             // SAFETY: the capture was begun, by this thread.
             unsafe { result::stream::end_capture(queue.stream) }.map_err(failed("cuStreamEndCapture"))
         });
-        // What is named and freed waits for its turn, too.
+        // Dropping memory and freeing it take the lock too.
         self.turn = None;
         for pointer in dropped {
             // SAFETY: its owner was dropped.
@@ -247,17 +248,17 @@ impl Drop for Capture<'_> {
     }
 }
 
-/// A graph that was captured.
+/// A captured graph.
 struct CapturedGraph(sys::CUgraph);
 
 impl Drop for CapturedGraph {
     fn drop(&mut self) {
-        // SAFETY: the graph was captured; what was made of it does not need it.
+        // SAFETY: the graph was captured; its executable does not need it.
         let _ = unsafe { result::graph::destroy(self.0) };
     }
 }
 
-/// A graph of launches that was captured from a stream, with shares of what they name.
+/// A graph of launches captured from a stream, with the memory and kernels that they name.
 #[derive(Debug)]
 pub(crate) struct Executable {
     graph: sys::CUgraphExec,
@@ -277,7 +278,7 @@ impl Executable {
         let _entered = queue.enter()?;
         let (graph, named) = capture.end()?;
         let mut executable = MaybeUninit::uninit();
-        // SAFETY: the graph was just captured, and there is room for the handle.
+        // SAFETY: the graph was just captured, and the handle is a live variable.
         let made = unsafe { sys::cuGraphInstantiateWithFlags(executable.as_mut_ptr(), graph.0, 0) };
         made.result().map_err(failed("cuGraphInstantiate"))?;
         // SAFETY: the call succeeded, so it wrote the handle.
@@ -289,7 +290,7 @@ impl Executable {
     pub(crate) fn launch(&mut self) -> Result<()> {
         self.queue.refuse_in_recording("launching a graph")?;
         let _enqueues = self.queue.enqueue()?;
-        // SAFETY: graph and stream are alive, and so is what the graph names.
+        // SAFETY: graph and stream are alive, and so are the memory and kernels that the graph names.
         unsafe { result::graph::launch(self.graph, self.queue.stream) }.map_err(failed("cuGraphLaunch"))
     }
 }

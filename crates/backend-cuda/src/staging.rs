@@ -1,4 +1,4 @@
-//! Uploads and downloads through two pieces of pinned memory, in turn: while the device copies one, the host fills or
+//! Uploads and downloads through two buffers of pinned memory, in turn: while the device copies one, the host fills or
 //! empties the other. Pageable memory would be copied at a fifth of the speed.
 
 use crate::cu::Pinned;
@@ -7,10 +7,10 @@ use cudarc::driver::sys::CUdeviceptr;
 use sparse_core::Result;
 use std::sync::Arc;
 
-/// Bytes of a piece: large enough to hide the cost of a copy's start, small enough to stay in the host's cache.
+/// Bytes of a buffer: large enough to hide the cost of a copy's start, small enough to stay in the host's cache.
 const PIECE: usize = 4 << 20;
 
-/// Two pieces of pinned memory.
+/// Two buffers of pinned memory.
 #[derive(Debug)]
 pub(crate) struct Staging {
     pieces: [Pinned; 2],
@@ -21,7 +21,7 @@ impl Staging {
         Ok(Self { pieces: [Pinned::new(PIECE, queue)?, Pinned::new(PIECE, queue)?] })
     }
 
-    /// Copies to the device. When the call is back, `host` has been read; the device may still be copying.
+    /// Copies to the device. When the call returns, `host` has been read; the device may still be copying.
     pub(crate) fn upload(&mut self, host: &[u8], to: CUdeviceptr) -> Result<()> {
         for (number, part) in host.chunks(PIECE).enumerate() {
             let piece = &mut self.pieces[number % 2];

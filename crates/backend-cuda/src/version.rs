@@ -1,4 +1,4 @@
-//! The version of the driver, and the oldest that will do.
+//! The version of the driver, and the oldest supported one.
 
 use std::fmt::{self, Display};
 
@@ -12,8 +12,8 @@ pub(crate) const NEEDED: Version = Version(12_040);
 /// The first driver with that version.
 const NEEDED_DRIVER: &str = "550";
 
-/// The functions in use, but for the one that says the version. The stand-in of the tests has these and no others, so
-/// that one that is not listed does not pass them.
+/// The functions in use, except the one for the version. The stand-in of the tests has these and no others, so that a
+/// function that is not listed does not pass them.
 pub(crate) const FUNCTIONS: [&str; 43] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
@@ -61,7 +61,7 @@ pub(crate) const FUNCTIONS: [&str; 43] = [
 ];
 
 impl Version {
-    /// Refuses a driver that lacks functions; cudarc would panic when they are called.
+    /// An error if the driver lacks functions; cudarc would panic when they are called.
     pub(crate) fn check(self) -> Result<(), String> {
         if self >= NEEDED {
             return Ok(());

@@ -1,11 +1,11 @@
-//! The tests that every driver has to pass, on every CUDA device that is here, and what is CUDA's own.
+//! The common tests of drivers, on every CUDA device present, and tests of CUDA alone.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
 use backend_cuda::{CUDA, Device, Event, Graph, address};
 use device_tests::gradients::Gradients;
 use device_tests::{Library, each_device, limits, tests};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
@@ -77,7 +77,7 @@ fn too_much_memory_is_refused_and_the_context_stays_usable(library: &Library) {
 
 fn a_recorded_plan_repeats_and_sees_new_operands(library: &Library) {
     each_device(library, |backend| {
-        let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
+        let host: Csr<f32> = sparse_generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(backend).unwrap();
         let n = a.rows();
         let (mut x, mut y) = (backend.zeros::<f32>(n).unwrap(), backend.zeros::<f32>(n).unwrap());
@@ -149,7 +149,7 @@ fn a_failed_recording_poisons_nothing(library: &Library) {
     });
 }
 
-/// A thread that uses the device during a recording is no part of it, and its work is done.
+/// Work of a thread that uses the device during a recording is not recorded, and is done.
 fn other_threads_wait_for_a_recording(library: &Library) {
     each_device(library, |backend| {
         let mut gradients = Gradients::new(backend).unwrap();
@@ -177,11 +177,11 @@ fn other_threads_wait_for_a_recording(library: &Library) {
     });
 }
 
-/// A graph keeps the memory of its operands alive, and `Device::compressed` refuses the arrays that it writes.
+/// A graph shares the memory of its operands, and `Device::compressed` refuses the arrays that it writes.
 fn a_graph_shares_what_it_names(library: &Library) {
     for index in 0..library.probe().devices.len() {
         let backend = library.open(index).unwrap();
-        let host: Csr<f32> = generate::stencil_5(30, 20).unwrap();
+        let host: Csr<f32> = sparse_generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(&backend).unwrap();
         let x = backend.upload(&vec![1.0_f32; a.cols()]).unwrap();
         let mut y = backend.zeros::<f32>(a.rows()).unwrap();
@@ -209,7 +209,7 @@ fn a_graph_shares_what_it_names(library: &Library) {
     }
 }
 
-/// The current context of a thread is after a call what it was before.
+/// A call restores the current context of its thread.
 fn the_context_of_the_caller_comes_back(library: &Library) {
     type Get = unsafe extern "C" fn(&mut usize) -> i32;
     // SAFETY: it is the driver's library, which the backend has loaded.
@@ -239,7 +239,7 @@ fn the_context_of_the_caller_comes_back(library: &Library) {
 
 /// The cost of a launch of a recorded plan, in seconds.
 fn seconds_per_launch(backend: &Device, launches: usize) -> f64 {
-    let a = generate::stencil_5::<f32>(8, 8).unwrap().to_device(backend).unwrap();
+    let a = sparse_generate::stencil_5::<f32>(8, 8).unwrap().to_device(backend).unwrap();
     let x = backend.zeros::<f32>(a.cols()).unwrap();
     let mut y = backend.zeros::<f32>(a.rows()).unwrap();
     let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
@@ -283,7 +283,7 @@ fn devices_of_one_process_work_side_by_side(library: &Library) {
         eprintln!("{} CUDA devices: nothing stands side by side", devices.len());
         return;
     };
-    let host: Csr<f32> = generate::stencil_5(300, 200).unwrap();
+    let host: Csr<f32> = sparse_generate::stencil_5(300, 200).unwrap();
     let mut expected = vec![0.0; host.rows()];
     host.triplets().for_each(|(row, _, value)| expected[row] += value);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The same operations by both drivers on the same device: the median of each one's times, and their ratio.
+//! The same operations by both drivers on the same device: their median times and ratio.
 #![allow(clippy::print_stdout, reason = "a command prints")]
 
 use backend_opencl::OPENCL;
@@ -6,12 +6,11 @@ use backend_opencl::sycl::SYCL;
 use sparse_core::op::{DenseToCompressedPlan, Keep, Op, SpmmPlan, SpmvPlan};
 use sparse_core::{
     Backend, Csr, Dense, DenseView, DenseViewMut, Host, Order, PlanOptions, Result, Row, Space, SparseFormat,
-    generate,
 };
 use sparse_device::Device;
 use std::time::Instant;
 
-/// Rounds, in each of which both drivers are measured.
+/// Rounds, each of which measures both drivers.
 const ROUNDS: usize = 21;
 
 /// Runs that a measurement enqueues before it waits.
@@ -20,10 +19,10 @@ const RUNS: usize = 10;
 /// Columns of the dense factor.
 const COLUMNS: usize = 32;
 
-/// Something that is enqueued again and again.
+/// Work that is enqueued again and again.
 type Work<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
-/// The seconds of a run: [`RUNS`] are enqueued, then the device is waited for.
+/// The seconds of a run: enqueues [`RUNS`], then waits for the device.
 fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64> {
     let start = Instant::now();
     (0..RUNS).try_for_each(|_| work())?;
@@ -76,7 +75,7 @@ fn dense_to_csr<'a>(device: &'a Device, host: &Dense<f32, Host>) -> Result<Work<
 fn main() -> Result<()> {
     let (opencl, sycl) = (OPENCL.open_preferred()?, SYCL.open_preferred()?);
     println!("OpenCL: {}\nSYCL:   {}", opencl.caps().device, sycl.caps().device);
-    let matrix = generate::stencil_5::<f32>(300, 300)?;
+    let matrix = sparse_generate::stencil_5::<f32>(300, 300)?;
     let mut dense = Dense::<f32, Host>::zeros(2048, 2048, Order::RowMajor)?;
     for k in 0..2048 {
         *dense.as_view_mut().at_mut(k, (k * 37) % 2048) = 1.0;

@@ -54,7 +54,7 @@ struct Allocated {
     allocation: Allocation,
 }
 
-/// Memory of a device, which is kept when it is dropped where that gains.
+/// Memory of a device, which returns to the pool when it is dropped, if the device has one.
 #[derive(Debug)]
 pub(crate) struct ClMemory {
     allocated: Arc<Allocated>,
@@ -82,7 +82,7 @@ impl ClDriver {
         Self::open_queue(index, 0)
     }
 
-    /// A device whose queue notes when each command ran.
+    /// Opens a device whose queue records when each command ran.
     pub(crate) fn open_with_clock(index: usize) -> Result<Self> {
         Self::open_queue(index, CL_QUEUE_PROFILING_ENABLE)
     }
@@ -105,7 +105,7 @@ impl ClDriver {
         })
     }
 
-    /// A new buffer of at least so many bytes.
+    /// A new buffer of at least `bytes` bytes.
     fn create(&self, bytes: usize) -> Result<Arc<Allocated>> {
         let allocation = self.account.take(bytes)?;
         // SAFETY: no host pointer is given, and the context is alive.
@@ -119,13 +119,13 @@ impl ClDriver {
         // SAFETY: the buffer is new.
         let buffer = unsafe { Owned::new(buffer, release_mem_object) };
         if self.info.checks_reads {
-            // SAFETY: the buffer is alive; one more owner only keeps it.
+            // SAFETY: the buffer is alive; one more owner only extends its life.
             unsafe { retain_mem_object(buffer.get()) }.map_err(|code| failed("clRetainMemObject", code))?;
         }
         Ok(Arc::new(Allocated { buffer, allocation }))
     }
 
-    /// Memory by its own type, if it is of this context.
+    /// The memory as its own type, if it is of this context.
     fn own<'a>(&self, memory: &'a Memory) -> Result<&'a ClMemory> {
         let memory = memory.of::<ClMemory>()?;
         self.account.check(memory.allocation())?;
@@ -181,7 +181,7 @@ impl ClDriver {
         done("clEnqueueReadBuffer", event)
     }
 
-    /// A command that is done when all before it are.
+    /// A marker: a command that is done when all before it are.
     pub(crate) fn mark(&self) -> Result<Owned> {
         // SAFETY: the queue is alive, and the list of events to wait for is empty.
         let event = unsafe { enqueue_marker_with_wait_list(self.queue.get(), 0, ptr::null()) };
@@ -192,9 +192,9 @@ impl ClDriver {
 }
 
 impl Drop for ClDriver {
-    /// A runtime that still works, or compiles a kernel for its work, crashes where the process ends meanwhile.
+    /// Waits for the queue: a runtime that still works, or compiles a kernel, crashes where the process ends meanwhile.
     fn drop(&mut self) {
-        // Errors of work that nobody waited for have nobody to tell.
+        // Errors of work that nobody waited for cannot be reported.
         let _ = finish(self.queue.get());
     }
 }
@@ -294,14 +294,14 @@ unsafe impl Driver for ClDriver {
                 .map_err(|code| failed(format!("argument {position} of {name}"), code))?;
         }
         let global = grid.groups * grid.local;
-        // SAFETY: all arguments are set; buffers that the arguments name are kept by the runtime until the kernel has
-        // run. The caller vouches for what the kernel does with them.
+        // SAFETY: all arguments are set; the runtime retains buffers that they name until the kernel has run. The
+        // caller vouches for what the kernel does with them.
         unsafe { enqueue(self.queue.get(), locked.get(), global, grid.local) }
             .map_err(|code| failed(name, code))
     }
 }
 
-/// Enqueues a kernel without an event, which would be made and released for each launch.
+/// Enqueues a kernel without an event, which would be created and released for each launch.
 ///
 /// # Safety
 /// The queue and the kernel are alive, and all arguments of the kernel are set.
@@ -331,7 +331,7 @@ unsafe fn enqueue(
     }
 }
 
-/// Releases the event of a call, or says what failed.
+/// Releases the event of a call, or returns its error.
 fn done(call: &str, event: Result<cl_event, i32>) -> Result<()> {
     let event = event.map_err(|code| failed(call, code))?;
     // SAFETY: the event is new, and nobody waits for it.

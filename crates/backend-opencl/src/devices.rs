@@ -10,7 +10,7 @@ use sparse_device::Properties;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The part of a GPU's memory that the pool of released memory may have: 1 / `POOL_PART`.
+/// A GPU's memory over the limit of its pool of released memory.
 const POOL_PART: usize = 4;
 
 /// A device and its properties.
@@ -20,16 +20,16 @@ pub(crate) struct DeviceInfo {
     pub(crate) properties: Properties,
     pub(crate) memory_bytes: u64,
     pub(crate) largest_buffer: u64,
-    /// Oclgrind's check of uninitialised memory takes a new buffer for a released one that had its number, and forgets what
-    /// it knew of a buffer when the host writes or copies to its middle: what it says is true only where no buffer is
-    /// released and the host writes them from their beginning.
+    /// True under Oclgrind, whose check of uninitialised memory takes a new buffer for a released one with its number,
+    /// and forgets a buffer's state when the host writes or copies to its middle: its reports are right only where no
+    /// buffer is released and the host writes buffers from their beginning.
     pub(crate) checks_reads: bool,
     /// The limit of the pool of released memory, in bytes: a GPU's driver takes long to allocate.
     pub(crate) pool_bytes: usize,
 }
 
 impl DeviceInfo {
-    /// Whether this is OpenCL's device `id`.
+    /// True for OpenCL's device `id`.
     #[cfg(feature = "sycl")]
     pub(crate) fn is(&self, id: opencl3::types::cl_device_id) -> bool {
         self.id == id as usize
@@ -77,8 +77,8 @@ impl DeviceInfo {
     }
 }
 
-/// All devices of all platforms, or why there are none. They are looked for once: the loader reads its list once a
-/// process, and PoCL 3.1 crashes where two threads ask for the first time.
+/// All devices of all platforms, or the reason why there are none. They are listed once: the loader reads its list once
+/// a process, and PoCL 3.1 crashes where two threads ask for the first time.
 pub(crate) fn opencl() -> Result<&'static [DeviceInfo], String> {
     static DEVICES: OnceLock<Result<Vec<DeviceInfo>, String>> = OnceLock::new();
     DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
@@ -107,7 +107,7 @@ fn find_devices() -> Result<Vec<DeviceInfo>, String> {
     usable(asked, format!("the OpenCL loader found {} platforms without a device", platforms.len()))
 }
 
-/// The devices that say what they are: one that does not hides no other. Without any, `none` and what was said.
+/// The devices whose properties could be read: a failing one hides no other. Without any, `none` and the failures.
 pub(crate) fn usable<T>(asked: Vec<Result<T, String>>, none: String) -> Result<Vec<T>, String> {
     let (mut usable, mut reasons) = (vec![], vec![none]);
     for device in asked {
@@ -124,7 +124,7 @@ pub(crate) fn caps(devices: Result<&'static [DeviceInfo], String>) -> Result<Vec
     Ok(devices?.iter().map(|device| device.properties.caps.clone()).collect())
 }
 
-/// Device number `index` of a backend's.
+/// Device number `index` of a backend.
 pub(crate) fn by_index(
     backend: &'static str,
     devices: Result<&'static [DeviceInfo], String>,
@@ -135,7 +135,7 @@ pub(crate) fn by_index(
     devices.get(index).ok_or_else(|| unsupported(format!("there are {}", devices.len())))
 }
 
-/// An error if the place where the loader is told to look for runtimes is a missing path or an empty folder.
+/// An error if the path at which the loader looks for runtimes is missing or an empty folder.
 fn check_vendors(vendors: &Path) -> Result<(), String> {
     let reason = |what: &str| Err(format!("OCL_ICD_VENDORS names {}, {what}", vendors.display()));
     if vendors.is_dir() {

@@ -1,9 +1,9 @@
-//! What OpenCL says to a call, as an error.
+//! Errors of OpenCL calls.
 
 use opencl3::error_codes::ClError;
 use sparse_core::Error;
 
-/// What the runtime said to a call.
+/// The runtime's answer to a failed call.
 #[derive(Debug, thiserror::Error)]
 #[error("{call}: {code}")]
 struct CallFailed {

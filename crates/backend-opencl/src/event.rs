@@ -1,4 +1,4 @@
-//! Points in the work of a queue, and the time between them as the device saw it.
+//! Points in the work of a queue, and the time between them by the device's clock.
 
 use crate::cl::{ClDriver, failed};
 use crate::owned::Owned;
@@ -11,11 +11,11 @@ use sparse_device::Device;
 pub struct Event(Owned);
 
 impl Event {
-    /// The point behind all work that was enqueued on `device` so far.
+    /// The point after all work enqueued on `device` so far.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) for a device that is not of OpenCL's own queue; what the library
-    /// reports.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) for a device that is not of OpenCL's own queue; an error of the
+    /// library.
     pub fn record(device: &Device) -> Result<Self> {
         device.driver_as::<ClDriver>()?.mark().map(Self)
     }
@@ -23,12 +23,12 @@ impl Event {
     /// The seconds that the device took from `earlier` to here, after waiting for both.
     ///
     /// # Errors
-    /// What the library reports: `CL_PROFILING_INFO_NOT_AVAILABLE` without [`with_clock`](crate::with_clock).
+    /// An error of the library: `CL_PROFILING_INFO_NOT_AVAILABLE` without [`with_clock`](crate::with_clock).
     pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
         Ok(self.nanoseconds()?.saturating_sub(earlier.nanoseconds()?) as f64 / 1e9)
     }
 
-    /// When it was reached, by the device's clock.
+    /// The time when it was reached, by the device's clock.
     fn nanoseconds(&self) -> Result<u64> {
         let event = self.0.get();
         wait_for_events(&[event]).map_err(|code| failed("clWaitForEvents", code))?;

@@ -2,8 +2,8 @@
 //! queue or, with the feature `sycl`, through a SYCL 2020 queue.
 //!
 //! [`OPENCL`] lists the devices of all platforms and opens them, by index or by name. Without a loader, a runtime or a
-//! device nothing panics: there is a reason instead. Kernels need neither sub-groups nor float atomics, and every result is the same on every run on
-//! the same device. The operations are those of [`sparse_device`].
+//! device nothing panics: there is a reason instead. Kernels need neither sub-groups nor float atomics, and every
+//! result is the same on every run on the same device. The operations are those of [`sparse_device`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod cl;
@@ -33,16 +33,16 @@ pub static OPENCL: Library = Library {
     driver: |index| Ok(Box::new(ClDriver::open(index)?)),
 };
 
-/// Device number `index` of [`OPENCL`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
-/// to enqueue work then.
+/// Device number `index` of [`OPENCL`] with a queue that records when its work ran, for [`Event`]; some runtimes then
+/// take longer to enqueue work.
 ///
 /// # Errors
-/// As [`Library::open`].
+/// As for [`Library::open`].
 pub fn with_clock(index: usize) -> Result<Device> {
     Device::from_driver(Box::new(ClDriver::open_with_clock(index)?))
 }
 
-/// What OpenCL knows a device by, for libraries that work in the same context.
+/// OpenCL's handles of a device, for libraries that work in the same context.
 #[derive(Debug, Clone, Copy)]
 pub struct Handles {
     /// A `cl_context` of this device alone.
@@ -61,7 +61,7 @@ pub fn handles(device: &Device) -> Result<Handles> {
     Ok(device.driver_as::<ClDriver>()?.handles())
 }
 
-/// The `cl_mem` that a view is of, and the byte of it where the view starts; null if it is none of OpenCL's.
+/// The `cl_mem` of a view, and the view's first byte in it; null if the memory is not OpenCL's.
 pub fn buffer<T: Element>(view: &View<'_, T>) -> (*mut c_void, usize) {
     let (memory, byte) = view.place();
     (memory.of::<ClMemory>().map_or(ptr::null_mut(), ClMemory::buffer), byte)

@@ -5,15 +5,15 @@ use sparse_core::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the words that memory is made of.
+/// Bytes of a word, the unit of allocations.
 pub(crate) const WORD_BYTES: usize = 16;
 
-/// So many bytes, in whole words and never none: OpenCL knows no buffers of 0 bytes.
+/// `bytes` rounded up to whole words, at least one: OpenCL has no buffers of 0 bytes.
 pub(crate) fn in_whole_words(bytes: usize) -> usize {
     bytes.max(1).checked_next_multiple_of(WORD_BYTES).unwrap_or(usize::MAX)
 }
 
-/// What a context has taken of its device's memory.
+/// The number of bytes that a context has allocated of its device's memory.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryAccount {
     info: &'static DeviceInfo,
@@ -25,7 +25,7 @@ impl MemoryAccount {
         Self { info, used_bytes: Arc::default() }
     }
 
-    /// Takes at least so many bytes, in whole words.
+    /// Takes at least `bytes` bytes, in whole words.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no more.
@@ -48,7 +48,7 @@ impl MemoryAccount {
         Allocation { bytes, available: 0, used_bytes: self.used_bytes.clone() }
     }
 
-    /// An error if a share is of another context.
+    /// An error if an allocation is of another context.
     pub(crate) fn check(&self, allocation: &Allocation) -> Result<()> {
         if Arc::ptr_eq(&self.used_bytes, &allocation.used_bytes) {
             return Ok(());
@@ -57,7 +57,7 @@ impl MemoryAccount {
     }
 }
 
-/// A part of a device's memory, which is given back when it is dropped.
+/// A number of bytes of a device's memory, which are given back when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     bytes: u64,
@@ -70,7 +70,7 @@ impl Allocation {
         self.bytes as usize
     }
 
-    /// The error of a runtime that has less than it said.
+    /// The error of a runtime that has less memory than it reports.
     pub(crate) fn refused(&self) -> Error {
         Error::OutOfMemory { needed: self.bytes, available: self.available }
     }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// An allocation of n bytes takes memory of at most n + n / `SLACK` bytes from the pool.
 const SLACK: usize = 8;
 
-/// What was released, of which so many bytes are pool. Commands of an in-order queue may still use it: those that take it
-/// next follow them.
+/// Released memory, with its number of bytes. Commands of an in-order queue may still use it: those of its next owner
+/// follow them.
 #[derive(Debug)]
 pub(crate) struct MemoryPool<M> {
     limit: usize,
@@ -49,7 +49,7 @@ impl<M> MemoryPool<M> {
         memory
     }
 
-    /// Adds memory of so many bytes, or drops it where the pool would pass its limit.
+    /// Adds memory of `bytes` bytes, or drops it if the pool would pass its limit.
     pub(crate) fn keep(&self, bytes: usize, memory: M) {
         let mut released = self.lock();
         if bytes <= self.limit - released.bytes {

@@ -1,10 +1,10 @@
-//! Handles of OpenCL's that are released when they are dropped. (Those of `opencl3` panic where a runtime refuses that.)
+//! Handles of OpenCL that are released when they are dropped. (Those of `opencl3` panic where a runtime refuses that.)
 
 use opencl3::types::{cl_context, cl_device_id, cl_int};
 use std::ffi::c_void;
 use std::ptr;
 
-/// A function that gives up a handle.
+/// A function that releases a handle.
 type Release = unsafe fn(*mut c_void) -> Result<(), cl_int>;
 
 /// A handle that has one owner.
@@ -14,7 +14,7 @@ pub(crate) struct Owned {
     release: Release,
 }
 
-// SAFETY: OpenCL's objects may be used by any thread, and by several at once; kernels, which may not, stand behind locks.
+// SAFETY: OpenCL's objects may be used by any thread, and by several at once; kernels, which may not, are behind locks.
 unsafe impl Send for Owned {}
 // SAFETY: as above.
 unsafe impl Sync for Owned {}
@@ -23,7 +23,7 @@ impl Owned {
     /// Takes a handle over.
     ///
     /// # Safety
-    /// The handle is alive, nobody else gives it up, and `release` is the function that does.
+    /// The handle is alive, nobody else releases it, and `release` is the function that does.
     pub(crate) unsafe fn new(handle: *mut c_void, release: Release) -> Self {
         Self { handle, release }
     }
@@ -36,7 +36,7 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // What a runtime refuses to release is its own; there is nobody to tell.
+        // A failure to release is the runtime's own; it cannot be reported.
         // SAFETY: as `new` was promised.
         let _ = unsafe { (self.release)(self.handle) };
     }
@@ -62,7 +62,7 @@ impl Context {
     /// # Safety
     /// As for [`Owned::new`]; the context is of this device.
     pub(crate) unsafe fn new(context: cl_context, device: cl_device_id) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller promises the same.
         let handle = unsafe { Owned::new(context, cl3::context::release_context) };
         Self { handle, device: device as usize }
     }
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn a_release_that_is_refused_is_no_panic() {
-        /// Refuses, as a runtime whose device is lost does.
+        /// Fails, as a runtime whose device is lost does.
         unsafe fn refuses(_: *mut c_void) -> Result<(), cl_int> {
             Err(opencl3::error_codes::CL_OUT_OF_RESOURCES)
         }
-        // SAFETY: the function gives nothing up.
+        // SAFETY: the function releases nothing.
         drop(unsafe { Owned::new(ptr::null_mut(), refuses) });
     }
 }

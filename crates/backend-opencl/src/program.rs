@@ -1,4 +1,4 @@
-//! Programs and kernels, which are OpenCL's whoever launches them.
+//! OpenCL's programs and kernels, for both drivers.
 
 use crate::error::failed;
 use crate::owned::{Context, Owned};
@@ -43,7 +43,7 @@ impl ClProgram {
         Ok(Self(program))
     }
 
-    /// A kernel of the program, and how many arguments it takes.
+    /// A kernel of the program, and the number of its arguments.
     pub(crate) fn kernel(&self, backend: &'static str, entry: &str) -> Result<(Owned, usize)> {
         let error = |code| failed(backend, format!("kernel {entry}"), code);
         let kernel = create_kernel(self.0.get(), &text("a kernel", entry)?).map_err(error)?;
@@ -54,17 +54,17 @@ impl ClProgram {
     }
 }
 
-/// A text as C takes it.
+/// A text as a C string.
 pub(crate) fn text(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::unsupported(what, "it has a zero byte"))
 }
 
-/// An error if a launch has not as many arguments as its kernel takes, or shares memory that the kernel does not name.
+/// An error if a launch has another number of arguments than its kernel, or requests dynamic shared memory.
 pub(crate) fn check_launch(name: &str, grid: Grid, given: usize, taken: usize) -> Result<()> {
     let reason = match (grid.shared, given == taken) {
         (0, true) => return Ok(()),
         (0, false) => format!("{given} arguments for the {taken} of {name}"),
-        (shared, _) => format!("{shared} bytes to share for {name}, which has what it names"),
+        (shared, _) => format!("{shared} bytes of dynamic shared memory for {name}, which declares its own"),
     };
     Err(Error::unsupported("a launch", reason))
 }

@@ -36,18 +36,18 @@ pub static SYCL: Library = Library {
     driver: |index| Ok(Box::new(SyclDriver::open_queue(index, false)?)),
 };
 
-/// Device number `index` of [`SYCL`] with a queue that notes when its work ran, for [`Event`]; some runtimes take longer
-/// to enqueue work then.
+/// Device number `index` of [`SYCL`] with a queue that records when its work ran, for [`Event`]; some runtimes then
+/// take longer to enqueue work.
 ///
 /// # Errors
-/// As [`Library::open`].
+/// As for [`Library::open`].
 pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
     sparse_device::Device::from_driver(Box::new(SyclDriver::open_queue(index, true)?))
 }
 
-/// The device of a `sycl::queue` of the caller's.
+/// The device of a caller's `sycl::queue`.
 ///
-/// Work of this backend is in order with the caller's own work in that queue, whose handler hears of errors.
+/// Work of this backend is in order with the caller's own work in that queue, whose handler receives errors.
 ///
 /// # Errors
 /// [`Unsupported`](Error::Unsupported) for a queue that is not in order, whose device OpenCL does not serve, or that has
@@ -58,7 +58,7 @@ pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
 pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
     let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
     let (mut raw, mut id) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the caller vouches for the queue, and there is room for what it finds.
+    // SAFETY: the caller vouches for the queue, and the outputs are live variables.
     guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
         .map_err(|refusal| refusal.unsupported("the caller's queue"))?;
     let queue = Queue { raw, functions, is_own: false };
@@ -69,7 +69,7 @@ pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
     sparse_device::Device::from_driver(Box::new(SyclDriver::over(queue, info)?))
 }
 
-/// A buffer of `len` elements over unified shared memory of the caller's, which stays the caller's.
+/// A buffer of `len` elements over the caller's unified shared memory, which stays the caller's.
 ///
 /// # Errors
 /// [`Unsupported`](Error::Unsupported) if `pointer` is not unified shared memory of the context of `device`'s queue, or
@@ -92,7 +92,7 @@ pub unsafe fn borrow<T: Element>(
     let SyclDriver { queue: Queue { raw: queue, functions, .. }, account, .. } =
         device.driver_as::<SyclDriver>()?;
     let mut raw = ptr::null_mut();
-    // SAFETY: the queue is open, and there is room for the memory.
+    // SAFETY: the queue is open, and the output is a live variable.
     guarded(|reason| unsafe { (functions.borrow)(*queue, pointer.cast(), &raw mut raw, reason) })
         .map_err(|refusal| refusal.unsupported(what))?;
     let memory = Memory::new(SyclMemory { raw, allocation: account.count(bytes), functions });
@@ -100,7 +100,7 @@ pub unsafe fn borrow<T: Element>(
     Ok(unsafe { device.adopt(memory, len) })
 }
 
-/// The address of a view's first element on the device; null where it is not in unified shared memory of SYCL's.
+/// The address of a view's first element on the device; null if it is not in unified shared memory of SYCL.
 pub fn address<T: Element>(view: &View<'_, T>) -> *const T {
     let (memory, byte) = view.place();
     let Ok(memory) = memory.of::<SyclMemory>() else { return ptr::null() };
@@ -109,8 +109,8 @@ pub fn address<T: Element>(view: &View<'_, T>) -> *const T {
     if address.is_null() { ptr::null() } else { address.cast::<u8>().wrapping_add(byte).cast() }
 }
 
-/// All devices that SYCL reaches through OpenCL, or why there are none. OpenCL's are looked for first: without one there
-/// is none here, and PoCL must not be asked by two threads at once for the first time.
+/// All devices that SYCL reaches through OpenCL, or the reason why there are none. OpenCL's are listed first: without
+/// one there is none here, and two threads must not ask PoCL at once for the first time.
 fn devices() -> Result<&'static [DeviceInfo], String> {
     static DEVICES: OnceLock<Result<Vec<DeviceInfo>, String>> = OnceLock::new();
     DEVICES.get_or_init(find_devices).as_deref().map_err(String::clone)
@@ -127,7 +127,7 @@ fn find_devices() -> Result<Vec<DeviceInfo>, String> {
     devices::usable(asked, "SYCL finds no device that OpenCL serves".into())
 }
 
-/// A device, and what SYCL can do there, in words.
+/// A device, and its SYCL features in words.
 type Listed = (cl_device_id, String);
 
 /// Appends to the vector that `to` points to.
@@ -135,7 +135,7 @@ type Listed = (cl_device_id, String);
 /// # Safety
 /// `to` is a `*mut Vec<Listed>` that nobody else uses, and `features` a text.
 unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id, features: *const c_char) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises the same.
     let (listed, features) = unsafe { (&mut *to.cast::<Vec<Listed>>(), CStr::from_ptr(features)) };
     listed.push((device, features.to_string_lossy().into_owned()));
 }
@@ -169,14 +169,14 @@ impl SyclDriver {
         Ok(Self { queue, context, info, account: MemoryAccount::new(info) })
     }
 
-    /// Memory by its own type, if it is of this context.
+    /// The memory as its own type, if it is of this context.
     fn own<'a>(&self, memory: &'a Memory) -> Result<&'a SyclMemory> {
         let memory = memory.of::<SyclMemory>()?;
         self.account.check(&memory.allocation)?;
         Ok(memory)
     }
 
-    /// An argument as the shim takes it.
+    /// An argument in the shim's form.
     fn argument(&self, arg: &Arg<'_>) -> Result<Argument> {
         Ok(match arg {
             Arg::Memory(memory) => Argument { memory: self.own(memory)?.raw, value: ptr::null(), length: 0 },
@@ -188,12 +188,12 @@ impl SyclDriver {
     }
 }
 
-/// A queue of the shim's.
+/// A queue of the shim.
 #[derive(Debug)]
 struct Queue {
     raw: *mut RawQueue,
     functions: &'static Functions,
-    /// False for a queue of the caller's, which ends when the caller says so.
+    /// False for a caller's queue, which the caller ends.
     is_own: bool,
 }
 
@@ -205,7 +205,7 @@ unsafe impl Sync for Queue {}
 impl Drop for Queue {
     fn drop(&mut self) {
         if self.is_own {
-            // A runtime that still works crashes where the process ends meanwhile. Errors have nobody to tell.
+            // A runtime that still works crashes where the process ends meanwhile. Errors cannot be reported.
             // SAFETY: the queue is open.
             let _ = guarded(|reason| unsafe { (self.functions.wait)(self.raw, reason) });
         }
@@ -218,7 +218,7 @@ impl Queue {
     fn open(device: &Device, clock: bool) -> Result<Self> {
         let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
         let mut raw = ptr::null_mut();
-        // SAFETY: the device was found, and there is room for the queue.
+        // SAFETY: the device was found, and the output is a live variable.
         guarded(|reason| unsafe { (functions.open)(device.id(), clock, &raw mut raw, reason) })
             .map_err(|refusal| refusal.of("sycl::queue"))?;
         Ok(Self { raw, functions, is_own: true })
@@ -226,7 +226,7 @@ impl Queue {
 
     fn context(&self, device: &Device) -> Result<Context> {
         let mut context = ptr::null_mut();
-        // SAFETY: the queue is open, and there is room for the context.
+        // SAFETY: the queue is open, and the output is a live variable.
         guarded(|reason| unsafe { (self.functions.context)(self.raw, &raw mut context, reason) })
             .map_err(|refusal| refusal.of("sycl::get_native"))?;
         // SAFETY: the context is of this device, and SYCL has retained it for its caller.
@@ -234,7 +234,7 @@ impl Queue {
     }
 }
 
-/// Memory of a device: unified shared memory where it has that, a buffer where not.
+/// Memory of a device: unified shared memory if it has that, else a buffer.
 #[derive(Debug)]
 struct SyclMemory {
     raw: *mut RawMemory,
@@ -249,13 +249,13 @@ unsafe impl Sync for SyclMemory {}
 
 impl Drop for SyclMemory {
     fn drop(&mut self) {
-        // What fails here has failed before, and the queue reports it when it is waited for.
+        // A call that fails here has failed before, and the queue reports it when it is waited for.
         // SAFETY: the memory is alive, and nobody uses it again.
         let _ = guarded(|reason| unsafe { (self.functions.free)(self.raw, reason) });
     }
 }
 
-// SAFETY: every allocation is a new one of the library's; files are constants; the queue is in order.
+// SAFETY: every allocation is a new one of the library; files are constants; the queue is in order.
 unsafe impl Driver for SyclDriver {
     fn properties(&self) -> &Properties {
         &self.info.properties
@@ -265,7 +265,7 @@ unsafe impl Driver for SyclDriver {
         let allocation = self.account.take(bytes)?;
         let functions = self.queue.functions;
         let mut raw = ptr::null_mut();
-        // SAFETY: the queue is open, and there is room for the memory.
+        // SAFETY: the queue is open, and the output is a live variable.
         guarded(|reason| unsafe {
             (functions.allocate)(self.queue.raw, allocation.bytes(), &raw mut raw, reason)
         })
@@ -337,7 +337,7 @@ unsafe impl Driver for SyclDriver {
         program.of::<SyclProgram>()?.kernel(&self.queue, entry).map(Kernel::new)
     }
 
-    /// The kernel is enqueued under a lock: a kernel object is not made for two threads.
+    /// The kernel is enqueued under a lock: a kernel object may not be used by two threads at once.
     unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         if grid.groups == 0 {
             return Ok(());
@@ -351,8 +351,8 @@ unsafe impl Driver for SyclDriver {
         let locked = kernel.raw.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { raw, functions, .. } = self.queue;
         let count = arguments.len() as c_int;
-        // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is freed
-        // waits for the queue. The caller vouches for what the kernel does with them.
+        // SAFETY: the arguments are as many as the kernel takes, and alive; the shim copies values. Memory that is
+        // freed waits for the queue. The caller vouches for what the kernel does with them.
         guarded(|reason| unsafe {
             (functions.launch)(raw, *locked, grid.groups, grid.local, arguments.as_ptr(), count, reason)
         })

@@ -1,4 +1,4 @@
-//! The tests that every driver has to pass, on every OpenCL device that is here, and what is OpenCL's own.
+//! The common tests of drivers, on every OpenCL device present, and tests of OpenCL alone.
 
 use backend_opencl::{Device, Event, OPENCL, with_clock};
 use device_tests::{Library, each_device, tests};

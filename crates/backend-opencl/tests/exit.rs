@@ -3,20 +3,20 @@
 
 use backend_opencl::{Device, OPENCL};
 use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat};
 use std::process::Command;
 
 /// Set in the processes that end early.
 const CHILD: &str = "NNZ_ENDS_EARLY";
 
-/// Processes, each with a compiler's cache that is empty.
+/// Processes, each with an empty compiler cache.
 const RUNS: usize = 2;
 
 /// Enqueues products, is refused an operand, and leaves.
 fn ends_early() {
     for index in 0..OPENCL.probe().devices.len() {
         let device = OPENCL.open(index).unwrap();
-        let a = generate::stencil_5::<f32>(100, 100).unwrap().to_device(&device).unwrap();
+        let a = sparse_generate::stencil_5::<f32>(100, 100).unwrap().to_device(&device).unwrap();
         let x = device.upload(&vec![1.0_f32; a.cols()]).unwrap();
         let mut y = device.zeros::<f32>(a.rows()).unwrap();
         let mut plan =

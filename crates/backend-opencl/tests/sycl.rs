@@ -1,4 +1,4 @@
-//! The tests that every driver has to pass, on every SYCL device that is here, and what is SYCL's own.
+//! The common tests of drivers, on every SYCL device present, and tests of SYCL alone.
 
 use backend_opencl::sycl::{Event, SYCL, address, borrow, with_clock};
 use backend_opencl::{Device, OPENCL};
@@ -30,9 +30,9 @@ fn too_much_memory_is_refused_and_the_backend_stays_usable(library: &Library) {
     });
 }
 
-/// Whether memory of the caller's is refused, as what.
+/// The error with which a caller's memory is refused.
 fn refusal(backend: &Device, pointer: *const i32) -> String {
-    // SAFETY: only pointers that are refused come here.
+    // SAFETY: this is only called with pointers that are refused.
     let borrowed = unsafe { borrow(backend, pointer.cast_mut(), 4) };
     let Err(error @ Error::Unsupported { .. }) = borrowed else { panic!("{borrowed:?}") };
     error.to_string()

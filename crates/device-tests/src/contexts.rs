@@ -1,7 +1,6 @@
-//! Contexts: what belongs to another one is refused, and several of them work side by side.
+//! Contexts: operands of another one are refused, and several of them work side by side.
 
 use crate::{each_device, values};
-use sparse_core::generate::stencil_5;
 use sparse_core::op::{Keep, Op, Operations, SpmvPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -9,15 +8,16 @@ use sparse_core::{
     Scalar, Sell, SellLayout, Space, SparseFormat, c32, c64, f16,
 };
 use sparse_device::{Device, Library};
+use sparse_generate::stencil_5;
 use std::fmt::Debug;
 use std::thread;
 
-/// Asserts that an operation says which operand lives elsewhere.
+/// Asserts that an operation names the operand of another context.
 fn is_of_another_context<T: Debug>(result: Result<T>, what: &str) {
     assert!(matches!(result, Err(Error::WrongContext { .. })), "{what}: {result:?}");
 }
 
-/// Copies between unequal lengths and other contexts are errors that leave their target alone.
+/// Copies between unequal lengths and other contexts are errors that leave their target as it was.
 pub fn copies_are_checked_before_anything_is_written(library: &Library) {
     each_device(library, |backend| {
         let other = library.open_preferred().unwrap();
@@ -47,7 +47,7 @@ pub fn copies_are_checked_before_anything_is_written(library: &Library) {
     });
 }
 
-/// A matrix's values live where its pattern does, in every format.
+/// Values of another context than the pattern's are refused, in every format.
 pub fn values_of_another_context_are_refused(library: &Library) {
     let csr: Csr<f32> = stencil_5(6, 5).unwrap();
     let coo: Coo<f32> = Coo::from_triplets(30, 30, csr.triplets()).unwrap();
@@ -80,7 +80,7 @@ pub fn values_of_another_context_are_refused(library: &Library) {
     });
 }
 
-/// A driver reads memory of its own context alone, and none past its end.
+/// A driver reads only memory of its own context, and none past its end.
 pub fn memory_of_another_context_is_refused(library: &Library) {
     each_device(library, |backend| {
         let other = library.open_preferred().unwrap();
@@ -168,7 +168,7 @@ pub fn eight_threads_share_a_device(library: &Library) {
     });
 }
 
-/// A device that goes with work in its queue, and with memory that outlives it, takes nothing else with it.
+/// A device that is dropped with work in its queue, and with memory that outlives it, takes nothing else with it.
 pub fn a_device_is_dropped_with_work_in_its_queue(library: &Library) {
     for index in 0..library.probe().devices.len() {
         for round in 0..5 {
@@ -200,7 +200,7 @@ fn compress<T: Scalar>(backend: &Device) {
     }
 }
 
-/// Plans of several types ask for shared memory of their own size at the same time.
+/// Plans of several types request dynamic shared memory of their own size at the same time.
 pub fn plans_of_several_types_compress_at_once(library: &Library) {
     each_device(library, |backend| {
         thread::scope(|scope| {

@@ -2,7 +2,7 @@
 
 use crate::each_device;
 use sparse_core::op::{GradientStep, Op, SpmvPlan, VectorPlan};
-use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat};
 use sparse_device::{Buffer, Device, Library};
 
 /// `A·x = b` for a small Laplacian and a `b` of ones, as far as it has been solved.
@@ -25,7 +25,7 @@ impl Gradients {
     /// # Errors
     /// The device's, as for all methods.
     pub fn new(backend: &Device) -> Result<Self> {
-        let a = generate::stencil_5(20, 30)?.to_device(backend)?;
+        let a = sparse_generate::stencil_5(20, 30)?.to_device(backend)?;
         let (n, ones) = (a.rows(), vec![1.0; a.rows()]);
         Ok(Self {
             product: SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default())?,

@@ -1,7 +1,7 @@
-//! Tests that every [`Library`] under `sparse-device` has to pass, and the program that runs them: [`main`].
+//! Tests for every [`Library`] of `sparse-device`, and the program that runs them: [`main`].
 //!
-//! They run on every device that the library finds. Where there is none they are skipped, each by its name, and the last
-//! line says how many; [`REQUIRE_VARIABLE`] makes that a failure.
+//! They run on every device of the library. Without one they are skipped, each by its name, and the last line gives
+//! their number; [`REQUIRE_VARIABLE`] makes that a failure.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that runs tests says how they went")]
 
 pub mod arrays;
@@ -17,7 +17,7 @@ use sparse_device::Device;
 pub use sparse_device::Library;
 use std::process::ExitCode;
 
-/// The environment variable that names the libraries that must have a device, with commas between them.
+/// The environment variable that names the libraries that must have a device, separated by commas.
 pub const REQUIRE_VARIABLE: &str = "NNZ_REQUIRE";
 
 /// A test of a library.
@@ -121,7 +121,7 @@ fn a_device_that_is_not_there_is_an_error_that_says_what_is(library: &Library) {
     assert!(matches!(named, Err(sparse_core::Error::Unsupported { .. })), "{named:?}");
 }
 
-/// Small integers, never zero, that follow no pattern a kernel could hide in.
+/// Small integers, never zero, without a regular pattern.
 fn values<T: Scalar>(n: usize, seed: usize) -> Vec<T> {
     let number = |k: usize| ((k * 2_654_435_761 + seed * 40_503) >> 7) as i64 % 4;
     (0..n).map(|k| T::from_c64(c64::new(number(k) as f64 - 4.0, number(k + 1) as f64))).collect()

@@ -1,20 +1,20 @@
-//! Matrices with about 2^31 entries, rows or columns, on devices whose memory holds them.
+//! Matrices with about 2^31 entries, rows or columns, on devices with enough memory.
 
 use crate::each_device;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, Host, Index, PlanOptions, Space, SparseFormat, f16};
 use sparse_device::{Device, Library};
 
-/// 2^31, the first number that an `i32` does not hold.
+/// 2^31, the first number that does not fit `i32`.
 const LIMIT: usize = 1 << 31;
 
-/// Bytes of memory from which on a device, and the host beside it, take these matrices.
+/// Bytes of a device's memory from which on these matrices fit, on the host too.
 const ENOUGH: u64 = 60 << 30;
 
-/// The entries of a row: `f16` holds their number.
+/// The entries of a row: a number that fits `f16`.
 const ROW: usize = 2048;
 
-/// As many entries as offsets of 32 bits can count, but for a few, and some more than they can with those of 64.
+/// Slightly fewer entries than 32-bit offsets can count, and more than they can with 64-bit ones.
 pub fn about_2_to_the_31_entries(library: &'static Library) {
     each_device(library, |device| {
         if holds_limits(device) {
@@ -57,7 +57,7 @@ fn holds_limits(device: &Device) -> bool {
     holds
 }
 
-/// Ones in rows of [`ROW`] entries, the last of which has what is left.
+/// A matrix of ones in rows of [`ROW`] entries; the last has the rest.
 fn full_rows<O: Index>(device: &Device, nnz: usize) {
     let row: Vec<i32> = (0..ROW as i32).collect();
     let mut indices = Vec::with_capacity(nnz);
@@ -70,8 +70,8 @@ fn full_rows<O: Index>(device: &Device, nnz: usize) {
     multiply(device, &a, ROW, &[(rows - 1, nnz - (rows - 1) * ROW)]);
 }
 
-/// The matrix of ones times a vector of ones by every algorithm: an element of y is the row's number of entries, which is
-/// `most` in all rows but the `others`.
+/// Multiplies the matrix of ones by a vector of ones by every algorithm: an element of y is the row's number of
+/// entries, which is `most` in all rows except the `others`.
 fn multiply<I: Index, O: Index>(
     device: &Device,
     host: &Csr<f16, Host, I, O>,
@@ -99,7 +99,7 @@ fn multiply<I: Index, O: Index>(
         }
         device.download_into(Device::view(&y), &mut found).unwrap();
         let bits = found.iter().map(|element| element.to_bits()).enumerate();
-        let unlike: Vec<_> = bits.filter(|&(_, bits)| bits != most).take(9).collect();
-        assert_eq!(unlike, others, "{}", algorithm.name);
+        let different: Vec<_> = bits.filter(|&(_, bits)| bits != most).take(9).collect();
+        assert_eq!(different, others, "{}", algorithm.name);
     }
 }

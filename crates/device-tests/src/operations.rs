@@ -1,7 +1,6 @@
 //! Operations against the reference, bit for bit on small integers.
 
 use crate::{each_device, values};
-use sparse_core::generate::adversarial;
 use sparse_core::op::{
     Conversion, ConvertKernel, DenseToCompressedPlan, DenseToCsrKernel, Duplicates, Keep, Op, Operations,
     ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan,
@@ -12,6 +11,7 @@ use sparse_core::{
     Hyb, HybWidth, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, SparseFormat, c32, f16,
 };
 use sparse_device::{Device, Library};
+use sparse_generate::adversarial;
 
 /// The adversarial matrices, and two with work for several work-groups and long rows, with small integers as values.
 fn matrices<T: Scalar>() -> Vec<(String, Csr<T>)> {
@@ -23,7 +23,7 @@ fn matrices<T: Scalar>() -> Vec<(String, Csr<T>)> {
     all.map(|(name, a)| (name, a.with_values(values(a.nnz(), 5)).unwrap())).collect()
 }
 
-/// Whether an algorithm of the table may refuse a matrix with this error.
+/// True if an algorithm of the table may refuse a matrix with this error.
 fn may_refuse(algorithm: &str, refused: &Error) -> bool {
     match algorithm {
         "column_blocks" => refused.to_string().contains("columns must ascend"),
@@ -63,7 +63,7 @@ where
     }
 }
 
-/// `op(A)·B` by every algorithm of the table; B by columns, and by rows, of which whole words can be read.
+/// `op(A)·B` by every algorithm of the table; B by columns, and by rows that can be read in whole words.
 fn spmm<M>(backend: &Device, name: &str, host: &M)
 where
     M: SparseFormat<Space = sparse_core::Host>,
@@ -107,7 +107,7 @@ where
     }
 }
 
-/// A conversion; gives its result.
+/// Checks a conversion and returns its result.
 fn convert<From, To>(backend: &Device, name: &str, from: &From, layout: &From::Layout) -> To
 where
     From: SparseFormat<Space = sparse_core::Host> + Conversion<To>,
@@ -167,8 +167,8 @@ pub fn products_and_conversions_of_complex_numbers(library: &Library) {
     each_device(library, all_formats::<c32>);
 }
 
-/// Entries in no order, every place several times, more of them than a tile of a sort holds: what comes first or last
-/// in a place is so in the order of the entries.
+/// Unsorted entries with repeated coordinates, more of them than a tile of a sort: the first or last of a coordinate is
+/// so in the order of the entries.
 pub fn many_duplicates_in_no_order_are_sorted_stably(library: &Library) {
     let places = (0..20_000).map(|k| (k * 7919) % 5003);
     let (rows, cols) = places.map(|place| (13 * place, place % 300)).unzip();
@@ -182,7 +182,7 @@ pub fn many_duplicates_in_no_order_are_sorted_stably(library: &Library) {
     });
 }
 
-/// Entries in no order, some places twice, of matrices whose two indices take one key of eight bytes, or two.
+/// Unsorted entries, some coordinates twice, of matrices whose two indices take one key of eight bytes, or two.
 pub fn entries_of_huge_matrices_are_sorted(library: &Library) {
     each_device(library, |backend| {
         for (rows, cols) in [(1_i64 << 33, 1 << 20), (1 << 40, 1 << 40), (3, i64::MAX)] {
@@ -198,7 +198,7 @@ pub fn entries_of_huge_matrices_are_sorted(library: &Library) {
     });
 }
 
-/// Sorting, pruning, expansion and compression, which look into single values.
+/// Sorting, pruning, expansion and compression, which read single values.
 fn entry_operations<T: Scalar>(backend: &Device) {
     for (name, csr) in matrices::<T>() {
         let csr = csr
@@ -246,7 +246,7 @@ fn entry_operations<T: Scalar>(backend: &Device) {
     }
 }
 
-/// A plan gives room by what it has seen: as many entries again, some fewer, far fewer, none, and far more.
+/// A plan allocates by the matrix before: for the same number of entries, some fewer, far fewer, none, and far more.
 pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries(library: &Library) {
     each_device(library, |backend| {
         let (rows, cols) = (130, 300);

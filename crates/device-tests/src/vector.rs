@@ -7,7 +7,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Backend, Error, Scalar, Space, SpaceOf, bf16, c32, c64, f16};
 use sparse_device::{Device, Library};
 
-/// Whether two sums of `n` terms agree but for the rounding of a type of so many bits.
+/// Asserts that two sums of `n` terms agree up to the rounding of a type with `precision` bits.
 fn close(found: c64, expected: c64, precision: u32, n: usize, what: &str) {
     let bound = (n as f64 + 4.0) * 0.5_f64.powi(precision as i32) * (expected.norm() + n as f64 * 64.0);
     assert!((found - expected).norm() <= bound, "{what} of {n}: {found}, not {expected}");
@@ -35,7 +35,7 @@ fn check<T: Scalar>(backend: &Device) {
     }
 }
 
-/// The same numbers by way of the device: a reduction's result as a quotient's parts, with a factor, missing, or zero.
+/// The same numbers on the device: a reduction's result as numerator or denominator, with a factor, missing, or zero.
 fn check_scalars<T: Scalar>(backend: &Device) {
     for n in [1, 257, 5000] {
         let (x, y) = (values::<T>(n, 1), values::<T>(n, 2));
@@ -68,7 +68,7 @@ fn check_scalars<T: Scalar>(backend: &Device) {
             // A complex quotient of equal numbers is not quite 1.
             close(found.to_c64(), expected.to_c64(), T::PRECISION, 1, &format!("element {k} of axpby"));
         }
-        // 0/0 is 0, and what it stands before is not read.
+        // 0/0 is 0, and the vector that it multiplies is not read.
         let nothing = || Coefficient::from(number(3.0)).times(element(&zero)).over(element(&zero));
         let whole = Coefficient::from(number(1.0));
         plan.axpby(nothing(), Device::view(&nan), whole, Device::view_mut(&mut dy)).unwrap();
@@ -105,7 +105,7 @@ fn gradient_step<B: VectorKernel<T>, T: Scalar>(backend: &B, from: &[Vec<T>; 4])
     ([x, r, p].map(|vector| backend.download(&vector).unwrap()), backend.download(&next_rho).unwrap()[0])
 }
 
-/// Several operations a launch give what they give one after the other in double precision, and the same bits again.
+/// Fused operations give the results of single ones in double precision, and the same bits again.
 fn check_gradients<T: Scalar>(backend: &Device) {
     for n in [0, 1, 31, 257, 5000, 300_000] {
         let from = [1, 2, 3, 4].map(|seed| values::<T>(n, seed));
@@ -125,7 +125,7 @@ fn check_gradients<T: Scalar>(backend: &Device) {
     }
 }
 
-/// Where pᴴ·q or ρ is not a positive normal number, the vectors stay and ρ' is −|ρ|.
+/// If pᴴ·q or ρ is not a positive normal number, the vectors stay and ρ' is −|ρ|.
 fn check_no_step<B: VectorKernel<T>, T: Scalar>(backend: &B) {
     let number = |re: f64| T::from_c64(c64::from(re));
     let tiny = if T::Acc::PRECISION > 30 { 1e-160 } else { 1e-21 };
@@ -150,7 +150,8 @@ fn check_no_step<B: VectorKernel<T>, T: Scalar>(backend: &B) {
     }
 }
 
-/// A step of conjugate gradients that cannot be taken changes nothing and says so, here and on the reference.
+/// A step of conjugate gradients that cannot be taken changes nothing and reports it, on the device and on the
+/// reference.
 pub fn a_step_that_cannot_be_taken_changes_nothing(library: &Library) {
     fn both<T: Scalar>(backend: &Device) {
         check_no_step::<_, T>(&Reference);

@@ -1,5 +1,5 @@
-//! What the kernels of [nnz](https://docs.rs/nnz) have in common in every language: a table of files with their entries
-//! and macros, and the resolver of their includes. `kernels-cl` and `kernels-cu` hold the texts.
+//! Tables of kernel files for [nnz](https://docs.rs/nnz) in every language: files with their entries and macros, and
+//! the resolver of their includes. `kernels-cl` and `kernels-cu` contain the texts.
 
 pub mod table;
 
@@ -12,7 +12,7 @@ pub struct Define {
     pub values: &'static [&'static str],
 }
 
-/// A header, by the name that it is included by, and its text.
+/// A header: its name in includes, and its text.
 pub type Header = (&'static str, &'static str);
 
 /// A file of kernels.
@@ -22,9 +22,9 @@ pub struct File {
     pub name: &'static str,
     /// Its kernels.
     pub entries: &'static [&'static str],
-    /// The macros that it takes.
+    /// Its macros.
     pub defines: &'static [Define],
-    /// What the device must have for it, of [`Caps::features`](https://docs.rs/sparse-core): extensions of the language,
+    /// Features that the device needs, of [`Caps::features`](https://docs.rs/sparse-core): extensions of the language,
     /// or abilities of its compiler.
     pub needs: &'static [&'static str],
     /// Its text, with includes that name some of `headers`.
@@ -39,34 +39,34 @@ impl File {
         self.name.split('.').next().unwrap_or(self.name)
     }
 
-    /// The language that it is written in, which is its extension: `cl`, `cu` or `sycl`.
+    /// The language, which is the file's extension: `cl`, `cu` or `sycl`.
     pub fn language(&self) -> &'static str {
         self.name.split('.').next_back().unwrap_or_default()
     }
 
-    /// What a device with these features lacks for it.
+    /// The needs that a device with these features lacks.
     pub fn lacks(&self, features: &[String]) -> Vec<&'static str> {
         let has = |need: &&str| features.iter().any(|feature| feature == need);
         self.needs.iter().copied().filter(|need| !has(need)).collect()
     }
 
     /// The text with its includes in place, each header once, and `#line` directives, so that a compiler's messages
-    /// name a line of the file that they speak of.
+    /// name the line of the original file.
     pub fn source(&self) -> String {
         let mut source = Source { headers: self.headers, included: vec![], text: String::new() };
         source.append(self.name, self.text);
         source.text
     }
 
-    /// The parameters of a kernel, as its text declares them; none for what is no kernel of this file.
+    /// The parameters of a kernel, as its text declares them; none if it is not a kernel of this file.
     pub fn parameters(&self, entry: &str) -> Option<Vec<&'static str>> {
         let (_, rest) = self.text.split_once(&format!(" {entry}("))?;
         let (list, _) = rest.split_once(')')?;
         Some(list.split(',').map(str::trim).filter(|parameter| !parameter.is_empty()).collect())
     }
 
-    /// Every set of defines that the file is made for. Offsets are never narrower than indices, half precision goes
-    /// with 32-bit indices and offsets alone, and real values are never conjugated.
+    /// Every set of defines of the file. Offsets are never narrower than indices, half precision has only 32-bit
+    /// indices and offsets, and real values are never conjugated.
     pub fn variants(&self) -> Vec<Vec<(&'static str, &'static str)>> {
         let mut variants = vec![vec![]];
         for define in self.defines {
@@ -88,7 +88,7 @@ impl File {
     }
 }
 
-/// A text that grows by files and what they include.
+/// The text of a file, to which files and their includes are appended.
 struct Source {
     headers: &'static [Header],
     included: Vec<&'static str>,
@@ -96,7 +96,7 @@ struct Source {
 }
 
 impl Source {
-    /// Appends a file; an include that names no header stays and is the compiler's to report.
+    /// Appends a file; an include of an unknown header stays for the compiler to report.
     fn append(&mut self, name: &str, text: &str) {
         self.text += &format!("#line 1 \"{name}\"\n");
         for (number, line) in text.lines().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::Define;
 
-/// A macro by its name, and the values that it can have.
+/// A macro: its name, and the values that it can have.
 macro_rules! defines {
     ($($(#[$about:meta])* $constant:ident: $name:literal = $($value:literal)|+;)+) => {
         $($(#[$about])* pub const $constant: Define = Define { name: $name, values: &[$($value),+] };)+
@@ -16,29 +16,29 @@ defines! {
     IDX: "IDX" = "int" | "long";
     /// The type of offsets.
     OFF: "OFF" = "int" | "long";
-    /// Whether values are conjugated.
+    /// 1 if values are conjugated.
     CONJ: "CONJ" = "0" | "1";
     /// The work-items of a work-group.
     BLOCK: "BLOCK" = "64" | "256";
-    /// A type of the width of what is moved.
+    /// A type of the width of the elements moved.
     WORD: "WORD" = "ushort" | "uint" | "ulong" | "ulong2";
-    /// The type of what is scanned.
+    /// The type of the elements scanned.
     ELEMENT: "ELEMENT" = "uint" | "ulong";
     /// The type of the keys of a sort.
     KEY: "KEY" = "uint" | "ulong";
     /// The type of positions of entries.
     POS: "POS" = "int" | "long";
-    /// The work-items that share a row.
+    /// The work-items per row.
     LANES: "LANES" = "4" | "8" | "16" | "32";
-    /// The same where two are enough.
+    /// The work-items per row, where two are enough.
     FEW_LANES: "LANES" = "2" | "4" | "8" | "16" | "32";
-    /// Whether memory is read in words of 16 bytes.
+    /// 1 if memory is read in words of 16 bytes.
     WIDE: "WIDE" = "0" | "1";
-    /// Whether local memory is padded.
+    /// 1 if local memory is padded.
     PADDED: "PADDED" = "0" | "1";
 }
 
-/// Headers in a folder that is called as their language.
+/// Headers in a folder named after their language.
 #[macro_export]
 macro_rules! headers {
     ($language:literal, [$($name:literal),+ $(,)?]) => {
@@ -46,7 +46,7 @@ macro_rules! headers {
     };
 }
 
-/// The [`File`](crate::File) of a stem, in a folder that is called as its language, which is its extension too.
+/// The [`File`](crate::File) of a stem, in a folder named after its language, which is its extension too.
 #[macro_export]
 macro_rules! file {
     ($language:literal, $headers:expr, $stem:literal, [$($entry:literal),+ $(,)?], [$($define:ident),+] $(, needs $need:literal)*) => {

@@ -6,7 +6,7 @@ use sparse_device::{Device as Accelerator, Library};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// The backends that this workspace has, built in or not.
+/// The backends of this workspace, built in or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BackendKind {
     /// The host's processor.
@@ -33,7 +33,7 @@ impl BackendKind {
         }
     }
 
-    /// The backend's devices, or why there are none (rule P1).
+    /// The backend's devices, or the reason why there are none.
     ///
     /// ```
     /// use nnz::BackendKind;
@@ -52,8 +52,8 @@ impl BackendKind {
         }
     }
 
-    /// Opens the device that is meant where none is named: the one that the environment names (`NNZ_OPENCL_DEVICE`,
-    /// `NNZ_SYCL_DEVICE`, `NNZ_CUDA_DEVICE`), or the first that starts, GPUs before processors of the host.
+    /// Opens the default device: the one that the environment names (`NNZ_OPENCL_DEVICE`, `NNZ_SYCL_DEVICE`,
+    /// `NNZ_CUDA_DEVICE`), or the first that starts, GPUs before processors of the host.
     ///
     /// ```
     /// use nnz::BackendKind;
@@ -64,7 +64,7 @@ impl BackendKind {
     /// ```
     ///
     /// # Errors
-    /// As [`DeviceId::open`] for the first of them.
+    /// As for [`DeviceId::open`] with the first of them.
     pub fn open(self) -> Result<Device> {
         let mut refused = None;
         for id in self.preferred()? {
@@ -76,15 +76,15 @@ impl BackendKind {
         Err(refused.unwrap_or_else(|| Error::unsupported(self, self.not_built())))
     }
 
-    /// The devices of [`open`](Self::open) in its order; where there is none, the first by its index, whose opening says
-    /// why.
+    /// The devices of [`open`](Self::open) in its order; if there is none, the first by its index, whose opening fails
+    /// with the reason.
     fn preferred(self) -> Result<Vec<DeviceId>> {
         let indices = self.library().map_or(Ok(vec![]), Library::preferred)?;
         let indices = if indices.is_empty() { vec![0] } else { indices };
         Ok(indices.into_iter().map(|index| DeviceId { backend: self, index }).collect())
     }
 
-    /// The library that runs kernels on the backend's devices, where it is built in; the CPU needs none.
+    /// The library that runs kernels on the backend's devices, if it is built in; the CPU needs none.
     fn library(self) -> Option<&'static Library> {
         match self {
             #[cfg(feature = "opencl")]
@@ -118,9 +118,9 @@ impl FromStr for BackendKind {
     }
 }
 
-/// A device that was chosen at run time: `cpu`, `opencl:1`, `cuda:0`.
+/// A device chosen at run time: `cpu`, `opencl:1`, `cuda:0`.
 ///
-/// What is to run on it is a visitor that is generic in the backend:
+/// Work for it is a visitor that is generic in the backend:
 ///
 /// ```
 /// use nnz::prelude::*;
@@ -169,7 +169,7 @@ impl Device {
     /// # Errors
     /// [`Error::Unsupported`] with every backend's reason if there is no device at all.
     pub fn best() -> Result<Self> {
-        // Where CUDA has a device, the other libraries need not be loaded.
+        // If CUDA has a device, the other libraries need not be loaded.
         let mut reasons = match BackendKind::Cuda.open() {
             Ok(device) => return Ok(device),
             Err(error) => vec![error.to_string()],
@@ -195,7 +195,7 @@ impl Device {
         Err(Error::unsupported("computing", reasons.join("; ")))
     }
 
-    /// Every backend with its devices, or why it has none; the position of a device is its index.
+    /// Every backend with its devices, or the reason why it has none; the position of a device is its index.
     ///
     /// ```
     /// use nnz::Device;
@@ -220,7 +220,7 @@ impl Device {
         }
     }
 
-    /// The same device with as many threads on the host; only the CPU has any.
+    /// The same device with `threads` threads on the host; only the CPU has any.
     ///
     /// ```
     /// use nnz::Device;
@@ -241,7 +241,7 @@ impl Device {
         }
     }
 
-    /// What the device is and what it can do.
+    /// Identity and abilities of the device.
     pub fn caps(&self) -> &Caps {
         match *self {
             #[cfg(feature = "cpu")]
@@ -251,7 +251,7 @@ impl Device {
     }
 }
 
-/// The place of a device among all, the best first; those of one place stand in the order in which they are asked.
+/// The rank of a device among all, the best first; those of one rank are in the order of their backends.
 fn rank(backend: BackendKind, is_cpu: bool) -> u8 {
     match (backend, is_cpu) {
         (BackendKind::Cuda, _) => 0,

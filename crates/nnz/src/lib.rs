@@ -2,7 +2,8 @@
 //!
 //! This crate is the one to depend on: it re-exports the parts and chooses a [`Device`] at run time.
 //!
-//! - formats, plans, operations and generators: everything of [`sparse_core`], here at the root;
+//! - formats, plans and operations: everything of [`sparse_core`], here at the root;
+//! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG and BiCGSTAB.
 //!
@@ -28,13 +29,13 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Vector operations ([`op::vector`]) take and return numbers of the host, for which a device must be waited for. By an
+//! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
-//! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole,
-//! as [`solvers::EnqueuedCg`] does.
+//! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole, as
+//! [`solvers::EnqueuedCg`] does.
 //!
-//! The features `cpu` (default), `opencl`, `sycl` and `cuda` say which backends are built in; `cuda-aot` compiles the
-//! CUDA kernels when this crate is built, by nvcc, for machines without NVRTC.
+//! The features `cpu` (default), `opencl`, `sycl` and `cuda` select the backends; `cuda-aot` compiles the CUDA kernels
+//! when this crate is built, by nvcc, for machines without NVRTC.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(
@@ -50,7 +51,7 @@ mod readme {}
 pub use device::{BackendKind, Device, DeviceId};
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
-pub use {sparse_io as io, sparse_solvers as solvers};
+pub use {sparse_generate as generate, sparse_io as io, sparse_solvers as solvers};
 
 #[cfg(feature = "cpu")]
 pub use backend_cpu::{Cpu, Simd};

@@ -1,4 +1,5 @@
-//! The facade and the solvers on every OpenCL device that is here, by its own queue and by SYCL's; without one the tests pass and have nothing to show.
+//! The facade and the solvers on every OpenCL device present, by its own queue and by SYCL's; without one the tests
+//! pass without a check.
 #![cfg(feature = "opencl")]
 
 use nnz::prelude::*;

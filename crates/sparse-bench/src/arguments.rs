@@ -1,4 +1,4 @@
-//! What the command is asked for.
+//! The arguments of the command.
 
 use crate::measure::Rounds;
 use anyhow::{Result, ensure};
@@ -20,20 +20,20 @@ pub(crate) enum Suite {
     Cg,
     /// Matrix Market files to CSR; CPU only.
     Io,
-    /// Seed 001: batches of dense matrices to CSR.
+    /// Batches of dense matrices to CSR.
     #[value(name = "seed-001")]
     Seed001,
-    /// Seed 003: CSR, ELL and HYB of a denser matrix, a conversion counted in.
+    /// CSR, ELL and HYB of a denser matrix, with one conversion in the time.
     #[value(name = "seed-003")]
     Seed003,
-    /// Seed 004: SpMM on the stand-ins of its 13 graphs.
+    /// SpMM on the stand-ins of 13 graphs.
     #[value(name = "seed-004")]
     Seed004,
-    /// All but the seeds, on the CPU.
+    /// All but `seed-…`, on the CPU.
     Cpu,
-    /// All but the seeds, on a CUDA device.
+    /// All but `seed-…`, on a CUDA device.
     Cuda,
-    /// All but the seeds, on an OpenCL device.
+    /// All but `seed-…`, on an OpenCL device.
     Opencl,
     /// The chosen algorithm's time over the best one's, on many matrices: SpMV in f32 and f64, SpMM in f32.
     Choice,
@@ -60,7 +60,7 @@ impl Suite {
     }
 }
 
-/// Where it runs.
+/// The backend of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Target {
     /// The processor.
@@ -74,7 +74,7 @@ pub(crate) enum Target {
     Sycl,
 }
 
-/// A library that ours is compared with.
+/// A library to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PeerName {
     Mkl,
@@ -94,7 +94,7 @@ pub(crate) struct Arguments {
     /// The suite.
     #[arg(long, value_enum, default_value = "cpu")]
     pub(crate) suite: Suite,
-    /// Where suites run that do not name their backend.
+    /// The backend of suites that do not name one.
     #[arg(long, value_enum, default_value = "cpu")]
     backend: Target,
     /// Only beside this library, where it is; may be repeated.
@@ -136,7 +136,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Where the suite runs.
+    /// The backend of the suite.
     pub(crate) fn target(&self) -> Target {
         match self.suite {
             Suite::Cpu => Target::Cpu,
@@ -146,22 +146,22 @@ impl Arguments {
         }
     }
 
-    /// Whether an operation is asked for.
+    /// True if the operation is selected.
     pub(crate) fn wants_op(&self, op: &str) -> bool {
         self.suite.includes(op) && (self.op.is_empty() || self.op.iter().any(|name| name == op))
     }
 
-    /// Whether a library is asked for.
+    /// True if the library is selected.
     pub(crate) fn wants_peer(&self, peer: PeerName) -> bool {
         self.peer.is_empty() || self.peer.contains(&peer)
     }
 
-    /// Whether a workload is asked for.
+    /// True if the workload is selected.
     pub(crate) fn wants(&self, workload: &str) -> bool {
         self.matrix.is_empty() || self.matrix.iter().any(|name| name == workload)
     }
 
-    /// The files that are asked for: names with an extension.
+    /// The selected files: names with an extension.
     pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
         self.matrix.iter().map(String::as_str).filter(|name| sparse_io::FileKind::of(name).is_ok())
     }
@@ -176,12 +176,12 @@ impl Arguments {
         self.columns().iter().copied().fold(1, usize::max)
     }
 
-    /// How often contenders run, with `budget` seconds for each.
+    /// The number of runs of contenders, with `budget` seconds for each.
     pub(crate) fn rounds(&self, budget: f64) -> Rounds {
         Rounds::new(if self.smoke { 3 } else { self.rounds }, budget)
     }
 
-    /// An error unless an operation is asked for that is among `known`.
+    /// An error unless a selected operation is among `known`.
     pub(crate) fn check_ops(&self, known: &[&str]) -> Result<()> {
         ensure!(
             known.iter().any(|op| self.wants_op(op)),

@@ -1,20 +1,20 @@
-//! What a product must be, in double precision, and how far off it may be.
+//! The exact values of a product, in double precision, and the bound of its error.
 
 use crate::workload::{Pattern, threads};
 use anyhow::{Result, ensure};
 use sparse_core::{Csr, Scalar, SparseFormat};
 use std::thread;
 
-/// Products that are computed for a comparison, at most; where there are more, rows between are left out.
+/// The most multiplications of a comparison; beyond, some rows are skipped.
 const MOST_PRODUCTS: usize = 1 << 28;
 
-/// Rows of `A·B`, where the elements of B, by rows, are those of a pattern.
+/// Rows of `A·B`; the elements of B, by rows, are those of a pattern.
 pub(crate) struct Expected {
     columns: usize,
     elements: usize,
-    /// The rows' numbers and their numbers of entries.
+    /// The numbers of the rows, and of their entries.
     rows: Vec<(usize, usize)>,
-    /// `columns` of each of the rows.
+    /// The sums of each of the rows, one per column.
     sums: Vec<Sum>,
 }
 
@@ -26,7 +26,7 @@ struct Sum {
 }
 
 impl Expected {
-    /// Every row, or as many at equal distances as can be afforded, and the longest.
+    /// Every row, or an affordable number at equal distances, and the longest.
     pub(crate) fn new(a: &Csr<f32>, b: &Pattern, columns: usize) -> Self {
         let lengths = a.row_lengths();
         let stride = (a.nnz() * columns).div_ceil(MOST_PRODUCTS).max(1) | 1;
@@ -46,7 +46,7 @@ impl Expected {
         self.elements
     }
 
-    /// An error for the first element that rule A1 does not allow, or if any at all is NaN, as it was before.
+    /// An error for the first element outside the componentwise bound, or for NaN, the old value of unwritten elements.
     pub(crate) fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
         ensure!(!any_nan(found), "not all elements were written, or some are NaN");
         for (&(row, entries), sums) in self.rows.iter().zip(self.sums.chunks(self.columns)) {
@@ -100,7 +100,7 @@ fn any_nan<T: Scalar>(values: &[T]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sparse_core::generate::stencil_5;
+    use sparse_generate::stencil_5;
 
     #[test]
     fn what_is_right_passes_and_what_is_a_little_wrong_does_not() {

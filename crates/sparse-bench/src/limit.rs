@@ -1,4 +1,4 @@
-//! What the processor allows, measured by kernels without structure.
+//! The limits of the processor, measured by kernels without structure.
 
 use crate::measure::{Contender, Rounds, interleave};
 use anyhow::Result;
@@ -23,7 +23,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// It as a contender.
+    /// The reading as a contender.
     pub(crate) fn contender(&self) -> Contender<'static> {
         let read = self.read.clone();
         Contender::new("limit:stream", move || {
@@ -40,7 +40,7 @@ impl Reading {
 }
 
 impl Machine {
-    /// A processor that works with so many threads.
+    /// A processor that works with this number of threads.
     pub(crate) fn new(threads: usize) -> Result<Self> {
         Ok(Self { pool: Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?) })
     }
@@ -57,7 +57,7 @@ impl Machine {
         Reading { bytes, read: Rc::new(read) }
     }
 
-    /// Reads the row of `table` that each of `indices` names, `width` elements, and keeps nothing: what is left of a
+    /// Reads the row of `table`, of `width` elements, for each of `indices`, and stores nothing: the gathers of a
     /// product without its rows.
     pub(crate) fn gathers<'a>(&'a self, indices: &'a [i32], table: &[f32], width: usize) -> Contender<'a> {
         let mut table: Vec<u32> = table.iter().map(|element| element.to_bits()).collect();
@@ -75,23 +75,23 @@ impl Machine {
     }
 }
 
-/// The sum of what `sum` makes of equal parts, one for each thread.
+/// The sum of `sum` over equal parts, one for each thread.
 fn sums<T: Sync>(pool: &ThreadPool, data: &[T], sum: impl Fn(&[T]) -> u64 + Send + Sync) -> u64 {
     let part = data.len().div_ceil(pool.current_num_threads()).max(1);
     pool.install(|| data.par_chunks(part).map(sum).reduce(|| 0, u64::wrapping_add))
 }
 
-/// An element of each line that a row touches: the rest of the line comes with it.
+/// Sums an element of each cache line that a row touches: the rest of the line is loaded with it.
 fn gather_rows(indices: &[i32], table: &[u32], width: usize) -> u32 {
     let lines = |&index: &i32| table[index as usize * width..][..width].iter().step_by(LINE);
     indices.iter().flat_map(lines).fold(0, |sum: u32, element| sum.wrapping_add(*element))
 }
 
-/// Elements of a table whose length is a power of two, in vectors where the processor gathers them.
+/// Sums elements of a table whose length is a power of two, in vectors where the processor gathers them.
 fn gather_elements(indices: &[i32], table: &[u32]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor has the features that the function is compiled for.
         return unsafe { gather_avx512(indices, table) };
     }
     gather(indices, table)
@@ -103,7 +103,7 @@ fn gather_avx512(indices: &[i32], table: &[u32]) -> u32 {
     gather(indices, table)
 }
 
-/// The mask says that no index is outside, so that the loop becomes one of vectors.
+/// The mask keeps indices inside, so that the loop is vectorised.
 #[inline(always)]
 fn gather(indices: &[i32], table: &[u32]) -> u32 {
     let Some(last) = table.len().checked_sub(1) else { return 0 };

@@ -1,8 +1,8 @@
 //! Ours beside its peers, in one run: medians of interleaved runs, with the bytes that had to move.
 //!
-//! `cargo xtask bench` builds and runs this; it needs nothing at run time but, for SciPy's figures, a Python that
-//! finds SciPy (`PYTHONPATH`), for cuSPARSE's its library (`LD_LIBRARY_PATH`), and for ViennaCL's what
-//! `peer/viennacl.cpp` was compiled to (`NNZ_VIENNACL`).
+//! `cargo xtask bench` builds and runs this; it needs nothing at run time except, for SciPy's figures, a Python that
+//! finds SciPy (`PYTHONPATH`), for cuSPARSE's its library (`LD_LIBRARY_PATH`), and for ViennaCL's the library compiled
+//! from `peer/viennacl.cpp` (`NNZ_VIENNACL`).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 
@@ -29,14 +29,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use workload::Pattern;
 
-/// What the timed runs of one contender may take on the CPU, in seconds.
+/// Seconds of the timed runs of one contender on the CPU, at most.
 const BUDGET: f64 = 2.5;
-/// What a timed run finds in the caches is of this contender, not of the one before, after so many seconds.
+/// Seconds of a contender's runs after which the caches have its data, not those of the one before.
 const WARM_UP: f64 = 0.02;
-/// Twice the time after which threads that wait for work go to sleep.
+/// Twice the time after which idle threads go to sleep.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What every benchmark of the CPU needs.
+/// The common data of every benchmark of the CPU.
 struct Context<'a> {
     arguments: &'a Arguments,
     backend: Cpu,
@@ -46,7 +46,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What a library brings to a comparison, if it is asked for; why it refuses the operands is said.
+    /// The contenders of a library, if it is selected; a refusal of the operands is printed.
     fn peer<'c, I: IntoIterator<Item = Contender<'c>>>(
         &self,
         name: PeerName,

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 /// One implementation of the operation under test.
 pub(crate) struct Contender<'a> {
-    /// The library, and the algorithm where it has several: `ours:merge_path`.
+    /// The library, and the algorithm if it has several: `ours:merge_path`.
     pub(crate) name: String,
-    /// What its plan took, where there is one that is made outside the timed runs.
+    /// The seconds of its plan, if there is one that is made outside the timed runs.
     pub(crate) plan_seconds: Option<f64>,
-    /// What an automatic plan chose, and why.
+    /// The choice of an automatic plan, with the reason.
     pub(crate) choice: Option<Choice>,
     run: Box<dyn FnMut() -> Result<f64> + 'a>,
 }
@@ -25,23 +25,23 @@ impl<'a> Contender<'a> {
         })
     }
 
-    /// A contender that tells its own time in seconds.
+    /// A contender that measures its own time in seconds.
     pub(crate) fn external(name: impl Into<String>, run: impl FnMut() -> Result<f64> + 'a) -> Self {
         Self { name: name.into(), plan_seconds: None, choice: None, run: Box::new(run) }
     }
 
-    /// The same with what its plan chose.
+    /// Sets the choice of its plan.
     pub(crate) fn chosen(self, choice: impl Into<Option<Choice>>) -> Self {
         Self { choice: choice.into(), ..self }
     }
 
-    /// The same with the time of its plan.
+    /// Sets the seconds of its plan.
     pub(crate) fn planned(self, seconds: impl Into<Option<f64>>) -> Self {
         Self { plan_seconds: seconds.into(), ..self }
     }
 }
 
-/// What the timed runs of one contender took, in seconds.
+/// The seconds of the timed runs of one contender.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Times {
     pub(crate) median: f64,
@@ -57,21 +57,21 @@ impl Times {
     }
 }
 
-/// How often contenders run.
+/// The number of runs of contenders.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
-    /// Timed runs of each.
+    /// The most timed runs of each.
     pub(crate) most: usize,
-    /// What the timed runs of one may take before there are fewer of them, in seconds.
+    /// Seconds of timed runs after which there are fewer of them.
     pub(crate) budget: f64,
-    /// Each timed run follows untimed ones that take about so many seconds, [`MOST_UNTIMED`] at most: it finds the caches
-    /// as it left them itself.
+    /// Seconds of untimed runs before each timed one, [`MOST_UNTIMED`] runs at most: so a contender finds its own state
+    /// of the caches.
     pub(crate) warm_up: f64,
-    /// What passes after each contender, so that its threads go to sleep and leave the cores to the next.
+    /// The pause after each contender, in which its threads go to sleep and leave the cores to the next.
     pub(crate) pause: Duration,
 }
 
-/// Runs before a timed one, at most.
+/// The most runs before a timed one.
 const MOST_UNTIMED: usize = 10;
 
 impl Rounds {
@@ -92,7 +92,7 @@ impl Rounds {
 }
 
 impl Contender<'_> {
-    /// The seconds of a run after so many others.
+    /// The seconds of a run after `untimed` others.
     fn seconds(&mut self, untimed: usize, pause: Duration) -> Result<f64> {
         for _ in 0..untimed {
             (self.run)()?;
@@ -103,8 +103,8 @@ impl Contender<'_> {
     }
 }
 
-/// A warm-up run of each, one that says how long it takes, then the timed ones; every round begins with another
-/// contender, so that none has the place behind the pause alone.
+/// Runs each once to warm up and once to estimate its time, then in timed rounds; every round begins with another
+/// contender, so that not always the same one follows the pause.
 pub(crate) fn interleave(contenders: &mut [Contender<'_>], rounds: Rounds) -> Result<Vec<Times>> {
     let mut first = vec![];
     for contender in contenders.iter_mut() {

@@ -1,16 +1,16 @@
-//! What the suites work on.
+//! The operands of the suites.
 
 use crate::arguments::Arguments;
 use anyhow::Result;
-use sparse_core::generate;
-use sparse_core::generate::stand_in::{self, StandIn};
 use sparse_core::{Coo, Csr, Scalar, SparseFormat};
+use sparse_generate::stand_in::{self, StandIn};
+use sparse_generate::{band, stencil_5, stencil_27, uniform};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
 use std::thread;
 
-/// A named matrix, built when it is needed.
+/// A named matrix, generated when it is needed.
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
     build: fn(smoke: bool) -> sparse_core::Result<Csr<f32>>,
@@ -18,10 +18,10 @@ pub(crate) struct Workload {
 
 /// Regular and irregular matrices; the stand-ins are those that `performance.md` runs whole on two cores.
 const SPARSE: &[Workload] = &[
-    Workload { name: "stencil_5", build: |smoke| side(smoke, 1200, |n| generate::stencil_5(n, n)) },
-    Workload { name: "stencil_27", build: |smoke| side(smoke, 64, |n| generate::stencil_27(n, n, n)) },
-    Workload { name: "band_40", build: |smoke| side(smoke, 300_000, |n| generate::band(n, 20, 20, 1)) },
-    Workload { name: "uniform_8", build: |smoke| side(smoke, 1_000_000, |n| generate::uniform(n, n, 8, 1)) },
+    Workload { name: "stencil_5", build: |smoke| side(smoke, 1200, |n| stencil_5(n, n)) },
+    Workload { name: "stencil_27", build: |smoke| side(smoke, 64, |n| stencil_27(n, n, n)) },
+    Workload { name: "band_40", build: |smoke| side(smoke, 300_000, |n| band(n, 20, 20, 1)) },
+    Workload { name: "uniform_8", build: |smoke| side(smoke, 1_000_000, |n| uniform(n, n, 8, 1)) },
     Workload { name: "arxiv", build: |smoke| whole("arxiv", smoke) },
     Workload { name: "ddi", build: |smoke| whole("ddi", smoke) },
     Workload { name: "yelp", build: |smoke| whole("yelp", smoke) },
@@ -29,8 +29,8 @@ const SPARSE: &[Workload] = &[
 
 /// Regular matrices of 20 M entries, for devices.
 pub(crate) const REGULAR: &[Workload] = &[
-    Workload { name: "stencil_5", build: |smoke| side(smoke, 2048, |n| generate::stencil_5(n, n)) },
-    Workload { name: "band_40", build: |smoke| side(smoke, 500_000, |n| generate::band(n, 20, 20, 1)) },
+    Workload { name: "stencil_5", build: |smoke| side(smoke, 2048, |n| stencil_5(n, n)) },
+    Workload { name: "band_40", build: |smoke| side(smoke, 500_000, |n| band(n, 20, 20, 1)) },
 ];
 
 impl Workload {
@@ -52,7 +52,7 @@ fn whole(name: &str, smoke: bool) -> sparse_core::Result<Csr<f32>> {
     draw(stand_in::find(name)?, if smoke { small(name) } else { 1 })
 }
 
-/// Calls `work` for every matrix of the CPU's suite that is wanted, and for the files that are asked for.
+/// Calls `work` for every selected matrix of the CPU's suite, and for the selected files.
 pub(crate) fn for_each_sparse(
     arguments: &Arguments,
     mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
@@ -63,7 +63,7 @@ pub(crate) fn for_each_sparse(
     for_each_file(arguments, work)
 }
 
-/// Calls `work` for every stand-in that is wanted, divided by `divisor` of its name, and for the files that are asked for.
+/// Calls `work` for every selected stand-in, divided by `divisor` of its name, and for the selected files.
 pub(crate) fn for_each_graph(
     arguments: &Arguments,
     divisor: fn(&str) -> usize,
@@ -76,7 +76,7 @@ pub(crate) fn for_each_graph(
     for_each_file(arguments, work)
 }
 
-/// What a stand-in is divided by where speed does not matter. ddi is too dense for more.
+/// The divisor of a stand-in where speed does not matter. ddi is too dense for more.
 fn small(name: &str) -> usize {
     if name == "ddi" { 4 } else { 64 }
 }
@@ -113,7 +113,7 @@ pub(crate) fn draw(graph: &StandIn, divisor: usize) -> sparse_core::Result<Csr<f
     let (mut col_idx, mut values) = (vec![0; nnz], vec![0.0; nnz]);
     thread::scope(|scope| {
         let (mut cols, mut vals) = (&mut col_idx[..], &mut values[..]);
-        for rows in shares(&row_ptr, 4 * threads()) {
+        for rows in row_parts(&row_ptr, 4 * threads()) {
             let entries = (row_ptr[rows.end] - row_ptr[rows.start]) as usize;
             let (own_cols, own_vals);
             (own_cols, cols) = cols.split_at_mut(entries);
@@ -125,8 +125,8 @@ pub(crate) fn draw(graph: &StandIn, divisor: usize) -> sparse_core::Result<Csr<f
     Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
 }
 
-/// All rows in `parts` ranges with about as many entries each.
-fn shares(row_ptr: &[i32], parts: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+/// All rows in `parts` ranges with about equal numbers of entries.
+fn row_parts(row_ptr: &[i32], parts: usize) -> impl Iterator<Item = Range<usize>> + '_ {
     let rows = row_ptr.len() - 1;
     let entries = row_ptr[rows] as usize;
     let first = move |part: usize| match part {
@@ -137,7 +137,7 @@ fn shares(row_ptr: &[i32], parts: usize) -> impl Iterator<Item = Range<usize>> +
     (0..parts).map(move |part| first(part)..first(part + 1))
 }
 
-/// Elements of dense operands: small integers that repeat after so many that no two rows of an operand are alike.
+/// Elements of dense operands: small integers with a period so long that no two rows of an operand are equal.
 pub(crate) struct Pattern {
     elements: Vec<f32>,
 }
@@ -164,7 +164,7 @@ impl Pattern {
         self.period().iter().copied().cycle().take(len).collect()
     }
 
-    /// All that repeats.
+    /// One period.
     pub(crate) fn period(&self) -> &[f32] {
         &self.elements[..Self::PERIOD]
     }
@@ -190,7 +190,7 @@ pub(crate) fn dense(rows: usize, cols: usize, percent: u32, seed: u32) -> Vec<f3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sparse_core::generate::stand_in;
+    use sparse_generate::stand_in;
 
     #[test]
     fn all_threads_draw_what_one_draws() {
@@ -204,7 +204,7 @@ mod tests {
     fn shares_cover_all_rows_in_order() {
         for row_ptr in [vec![0], vec![0, 0, 0], vec![0, 5, 5, 6, 100, 100]] {
             for parts in [1, 3, 8] {
-                let rows: Vec<_> = shares(&row_ptr, parts).flatten().collect();
+                let rows: Vec<_> = row_parts(&row_ptr, parts).flatten().collect();
                 assert_eq!(rows, (0..row_ptr.len() - 1).collect::<Vec<_>>(), "{row_ptr:?} in {parts}");
             }
         }

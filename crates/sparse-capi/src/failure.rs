@@ -1,4 +1,4 @@
-//! What went wrong, as a number and a text.
+//! Failures as a status and a text.
 
 use sparse_core::Error;
 use std::cell::RefCell;
@@ -9,19 +9,19 @@ use std::fmt::Display;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing.
+    /// No failure.
     Ok = 0,
     /// A pointer is null that must not be.
     Null = 1,
     /// Memory that the device cannot use, that is not aligned, or that an operand and the result share.
     WrongMemory = 2,
-    /// The arrays are no matrix.
+    /// The arrays are not a valid matrix.
     Format = 3,
     /// Shapes do not fit together.
     Shape = 4,
     /// A size does not fit its type.
     Overflow = 5,
-    /// The library, the queue or the device cannot do it.
+    /// The library, the queue or the device does not support it.
     Unsupported = 6,
     /// The device has too little memory.
     OutOfMemory = 7,
@@ -29,7 +29,7 @@ pub enum Status {
     Runtime = 8,
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
@@ -71,7 +71,7 @@ pub(crate) fn message() -> *const c_char {
     MESSAGE.with_borrow(|message| message.as_ptr())
 }
 
-/// Does the work of a call, and remembers why it failed.
+/// Does the work of a call, and stores the message of a failure.
 pub(crate) fn reported(work: impl FnOnce() -> Result<(), Failure>) -> Status {
     match work() {
         Ok(()) => Status::Ok,

@@ -1,9 +1,9 @@
 //! The C library of [nnz](https://docs.rs/nnz): SpMV, SpMM and dense → CSR in the caller's memory, on the CPU or on a
-//! SYCL queue of the caller's.
+//! caller's SYCL queue.
 //!
 //! `include/nnz.h` is the interface and its documentation. `examples/spmv.c` uses it on the CPU, `examples/host.cpp` on
-//! a SYCL queue, which takes the feature `sycl`. No error passes the interface as anything but a [`Status`]; what was
-//! wrong is a text of the calling thread's.
+//! a SYCL queue, which takes the feature `sycl`. Every error passes the interface as a [`Status`]; its message is
+//! stored for the calling thread.
 
 mod failure;
 mod matrix;
@@ -27,7 +27,7 @@ pub struct Device(Box<dyn Matrices>);
 #[expect(missing_debug_implementations, reason = "it is opaque")]
 pub struct Matrix(Box<dyn Products>);
 
-/// What a pointer points to.
+/// The referent of a pointer; an error if it is null.
 ///
 /// # Safety
 /// It is null, or points to a value that nobody writes.
@@ -54,7 +54,7 @@ unsafe fn put<T>(
     Ok(())
 }
 
-/// A value of the library's that C holds by a pointer.
+/// Moves a value to the heap, for C to own by a pointer.
 fn boxed<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn nnz_open(queue: *const c_void, device: *mut *mut Device
     })
 }
 
-/// What stands for SYCL in a library without it.
+/// The substitute for SYCL in a library without it.
 #[cfg(not(feature = "sycl"))]
 mod sycl {
     use super::{Failure, Matrices, c_void};

@@ -41,14 +41,14 @@ pub struct Arrays {
     pub values: *const c_void,
 }
 
-/// A dense matrix by rows: its first element, and the elements from a row to the next.
+/// A row-major dense matrix: its first element, and the stride between rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dense {
     pub(crate) pointer: *const c_void,
     pub(crate) step: usize,
 }
 
-/// A device that makes matrices, whatever its memory is.
+/// A device that makes matrices, over any memory.
 pub(crate) trait Matrices: Debug {
     /// A matrix over the caller's arrays.
     ///
@@ -68,7 +68,7 @@ pub(crate) trait Matrices: Debug {
     ) -> Result<Box<dyn Products>, Failure>;
 }
 
-/// A matrix, whatever its values are.
+/// A matrix with any type of values.
 pub(crate) trait Products {
     /// Its arrays.
     fn arrays(&self) -> Arrays;
@@ -155,9 +155,9 @@ struct Planned<T: Scalar, B: Computes<T>> {
     backend: B,
     scalar: Type,
     matrix: CsrOf<B, T>,
-    /// Made with the first product, since it looks at the pattern.
+    /// Made at the first product, since it reads the pattern.
     spmv: Option<SpmvOf<B, T>>,
-    /// The same, for so many columns.
+    /// The number of columns, and the plan for it.
     spmm: Option<(usize, SpmmOf<B, T>)>,
 }
 
@@ -167,7 +167,7 @@ impl<T: Scalar, B: Computes<T>> Planned<T, B> {
     }
 
     /// # Safety
-    /// As [`Matrices::borrow_csr`].
+    /// As for [`Matrices::borrow_csr`].
     unsafe fn over(backend: &B, arrays: &Arrays) -> Result<Self, Failure> {
         let &Arrays { scalar, rows, cols, nnz, offsets, indices, values } = arrays;
         for (what, size) in [("rows", rows), ("cols", cols), ("nnz", nnz)] {
@@ -185,7 +185,7 @@ impl<T: Scalar, B: Computes<T>> Planned<T, B> {
     }
 
     /// # Safety
-    /// As [`Matrices::dense_to_csr`].
+    /// As for [`Matrices::dense_to_csr`].
     unsafe fn of_dense(
         backend: &B,
         scalar: Type,
@@ -274,20 +274,20 @@ fn factor<T: Scalar>(number: f64) -> T {
     T::from_c64(c64::new(number, 0.0))
 }
 
-/// The elements from the first to the last of a dense matrix by rows.
+/// The number of elements from the first to the last of a row-major dense matrix.
 fn extent(rows: usize, cols: usize, step: usize) -> Result<usize, Failure> {
     let Some(last) = rows.checked_sub(1).filter(|_| cols > 0) else { return Ok(0) };
     let extent = last.checked_mul(step).and_then(|start| start.checked_add(cols));
     Ok(extent.ok_or_else(|| Error::shape("dense", format!("{rows} rows, {step} apart, fit no memory")))?)
 }
 
-/// An array of the caller's: its name in messages, its first element and its length.
+/// A caller's array: its name in messages, its first element and its length.
 type Array<'a, T> = (&'a str, *const T, usize);
 
-/// The elements of an array; where there are none the pointer may be anything.
+/// The elements of an array; for length 0 the pointer may be anything.
 ///
 /// # Safety
-/// As [`CallerMemory::borrow`].
+/// As for [`CallerMemory::borrow`].
 unsafe fn borrowed<B: CallerMemory, T: Element>(
     backend: &B,
     (name, pointer, len): Array<'_, T>,

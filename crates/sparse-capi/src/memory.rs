@@ -1,13 +1,13 @@
-//! Memory of the caller's as operands of a backend.
+//! Memory of the caller as operands of a backend.
 
 use backend_cpu::Cpu;
 use sparse_core::backend::{ViewMutOf, ViewOf};
 use sparse_core::{Backend, Csr, Element, Error, HostCsr, Result, Scalar, SpaceOf, SparseFormat};
 use std::ptr::{NonNull, slice_from_raw_parts_mut};
 
-/// A backend that computes in memory of the caller's.
+/// A backend that computes in the caller's memory.
 pub(crate) trait CallerMemory: Backend {
-    /// Elements of the caller's, borrowed.
+    /// Borrowed elements of the caller.
     type Elements<T: Element>;
     /// A CSR matrix whose arrays are the caller's or the backend's.
     type Csr<T: Scalar>: SparseFormat<Scalar = T, Space = SpaceOf<Self>>;
@@ -22,16 +22,16 @@ pub(crate) trait CallerMemory: Backend {
     /// are borrowed once.
     unsafe fn borrow<T: Element>(&self, pointer: *mut T, len: usize) -> Result<Self::Elements<T>>;
 
-    /// The elements as an operand that is read.
+    /// The elements as an input operand.
     fn view<T: Element>(elements: &Self::Elements<T>) -> ViewOf<'_, Self, T>;
 
-    /// The elements as an operand that is written.
+    /// The elements as an output operand.
     fn view_mut<T: Element>(elements: &mut Self::Elements<T>) -> ViewMutOf<'_, Self, T>;
 
     /// A matrix over borrowed arrays, which are checked.
     ///
     /// # Errors
-    /// Those of [`Csr::new_unsorted`](sparse_core::Compressed::new_unsorted); what the device's runtime reports.
+    /// Those of [`Csr::new_unsorted`](sparse_core::Compressed::new_unsorted); an error of the device's runtime.
     fn csr<T: Scalar>(
         &self,
         shape: (usize, usize),
@@ -47,7 +47,7 @@ pub(crate) trait CallerMemory: Backend {
     fn addresses<T: Scalar>(matrix: &Self::Csr<T>) -> (*const i32, *const i32, *const T);
 }
 
-/// Elements on the host, which [`CallerMemory::borrow`] was promised.
+/// Elements on the host, by the promise of [`CallerMemory::borrow`].
 pub(crate) struct HostElements<T>(*mut [T]);
 
 impl CallerMemory for Cpu {
@@ -64,14 +64,14 @@ impl CallerMemory for Cpu {
     }
 
     fn view<T: Element>(elements: &HostElements<T>) -> &[T] {
-        // SAFETY: the caller of `borrow` promised that the elements are there, and nobody writes them meanwhile.
+        // SAFETY: the caller of `borrow` promised that the elements exist, and nobody writes them meanwhile.
         unsafe { &*elements.0 }
     }
 
     fn view_mut<T: Element>(elements: &mut HostElements<T>) -> &mut [T] {
-        // SAFETY: the caller of `borrow` promised that the elements are there, and nobody else uses them meanwhile.
-        // Where beta is 0 nothing wrote them yet; memory that comes from another language holds some bytes, and every
-        // pattern of bytes is an `Element`.
+        // SAFETY: the caller of `borrow` promised that the elements exist, and nobody else uses them meanwhile. If beta
+        // is 0 nothing need have written them yet; memory from another language has some bytes, and every pattern of
+        // bytes is an `Element`.
         unsafe { &mut *elements.0 }
     }
 

@@ -1,4 +1,4 @@
-//! The device of a SYCL queue of the caller's.
+//! The device of a caller's SYCL queue.
 
 use crate::failure::Failure;
 use crate::matrix::Matrices;
@@ -12,7 +12,7 @@ use std::ffi::c_void;
 /// The device of a queue.
 ///
 /// # Safety
-/// As [`on_queue`].
+/// As for [`on_queue`].
 pub(crate) unsafe fn open(queue: *const c_void) -> Result<Box<dyn Matrices>, Failure> {
     // SAFETY: the caller promises the same.
     Ok(Box::new(unsafe { on_queue(queue)? }))

@@ -1,4 +1,5 @@
-//! `examples/spmv.c` compiles against `nnz.h` without a warning, links with the library alone, and is right.
+//! `examples/spmv.c` compiles against `nnz.h` without a warning, links with the library alone, and gives the right
+//! result.
 
 #![cfg(unix)]
 
@@ -19,7 +20,7 @@ fn compiler() -> Result<Command, cc::Error> {
     Ok(build.cargo_metadata(false).try_get_compiler()?.to_command())
 }
 
-/// Compiles an example; the library stands beside this test, where `cargo test` has built it.
+/// Compiles an example; the library is beside this test, where `cargo test` has built it.
 fn compile(example: &str) -> Result<PathBuf, Box<dyn Error>> {
     let libraries = env::current_exe()?.parent().ok_or("the test is in no folder")?.to_path_buf();
     let library = libraries.join(format!("{}nnz_capi{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX));

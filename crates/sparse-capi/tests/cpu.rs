@@ -1,4 +1,4 @@
-//! The functions of `nnz.h` on the CPU: their results, and what they refuse.
+//! The functions of `nnz.h` on the CPU: their results and refusals.
 
 use nnz_capi::*;
 use std::ffi::{CStr, c_void};
@@ -45,7 +45,8 @@ fn message() -> String {
 /// Borrows arrays, which outlive the matrix.
 fn borrow(device: &Cpu, csr: &Arrays) -> (Status, *mut Matrix) {
     let mut matrix = null_mut();
-    // SAFETY: the device is open, and tests pass arrays that are as long as they say or refused before they are read.
+    // SAFETY: the device is open, and tests pass arrays of the given lengths or ones that are refused before they are
+    // read.
     let status = unsafe { nnz_borrow_csr(device.0, csr, &raw mut matrix) };
     (status, matrix)
 }
@@ -91,7 +92,7 @@ fn a_dense_matrix_is_compressed() {
     let dense = [0.0_f32, 7.0, 9.0, 0.0, 0.0, 9.0, 5.0, 6.0, 9.0];
     let mut matrix = null_mut();
     let mut csr = Arrays { scalar: F64, ..arrays(null()) };
-    // SAFETY: 3 x 2 elements are there, and the arrays of the matrix as long as it is.
+    // SAFETY: the 3 x 2 elements exist, and the arrays of the matrix as long as it does.
     unsafe {
         let made = nnz_dense_to_csr(device.0, F32, 3, 2, address(&dense), 3, &raw mut matrix);
         assert_eq!(made, Status::Ok);
@@ -194,7 +195,7 @@ fn operands_that_do_not_fit_are_refused() {
     let (first, mut made) = (dense.as_mut_ptr(), null_mut());
     let (x, middle) = (first.cast::<c_void>(), first.wrapping_add(2).cast::<c_void>());
     let halves = |step| {
-        // SAFETY: what would leave the arrays is refused.
+        // SAFETY: calls that would leave the arrays are refused.
         unsafe { nnz_spmm(matrix, 2, 1.0, x, step, 0.0, null_mut(), 2) }
     };
     // SAFETY: as above.

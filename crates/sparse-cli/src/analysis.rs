@@ -1,4 +1,4 @@
-//! What can be said of a matrix by one walk over its entries.
+//! Properties of a matrix that one pass over its entries finds.
 
 use nnz::op::RowStatistics;
 use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
@@ -31,10 +31,10 @@ impl Structure {
     }
 }
 
-/// How far a matrix is its own mirror image, entry by entry.
+/// The symmetry of a matrix, entry by entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Symmetry {
-    /// The share of entries whose mirror image is stored too; none without entries.
+    /// The fraction of entries whose mirror image is stored too; none without entries.
     pub(crate) mirrored_share: Option<f64>,
     /// Every mirror image is stored.
     pub(crate) pattern: bool,
@@ -49,8 +49,8 @@ pub(crate) struct Symmetry {
 impl Symmetry {
     /// Compares a matrix, whose rows are sorted, with its transpose; `None` if it is not square.
     ///
-    /// Rows are visited in order, so that the mirror images within any one row are asked for in the order in which they
-    /// stand: one cursor a row finds them all in a single pass.
+    /// Rows are visited in order, so that the mirror images within any one row are looked up in storage order: one
+    /// cursor per row finds them all in a single pass.
     pub(crate) fn of<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Option<Self> {
         if a.rows() != a.cols() {
             return None;
@@ -82,7 +82,7 @@ impl Symmetry {
     }
 }
 
-/// The lengths of the rows, summed up.
+/// A summary of the row lengths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RowLengths {
     shortest: usize,
@@ -90,7 +90,7 @@ pub(crate) struct RowLengths {
     mean: f64,
     deviation: f64,
     empty: usize,
-    /// How many rows have a length in `2^(k-1)..2^k`; the first counts empty rows.
+    /// Numbers of rows with a length in `2^(k-1)..2^k`; the first counts empty rows.
     histogram: Vec<usize>,
 }
 

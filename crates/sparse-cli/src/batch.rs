@@ -1,4 +1,4 @@
-//! What there is to know of a batch of matrices.
+//! The description of a batch of matrices.
 
 use crate::analysis::RowLengths;
 use crate::dispatch::with_type;
@@ -26,7 +26,7 @@ fn describe_along<A: Axis, T: Accumulator>(file: &MatrixFile) -> Result<Descript
     }
 }
 
-/// The members of a batch, summed up.
+/// A summary of the members of a batch.
 #[derive(Debug, Serialize)]
 pub(crate) struct Description {
     path: String,
@@ -39,7 +39,7 @@ pub(crate) struct Description {
     index_type: &'static str,
     /// The entries of each member.
     member_entries: RowLengths,
-    /// `row` or `column`, what the next field is of.
+    /// `row` or `column`, the meaning of `lengths`.
     axis: &'static str,
     /// The lengths of the rows, or of the columns, of all members.
     lengths: RowLengths,

@@ -1,4 +1,4 @@
-//! Memory that a size claims and data must back.
+//! The limit of memory for claimed sizes, by the data behind them.
 
 use crate::text::bytes;
 use anyhow::{Result, ensure};
@@ -8,7 +8,7 @@ const ALWAYS: usize = 1 << 30;
 /// The largest claim, in multiples of the bytes of the data.
 const FACTOR: usize = 256;
 
-/// Fails if `what` would take far more bytes than the data that it comes from.
+/// Fails if `what` would take far more bytes than its source data.
 pub(crate) fn check(what: &str, needed: usize, data: usize) -> Result<()> {
     ensure!(
         needed <= ALWAYS.max(data.saturating_mul(FACTOR)),

@@ -1,4 +1,4 @@
-//! What all subcommands share: the device, the value type, the form of the output, how much is said.
+//! The common state of all subcommands: the device, the value type, the form and the amount of output.
 
 use crate::failure::{Unavailable, usage};
 use anyhow::{Context as _, Result};
@@ -86,7 +86,7 @@ fn parse_backend(name: &str) -> Result<BackendKind, nnz::Error> {
     name.to_ascii_lowercase().parse()
 }
 
-/// As many as `nnz::Cpu` takes: those that read files are not fewer than those that compute.
+/// Parses a number of threads that `nnz::Cpu` accepts: as many read files as compute.
 fn parse_threads(number: &str) -> Result<usize, String> {
     let most = thread::available_parallelism().map_or(1, usize::from).max(256);
     match number.parse() {
@@ -102,19 +102,19 @@ fn parse_device(name: &str) -> Result<DeviceChoice, nnz::Error> {
     }
 }
 
-/// What a command writes to stdout: as JSON by serde, as text by `Display`.
+/// Output of a command on stdout: as JSON by serde, as text by `Display`.
 pub(crate) trait Report: Serialize + Display {}
 
 impl<R: Serialize + Display> Report for R {}
 
-/// What all subcommands share.
+/// The common state of all subcommands.
 #[derive(Debug)]
 pub(crate) struct Context {
     options: GlobalOptions,
 }
 
 impl Context {
-    /// Checks what can be checked before a command runs, and starts threads and log.
+    /// Checks the options before a command runs, and starts threads and log.
     pub(crate) fn new(options: GlobalOptions) -> Result<Self> {
         if let Some(threads) = options.threads {
             rayon::ThreadPoolBuilder::new()
@@ -132,7 +132,7 @@ impl Context {
         Ok(Self { options })
     }
 
-    /// Opens the device that was asked for.
+    /// Opens the requested device.
     pub(crate) fn device(&self) -> Result<Device> {
         let opened = match (self.options.backend, self.options.device) {
             (None, None) => Device::best(),
@@ -167,7 +167,7 @@ impl Context {
         self.options.dtype.map(DType::from)
     }
 
-    /// Writes a report to stdout, in the form that was asked for.
+    /// Writes a report to stdout, in the requested form.
     pub(crate) fn report(&self, report: &impl Report) -> Result<()> {
         match self.options.output {
             Output::Text => self.print(report),
@@ -175,7 +175,7 @@ impl Context {
         }
     }
 
-    /// Writes data and a line end to stdout. That nobody reads it any more is no failure: `nnz spy a.mtx | head`.
+    /// Writes data and a line end to stdout. A closed pipe is no failure: `nnz spy a.mtx | head`.
     pub(crate) fn print(&self, data: impl Display) -> Result<()> {
         let mut out = io::stdout().lock();
         match writeln!(out, "{data}").and_then(|()| out.flush()) {

@@ -1,20 +1,19 @@
-//! From types and backends known at run time to code that is generic in them: all of the command's instances are
-//! made here.
+//! Dispatch of types and backends known at run time to generic code: all instances of the command's code are made here.
 
 use anyhow::{Result, bail};
 use nnz::io::MatrixFile;
 use nnz::op::{AllTypes, FullBackend, WithBackend};
 use nnz::{Accumulator, Backend, Coo, Csr, DType, Device, Error, Host, Index, SpaceOf, SparseFormat};
 
-/// What a command does with a matrix on the host.
+/// A command on a matrix of the host.
 pub(crate) trait Inspect {
     /// Runs the command on the matrix of a file, with sorted rows and without duplicates.
     fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()>;
 }
 
-/// What a command does with a matrix on a device.
+/// A command on a matrix of a device.
 pub(crate) trait Compute {
-    /// Runs the command on a matrix with sorted rows and without duplicates, which still is on the host.
+    /// Runs the command on a matrix with sorted rows and without duplicates, which is still on the host.
     fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
     where
         T: Accumulator,
@@ -23,16 +22,16 @@ pub(crate) trait Compute {
         B: FullBackend<T, I, O> + FullBackend<T, i32, i32>;
 }
 
-/// A command's work on a matrix in coordinates, which has too many rows for CSR.
+/// A command on a matrix in coordinates, which has too many rows for CSR.
 pub(crate) trait ComputeCoordinates {
-    /// Runs the command on a matrix with sorted entries, which still is on the host.
+    /// Runs the command on a matrix with sorted entries, which is still on the host.
     fn call<T, B>(self, a: Coo<T, Host, i64>, backend: &B) -> Result<()>
     where
         T: Accumulator,
         B: FullBackend<T, i64, i64>;
 }
 
-/// `$run`, where `$T` stands for the type that `$dtype` names.
+/// `$run`, with `$T` as the type that `$dtype` names.
 macro_rules! with_type {
     ($dtype:expr, $T:ident => $run:expr) => {
         match $dtype {
@@ -76,19 +75,19 @@ macro_rules! with_matrix {
     };
 }
 
-/// Reads a matrix with values of type `dtype` and hands it to a command.
+/// Reads a matrix with values of type `dtype` and passes it to a command.
 pub(crate) fn inspect(file: MatrixFile, dtype: DType, command: impl Inspect) -> Result<()> {
     check_rows(&file)?;
     with_type!(dtype, T => with_matrix!(file, T, a => command.call(file, a)))
 }
 
-/// Reads a matrix with values of type `dtype` and hands it to a command, together with the backend of `device`.
+/// Reads a matrix with values of type `dtype` and passes it to a command with the backend of `device`.
 pub(crate) fn compute(file: MatrixFile, dtype: DType, device: &Device, command: impl Compute) -> Result<()> {
     check_rows(&file)?;
     device.with(Read { file, dtype, command })
 }
 
-/// As [`compute`], for a matrix that may have any number of rows.
+/// Does as [`compute`], for a matrix with any number of rows.
 pub(crate) fn compute_coordinates(
     file: MatrixFile,
     dtype: DType,
@@ -98,7 +97,7 @@ pub(crate) fn compute_coordinates(
     device.with(ReadCoordinates { file, dtype, command })
 }
 
-/// Fails if a matrix has too many rows for CSR, and names the format that has no offsets.
+/// Fails if a matrix has too many rows for CSR, and names the format without offsets.
 fn check_rows(file: &MatrixFile) -> Result<()> {
     if file.has_too_many_rows()? {
         let (path, claim) = (file.path().display(), file.claim()?);
@@ -111,7 +110,7 @@ fn check_rows(file: &MatrixFile) -> Result<()> {
     Ok(())
 }
 
-/// Moves a matrix to the memory of `backend`; nothing stays behind.
+/// Moves a matrix to the memory of `backend`, and frees the original.
 pub(crate) fn upload<M: SparseFormat<Space = Host>, B: Backend>(
     a: M,
     backend: &B,
@@ -156,7 +155,7 @@ impl<C: ComputeCoordinates> WithBackend for ReadCoordinates<C> {
     }
 }
 
-/// The entries by rows, then by columns; duplicates in the order in which they came.
+/// The entries by rows, then by columns; duplicates in input order.
 fn sorted<T: Accumulator>(a: Coo<T, Host, i64>) -> nnz::Result<Coo<T, Host, i64>> {
     let mut entries: Vec<_> = a.triplets().collect();
     entries.sort_by_key(|&(row, col, _)| (row, col));

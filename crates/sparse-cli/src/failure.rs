@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// The command was not called as it must be: exit status 2.
+/// A wrong call of the command: exit status 2.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -17,7 +17,7 @@ impl Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The backend or device that was asked for is not there: exit status 3.
+/// The requested backend or device is not available: exit status 3.
 #[derive(Debug)]
 pub(crate) struct Unavailable(pub(crate) nnz::Error);
 
@@ -38,12 +38,12 @@ pub(crate) fn usage(message: impl Display) -> Error {
     Error::new(Usage(message.to_string()))
 }
 
-/// Prints the error, if any; gives the exit status.
+/// Prints the error, if any; returns the exit status.
 pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
-    // Without stderr there is nobody to tell; the status still says it.
+    // Without stderr the message is lost; the status remains.
     let _ = writeln!(io::stderr(), "error: {}", chain(&error));
     ExitCode::from(status(&error))
 }
@@ -58,7 +58,7 @@ fn status(error: &Error) -> u8 {
     }
 }
 
-/// The error and its causes; a cause that its effect already tells is left out.
+/// The error and its causes; a cause that its effect already contains is left out.
 fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! Files: where matrices are read from and written to, `-` among them.
+//! Input and output files, including `-`.
 
 use crate::claim;
 use crate::context::Context;
@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The name of standard input in messages.
 pub(crate) const STDIN: &str = "<stdin>";
 
-/// True for `-`, which stands for standard input and standard output.
+/// True for `-`, which means standard input and standard output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Standard input, which one file can be read from.
+/// Standard input, which only one file can be read from.
 pub(crate) fn standard_input() -> Result<Stdin> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::Relaxed) {
@@ -40,12 +40,12 @@ pub(crate) fn open(path: &Path) -> Result<MatrixFile> {
     Ok(MatrixFile::open(path)?)
 }
 
-/// Where a file is written; `-` is standard output.
+/// The output of a file; `-` is standard output.
 pub(crate) fn output(path: &Path) -> Output<'_> {
     if is_standard(path) { Output::Stdout } else { Output::Path(path) }
 }
 
-/// The type that a matrix is read as: that of `--dtype`, or the file's own. Says which integers it rounds.
+/// The type for the values of a matrix: that of `--dtype`, or the file's own. Reports integers that it rounds.
 pub(crate) fn dtype_of(file: &MatrixFile, context: &Context) -> Result<DType> {
     let dtype = match context.dtype() {
         Some(dtype) => dtype,
@@ -61,19 +61,19 @@ pub(crate) fn check_rounding(file: &MatrixFile, dtype: DType, context: &Context)
     rounded.and_then(|rounded| rounding::check(context, file.path(), rounded, dtype))
 }
 
-/// The kind of file that a matrix is written to; standard output gets Matrix Market.
+/// The kind of an output file; standard output gets Matrix Market.
 fn output_kind(path: &Path) -> Result<FileKind> {
     if is_standard(path) { Ok(FileKind::MatrixMarket) } else { FileKind::of(path).map_err(usage) }
 }
 
-/// Fails early where the name of a file to be written says no known kind, or where it cannot be written.
+/// Fails early if the name of an output file has no known kind, or if it cannot be written.
 pub(crate) fn check_output(path: &Path) -> Result<FileKind> {
     let kind = output_kind(path)?;
     output(path).check()?;
     Ok(kind)
 }
 
-/// Writes a matrix to a file of the kind that its name says; to `.npy` as a dense array in C order.
+/// Writes a matrix to a file of the kind of its name; to `.npy` as a dense array in C order.
 pub(crate) fn write<T: Accumulator, I: Index, O: Index>(path: &Path, a: &Csr<T, Host, I, O>) -> Result<()> {
     match output_kind(path)? {
         FileKind::MatrixMarket => Ok(matrix_market::write_csr(output(path), a)?),

@@ -1,4 +1,4 @@
-//! The sparse formats that `--as` names.
+//! The sparse formats of `--as`.
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -24,7 +24,7 @@ pub(crate) enum Format {
     Sell,
 }
 
-/// A format that a matrix is read in, with `--format`.
+/// The formats of `--format`, in which a matrix is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StoredFormat {
     /// Compressed rows
@@ -50,9 +50,9 @@ impl Format {
     }
 }
 
-/// What is done with a matrix in whatever format it has become.
+/// A function of a matrix in any format.
 pub(crate) trait WithFormat<T: Accumulator, B> {
-    /// What comes of it.
+    /// The result.
     type Out;
 
     /// Runs on the matrix.
@@ -62,7 +62,7 @@ pub(crate) trait WithFormat<T: Accumulator, B> {
         B: SpmvKernel<M> + SpmmKernel<M>;
 }
 
-/// Turns a matrix on a device into `format` and calls `visitor`.
+/// Converts a matrix on a device to `format` and calls `visitor`.
 pub(crate) fn in_format<T, I, O, B, V>(
     format: Format,
     a: &Csr<T, SpaceOf<B>, I, O>,

@@ -5,28 +5,28 @@ use nnz::op::{Duplicates, Operations, RowStatistics};
 use nnz::reference::Reference;
 use nnz::{Accumulator, Coo, Csr, Host, SparseFormat};
 
-/// A matrix without the indices at which neither a row nor a column has an entry.
+/// A matrix without its empty indices, at which neither a row nor a column has an entry.
 ///
-/// Rows and columns lose the same indices, so that symmetry and the order of entries stay as they were.
+/// Rows and columns lose the same indices, so that symmetry and the order of entries stay.
 pub(crate) struct Compacted<T: Accumulator> {
     shape: (usize, usize),
-    /// The indices that are left, ascending.
-    kept: Vec<usize>,
-    /// The matrix of what is left, duplicates added.
+    /// The remaining indices, ascending.
+    remaining: Vec<usize>,
+    /// The compacted matrix, duplicates added.
     pub(crate) matrix: Csr<T, Host, i64, i64>,
 }
 
 impl<T: Accumulator> Compacted<T> {
-    /// Leaves out what is empty.
+    /// Removes the empty indices.
     pub(crate) fn new(a: &Coo<T, Host, i64>) -> Result<Self> {
-        let mut kept: Vec<usize> = a.triplets().flat_map(|(row, col, _)| [row, col]).collect();
-        kept.sort_unstable();
-        kept.dedup();
-        let place = |index: usize| kept.partition_point(|&other| other < index);
+        let mut remaining: Vec<usize> = a.triplets().flat_map(|(row, col, _)| [row, col]).collect();
+        remaining.sort_unstable();
+        remaining.dedup();
+        let place = |index: usize| remaining.partition_point(|&other| other < index);
         let entries = a.triplets().map(|(row, col, value)| (place(row), place(col), value));
-        let small = Coo::<T, Host, i64>::from_triplets(kept.len(), kept.len(), entries)?;
+        let small = Coo::<T, Host, i64>::from_triplets(remaining.len(), remaining.len(), entries)?;
         let matrix = Reference.convert(&small, &Duplicates::Sum)?;
-        Ok(Self { shape: (a.rows(), a.cols()), kept, matrix })
+        Ok(Self { shape: (a.rows(), a.cols()), remaining, matrix })
     }
 
     /// (rows, columns) of the whole matrix.
@@ -34,9 +34,9 @@ impl<T: Accumulator> Compacted<T> {
         self.shape
     }
 
-    /// The entries, at their places in the whole matrix.
+    /// The entries with their indices in the whole matrix.
     pub(crate) fn triplets(&self) -> impl Iterator<Item = (usize, usize, T)> + '_ {
-        self.matrix.triplets().map(|(row, col, value)| (self.kept[row], self.kept[col], value))
+        self.matrix.triplets().map(|(row, col, value)| (self.remaining[row], self.remaining[col], value))
     }
 
     /// The statistics of the rows of the whole matrix.

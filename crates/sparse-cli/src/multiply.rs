@@ -1,4 +1,4 @@
-//! `nnz spmv` and `nnz spmm` run alike: read the factors, upload, multiply in one format, write.
+//! The common course of `nnz spmv` and `nnz spmm`: read the factors, upload, multiply in one format, write.
 
 use crate::claim;
 use crate::context::Context;
@@ -13,7 +13,7 @@ use nnz::{Accumulator, Backend, Coo, Csr, Dense, Host, Index, SpaceOf, SparseFor
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// What a matrix is multiplied with: a vector or a matrix.
+/// The right-hand factor of a product: a vector or a matrix.
 pub(crate) trait Multiplication: Sized {
     /// An operand as a dense matrix; a vector is one column.
     fn dense<T: Accumulator>(operand: Operand) -> Result<Dense<T>>;
@@ -26,7 +26,7 @@ pub(crate) trait Multiplication: Sized {
         B: SpmvKernel<M> + SpmmKernel<M> + VectorKernel<T>;
 }
 
-/// Multiplies the matrix in one file with what is in another, and writes the product.
+/// Multiplies the matrix in one file with the operand in another, and writes the product.
 pub(crate) fn multiply<K: Multiplication>(
     context: &Context,
     options: &ProductOptions,
@@ -108,7 +108,7 @@ impl<'a, K: Multiplication> Multiply<'a, K> {
 fn check_size<T: Accumulator>((rows, inner): (usize, usize), nnz: usize, x: &Dense<T>) -> Result<()> {
     let row_bytes = x.cols().saturating_mul(size_of::<T>());
     claim::check("a row of the product", row_bytes, size_of_val(&x.data()[..]))?;
-    // Shapes that do not fit are found later; until then x backs nothing.
+    // Shapes that do not fit are reported later; until then x justifies no memory.
     let entries = if x.rows() == inner { nnz.saturating_add(inner) } else { 0 };
     claim::check("the product", rows.saturating_mul(row_bytes), entries.saturating_mul(row_bytes))
 }
@@ -123,7 +123,7 @@ fn write<T: Accumulator, B: Backend>(
     operand::write(out, &y, dimensions)
 }
 
-/// `y <- alpha·op(A)·x + beta·y`, A still to come in one format; gives y.
+/// `y <- alpha·op(A)·x + beta·y` before A is converted to its format; returns y.
 pub(crate) struct Product<'a, K, T: Accumulator, B: Backend> {
     pub(crate) backend: &'a B,
     pub(crate) alpha: T,

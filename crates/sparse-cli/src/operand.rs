@@ -1,4 +1,4 @@
-//! Dense operands: `.npy` files of one or two dimensions, and what is to be written back in the same form.
+//! Dense operands: `.npy` files of one or two dimensions, and results in the same form.
 
 use crate::context::Context;
 use crate::dispatch::with_type;
@@ -16,7 +16,7 @@ pub(crate) struct Operand {
     array: NpyArray,
 }
 
-/// Whether an operand had one or two dimensions; results have the same.
+/// The number of dimensions of an operand, which results have too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dimensions {
     One,
@@ -43,7 +43,7 @@ impl Operand {
         self.array.values.dtype()
     }
 
-    /// Whether it is 1-D or 2-D.
+    /// 1-D or 2-D.
     pub(crate) fn dimensions(&self) -> Dimensions {
         if self.array.shape.len() == 1 { Dimensions::One } else { Dimensions::Two }
     }
@@ -63,7 +63,7 @@ impl Operand {
     }
 }
 
-/// Reads an array, and gives the name that messages call it; `-` is standard input.
+/// Reads an array; returns also its name in messages; `-` is standard input.
 pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
     if file::is_standard(path) {
         return Ok((file::STDIN.into(), npy::read_from(file::STDIN, file::standard_input()?.lock())?));
@@ -98,7 +98,7 @@ pub(crate) fn common_type(types: impl IntoIterator<Item = DType>) -> DType {
     }
 }
 
-/// Writes a result with as many dimensions as the operand had.
+/// Writes a result with the dimensions of the operand.
 pub(crate) fn write<T: Accumulator>(path: &Path, result: &Dense<T>, dimensions: Dimensions) -> Result<()> {
     let (rows, cols) = (result.rows(), result.cols());
     let shape: &[usize] = match dimensions {

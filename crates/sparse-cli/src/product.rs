@@ -1,4 +1,4 @@
-//! What `spmv` and `spmm` share: the options of a product, and its factors.
+//! The common part of `spmv` and `spmm`: the options of a product, and its factors.
 
 use crate::context::Context;
 use crate::failure::usage;
@@ -21,7 +21,7 @@ pub(crate) struct ProductOptions {
     /// The factor of what --y holds; 0 does not read it
     #[arg(long, default_value = "0", value_parser = parse_factor, allow_hyphen_values = true)]
     pub(crate) beta: c64,
-    /// What is added to the product, in the shape of the result
+    /// A term added to the product, in the shape of the result
     #[arg(long, value_name = "Y.npy")]
     pub(crate) y: Option<PathBuf>,
     /// A itself, its transpose, or its conjugate transpose: n, t or c
@@ -42,7 +42,7 @@ pub(crate) struct ProductOptions {
 }
 
 impl ProductOptions {
-    /// Checks what needs no file.
+    /// Checks the options that need no file.
     pub(crate) fn check(&self) -> Result<()> {
         if self.beta != c64::default() && self.y.is_none() {
             return Err(usage("--beta needs --y, what it is the factor of"));
@@ -50,12 +50,12 @@ impl ProductOptions {
         Ok(())
     }
 
-    /// The file of what is added, if it is to be read.
+    /// The file of the added term, if it is to be read.
     pub(crate) fn added(&self) -> Option<&PathBuf> {
         self.y.as_ref().filter(|_| self.beta != c64::default())
     }
 
-    /// Options for one run. An algorithm that was named may be one that is not reproducible.
+    /// Options for one run. A named algorithm may be one that is not reproducible.
     pub(crate) fn plan(&self) -> PlanOptions {
         match &self.algorithm {
             Some(name) => PlanOptions { expected_calls: 1, ..PlanOptions::forced(name).relaxed() },
@@ -64,7 +64,7 @@ impl ProductOptions {
     }
 }
 
-/// Fails unless the algorithm that --algorithm named, if any, is in the table.
+/// Fails unless the algorithm of --algorithm, if any, is in the table.
 pub(crate) fn check_algorithm(named: Option<&str>, format: &str, table: &[Algorithm]) -> Result<()> {
     match named {
         Some(name) if !table.iter().any(|algorithm| algorithm.name == name) => {
@@ -76,8 +76,8 @@ pub(crate) fn check_algorithm(named: Option<&str>, format: &str, table: &[Algori
     }
 }
 
-/// The type to compute in: that of --dtype, or the one that holds the matrix and all operands exactly, but for integers
-/// that f64 rounds. Says which integers are rounded.
+/// The type to compute in: that of --dtype, or the one that represents the matrix and all operands exactly, except
+/// integers that f64 rounds. Reports the rounded integers.
 pub(crate) fn dtype<'a>(
     context: &Context,
     matrix: &MatrixFile,
@@ -107,7 +107,7 @@ pub(crate) fn factor<T: Accumulator>(option: &str, value: c64) -> Result<T> {
     Ok(rounded)
 }
 
-/// Says on stderr what a plan chose, if -v was given.
+/// Prints a plan's choice to stderr, if -v was given.
 pub(crate) fn tell_choice(context: &Context, op: &str, format: &str, choice: &Choice) {
     let Choice { algorithm, reason } = choice;
     context.detail(format_args!("{op}: {format}, {algorithm}: {reason}"));
@@ -121,7 +121,7 @@ fn parse_factor(text: &str) -> Result<c64, String> {
     Ok(value)
 }
 
-/// Fails if a number that was read from `text` is infinite or NaN and the text does not say so.
+/// Fails if a number parsed from `text` is infinite or NaN unless the text says so.
 pub(crate) fn check_infinities<const N: usize>(text: &str, values: [f64; N]) -> Result<(), String> {
     let text = text.to_ascii_lowercase();
     let found = |is: fn(f64) -> bool| values.iter().filter(|&&value| is(value)).count();

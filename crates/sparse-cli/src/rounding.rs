@@ -1,4 +1,4 @@
-//! Integers that the type of values does not hold.
+//! Integers that the type of values does not represent.
 
 use crate::context::Context;
 use anyhow::Result;

@@ -7,17 +7,17 @@ use nnz::{Csr, Host, HybWidth, Index, Result, Scalar, SellLayout, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
-/// What a matrix takes in one format.
+/// The memory of a matrix in one format.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Row {
     /// The format.
     pub(crate) format: &'static str,
-    /// Slots of a row, of formats that pad rows to one width.
+    /// The width of rows, of formats that pad rows to one width.
     #[serde(skip_serializing_if = "Option::is_none")]
     width: Option<usize>,
     /// Bytes of all arrays; none if they cannot be counted in 64 bits.
     pub(crate) bytes: Option<u64>,
-    /// Stored slots, padding included.
+    /// Stored elements, padding included.
     pub(crate) slots: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Row {
     }
 }
 
-/// What a matrix takes in every format.
+/// The memory of a matrix in every format.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Storage(pub(crate) Vec<Row>);
@@ -56,7 +56,7 @@ impl Storage {
         storage
     }
 
-    /// Estimates for the formats that need not know the length of each row.
+    /// Estimates for the formats whose bytes do not depend on the length of each row.
     pub(crate) fn without_row_lengths(
         (rows, cols): (usize, usize),
         nnz: usize,
@@ -78,7 +78,7 @@ impl Storage {
         self.0.iter().find(|row| row.format == name).expect("`of` lists every format")
     }
 
-    /// An error if a format takes far more bytes than CSR, by the cap of rule X6.
+    /// An error if a format takes far more bytes than CSR.
     pub(crate) fn check_size(&self, format: Format) -> anyhow::Result<()> {
         let csr = self.row(Format::Csr).bytes.unwrap_or(u64::MAX);
         let cap = csr.saturating_mul(16).max(256 << 20);

@@ -1,7 +1,8 @@
-//! The command as a user calls it: what it prints, what it writes, how it exits.
+//! The command as a user calls it: its output, files and exit status.
 //!
-//! Each `cmd/*.trycmd` runs in a copy of `data/` (its `.in`), and the files that it leaves are compared with its `.out`.
-//! No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with one and without.
+//! Each `cmd/*.trycmd` runs in a copy of `data/` (its `.in`), and the files that it leaves are compared with its
+//! `.out`. No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with and without
+//! one.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 """The command against SciPy, on every real matrix that is there, and on random ones in every format and type.
 
-`convert` and `compress` must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise bound (rule A1) around a
+`convert` and `compress` must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise bound around a
 product in extended precision, `solve` the residual that it promises and the solution that follows from it.
 
     python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz target/release/nnz
@@ -84,7 +84,7 @@ def exact_product(a, x):
 
 
 def check_bound(a, x, y, alpha=1.0, beta=0.0, y0=None):
-    """Rule A1 for the type of y."""
+    """The componentwise bound for the type of y."""
     product, magnitude = exact_product(a, x)
     expected, scale = alpha * product, abs(alpha) * magnitude
     if y0 is not None:

@@ -1,18 +1,18 @@
-//! The files that the command reads and writes: what stays when it fails, and what it needs.
+//! The files that the command reads and writes: their state after a failure, and the memory they need.
 #![cfg(unix)]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs a line of the shell in `folder`, where `$NNZ` is the command.
+/// Runs a line of the shell in `folder`; `$NNZ` is the command.
 fn shell(folder: &Path, line: &str) -> Output {
     let mut shell = Command::new("sh");
     shell.current_dir(folder).env("NNZ", env!("CARGO_BIN_EXE_nnz")).env("CUDA_VISIBLE_DEVICES", "");
     shell.args(["-c", line]).output().expect("a shell runs")
 }
 
-/// The error of a line of the shell that is to fail.
+/// The error of a line of the shell, which must fail.
 fn error(folder: &Path, line: &str) -> String {
     let done = shell(folder, line);
     let error = String::from_utf8_lossy(&done.stderr).trim_end().to_owned();
@@ -21,7 +21,7 @@ fn error(folder: &Path, line: &str) -> String {
     error
 }
 
-/// Runs a line of the shell that is to succeed.
+/// Runs a line of the shell, which must succeed.
 fn run(folder: &Path, line: &str) {
     let done = shell(folder, line);
     assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
@@ -51,7 +51,7 @@ fn a_full_disk_leaves_what_was_there() {
     ]);
     for (out, line) in lines {
         fs::write(folder.join(out), "old").unwrap();
-        // A limit on the size of files is as good as a full disk. One block is 512 bytes, or 1024.
+        // A limit on the size of files acts as a full disk. One block is 512 bytes, or 1024.
         let error = error(folder, &format!("trap '' XFSZ; ulimit -f 2; exec $NNZ -q {line}"));
         assert!(error.starts_with(&format!("error: {out}: ")), "{error}");
         assert_eq!(fs::read(folder.join(out)).unwrap(), b"old", "{line}");
@@ -151,7 +151,7 @@ fn pipes_are_read_once() {
     coordinates(folder, "rows.mtx", "4000000000 3 2\n1 1 1.5\n4000000000 2 2.5\n");
     array(folder, "x.npy", "(40,)", &[1.5; 40]);
     run(folder, "$NNZ spmv a.mtx x.npy -o y.npy --backend cpu && $NNZ convert a.mtx a.npy");
-    // What is in the pipe when it is opened is all that comes; whoever opens it again waits in vain.
+    // The pipe has only the data that is in it when it is opened; opening it again would block.
     run(folder, "mkfifo pipe.mtx pipe");
     let lines = [
         ("cat rows.mtx > pipe.mtx", "info pipe.mtx"),

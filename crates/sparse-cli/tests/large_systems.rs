@@ -8,8 +8,8 @@ use std::process::Command;
 
 const TOLERANCE: f64 = 1e-8;
 
-/// D·A·D for a Laplacian A, with something added to its diagonal, and a diagonal D from 1 to 1000: a Hermitian matrix has
-/// at least the condition number of its diagonal.
+/// D·A·D for a Laplacian A, with a positive number added to its diagonal, and a diagonal D from 1 to 1000: a Hermitian
+/// matrix has at least the condition number of its diagonal.
 fn badly_scaled() -> Csr<f64> {
     let a: Csr<f64> = generate::stencil_5(320, 320).unwrap();
     let factor = |k: usize| 10f64.powi((k * 7 % 4) as i32);
@@ -22,7 +22,7 @@ fn norm(vector: &[f64]) -> f64 {
     vector.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
-/// ‖b − A·x‖ / ‖b‖ of the x that the command writes.
+/// ‖b − A·x‖ / ‖b‖ of the command's x.
 fn relative_residual(folder: &Path, a: &Csr<f64>, b: &[f64], method: &str) -> f64 {
     let [matrix, rhs, out] = ["a.npz", "b.npy", "x.npy"].map(|name| folder.join(name));
     let tolerance = TOLERANCE.to_string();

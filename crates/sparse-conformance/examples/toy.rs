@@ -11,7 +11,7 @@ use sparse_core::{
     Result, SparseFormat,
 };
 
-/// Computes on the calling thread, in the simplest way.
+/// A backend that computes on the calling thread, in the simplest way.
 #[derive(Debug, Clone)]
 struct Toy(Caps);
 
@@ -21,7 +21,7 @@ impl Toy {
     }
 }
 
-// SAFETY: a buffer is a vector of exactly what was uploaded, in the one context of the host.
+// SAFETY: a buffer is a vector of exactly the uploaded elements, in the one context of the host.
 unsafe impl Backend for Toy {
     type Space = Host;
 
@@ -54,7 +54,7 @@ unsafe impl Backend for Toy {
     }
 }
 
-/// `sum + beta·y`, without a look at y where beta is zero.
+/// `sum + beta·y`; y is not read if beta is zero.
 fn update(y: &mut f64, sum: f64, beta: f64) {
     *y = if beta == 0.0 { sum } else { sum + beta * *y };
 }
@@ -96,7 +96,7 @@ impl VectorKernel<f64> for Toy {
     }
 }
 
-/// The one algorithm, and what is done to the matrix.
+/// The only algorithm, and the operation on the matrix.
 #[derive(Debug)]
 struct ToyPlan(Choice, Op);
 
@@ -140,7 +140,7 @@ impl SpmvKernel<Csr<f64>> for Toy {
     }
 }
 
-/// Runs what the backend has through the quick part of the table.
+/// Runs the backend through the quick part of the table.
 pub(crate) fn conform() -> Vec<Record> {
     let toy = Toy::new();
     let mut suite = Suite::new(&toy);

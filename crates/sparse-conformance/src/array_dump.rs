@@ -1,13 +1,13 @@
-//! What the table sees of a matrix or of numbers that an operation made: named arrays, without types.
+//! Dumps of matrices and results: named arrays without types.
 
 use sparse_core::{Element, Scalar, c64};
 use std::fmt::Display;
 
-/// Named arrays, compared bit for bit (rules A2 and A3).
+/// Named arrays, compared bit for bit: patterns match exactly, moved values bit for bit.
 #[derive(Debug, Clone, Default)]
 pub struct ArrayDump(Vec<Array>);
 
-/// The bytes of an array and what they mean.
+/// The bytes of an array, with their interpretation.
 #[derive(Debug, Clone)]
 struct Array {
     name: &'static str,
@@ -63,7 +63,7 @@ impl ArrayDump {
         self.0.iter().map(|array| array.bytes.as_slice())
     }
 
-    /// The first place where `self` is not what was `expected`, in words.
+    /// The first difference between `self` and `expected`, in words.
     pub(crate) fn difference(&self, expected: &Self) -> Option<String> {
         self.0.iter().zip(&expected.0).find_map(|(found, expected)| found.difference(expected))
     }
@@ -74,7 +74,7 @@ impl ArrayDump {
     }
 }
 
-/// Joined by blanks.
+/// Joins words by blanks.
 pub(crate) fn join(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(" ")
 }

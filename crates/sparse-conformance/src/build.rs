@@ -1,4 +1,4 @@
-//! Every format, made of triplets on the host.
+//! Every format, built from triplets on the host.
 
 use crate::array_dump::ArrayDump;
 use crate::triplets::{Triplet, Triplets};
@@ -12,12 +12,12 @@ use sparse_core::{
 /// The same format in the memory of `B`.
 pub(crate) type On<B, H> = <H as SparseFormat>::In<SpaceOf<B>>;
 
-/// A format that the table can make, fill and look at.
+/// A format that the table can build, fill and dump.
 pub trait Build: SparseFormat<Space = Host> + Sized {
     /// The names of its types: `f64,i32,i32`.
     fn types() -> String;
 
-    /// The matrix of these entries, each row's (or column's) in the order given.
+    /// A matrix of these entries, each row's (or column's) in the given order.
     ///
     /// # Errors
     /// Those of the format's checked constructor and of its layout.
@@ -26,23 +26,23 @@ pub trait Build: SparseFormat<Space = Host> + Sized {
     /// `pattern` with the values of `self`, which has the same pattern.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>>;
 
     /// A copy in the host's memory.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self>;
 
     /// Its arrays.
     fn dump(&self) -> ArrayDump;
 
-    /// What the format claims of the order of its entries: (sorted, unique).
+    /// The order of entries that the format claims: (sorted, unique).
     fn claims(&self) -> (bool, bool);
 }
 
-/// What all formats do in the same words.
+/// The methods that are the same for all formats.
 macro_rules! common {
     () => {
         fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self> {

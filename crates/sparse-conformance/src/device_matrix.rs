@@ -6,7 +6,7 @@ use crate::triplets::Triplets;
 use sparse_core::{Backend, Result};
 use std::cell::OnceCell;
 
-/// A matrix in one format on the host, and the same pattern with other values once somebody asks for it.
+/// A matrix in one format on the host, and the same pattern with other values, made at its first use.
 #[derive(Debug)]
 pub(crate) struct HostMatrix<'a, H> {
     matrix: &'a Triplets,
@@ -58,22 +58,22 @@ impl<'a, B: Backend, H: Build> DeviceMatrix<'a, B, H> {
 
 /// The matrix of a trial, without its types.
 pub trait TrialMatrix {
-    /// Other values in the same pattern, so that plans stay valid.
+    /// Sets other values in the same pattern, so that plans stay valid.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn set_values(&mut self, values: ValueSet) -> Result<()>;
 
-    /// The same entries in a pattern of its own, which no plan knows.
+    /// Replaces the pattern by an equal one with another id, which no plan is bound to.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn renew_pattern(&mut self) -> Result<()>;
 
-    /// What the host wrote, and what the backend's memory holds now.
+    /// Dumps of the host's matrix and of the backend's.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn dumps(&self) -> Result<(ArrayDump, ArrayDump)>;
 }
 

@@ -3,7 +3,7 @@
 use crate::array_dump::ArrayDump;
 use sparse_core::c64;
 
-/// The hash so far.
+/// The state of the hash.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Digest(u64);
 

@@ -1,16 +1,16 @@
-//! What `alpha·op(A)·x + beta·y` must be, from triplets in double precision, and how far off it may be (rule A1).
+//! The exact value of `alpha·op(A)·x + beta·y`, from triplets in double precision, and the bound of its error.
 
 use crate::numbers::Arithmetic;
 use crate::triplets::Triplets;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Scalar, c64};
 
-/// A value and how far from it a result may be. A bound of 0 means equal, with −0 = +0 (rule A2).
+/// A value and the largest error of a result. A bound of 0 means equal, with −0 = +0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounded {
     /// The value.
     pub value: c64,
-    /// The largest distance.
+    /// The largest distance of a result.
     pub bound: f64,
 }
 
@@ -18,8 +18,8 @@ impl Bounded {
     /// Exactly zero.
     pub(crate) const ZERO: Self = Self { value: c64::ZERO, bound: 0.0 };
 
-    /// Whether `found` may stand for the value: NaN for NaN, an infinity for the same; where values are complex, any
-    /// value that is not finite for another, because the parts of a product mix.
+    /// True if `found` is within the bound: NaN for NaN, an infinity for the same; of complex values any non-finite
+    /// value for another, because the parts of a product mix.
     pub(crate) fn admits(&self, found: c64) -> bool {
         if self.bound == f64::INFINITY {
             return true;
@@ -34,13 +34,13 @@ impl Bounded {
     }
 }
 
-/// A sum of products, with what its bound needs.
+/// A sum of products, with the magnitudes for its bound.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sum {
     value: c64,
     /// Σ|a||x|.
     magnitude: f64,
-    /// The same with |re| + |im| for the magnitude: no part of any partial sum is larger.
+    /// Σ of the magnitudes |re| + |im|: no part of any partial sum is larger.
     bulk: f64,
     entries: usize,
 }
@@ -80,8 +80,8 @@ impl Sum {
         result
     }
 
-    /// Rule A1, or exactness where every partial result is an integer that the types hold (rule A2), or the value is not
-    /// finite. Unbounded where partial results may pass the largest number of the type.
+    /// The componentwise bound, or exactness where every partial result is an integer that the types represent, or the
+    /// value is not finite. Unbounded if partial results may pass the largest number of the type.
     pub(crate) fn bounded(self, integers: bool, arithmetic: &Arithmetic) -> Bounded {
         Bounded { value: self.value, bound: self.bound(integers, arithmetic) }
     }

@@ -1,8 +1,8 @@
-//! One subject, one problem, one algorithm: the answers, and what holds for all operations alike.
+//! Examines one subject with one problem and one algorithm: the answers, and the rules of all operations.
 //!
-//! Every run is given NaN around its inputs, guard words around its outputs and NaN in outputs that must not be read.
-//! After the answers come: inputs as they were, other values under the old plan, the old values again with the same
-//! bits, operands that do not fit, and a pattern that the plan does not know.
+//! Every run has NaN around its inputs, guard words around its outputs and NaN in outputs that must not be read. After
+//! the answers it checks that inputs stayed, other values under the old plan, the old values again with the same bits,
+//! operands that do not fit, and a pattern that the plan is not bound to.
 
 use crate::array_dump::{join, text};
 use crate::case::Problem;
@@ -16,7 +16,7 @@ use crate::subject::{Call, Given, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use sparse_core::{Algorithm, Error, PlanOptions, c64};
 
-/// Why an examination did not pass.
+/// The reason why an examination did not pass.
 #[derive(Debug, Clone)]
 pub(crate) enum Verdict {
     Unsupported(String),
@@ -67,7 +67,7 @@ impl Question {
         Ok(Self { setting, calls, other, misfits })
     }
 
-    /// Whether every call must be refused.
+    /// True if every call must be refused.
     fn is_refused(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|(_, expected)| expected.refused)
     }
@@ -85,7 +85,7 @@ pub(crate) struct Examination<'a> {
 }
 
 impl Examination<'_> {
-    /// Runs everything; the bits of all answers go into `digest`.
+    /// Runs everything; adds the bits of all answers to `digest`.
     pub(crate) fn run(&self, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
         let options = self.options()?;
         let mut trial = match self.given.prepare(&self.question.setting, &options) {
@@ -109,7 +109,7 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// What a run must refuse may be refused by the plan already.
+    /// Checks that a run is refused; the plan may refuse it already.
     fn refused(&self, snapshots: &mut Snapshots) -> Examined {
         self.question.calls.iter().try_for_each(|(call, expected)| {
             let answer = Answer { y: call.y.clone(), outcome: Outcome::default() };
@@ -117,8 +117,8 @@ impl Examination<'_> {
         })
     }
 
-    /// The options that force the algorithm. One that is not reproducible is refused unless that is allowed (rule
-    /// R1).
+    /// The options that force the algorithm. Checks that one that is not reproducible is refused unless that is
+    /// allowed.
     fn options(&self) -> Examined<PlanOptions> {
         let Some(algorithm) = self.algorithm else { return Ok(PlanOptions::default()) };
         let forced = PlanOptions::forced(algorithm.name);
@@ -135,7 +135,7 @@ impl Examination<'_> {
         self.algorithm.is_none_or(|algorithm| algorithm.reproducible)
     }
 
-    /// Runs `call` and compares what it gives with what it must give.
+    /// Runs `call` and compares its result with the expected one.
     fn answer(&self, trial: &mut dyn Trial, call: &Call, expected: &Expected) -> Examined<Answer> {
         let mut y = call.y.clone();
         let outcome = match (trial.run(call, &mut y), expected.refused) {
@@ -185,7 +185,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Other values under the old plan, then the first ones again, with the same bits (rule R1).
+    /// Checks other values under the old plan, then that the first ones give the same bits again.
     fn values_may_change(&self, trial: &mut dyn Trial, first: &Answer) -> Examined {
         let Some((call, expected)) = self.question.calls.first() else { return Ok(()) };
         if let (Some(matrix), Some(other)) = (trial.matrix(), &self.question.other) {
@@ -202,7 +202,7 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// Rules E2 and X4.
+    /// Checks that operands of wrong shapes are an error that leaves inputs and outputs as they were.
     fn misfits_are_refused(&self, trial: &mut dyn Trial) -> Examined {
         for call in &self.question.misfits {
             let mut y = call.y.clone();
@@ -238,7 +238,7 @@ impl Examination<'_> {
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 struct Answer {
     y: GuardedOperand,
     outcome: Outcome,
@@ -250,7 +250,7 @@ impl Answer {
             && self.outcome.made.difference(&other.outcome.made).is_none()
     }
 
-    /// The first thing that is not as expected, in words.
+    /// The first difference from the expected result, in words.
     fn difference(&self, call: &Call, expected: &Expected) -> Option<String> {
         if let Some(at) = self.y.broken_guard(&call.y) {
             return Some(format!("the guard or padding word at {at} of the output's buffer was written"));
@@ -263,7 +263,7 @@ impl Answer {
             .or_else(|| self.false_claim(expected))
     }
 
-    /// What was computed: a number, or the elements of the output.
+    /// The computed numbers: one number, or the elements of the output.
     fn elements(&self) -> impl Iterator<Item = c64> + '_ {
         let number = self.outcome.number;
         let y = number.is_none().then(|| self.y.elements());

@@ -8,11 +8,11 @@ use sparse_core::{
 use std::iter;
 use std::ops::Range;
 
-/// An element that the table can write to a backend's memory and read back; every conversion there and back is exact.
+/// An element that the table can write to a backend's memory and read back; both conversions are exact.
 pub trait Cell: Element {
-    /// The element as the table knows it.
+    /// The element as a complex number.
     fn to_c64(self) -> c64;
-    /// The table's value as an element.
+    /// The element of a complex number.
     fn from_c64(value: c64) -> Self;
 }
 
@@ -47,7 +47,7 @@ macro_rules! integer_cells {
 scalar_cells!(f16, bf16, f32, f64, c32, c64);
 integer_cells!(i32, i64);
 
-/// Where a dense operand stands inside a longer buffer.
+/// The position of a dense operand inside a longer buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     /// The number of rows; the length of a vector.
@@ -56,7 +56,7 @@ pub struct Frame {
     pub cols: usize,
     /// Elements between the ends of neighbouring lines.
     pub padding: usize,
-    /// Which elements are neighbours.
+    /// The memory order.
     pub order: Order,
 }
 
@@ -69,7 +69,7 @@ impl Frame {
         Self { rows: len, cols: 1, padding: 0, order: Order::ColMajor }
     }
 
-    /// So many vectors side by side, each with guard words of its own.
+    /// `count` vectors side by side, each with guard words of its own.
     pub fn vectors(len: usize, count: usize) -> Self {
         Self { rows: len, cols: count, padding: 2 * GUARD, order: Order::ColMajor }
     }
@@ -90,13 +90,13 @@ impl Frame {
         GUARD..GUARD + self.lines().0 * self.leading_dimension()
     }
 
-    /// Where the rows (row-major) or columns (column-major) stand in the buffer, without their padding.
+    /// The ranges of the rows (row-major) or columns (column-major) in the buffer, without their padding.
     fn line_ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let ((lines, len), ld) = (self.lines(), self.leading_dimension());
         (0..lines).map(move |line| GUARD + line * ld..GUARD + line * ld + len)
     }
 
-    /// Where element (row, col) stands in the buffer.
+    /// The position of element (row, col) in the buffer.
     pub fn position(&self, row: usize, col: usize) -> usize {
         let (major, minor) = if self.order == Order::RowMajor { (row, col) } else { (col, row) };
         GUARD + major * self.leading_dimension() + minor
@@ -106,15 +106,15 @@ impl Frame {
 /// A dense operand with its guard words, as the host writes and reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardedOperand {
-    /// Where the operand stands.
+    /// The position of the operand.
     pub frame: Frame,
     /// The whole buffer.
     pub cells: Vec<c64>,
 }
 
-/// What stands around operands that are read: whoever reads it, sees it in the result.
+/// The guard words of inputs: reading one shows in the result.
 pub(crate) const POISON: c64 = c64::new(f64::NAN, 0.0);
-/// What stands around operands that are written; exact in every type.
+/// The guard words of outputs; exact in every type.
 const GUARD_WORD: c64 = c64::new(-113.0, 0.0);
 
 impl GuardedOperand {
@@ -131,17 +131,17 @@ impl GuardedOperand {
         Self { frame, cells }
     }
 
-    /// An operand that is read: NaN stands around it.
+    /// An input operand, surrounded by NaN.
     pub fn input(frame: Frame, element: impl Fn(usize, usize) -> c64) -> Self {
         Self::surrounded(frame, POISON, element)
     }
 
-    /// An operand that is written: guard words stand around it.
+    /// An output operand, surrounded by guard words.
     pub fn output(frame: Frame, element: impl Fn(usize, usize) -> c64) -> Self {
         Self::surrounded(frame, GUARD_WORD, element)
     }
 
-    /// No operand at all.
+    /// An empty operand.
     pub fn none() -> Self {
         Self::output(Frame::vector(0), |_, _| POISON)
     }
@@ -161,7 +161,7 @@ impl GuardedOperand {
         Self { frame: Frame::vector(self.frame.rows), cells: self.cells[self.vector_range(col)].to_vec() }
     }
 
-    /// Takes the words of what [`vector`](Self::vector) gave.
+    /// Copies a vector, as made by [`vector`](Self::vector), back with its guard words.
     pub(crate) fn set_vector(&mut self, col: usize, vector: &Self) {
         let range = self.vector_range(col);
         self.cells[range].copy_from_slice(&vector.cells);
@@ -177,7 +177,7 @@ impl GuardedOperand {
         (0..self.frame.cols).flat_map(move |col| (0..self.frame.rows).map(move |row| self.at(row, col)))
     }
 
-    /// The position of a guard or padding word that differs from what `before` had there.
+    /// The position of a guard or padding word that differs from that of `before`.
     pub(crate) fn broken_guard(&self, before: &Self) -> Option<usize> {
         let starts = iter::once(0).chain(self.frame.line_ranges().map(|line| line.end));
         let ends = self.frame.line_ranges().map(|line| line.start).chain([self.cells.len()]);
@@ -185,14 +185,14 @@ impl GuardedOperand {
         starts.zip(ends).find_map(|(start, end)| (start..end).find(differs))
     }
 
-    /// Whether every word has the same bits.
+    /// True if every word has the same bits.
     pub(crate) fn same_bits(&self, other: &Self) -> bool {
         self.cells.len() == other.cells.len()
             && self.cells.iter().zip(&other.cells).all(|(&a, &b)| same_bits(a, b))
     }
 }
 
-/// Whether two values have the same bits.
+/// True if two values have the same bits.
 pub(crate) fn same_bits(a: c64, b: c64) -> bool {
     (a.re.to_bits(), a.im.to_bits()) == (b.re.to_bits(), b.im.to_bits())
 }
@@ -223,7 +223,7 @@ impl<B: Backend, E: Cell> DeviceOperand<B, E> {
         DenseView::new(self.vector(), rows, cols, self.frame.leading_dimension(), order)
     }
 
-    /// So many members one below the other (row-major) or side by side (column-major).
+    /// `members` members one below the other (row-major) or side by side (column-major).
     pub(crate) fn batch(&self, members: usize) -> Result<DenseBatchView<'_, E, SpaceOf<B>>> {
         let Frame { rows, cols, order, .. } = self.frame;
         let shape = if order == Order::RowMajor { (rows / members, cols) } else { (rows, cols / members) };

@@ -1,16 +1,16 @@
 //! The conformance table of [nnz](https://docs.rs/nnz): cases × checks × backends.
 //!
-//! A backend, ours or anyone's, registers what it has in a [`Suite`]; [`Run`] takes it through the [`table`], and a
-//! [`Listener`] hears how each cell ended. What an operation must do is written once, in terms of triplets in double
+//! A backend, ours or anyone's, registers its operations in a [`Suite`]; [`Run`] takes it through the [`table`], and a
+//! [`Listener`] gets the result of each cell. The expected results are written once, in terms of triplets in double
 //! precision; the backend, the format and the types are erased behind [`Subject`].
 //!
-//! - Exact class: operands of integers, so that every order of summation gives the same bits (rule A2). Small answers
-//!   stand in [`Snapshots`] without a backend's name, which only the serial reference may bless.
-//! - Real class: random, badly scaled and real-world matrices, within the componentwise bound of rule A1.
+//! - Exact class: operands of integers, so that every order of summation gives the same bits. Small answers are stored
+//!   in [`Snapshots`] without a backend's name; only the serial reference may write them.
+//! - Real class: random, badly scaled and real-world matrices, within a componentwise bound of the error.
 //!
 //! `examples/toy.rs` shows a third party's backend.
 //!
-//! Rule B4 is held by the types: an output is `&mut`, so that it cannot be an input too.
+//! The types refuse aliased operands: an output is `&mut`, so that it cannot be an input too.
 //!
 //! ```compile_fail,E0502
 //! use sparse_core::op::{Op, Operations};

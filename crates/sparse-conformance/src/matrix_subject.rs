@@ -8,9 +8,9 @@ use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, Backend, PlanOptions, Result};
 
-/// An operation of `B` on a matrix of format `H`, as its subject needs it.
+/// An operation of `B` on a matrix of format `H`, for its subject.
 pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
-    /// What the operation must do.
+    /// The expected results of the operation.
     fn check(&self) -> &'static dyn Check;
 
     /// The backend's table of algorithms.
@@ -26,7 +26,7 @@ pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
     ) -> Result<MatrixPlan<B, H>>;
 }
 
-/// A plan: makes one run, as [`Trial::run`] has it.
+/// A plan, as a function that makes one run as [`Trial::run`] does.
 pub(crate) type MatrixPlan<B, H> =
     Box<dyn FnMut(&DeviceMatrix<'_, B, H>, &Call, &mut GuardedOperand) -> Result<Outcome>>;
 
@@ -61,7 +61,7 @@ impl<B: Backend, H: Build> Subject for MatrixSubject<B, H> {
     }
 }
 
-/// A matrix on the host, and what is to be done with it.
+/// A matrix on the host, and its operation.
 struct GivenMatrix<'a, B: 'static, H: 'static> {
     subject: &'a MatrixSubject<B, H>,
     hosts: HostMatrix<'a, H>,

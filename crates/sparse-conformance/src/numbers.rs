@@ -1,4 +1,4 @@
-//! What the table must know of scalar types at run time: rounding, unit roundoff, range.
+//! Properties of scalar types at run time: rounding, unit roundoff, range.
 
 use sparse_core::{DType, Scalar, bf16, c32, c64, f16};
 
@@ -34,14 +34,14 @@ macro_rules! with_type {
     };
 }
 
-/// `value` rounded to `dtype`; `None` if it was finite and is no longer (rule T2).
+/// `value` rounded to `dtype`; `None` if a finite value becomes infinite.
 pub(crate) fn round(dtype: DType, value: c64) -> Option<c64> {
     let rounded = with_type!(dtype, T => T::from_c64(value).to_c64());
     let value = if dtype.is_complex() { value } else { c64::new(value.re, 0.0) };
     (Scalar::is_finite(rounded) || !Scalar::is_finite(value)).then_some(rounded)
 }
 
-/// The arithmetic of a scalar type and of its accumulator, as rule A1 needs it.
+/// The arithmetic of a scalar type and of its accumulator, for the componentwise bound.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arithmetic {
     /// Integers up to this are exact in the accumulator.
@@ -50,15 +50,15 @@ pub(crate) struct Arithmetic {
     pub exact_in_storage: f64,
     /// u of the accumulator.
     pub roundoff: f64,
-    /// u of the stored type where it is not the accumulator's, else 0.
+    /// u of the stored type if it is not the accumulator's, else 0.
     pub storage_roundoff: f64,
-    /// The smallest subnormal of the stored type, or its smallest normal where the device flushes.
+    /// The smallest subnormal of the stored type, or its smallest normal if the device flushes.
     pub tiny: f64,
     /// The largest finite number of the stored type.
     pub largest: f64,
     /// The largest finite number of the accumulator.
     pub largest_in_accumulator: f64,
-    /// Whether values have an imaginary part.
+    /// True if values have an imaginary part.
     pub complex: bool,
 }
 
@@ -84,7 +84,7 @@ impl Arithmetic {
 }
 
 impl Arithmetic {
-    /// The same for results that stay in the accumulator's type.
+    /// The arithmetic of results that stay in the accumulator's type.
     pub(crate) fn accumulated(&self) -> Self {
         Self {
             exact_in_storage: self.exact_in_accumulator,

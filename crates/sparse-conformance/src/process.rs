@@ -1,8 +1,8 @@
-//! A backend in a process of its own: what crashes or hangs there is a failure of the case that ran, and the cases
-//! behind it run in another process.
+//! A backend in a process of its own: a crash or a hang is a failure of the running case, and the cases after it run in
+//! another process.
 //!
-//! The child runs the table with a [`Reporter`] as its listener; the parent's [`Supervisor`] starts it, and starts it
-//! again behind a case that it died of.
+//! The child runs the table with a [`Reporter`] as its listener; the parent's [`Supervisor`] starts it, and restarts it
+//! after a case that crashed it.
 
 use crate::report::{Listener, Record, Status};
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What the child tells the parent.
+/// A message from the child to the parent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Event {
     /// The backend is not there, for this reason.
     Missing(String),
-    /// So many cases will run.
+    /// The number of cases that will run.
     Begun(usize),
-    /// A case runs now, in these types.
+    /// A case starts, in these types.
     Started(String, String),
     /// An algorithm ended.
     Finished(Record),
@@ -30,7 +30,7 @@ enum Event {
     Ended,
 }
 
-/// The child's side: one line of JSON for everything that happens.
+/// The child's side: writes one line of JSON for every event.
 ///
 /// The process ends once its parent no longer listens.
 #[derive(Debug)]
@@ -42,17 +42,17 @@ impl<W: Write> Reporter<W> {
         Self(out)
     }
 
-    /// The backend is not there, and nothing will run.
+    /// Reports that the backend is not there, and nothing will run.
     pub fn missing(&mut self, reason: &str) {
         self.send(&Event::Missing(reason.into()));
     }
 
-    /// Everything has run: a child that ends without saying so has died.
+    /// Reports that everything has run: a child that ends without this has crashed.
     pub fn ended(&mut self) {
         self.send(&Event::Ended);
     }
 
-    /// The first line break ends what a driver may have begun to print.
+    /// Begins with a line break, which ends a line that a driver may have begun to print.
     fn send(&mut self, event: &Event) {
         let line = serde_json::to_string(event).map_err(io::Error::from);
         let sent = line.and_then(|line| self.0.write_all(format!("\n{line}\n").as_bytes()));
@@ -76,32 +76,33 @@ impl<W: Write> Listener for Reporter<W> {
     }
 }
 
-/// After so many hangs of a backend the rest of its cases is given up.
+/// Hangs of a backend after which the rest of its cases is given up.
 const MOST_HANGS: usize = 3;
 
-/// The parent's side: runs children until every case has had its turn, those of all parts of the table at once.
+/// The parent's side: runs children until every case has run, those of all parts of the table at once.
 pub struct Supervisor<'a> {
     /// The backend.
     pub backend: &'a str,
-    /// The number of parts that the table is cut into.
+    /// The number of parts of the table.
     pub parts: usize,
-    /// The command of a child for part number so many, which leaves out the first so many cases of that.
+    /// Makes the command of a child for the part of the first number, which leaves out the first cases of that, up to
+    /// the second.
     pub command: &'a (dyn Fn(usize, usize) -> Command + Sync),
-    /// How long a child may be silent before it counts as hanging.
+    /// Silence of a child after which it counts as hanging.
     pub limit: Duration,
 }
 
-/// How a supervised run ended.
+/// The end of a supervised run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// The listener heard of every case.
+    /// The listener got every case.
     Done,
     /// The backend is not there, for this reason.
     Missing(String),
 }
 
 impl Supervisor<'_> {
-    /// Runs everything; `listener` hears of a death as a failure of the case that ran, and of each part when it begins.
+    /// Runs everything; `listener` gets a crash as a failure of the running case, and the start of each part.
     ///
     /// # Errors
     /// The operating system's, if a child cannot be started or ended.
@@ -132,7 +133,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Listens to a child until it is gone.
+    /// Reads a child's events until it ends.
     fn child(&self, part: usize, progress: &mut Progress, listener: &mut dyn Listener) -> io::Result<Death> {
         progress.running = (BEGIN.into(), String::new());
         let mut child = (self.command)(part, progress.started).stdout(Stdio::piped()).spawn()?;
@@ -158,7 +159,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// A listener that hears of several parts.
+/// A listener of several parts.
 struct Shared<'a, 'b>(&'a Mutex<&'b mut (dyn Listener + Send)>);
 
 impl<'b> Shared<'_, 'b> {
@@ -181,25 +182,25 @@ impl Listener for Shared<'_, '_> {
     }
 }
 
-/// How a child ended.
+/// The end of a child.
 enum Death {
     Natural,
     Missing(String),
     Failure(String),
 }
 
-/// What runs before the first case and behind the last one.
+/// The name of the time before the first case and after the last one.
 const BEGIN: &str = "probe/p1_backend_is_there";
 const END: &str = "probe/p1_backend_ends";
 
-/// How far the children have come.
+/// The progress of the children.
 #[derive(Default)]
 struct Progress {
-    /// The cases that were started, by all of them.
+    /// The number of cases started, by all of them.
     started: usize,
     hangs: usize,
     ended: bool,
-    /// The case that runs, and its types.
+    /// The running case, and its types.
     running: (String, String),
 }
 
@@ -235,7 +236,7 @@ impl Progress {
     }
 }
 
-/// The events of a child as they come. Lines that are none are a driver's.
+/// The events of a child as they come. Other lines are a driver's.
 fn events(out: Option<ChildStdout>) -> Receiver<Event> {
     let (sender, receiver) = channel();
     thread::spawn(move || {

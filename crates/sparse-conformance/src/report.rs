@@ -3,24 +3,24 @@
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
-/// How a case ended.
+/// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// As it must be.
+    /// The result is as expected.
     Pass,
-    /// Not as it must be.
+    /// The result is not as expected.
     Fail,
-    /// The backend, or the format, refuses the case and says why.
+    /// The backend, or the format, refuses the case with a reason.
     Unsupported,
-    /// Known to fail, and it did.
+    /// Known to fail, and it failed.
     ExpectedFailure,
-    /// Not run, for the reason given (rule P2).
+    /// Not run, for the reason given.
     Skipped,
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 5] =
         [Self::Pass, Self::Fail, Self::Unsupported, Self::ExpectedFailure, Self::Skipped];
 }
@@ -50,17 +50,17 @@ pub struct Record {
     pub algorithm: String,
     /// Value, index and offset type.
     pub types: String,
-    /// How it ended.
+    /// The result.
     pub status: Status,
-    /// Why, where it did not pass.
+    /// The reason, if it did not pass.
     pub reason: String,
-    /// A hash of every result's bits, of reproducible algorithms alone.
+    /// A hash of every result's bits, only of reproducible algorithms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<u64>,
 }
 
 impl Record {
-    /// The record of what concerns a backend as a whole (rules P1 and P2).
+    /// The record of a backend as a whole, when it is not there or is probed.
     pub fn probe(backend: &str, case: &str, status: Status, reason: &str) -> Self {
         Self {
             op: "probe".into(),
@@ -80,17 +80,18 @@ impl Record {
     }
 }
 
-/// Hears of cases as they run.
+/// Receives the events of cases as they run.
 pub trait Listener {
-    /// Before the first of so many cases, each of one subject; once for each part of the table that runs by itself.
+    /// Called before the first of `cases` cases, each of one subject; once for each part of the table that runs by
+    /// itself.
     fn begun(&mut self, _cases: usize) {}
-    /// Before a subject runs a case, so that a crash can be named.
+    /// Called before a subject runs a case, so that a crash can be named.
     fn started(&mut self, name: &str, types: &str);
-    /// After each algorithm.
+    /// Called after each algorithm.
     fn finished(&mut self, record: Record);
 }
 
-/// Keeps all records.
+/// Collects all records.
 impl Listener for Vec<Record> {
     fn started(&mut self, _: &str, _: &str) {}
 

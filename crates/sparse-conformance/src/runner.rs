@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-/// Which part of the table runs.
+/// The part of the table to run.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Cases of later tiers are left out.
+    /// The last tier to run.
     pub tier: Tier,
     /// An operation, or an operation and a format: `spmv`, `spmv/csr`.
     pub op: Option<String>,
-    /// A part of the case's name; `*` stands for anything.
+    /// A part of the case's name; `*` matches anything.
     pub case: Option<String>,
-    /// What the names of types begin with: `f64`, `f32,i32,i32`.
+    /// A prefix of the names of types: `f64`, `f32,i32,i32`.
     pub types: Option<String>,
 }
 
@@ -32,7 +32,8 @@ impl Filter {
         case.tier <= self.tier && self.case.as_ref().is_none_or(|pattern| matches(pattern, &case.name))
     }
 
-    /// The quick tier takes 64-bit indices with one type of values, the tiny one no other type at all.
+    /// True if the tier includes the subject: the quick tier takes 64-bit indices with one type of values, the tiny one
+    /// no other type at all.
     fn takes_subject(&self, subject: &dyn Subject) -> bool {
         let key = subject.key();
         let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);
@@ -46,7 +47,7 @@ impl Filter {
     }
 }
 
-/// Whether the parts of `pattern` between its stars occur in `name`, one after the other.
+/// True if the parts of `pattern` between its stars occur in `name`, one after the other.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut rest = name;
     pattern.split('*').all(|part| match rest.find(part) {
@@ -58,7 +59,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// A suite with the table that it is to run through.
+/// A suite with the table to run.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// The backend.
@@ -67,7 +68,7 @@ pub struct Run<'a> {
     pub reference: &'a Suite,
     /// The table.
     pub cases: &'a [Case],
-    /// The part of it that runs.
+    /// The part of the table to run.
     pub filter: &'a Filter,
 }
 
@@ -86,12 +87,12 @@ impl Run<'_> {
         self.suite.subjects().filter(takes)
     }
 
-    /// Runs everything and tells the listener.
+    /// Runs everything and reports to the listener.
     pub fn run(&self, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
         self.resume(0, snapshots, listener);
     }
 
-    /// Runs everything but the first so many [`names`](Self::names).
+    /// Runs everything except the first `done` [`names`](Self::names).
     pub fn resume(&self, mut done: usize, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
         listener.begun(self.names().count().saturating_sub(done));
         for case in self.cases.iter().filter(|case| self.filter.takes_case(case)) {
@@ -129,7 +130,7 @@ impl Run<'_> {
         }
     }
 
-    /// Every algorithm, and the plan's own choice where there is one to make.
+    /// Runs every algorithm, and the plan's own choice if there are several.
     fn run_subject(
         &self,
         subject: &dyn Subject,
@@ -192,13 +193,13 @@ impl Run<'_> {
     }
 }
 
-/// What a panic unwinds to is a failure (rule X2).
+/// Turns a panic into a failure: nothing panics on data.
 fn caught(examine: impl FnOnce() -> Result<(), Verdict>) -> Result<(), Verdict> {
     catch_unwind(AssertUnwindSafe(examine))
         .unwrap_or_else(|panic| Err(Verdict::Fail(format!("X2: panicked: {}", message(panic.as_ref())))))
 }
 
-/// Answers the questions that the algorithm is for, up to the first failure.
+/// Answers the questions of the algorithm, up to the first failure.
 fn answer_all(
     subject: &dyn Subject,
     questions: &Questions,
@@ -219,7 +220,7 @@ fn answer_all(
     verdict
 }
 
-/// Settings with their questions, or why there is none.
+/// Settings with their questions, or the reason why there is none.
 type Questions = Vec<(Setting, Result<Question, Verdict>)>;
 
 /// A case in the type of one subject after the other; neighbours with one type share their problem.
@@ -237,7 +238,7 @@ impl<'a> Problems<'a> {
         Self { case, matrix, flushes, dtype: None, posed: Default::default() }
     }
 
-    /// The problem for a subject; `None` where a value does not fit its type.
+    /// The problem for a subject; `None` if a value does not fit its type.
     fn of(&mut self, key: &Key) -> Option<&Posed<'a>> {
         if self.dtype != Some(key.dtype) {
             (self.dtype, self.posed) = (Some(key.dtype), Default::default());
@@ -251,7 +252,7 @@ impl<'a> Problems<'a> {
     }
 }
 
-/// A problem, and the questions that all formats share.
+/// A problem, and the questions that all formats have in common.
 struct Posed<'a> {
     problem: Problem<'a>,
     shared: RefCell<BTreeMap<&'static str, Rc<Questions>>>,
@@ -275,7 +276,7 @@ impl<'a> Posed<'a> {
     }
 }
 
-/// The algorithms for any of the settings; before them `None`, the plan's own choice, where there are many.
+/// The algorithms for any of the settings; before them `None`, the plan's own choice, if there are several.
 fn algorithms(subject: &dyn Subject, questions: &Questions) -> Vec<Option<&'static Algorithm>> {
     let mut algorithms: Vec<&Algorithm> = vec![];
     for algorithm in questions.iter().flat_map(|(setting, _)| subject.algorithms(setting)) {

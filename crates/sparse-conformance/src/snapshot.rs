@@ -1,7 +1,7 @@
-//! Snapshots: the answers of the exact class as text, one file per operation and case, no backend in its name.
+//! Snapshots: the answers of the exact class as text, one file per operation and case, without a backend's name.
 //!
-//! The files are insta's: `tests/snapshots.rs` compares them with its macros, so that `cargo insta review` shows what
-//! changed. They are compared here too, because insta's macros ask cargo where the workspace is, and a machine that only
+//! The files are insta's: `tests/snapshots.rs` compares them with its macros, so that `cargo insta review` shows
+//! changes. They are compared here too, because insta's macros ask cargo for the workspace, and a machine that only
 //! runs the harness has no cargo.
 
 use crate::case::{Case, Operands, Problem};
@@ -11,13 +11,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The test whose snapshots insta takes the files for.
+/// The test that insta takes the files for.
 const SOURCE: &str = "crates/sparse-conformance/tests/snapshots.rs";
 
-/// The largest extent of a matrix whose answers are kept: files that a person can read.
+/// The largest extent of a matrix whose answers are stored: files that a person can read.
 const LARGEST: usize = 20;
 
-/// Where snapshots stand, and whether they are compared or written.
+/// The folder of snapshots, for comparing or writing.
 #[derive(Debug)]
 pub struct Snapshots {
     folder: PathBuf,
@@ -34,24 +34,24 @@ struct File {
 }
 
 impl Snapshots {
-    /// Results are compared with the files of `folder`.
+    /// Compares results with the files of `folder`.
     pub fn compare(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), bless: false, files: BTreeMap::new() }
     }
 
-    /// Results become the files of `folder`, once [`save`](Self::save) is called: for the serial reference alone.
+    /// Writes results to the files of `folder`, once [`save`](Self::save) is called: for the serial reference alone.
     pub fn bless(folder: impl Into<PathBuf>) -> Self {
         Self { bless: true, ..Self::compare(folder) }
     }
 
-    /// The folder `snapshots` beside the program where there is one, or else that of this crate, where it was built.
+    /// The folder `snapshots` beside the program if there is one, else that of this crate, where it was built.
     pub fn default_folder() -> PathBuf {
         let beside = std::env::current_exe().ok().map(|program| program.with_file_name("snapshots"));
         let built = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
         beside.filter(|folder| folder.is_dir()).unwrap_or_else(built)
     }
 
-    /// True if the case has snapshots in a type that holds its values: a small matrix of integers.
+    /// True if the case has snapshots in a type that represents its values: a small matrix of integers.
     pub fn include(case: &Case, matrix: &Triplets) -> bool {
         let exact = matches!(case.operands, Operands::Integers);
         exact && !case.large && matrix.rows.max(matrix.cols) <= LARGEST
@@ -84,7 +84,7 @@ impl Snapshots {
     /// Writes the blessed answers.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Errors of the operating system.
     pub fn save(self) -> std::io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         for (name, mut file) in self.files {
@@ -100,7 +100,7 @@ fn path(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl File {
-    /// The file, or none of its lines where it cannot be read: then every answer is missing.
+    /// The file, or an empty one if it cannot be read: then every answer is missing.
     fn read(description: String, path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap_or_default();
         let answers =
@@ -111,7 +111,7 @@ impl File {
         Self { description, lines: answers.skip(1).filter_map(split).collect(), blessed: BTreeMap::new() }
     }
 
-    /// The file as insta writes it: an empty answer leaves no space at the end of its line.
+    /// The file in insta's form: an empty answer leaves no space at the end of its line.
     fn text(&self) -> String {
         let mut text = format!("---\nsource: {SOURCE}\ndescription: {}\n---\n", self.description);
         for (label, answer) in &self.lines {

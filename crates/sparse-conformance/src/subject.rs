@@ -1,4 +1,4 @@
-//! What is tested: one operation of one backend for one format and one triple of types, with all of these erased.
+//! Subjects: one operation of one backend for one format and one triple of types, with all of these erased.
 
 use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
@@ -19,7 +19,7 @@ pub struct Key {
     pub op: &'static str,
     /// The format, or the pair of formats: `csr`, `csr_to_ell`.
     pub format: String,
-    /// Value, index and offset type: `f64,i32,i32`; only the value's where the operation knows no other.
+    /// Value, index and offset type: `f64,i32,i32`; only the value's if the operation has no other.
     pub types: String,
     /// The type of the values.
     pub dtype: DType,
@@ -36,12 +36,12 @@ impl Key {
         Self::new::<H::Scalar>(op, H::FORMAT, H::types())
     }
 
-    /// Whether the format holds many members.
+    /// True if the format has several members.
     pub(crate) fn is_batch(&self) -> bool {
         self.format.starts_with("batch")
     }
 
-    /// Whether all indices have 32 bits.
+    /// True if all indices have 32 bits.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.types.contains("i64")
     }
@@ -57,7 +57,7 @@ pub trait Subject: Send + Sync {
     /// Its name.
     fn key(&self) -> &Key;
 
-    /// What the operation must do.
+    /// The expected results of the operation.
     fn check(&self) -> &'static dyn Check;
 
     /// The backend's table of algorithms.
@@ -66,22 +66,22 @@ pub trait Subject: Send + Sync {
     /// Builds the matrix in the subject's format, once for all settings and algorithms.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) where the format refuses; whatever else goes wrong is a failure
-    /// of the case.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) if the format refuses; any other error is a failure of the
+    /// case.
     fn given<'a>(&'a self, matrix: &'a Triplets) -> Result<Box<dyn Given + 'a>>;
 }
 
 /// A subject with the matrix of a case.
 pub trait Given {
-    /// Brings the matrix to the backend and makes a plan.
+    /// Moves the matrix to the backend and makes a plan.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) where the backend refuses; whatever else goes wrong is a failure
-    /// of the case.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) if the backend refuses; any other error is a failure of the
+    /// case.
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>>;
 }
 
-/// A subject that knows no matrix is given to itself.
+/// A subject without a matrix is its own [`Given`].
 impl<S: Given + ?Sized> Given for &S {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         (**self).prepare(setting, options)
@@ -90,11 +90,11 @@ impl<S: Given + ?Sized> Given for &S {
 
 /// A plan and its matrix in a backend's memory, ready to run.
 pub trait Trial {
-    /// Brings the operands to the backend, runs once, and brings everything back: `y` is what the output's memory
-    /// holds afterwards, also where the run was refused.
+    /// Uploads the operands, runs once, and downloads everything: `y` is the output's memory afterwards, also if the
+    /// run was refused.
     ///
     /// # Errors
-    /// The operation's.
+    /// Those of the operation.
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome>;
 
     /// The matrix, if there is one.
@@ -103,12 +103,12 @@ pub trait Trial {
     }
 }
 
-/// What a run returned besides what it wrote.
+/// The results of a run besides the output operand.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// A matrix that was made.
+    /// The matrix that the operation made.
     pub made: ArrayDump,
-    /// A number that was computed; then the output operand was only read.
+    /// The number that was computed; then the output operand was only read.
     pub number: Option<c64>,
     /// The order that a made matrix claims: (sorted, unique).
     pub claims: Option<(bool, bool)>,
@@ -117,7 +117,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A matrix that was made.
+    /// The outcome of making a matrix.
     pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
         let host = H::fetch(made, backend)?;
         Ok(Self::matrix(host.dump(), host.claims()))
@@ -128,16 +128,16 @@ impl Outcome {
     }
 }
 
-/// What a plan is made for.
+/// The parameters of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Setting {
-    /// Nothing but the matrix.
+    /// Only the matrix.
     Plain,
-    /// A rule of its own.
+    /// A rule with a test of its own.
     Rule(&'static str),
     /// op(A) times a vector.
     Vector(Op),
-    /// op(A) times a matrix of so many columns.
+    /// op(A) times a matrix with this number of columns.
     Columns(Op, usize),
     /// COO to a compressed format.
     Duplicates(Duplicates),
@@ -149,10 +149,10 @@ pub enum Setting {
     Sell(SellLayout),
     /// Pruning of zeros, or of entries up to a tolerance.
     Keep(Option<f64>),
-    /// A dense matrix or a batch of three, in an order with so much padding, whose elements above the tolerance are
-    /// kept; all but zeros without one.
+    /// A dense matrix or a batch of three, in an order with padding, whose elements above the tolerance become entries;
+    /// without one all but zeros.
     Dense {
-        /// Which elements are neighbours.
+        /// The memory order.
         order: Order,
         /// Elements between lines.
         padding: usize,
@@ -167,15 +167,15 @@ pub enum Setting {
         rows: usize,
         /// The number of columns.
         cols: usize,
-        /// Which element follows which.
+        /// The order of the scan.
         order: ScanOrder,
-        /// Whether an element is part of its own sum.
+        /// Inclusive or exclusive.
         kind: ScanKind,
     },
 }
 
 impl Setting {
-    /// Which elements become entries.
+    /// The elements that become entries.
     pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
         let (Self::Keep(tolerance) | Self::Dense { tolerance, .. }) = *self else { return Keep::NonZero };
         tolerance.map_or(Keep::NonZero, |tolerance| Keep::Above(Scalar::from_c64(c64::new(tolerance, 0.0))))
@@ -203,14 +203,14 @@ impl Display for Setting {
     }
 }
 
-/// What is done with the input and the output of a call; it may give a number.
+/// A function of the input and the output of a call; it may return a number.
 pub(crate) type Operation<'a, B, E> =
     dyn FnMut(&DeviceOperand<B, E>, &mut DeviceOperand<B, E>) -> Result<Option<c64>> + 'a;
 
 /// The operands of one run.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Tells calls of one setting apart: `alpha=2 beta=-1`.
+    /// Distinguishes calls of one setting: `alpha=2 beta=-1`.
     pub label: String,
     /// The factor of the product.
     pub alpha: c64,
@@ -233,7 +233,7 @@ impl Call {
         (A::from_c64(self.alpha), A::from_c64(self.beta))
     }
 
-    /// Brings the operands to the backend, runs, and brings them back; the run may return a number.
+    /// Uploads the operands, runs, and downloads them; the run may return a number.
     pub(crate) fn on<B: Backend, E: Cell>(
         &self,
         backend: &B,

@@ -1,4 +1,4 @@
-//! What a backend has: the subjects that it registers, and the failures that are known.
+//! Suites: the subjects of a backend, and its known failures.
 
 use crate::build::{Build, On};
 use crate::check::convert::{ConvertTo, Layout};
@@ -29,14 +29,15 @@ use std::collections::BTreeSet;
 
 /// The operations of one backend, ready to be tested.
 ///
-/// A backend that has everything is [`full`](Self::full); another starts with [`new`](Self::new) and adds what it has.
+/// A backend that has everything is [`full`](Self::full); another starts with [`new`](Self::new) and adds its
+/// operations.
 pub struct Suite {
     caps: Caps,
     subjects: Vec<Box<dyn Subject>>,
     expectations: Vec<Expectation>,
 }
 
-/// A failure that is known.
+/// A known failure.
 #[derive(Debug, Clone)]
 struct Expectation {
     pattern: String,
@@ -120,7 +121,7 @@ impl Suite {
         self
     }
 
-    /// The formats without offsets, which would be the same subjects for every type of offset.
+    /// Registers the operations of formats without offsets, whose subjects are the same for every type of offset.
     fn operations_without_offsets<B, T, I, O>(&mut self, backend: &B)
     where
         B: FullBackend<T, I, O>,
@@ -246,7 +247,7 @@ impl Suite {
         self
     }
 
-    /// A failure that is known: of the cases whose names start with `pattern` (`spmv/sell/`), for types that start
+    /// Registers a known failure: of the cases whose names start with `pattern` (`spmv/sell/`), for types that start
     /// with `types`. It is reported as expected, and as a failure once it passes.
     pub fn expect_failure(&mut self, pattern: &str, types: &str, reason: &str) -> &mut Self {
         let expectation = Expectation { pattern: pattern.into(), types: types.into(), reason: reason.into() };
@@ -254,15 +255,15 @@ impl Suite {
         self
     }
 
-    /// Why a case is expected to fail, if it is.
+    /// The reason why a case is expected to fail, if it is.
     pub(crate) fn expected_failure(&self, name: &str, types: &str) -> Option<&str> {
         let matching = |e: &&Expectation| name.starts_with(&e.pattern) && types.starts_with(&e.types);
         self.expectations.iter().find(matching).map(|e| e.reason.as_str())
     }
 
-    /// Leaves part number `part` of `parts`. All subjects of one operation, format and type of values stay together: they
-    /// share kernels, which each process that runs one of them compiles. Those of one type are spread over the parts, and
-    /// so are those of one operation.
+    /// Removes all but part number `part` of `parts`. All subjects of one operation, format and type of values stay
+    /// together: they have kernels in common, which each process that runs one of them compiles. Those of one type are
+    /// spread over the parts, and so are those of one operation.
     pub fn keep_part(&mut self, part: usize, parts: usize) {
         let names: BTreeSet<_> = self.subjects().map(|subject| subject.key().name()).collect();
         let dtypes: BTreeSet<_> = self.subjects().map(|subject| subject.key().dtype.to_string()).collect();
@@ -274,12 +275,12 @@ impl Suite {
         self.subjects.retain(|subject| part_of(subject.key()) == part);
     }
 
-    /// What the backend is and can do.
+    /// Identity and abilities of the backend.
     pub fn caps(&self) -> &Caps {
         &self.caps
     }
 
-    /// Everything that is tested.
+    /// All subjects.
     pub fn subjects(&self) -> impl Iterator<Item = &dyn Subject> {
         self.subjects.iter().map(AsRef::as_ref)
     }

@@ -1,4 +1,4 @@
-//! A matrix as the table knows it: coordinates and values, before any format or type.
+//! Matrices of the table: coordinates and values, without a format or a type.
 
 use crate::numbers::round;
 use sparse_core::{DType, c64};
@@ -13,7 +13,7 @@ pub struct Triplets {
     pub rows: usize,
     /// The number of columns.
     pub cols: usize,
-    /// How many members stand on the diagonal: 1 but for a batch.
+    /// Number of members on the diagonal: 1 except for a batch.
     pub members: usize,
     /// Row, column, value.
     pub entries: Vec<Triplet>,
@@ -37,7 +37,7 @@ impl Triplets {
         elements
     }
 
-    /// Whether no coordinate occurs twice.
+    /// True if no coordinate occurs twice.
     pub(crate) fn is_distinct(&self) -> bool {
         let mut coordinates: Vec<_> = self.entries.iter().map(|&(i, j, _)| (i, j)).collect();
         coordinates.sort_unstable();
@@ -61,7 +61,7 @@ impl Triplets {
     pub(crate) fn with_other_values(&self) -> Self {
         let mut other = self.clone();
         for (_, _, value) in other.entries.iter_mut().step_by(2) {
-            // A missing imaginary part stays +0, as it comes back from a real type.
+            // A missing imaginary part stays +0, as a real type returns it.
             *value = if value.im == 0.0 { c64::new(-value.re, 0.0) } else { -*value };
         }
         other

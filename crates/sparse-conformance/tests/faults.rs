@@ -10,7 +10,7 @@ use sparse_core::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is wrong with a backend.
+/// The fault of a backend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,
@@ -37,7 +37,7 @@ impl Faulty {
         Self { cpu, fault, runs: Arc::default() }
     }
 
-    /// The sums as they come when the parts of a row arrive in another order every time.
+    /// The sums with the parts of a row in another order every time.
     fn in_some_order(&self, op: Op, alpha: f64, a: &Csr<f64>, x: &[f64], beta: f64, y: &mut [f64]) {
         let mut entries: Vec<_> = a.triplets().collect();
         let first = self.runs.fetch_add(1, Ordering::Relaxed) * 7 % entries.len();
@@ -114,11 +114,15 @@ impl VectorKernel<f64> for Faulty {
         unsafe { self.cpu.scale_dense(beta, c) }
     }
 
-    unsafe fn gradient_step(&self, room: &mut Vec<f64>, step: GradientStep<'_, Self, f64>) -> Result<()> {
+    unsafe fn gradient_step(
+        &self,
+        workspace: &mut Vec<f64>,
+        step: GradientStep<'_, Self, f64>,
+    ) -> Result<()> {
         let before = step.p.to_vec();
         let GradientStep { q, p, x, r, rho, next_rho } = step;
         // SAFETY: the caller promises the same.
-        unsafe { self.cpu.gradient_step(room, GradientStep { q, p: &mut *p, x, r, rho, next_rho })? };
+        unsafe { self.cpu.gradient_step(workspace, GradientStep { q, p: &mut *p, x, r, rho, next_rho })? };
         if self.fault == Fault::KeepsTheDirection {
             p.copy_from_slice(&before);
         }
@@ -167,7 +171,7 @@ impl SpmvKernel<Csr<f64>> for Faulty {
                 y.iter_mut().zip(before).for_each(|(y, before)| *y += beta * before);
             }
             Fault::AccumulatesInF32 => y.iter_mut().for_each(|y| *y = f64::from(*y as f32)),
-            // SAFETY: none: this is the fault. Guard words of the same allocation stand behind y.
+            // SAFETY: none: this is the fault. Guard words of the same allocation follow y.
             Fault::WritesPastTheEnd => unsafe { *y.as_mut_ptr().add(y.len()) = 1.0 },
             _ => {}
         }
@@ -202,7 +206,7 @@ fn failures(fault: Fault) -> Vec<Record> {
     records
 }
 
-/// Asserts that a fault is found, and found for the right reason.
+/// Asserts that a fault is found, with the right reason.
 fn is_caught(fault: Fault, reason: &str) {
     let failures = failures(fault);
     let right = failures.iter().any(|record| record.reason.contains(reason));

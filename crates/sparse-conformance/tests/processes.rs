@@ -12,7 +12,7 @@ use std::io::{Write, stdout};
 use std::process::Command;
 use std::time::Duration;
 
-/// What the planted backend does in the case of the same name.
+/// The behaviour of the planted backend in the case of the same name.
 const DEEDS: [(&str, fn()); 7] = [
     ("passes", || {}),
     ("aborts", || std::process::abort()),
@@ -29,7 +29,7 @@ fn hang() {
     }
 }
 
-/// An operation of no matrix, whose every run is a deed.
+/// An operation without a matrix, each of whose runs does the case's behaviour.
 struct Planted(Key);
 
 impl Planted {
@@ -105,7 +105,7 @@ fn child(done: usize, part: usize, parts: usize) {
     reporter.ended();
 }
 
-/// Keeps what it hears.
+/// Collects the events.
 #[derive(Default)]
 struct Heard {
     cases: usize,
@@ -127,12 +127,12 @@ impl Listener for Heard {
     }
 }
 
-/// What a supervisor of this test's own program hears, started with `arguments`, when all is one part.
+/// The events of a supervisor of this test's own program, started with `arguments`, with one part.
 fn supervise(arguments: fn(usize) -> Vec<String>) -> (Ending, Heard) {
     supervise_parts(1, &|_, done| arguments(done))
 }
 
-/// The same for so many parts.
+/// The events with this number of parts.
 fn supervise_parts(
     parts: usize,
     arguments: &(dyn Fn(usize, usize) -> Vec<String> + Sync),

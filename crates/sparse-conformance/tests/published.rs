@@ -1,4 +1,4 @@
-//! Answers that were published elsewhere stand in the snapshots: the vectors E6, E7 and E8 of the lecture on scans.
+//! Published answers are in the snapshots: the vectors E6, E7 and E8 of the GOOS-SM slides on scans.
 
 use std::fs;
 use std::path::Path;

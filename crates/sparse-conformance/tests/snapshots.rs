@@ -17,11 +17,11 @@ use std::sync::LazyLock;
 /// Files by the name of their snapshot.
 type Files = BTreeMap<String, String>;
 
-/// What the serial reference answers.
+/// The answers of the serial reference.
 static REFERENCE: LazyLock<Files> = LazyLock::new(|| answers(&Reference));
 
-/// What the backend answers, in the harness's files: in double precision with 32-bit indices, which gives every answer
-/// there is. That other types give the same is for the conformance table to find.
+/// The answers of the backend in the harness's files: in double precision with 32-bit indices, which gives every answer
+/// there is. The conformance table tests that other types give the same.
 fn answers<B: AllTypes>(backend: &B) -> Files {
     let mut suite = Suite::new(backend);
     suite.all_operations::<B, f64, i32, i32>(backend).all_operations::<B, c64, i32, i32>(backend);
@@ -44,7 +44,7 @@ fn cases() -> Vec<Case> {
     table().into_iter().filter(included).collect()
 }
 
-/// The snapshots of a folder, without what insta proposes in files `*.snap.new`.
+/// The snapshots of a folder, without insta's proposals in files `*.snap.new`.
 fn files(folder: &Path) -> Files {
     let paths = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
     let snapshots = paths.filter(|path| path.extension().is_some_and(|extension| extension == "snap"));

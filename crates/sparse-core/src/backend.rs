@@ -1,4 +1,4 @@
-//! Who computes: a backend is one context and one in-order queue.
+//! Backends: a backend is one context and one in-order queue of a device.
 
 use crate::error::Result;
 use crate::op::bound::{check_context, check_size};
@@ -14,7 +14,7 @@ pub type ViewOf<'a, B, T> = <SpaceOf<B> as Space>::View<'a, T>;
 /// An exclusive view of memory of a backend.
 pub type ViewMutOf<'a, B, T> = <SpaceOf<B> as Space>::ViewMut<'a, T>;
 
-/// What a device is and what it can do.
+/// Identity and abilities of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Caps {
     /// The backend: `cpu`, `opencl`, `cuda`, …
@@ -27,11 +27,11 @@ pub struct Caps {
     pub is_cpu: bool,
     /// Bytes of memory, if known.
     pub memory_bytes: Option<u64>,
-    /// Whether the device computes in double precision.
+    /// True if the device computes in double precision.
     pub f64: bool,
-    /// Whether subnormal results are flushed to zero.
+    /// True if subnormal results are flushed to zero.
     pub flushes_subnormals: bool,
-    /// Instruction sets and extensions that kernels were chosen by.
+    /// Instruction sets and extensions that select kernels.
     pub features: Vec<String>,
 }
 
@@ -40,9 +40,9 @@ pub struct Caps {
 /// Operations are traits of their own (`SpmvKernel` and its kin); a backend implements those that it has.
 ///
 /// # Safety
-/// Checked matrices are copied through a backend without another look at them, and kernels rely on them. So a new buffer
-/// holds exactly the elements that were asked for and lives in [`context`](Self::context), a download gives what a view
-/// holds, and two backends say the same context only if one's buffers are memory of the other.
+/// Kernels rely on matrices that were checked before they were copied through a backend. So a new buffer has exactly
+/// the elements that were asked for and lives in [`context`](Self::context), a download returns the elements of the
+/// view, and two backends have the same context only if each can use the other's buffers.
 ///
 /// An implementation without `unsafe` does not compile:
 ///
@@ -63,10 +63,10 @@ pub struct Caps {
 /// }
 /// ```
 pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
-    /// Where this backend's bytes live.
+    /// The space of this backend's buffers.
     type Space: Space;
 
-    /// What the device is and what it can do.
+    /// Identity and abilities of the device.
     fn caps(&self) -> &Caps;
 
     /// The context that this backend's buffers belong to.
@@ -75,20 +75,20 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// Copies host memory into a new buffer. Length 0 is legal.
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), or what the device's runtime reports.
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), or an error of the device's runtime.
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>>;
 
     /// Copies a view to the host.
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if the view
-    /// lives elsewhere, both before anything is written; what the device's runtime reports.
+    /// lives elsewhere, both before anything is written; an error of the device's runtime.
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()>;
 
     /// A new buffer of `len` zeros.
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), or what the device's runtime reports.
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), or an error of the device's runtime.
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {
         self.upload(&vec![T::default(); len])
     }
@@ -96,7 +96,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// Copies a whole buffer into a new vector.
     ///
     /// # Errors
-    /// As [`download_into`](Self::download_into).
+    /// As for [`download_into`](Self::download_into).
     fn download<T: Element>(&self, device: &Buf<Self, T>) -> Result<Vec<T>> {
         let view = Self::Space::view(device);
         let mut host = vec![T::default(); view.len()];
@@ -108,20 +108,20 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if a view
-    /// lives elsewhere, both before anything is written; what the device's runtime reports.
+    /// lives elsewhere, both before anything is written; an error of the device's runtime.
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()>;
 
     /// Waits until everything that was asked of the queue is done.
     ///
     /// # Errors
-    /// What the device's runtime reports, errors of earlier work included.
+    /// An error of the device's runtime, errors of earlier work included.
     fn synchronize(&self) -> Result<()>;
 }
 
 /// Checks a copy from a view to the host, as [`Backend::download_into`] says.
 ///
 /// # Errors
-/// As there.
+/// As for [`Backend::download_into`].
 pub fn check_download<B: Backend, T: Element>(
     backend: &B,
     from: &ViewOf<'_, B, T>,
@@ -134,7 +134,7 @@ pub fn check_download<B: Backend, T: Element>(
 /// Checks a copy from one view to another, as [`Backend::copy`] says.
 ///
 /// # Errors
-/// As there.
+/// As for [`Backend::copy`].
 pub fn check_copy<B: Backend, T: Element>(
     backend: &B,
     from: &ViewOf<'_, B, T>,
@@ -145,11 +145,11 @@ pub fn check_copy<B: Backend, T: Element>(
     check_size("copy", "the length of the target", from.len(), to.len())
 }
 
-/// The devices that a backend found, or why it found none (rule P1).
+/// The devices that a backend found, or why it found none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
-    /// What was found; the position is the device's index.
+    /// The devices; the position is the device's index.
     pub devices: Vec<Caps>,
-    /// Why the list is empty.
+    /// The reason for an empty list.
     pub reason: Option<String>,
 }

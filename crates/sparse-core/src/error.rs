@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// The result of every fallible operation of the workspace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, where, and what would have been right.
+/// An error: the failure, its place, and what would be right.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     Format {
         /// The format whose invariant is broken: `csr`, `coo`, …
         format: &'static str,
-        /// Where and what, for example `row 17: column 42 is not below 40`.
+        /// Position and violation, for example `row 17: column 42 is not below 40`.
         reason: String,
     },
     /// The shapes of two operands do not fit together.
@@ -29,7 +29,7 @@ pub enum Error {
     /// A size or an index does not fit its type.
     #[error("{what} = {value} does not fit {target}")]
     IndexOverflow {
-        /// Which quantity overflowed, with its operands.
+        /// The quantity that overflowed, with its operands.
         what: String,
         /// The value that does not fit.
         value: u128,
@@ -46,15 +46,15 @@ pub enum Error {
         /// The type that it had to fit.
         target: &'static str,
     },
-    /// A plan was run with a matrix of another pattern than it was made for.
+    /// A plan was run with a matrix of another pattern.
     #[error("{op}: {reason}")]
     PlanMismatch {
         /// The operation of the plan.
         op: &'static str,
-        /// Which pattern the plan knows and which it was given.
+        /// The two patterns: the plan's and the matrix's.
         reason: String,
     },
-    /// An operand lives in another context than the backend that is to use it.
+    /// An operand lives in another context than the backend.
     #[error("{op}: {operand} lives in context {found}, the backend in context {expected}")]
     WrongContext {
         /// The operation that was asked for.
@@ -69,9 +69,9 @@ pub enum Error {
     /// The backend, device or algorithm cannot do what was asked for.
     #[error("{what} is not supported: {reason}")]
     Unsupported {
-        /// What was asked for.
+        /// The request.
         what: String,
-        /// Why it cannot be done, and what could.
+        /// Why it cannot be done, and what could be.
         reason: String,
     },
     /// Memory of the host or of a device does not suffice; the backend stays usable.
@@ -79,17 +79,17 @@ pub enum Error {
     OutOfMemory {
         /// Bytes that the operation needs.
         needed: u64,
-        /// Bytes that are there.
+        /// Bytes that are available.
         available: u64,
     },
-    /// A file does not hold what its format demands.
+    /// A file violates its format.
     #[error("{}: {}{reason}", path.display(), line.map(|n| format!("line {n}: ")).unwrap_or_default())]
     File {
         /// The file that was read.
         path: PathBuf,
         /// The line, counted from 1, for text files.
         line: Option<u64>,
-        /// What is wrong there and what would have been right.
+        /// The violation, and what would be right.
         reason: String,
     },
     /// The operating system failed to read or write a file.
@@ -105,7 +105,7 @@ pub enum Error {
     Backend {
         /// The backend whose library failed.
         backend: &'static str,
-        /// What the library said, whole.
+        /// The library's complete message.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -127,7 +127,7 @@ impl Error {
     }
 }
 
-/// `a * b`, or an error that names the operands (rule T3).
+/// `a * b`, or an error that names the operands.
 ///
 /// # Errors
 /// [`Error::IndexOverflow`] if the product does not fit `usize`.

@@ -1,4 +1,4 @@
-//! Index types: what column indices and row offsets are stored as.
+//! Index types: the types of column indices and row offsets.
 
 use crate::error::{Error, Result};
 use crate::space::Element;
@@ -17,7 +17,7 @@ pub trait Index: Element + Ord + Hash + Display + sealed::Sealed {
     const NAME: &'static str;
     /// The largest index.
     const MAX: usize;
-    /// Marks padding in ELL and SELL: −1, as cuSPARSE has it.
+    /// The padding index of ELL and SELL: −1, as in cuSPARSE.
     const PADDING: Self;
 
     /// The index as a position. A negative index becomes larger than any length.

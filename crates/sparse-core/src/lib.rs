@@ -2,15 +2,13 @@
 //!
 //! - [`mod@format`]: COO, CSR, CSC, ELL, HYB, SELL-C-σ, batches and dense views, with checked constructors.
 //! - [`op`]: one file per operation, with the trait that a backend implements and the plan that a user runs.
-//! - [`mod@reference`]: every operation, serially and simply; what all backends are compared with.
-//! - [`generate`]: seeded test matrices.
+//! - [`mod@reference`]: every operation, serially and simply, which all backends are compared with.
 //!
 //! There is no I/O here, no thread and no device.
 
 pub mod backend;
 pub mod error;
 pub mod format;
-pub mod generate;
 pub mod index;
 pub mod op;
 pub mod plan;

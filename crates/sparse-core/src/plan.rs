@@ -1,9 +1,9 @@
-//! What every plan shares: options, algorithm tables and the choice that was made.
+//! The common part of all plans: options, algorithm tables and the choice that was made.
 
 use crate::error::{Error, Result};
 use std::fmt::Display;
 
-/// Whether an algorithm must give the same bits on every run (rule R1).
+/// Reproducibility that a plan requires of its algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Determinism {
     /// The same bits on every run on the same device and build.
@@ -13,7 +13,7 @@ pub enum Determinism {
     Relaxed,
 }
 
-/// What a plan may assume and must respect.
+/// The assumptions and limits of a plan.
 ///
 /// ```
 /// use sparse_core::PlanOptions;
@@ -23,9 +23,9 @@ pub enum Determinism {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanOptions {
-    /// How often the plan will run; 1 does no heavy analysis.
+    /// Expected number of runs; 1 avoids heavy analysis.
     pub expected_calls: usize,
-    /// Whether the algorithm must be reproducible.
+    /// The reproducibility required.
     pub determinism: Determinism,
     /// The algorithm by name; `None` lets the plan choose.
     pub algorithm: Option<String>,
@@ -79,7 +79,7 @@ impl PlanOptions {
         self
     }
 
-    /// The algorithm to run: the forced one, or `automatic` with its reason.
+    /// Chooses an algorithm: the forced one, or `automatic` with its reason.
     ///
     /// ```
     /// use sparse_core::{Algorithm, PlanOptions};
@@ -137,11 +137,11 @@ impl PlanOptions {
 pub struct Algorithm {
     /// The name that [`PlanOptions::algorithm`] takes.
     pub name: &'static str,
-    /// Whether every run gives the same bits.
+    /// True if every run gives the same bits.
     pub reproducible: bool,
-    /// What the plan computes and holds.
+    /// The data that the plan computes and stores.
     pub preprocessing: &'static str,
-    /// When the plan chooses it by itself.
+    /// The condition under which the plan chooses it by itself.
     pub chosen: &'static str,
 }
 
@@ -151,14 +151,14 @@ impl Algorithm {
         Self { name, reproducible: true, preprocessing: "none", chosen }
     }
 
-    /// The same with what the plan computes and holds.
+    /// Sets the data that the plan computes and stores.
     #[must_use]
     pub const fn preprocessing(mut self, what: &'static str) -> Self {
         self.preprocessing = what;
         self
     }
 
-    /// The same, marked as not reproducible.
+    /// Marks the algorithm as not reproducible.
     #[must_use]
     pub const fn relaxed(mut self) -> Self {
         self.reproducible = false;
@@ -166,18 +166,18 @@ impl Algorithm {
     }
 }
 
-/// Which algorithm a plan runs, and why.
+/// The algorithm of a plan, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The algorithm's name.
     pub algorithm: &'static str,
-    /// Why it was chosen.
+    /// The reason.
     pub reason: String,
 }
 
-/// What a backend keeps for one operation on one pattern.
+/// A backend's plan for one operation on one pattern.
 pub trait KernelPlan: Send + std::fmt::Debug {
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     fn choice(&self) -> &Choice;
 
     /// Bytes of workspace that the plan owns.

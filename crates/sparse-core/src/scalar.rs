@@ -1,4 +1,4 @@
-//! Scalar types: what values are stored as, and what sums are accumulated in.
+//! Scalar types: the types of stored values and of their sums.
 
 use crate::space::Element;
 use half::{bf16, f16};
@@ -45,7 +45,7 @@ impl DType {
         }
     }
 
-    /// Whether values have an imaginary part.
+    /// True if values have an imaginary part.
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C32 | Self::C64)
     }
@@ -92,9 +92,9 @@ mod sealed {
 
 /// A stored value: `f16`, `bf16`, `f32`, `f64`, `c32` or `c64`.
 ///
-/// No other type can be one: kernels choose instructions by [`DTYPE`](Self::DTYPE) and take memory for what it says.
+/// The trait is sealed: kernels choose instructions by [`DTYPE`](Self::DTYPE) and reinterpret memory by it.
 pub trait Scalar: Element + Display + sealed::Sealed {
-    /// What products of this type are summed in; `alpha` and `beta` are of this type too.
+    /// The type in which products are summed, and of `alpha` and `beta`.
     type Acc: Accumulator;
     /// The name of the type at run time.
     const DTYPE: DType;
@@ -109,11 +109,10 @@ pub trait Scalar: Element + Display + sealed::Sealed {
     /// The value rounded to nearest.
     fn from_acc(acc: Self::Acc) -> Self;
 
-    /// Whether the value is a zero of either sign, by its bits, so that no flush to zero can drop a subnormal
-    /// (rule V1).
+    /// True for a zero of either sign, by its bits, so that no flush to zero can drop a subnormal.
     fn is_zero(self) -> bool;
 
-    /// Whether every part is neither infinite nor NaN.
+    /// True if every part is neither infinite nor NaN.
     fn is_finite(self) -> bool;
 
     /// The value as complex double precision; exact.
@@ -126,14 +125,14 @@ pub trait Scalar: Element + Display + sealed::Sealed {
     fn conj(self) -> Self;
 }
 
-/// The real numbers below an [`Accumulator`]: `f32` or `f64`.
+/// The real part of an [`Accumulator`]: `f32` or `f64`.
 pub trait Real: Accumulator<Real = Self> + Float {}
 
 /// A type that sums are accumulated in: `f32`, `f64`, `c32` or `c64`.
 pub trait Accumulator: Scalar<Acc = Self> + NumAssign + Neg<Output = Self> {
     /// The type of magnitudes.
     type Real: Real;
-    /// Whether values have an imaginary part.
+    /// True if values have an imaginary part.
     const COMPLEX: bool;
 
     /// The magnitude.

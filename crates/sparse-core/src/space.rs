@@ -1,16 +1,16 @@
-//! Where bytes live: spaces, buffers and views.
+//! Memory: spaces, buffers and views.
 
 use bytemuck::Pod;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Anything that may lie in a buffer: plain bytes, on the host or on a device.
+/// An element of a buffer: plain bytes, on the host or on a device.
 pub trait Element: Pod + Default + Debug + PartialEq + Send + Sync {}
 
 impl<T: Pod + Default + Debug + PartialEq + Send + Sync> Element for T {}
 
-/// Tells contexts apart: buffers of one context mean nothing in another.
+/// The identity of a context: buffers of one context mean nothing in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContextId(u64);
 
@@ -30,7 +30,7 @@ impl ContextId {
     }
 }
 
-/// Where bytes live. [`Host`] is shared by the reference and by the CPU backend.
+/// A kind of memory. [`Host`] is shared by the reference and by the CPU backend.
 ///
 /// Operands are views (a buffer, a start and a length), not whole buffers: guard words before an output, sub-vectors
 /// and the members of a batch need a start. On the host a view is a slice.
@@ -57,7 +57,7 @@ pub trait Space: Debug + Send + Sync + 'static {
     /// Lends an exclusive view for a shorter time.
     fn reborrow<'a, T: Element>(view: &'a mut Self::ViewMut<'_, T>) -> Self::ViewMut<'a, T>;
 
-    /// A shared view of what an exclusive view covers.
+    /// A shared view of the elements of an exclusive view.
     fn as_shared<'a, T: Element>(view: &'a Self::ViewMut<'_, T>) -> Self::View<'a, T>;
 }
 
@@ -66,7 +66,7 @@ pub trait Buffer<T>: Debug + Send + Sync {
     /// The number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there are no elements.
+    /// True if there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -80,7 +80,7 @@ pub trait View<T>: Copy + Debug + Send + Sync {
     /// The number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there are no elements.
+    /// True if there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -94,7 +94,7 @@ pub trait ViewMut<T>: Debug + Send {
     /// The number of elements.
     fn len(&self) -> usize;
 
-    /// Whether there are no elements.
+    /// True if there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! The checked constructors: what they accept, and what they say of what they refuse.
+//! The checked constructors: what they accept, and how they report what they refuse.
 //!
 //! Everything here is small and touches neither files nor threads, so that it runs under Miri:
 //! `cargo +nightly miri test -p sparse-core --test formats`.
@@ -10,13 +10,13 @@ use sparse_core::{
 };
 use std::fmt::Debug;
 
-/// What the constructor said.
+/// The message of the constructor's error.
 fn refusal<M: Debug>(result: Result<M>) -> String {
     result.expect_err("the constructor accepted a broken matrix").to_string()
 }
 
-/// Length, first offset, monotone, last offset, index range, sortedness, duplicates: each repair brings the next
-/// complaint to light.
+/// Length, first offset, monotone, last offset, index range, sortedness, duplicates: each repair brings up the next
+/// violation.
 #[test]
 fn csr_names_the_first_violation_in_the_documented_order() -> Result<()> {
     let new = |offsets: &[i32], indices: [i32; 4], values: &[f64]| {
@@ -182,7 +182,7 @@ fn sell_checks_slices_row_order_and_columns() -> Result<()> {
     Ok(())
 }
 
-/// Lanes of a slice without slots are not walked: this would take 2^64 steps.
+/// Lanes of a slice without elements are not walked: this would take 2^64 steps.
 #[test]
 fn sell_of_an_enormous_slice_height_is_checked_at_once() -> Result<()> {
     let a = Sell::<f64>::new((1, 1), usize::MAX, vec![0, 0], vec![0], vec![], vec![])?;
@@ -193,7 +193,7 @@ fn sell_of_an_enormous_slice_height_is_checked_at_once() -> Result<()> {
     Ok(())
 }
 
-/// Rows without slots are not walked: this would take 2^62 steps.
+/// Rows without elements are not walked: this would take 2^62 steps.
 #[test]
 fn ell_of_width_zero_is_checked_at_once() -> Result<()> {
     let a = Ell::<f64, Host, i64>::new(1 << 62, 1, 0, vec![], vec![])?;

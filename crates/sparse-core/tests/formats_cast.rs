@@ -1,4 +1,4 @@
-//! Changes of value and index types (rule T2). Runs under Miri.
+//! Changes of value and index types. Runs under Miri.
 
 use sparse_core::{Coo, Csc, Csr, Host, Result, SparseFormat, bf16, c32, c64, cast_slice, f16};
 

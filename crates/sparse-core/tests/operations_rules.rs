@@ -262,7 +262,7 @@ fn x6_padded_formats_past_the_cap_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// T3: slots of SELL past the offset type, found before the slots are allocated.
+/// T3: elements of SELL past the offset type, found before they are allocated.
 #[test]
 fn t3_offsets_that_overflow_are_refused() -> Result<()> {
     let row = |n: i32| Csr::<f32>::new(1, n as usize, vec![0, n], (0..n).collect(), vec![1.0; n as usize]);

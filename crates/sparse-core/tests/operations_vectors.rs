@@ -8,20 +8,20 @@ use sparse_core::{
 };
 
 #[rustfmt::skip]
-const SEED_003: &[f64] = &[
+const FOUR_BY_FOUR: &[f64] = &[
     3.0, 0.0, 1.0, 0.0,
     0.0, 0.0, 0.0, 0.0,
     0.0, 2.0, 4.0, 1.0,
     1.0, 0.0, 0.0, 1.0,
 ];
 
-fn seed_003() -> Result<Csr<f64>> {
-    Reference.dense_to_csr(DenseView::row_major(SEED_003, 4, 4)?, Keep::NonZero)
+fn four_by_four() -> Result<Csr<f64>> {
+    Reference.dense_to_csr(DenseView::row_major(FOUR_BY_FOUR, 4, 4)?, Keep::NonZero)
 }
 
 #[test]
-fn seed_003_is_compressed_by_rows() -> Result<()> {
-    let a = seed_003()?;
+fn four_by_four_is_compressed_by_rows() -> Result<()> {
+    let a = four_by_four()?;
     assert_eq!(a.row_ptr(), &[0, 2, 2, 5, 7]);
     assert_eq!(a.col_idx(), &[0, 2, 1, 2, 3, 0, 3]);
     assert_eq!(a.values(), &[3.0, 1.0, 2.0, 4.0, 1.0, 1.0, 1.0]);
@@ -29,8 +29,8 @@ fn seed_003_is_compressed_by_rows() -> Result<()> {
 }
 
 #[test]
-fn seed_003_as_ell_has_five_slots_of_padding() -> Result<()> {
-    let ell: Ell<f64> = Reference.convert(&seed_003()?, &EllLayout::default())?;
+fn four_by_four_as_ell_has_five_slots_of_padding() -> Result<()> {
+    let ell: Ell<f64> = Reference.convert(&four_by_four()?, &EllLayout::default())?;
     assert_eq!(ell.width(), 3);
     assert_eq!(ell.col_idx(), &[0, -1, 1, 0, 2, -1, 2, 3, -1, -1, 3, -1]);
     assert_eq!(ell.values(), &[3.0, 0.0, 2.0, 1.0, 1.0, 0.0, 4.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
@@ -39,8 +39,8 @@ fn seed_003_as_ell_has_five_slots_of_padding() -> Result<()> {
 }
 
 #[test]
-fn seed_003_as_hyb_of_width_two_overflows_once() -> Result<()> {
-    let hyb: Hyb<f64> = Reference.convert(&seed_003()?, &HybWidth::Width(2))?;
+fn four_by_four_as_hyb_of_width_two_overflows_once() -> Result<()> {
+    let hyb: Hyb<f64> = Reference.convert(&four_by_four()?, &HybWidth::Width(2))?;
     assert_eq!(hyb.ell().col_idx(), &[0, -1, 1, 0, 2, -1, 2, 3]);
     assert_eq!(hyb.ell().col_idx().len() - hyb.ell().nnz(), 2);
     assert_eq!(hyb.coo().triplets().collect::<Vec<_>>(), [(2, 3, 1.0)]);
@@ -48,9 +48,9 @@ fn seed_003_as_hyb_of_width_two_overflows_once() -> Result<()> {
 }
 
 #[test]
-fn seed_003_as_sell_sorts_rows_within_windows() -> Result<()> {
+fn four_by_four_as_sell_sorts_rows_within_windows() -> Result<()> {
     let layout = SellLayout { slice_height: 2, sort_window: 4 };
-    let sell: Sell<f64> = Reference.convert(&seed_003()?, &layout)?;
+    let sell: Sell<f64> = Reference.convert(&four_by_four()?, &layout)?;
     assert_eq!(sell.row_order(), &[2, 0, 3, 1]);
     assert_eq!(sell.slice_ptr(), &[0, 6, 10]);
     assert_eq!(sell.col_idx(), &[1, 0, 2, 2, 3, -1, 0, -1, 3, -1]);
@@ -59,8 +59,8 @@ fn seed_003_as_sell_sorts_rows_within_windows() -> Result<()> {
 }
 
 #[test]
-fn seed_003_times_a_vector() -> Result<()> {
-    let (a, x) = (seed_003()?, [1.0, 2.0, 3.0, 4.0]);
+fn four_by_four_times_a_vector() -> Result<()> {
+    let (a, x) = (four_by_four()?, [1.0, 2.0, 3.0, 4.0]);
     let mut y = [f64::NAN; 4];
     Reference.spmv(Op::None, 1.0, &a, &x, 0.0, &mut y)?;
     assert_eq!(y, [6.0, 0.0, 20.0, 5.0]);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
 
-/// A device: a context and an in-order queue. Cloning strategy them.
+/// A device: a context and an in-order queue. Clones share both.
 #[derive(Debug)]
 pub struct Device {
     pub(crate) inner: Arc<Inner>,
@@ -37,7 +37,7 @@ impl Clone for Device {
 }
 
 impl Device {
-    /// The device of a driver that is open already.
+    /// A device over an open driver.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if its work-groups are too small for the kernels.
@@ -45,7 +45,8 @@ impl Device {
         let Properties { ref caps, largest_group, .. } = *driver.properties();
         if largest_group < LANES {
             let what = format!("{} device {}", caps.backend, caps.device);
-            let reason = format!("its work-groups hold {largest_group}, {LANES} are needed");
+            let reason =
+                format!("its work-groups have at most {largest_group} work-items, {LANES} are needed");
             return Err(Error::unsupported(what, reason));
         }
         let inner = Inner {
@@ -57,12 +58,12 @@ impl Device {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The driver, for kernels that are no operation of this crate. What could break a matrix is unsafe there.
+    /// The driver, for kernels outside the operations of this crate. Methods that could break a matrix are unsafe.
     pub fn driver(&self) -> &dyn Driver {
         self.inner.driver.as_ref()
     }
 
-    /// The driver by its own type, for what it can do beyond operations.
+    /// The driver as its own type, for its abilities beyond operations.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the device has another driver.
@@ -72,12 +73,12 @@ impl Device {
         driver.downcast_ref().ok_or_else(|| Error::unsupported("this device", reason()))
     }
 
-    /// What is known of the device.
+    /// Properties of the device.
     pub(crate) fn properties(&self) -> &Properties {
         self.driver().properties()
     }
 
-    /// Compiles a file of kernels, to see whether it compiles; `defines` are all that it takes.
+    /// Compiles a file of kernels, as a check; `defines` are all of its macros.
     ///
     /// # Errors
     /// [`Error::Backend`] with the file, the options and the compiler's whole log.
@@ -87,12 +88,12 @@ impl Device {
         self.driver().build(file, &all).map(drop)
     }
 
-    /// Whether the driver has the kernels of a file, by its name without the extension, and the device what they need.
+    /// True if the driver has the kernels of a file (named without its extension) and the device meets their needs.
     pub(crate) fn has(&self, stem: &str) -> bool {
         self.lacks(stem).is_none()
     }
 
-    /// Why the kernels of a file cannot be had, if they cannot.
+    /// The reason why the kernels of a file are unavailable, if they are.
     pub(crate) fn lacks(&self, stem: &str) -> Option<String> {
         let Properties { caps, files, .. } = self.properties();
         let Some(file) = files.iter().find(|file| file.stem() == stem) else {
@@ -102,28 +103,28 @@ impl Device {
         (!lacks.is_empty()).then(|| format!("{} lacks {} for {}", caps.device, lacks.join(", "), file.name))
     }
 
-    /// A buffer of `len` elements over memory that a driver has of someone else.
+    /// A buffer of `len` elements over foreign memory that the driver has wrapped.
     ///
     /// # Safety
-    /// The memory is of this device's context and holds `len` initialised elements; from there on it can be read up to
-    /// the next multiple of 16 bytes.
+    /// The memory is of this device's context and has `len` initialised elements; it can be read up to the next
+    /// multiple of 16 bytes.
     pub unsafe fn adopt<T: Element>(&self, memory: Memory, len: usize) -> Buffer<T> {
         RawBuffer { memory, len, element_bytes: size_of::<T>(), context: self.inner.context }.of()
     }
 
-    /// A buffer that holds anything: whoever asks for it writes all of it before it is read.
+    /// A buffer with arbitrary contents: the caller writes all of it before it is read.
     pub(crate) fn allocate<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         Ok(self.allocate_raw(len, size_of::<T>())?.of())
     }
 
-    /// The same for elements of so many bytes.
+    /// A buffer of `len` elements of `element_bytes` bytes, with arbitrary contents.
     pub(crate) fn allocate_raw(&self, len: usize, element_bytes: usize) -> Result<RawBuffer> {
         let bytes = checked_product("length x size of an element", len, element_bytes)?;
         let memory = self.driver().allocate(bytes)?;
         Ok(RawBuffer { memory, len, element_bytes, context: self.inner.context })
     }
 
-    /// A buffer of `len` elements of so many bytes, with these.
+    /// A buffer of `len` elements of `element_bytes` bytes, with the bytes of `host`.
     fn upload_raw(&self, len: usize, element_bytes: usize, host: &[u8]) -> Result<RawBuffer> {
         let buffer = self.allocate_raw(len, element_bytes)?;
         // SAFETY: the buffer is new.
@@ -155,7 +156,7 @@ impl Device {
     pub(crate) fn copy_raw(&self, from: &RawBuffer, len: usize, to: &mut RawBuffer, at: usize) -> Result<()> {
         assert!(len <= from.len && at + len <= to.len, "{len} of {} at {at} of {}", from.len, to.len);
         let at = at * to.element_bytes;
-        // SAFETY: the target is borrowed exclusively, so that it is no part of a matrix's pattern; callers copy between
+        // SAFETY: the target is borrowed exclusively, so that it belongs to no matrix's pattern; callers copy between
         // buffers of one type.
         unsafe { self.driver().copy((&from.memory, 0), (&to.memory, at), len * from.element_bytes) }
     }
@@ -170,7 +171,8 @@ const _: () = {
     has_all_operations::<Device>();
 };
 
-// SAFETY: a driver, whose trait is unsafe, holds what was written to its memory, and every device has a context of its own.
+// SAFETY: a driver, whose trait is unsafe, stores what was written to its memory, and every device has a context of its
+// own.
 unsafe impl Backend for Device {
     type Space = Self;
 
@@ -198,8 +200,8 @@ unsafe impl Backend for Device {
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
         check_copy(self, &from, &to)?;
         let bytes = from.len() * size_of::<T>();
-        // SAFETY: the target is borrowed exclusively, so that it is no part of a matrix's pattern and of no other view; it
-        // holds elements of this type.
+        // SAFETY: the target is borrowed exclusively, so that it belongs to no matrix's pattern and to no other view;
+        // it has elements of this type.
         unsafe { self.driver().copy((from.memory, from.offset()), (to.memory, to.offset()), bytes) }
     }
 

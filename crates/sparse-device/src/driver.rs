@@ -1,4 +1,4 @@
-//! What a foreign library must do for a device: memory, programs and launches.
+//! The interface of a foreign library to a device: memory, programs and launches.
 
 use crate::Defines;
 use kernels_core::File;
@@ -7,20 +7,21 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What is known of a device.
+/// Properties of a device.
 #[derive(Debug, Clone)]
 pub struct Properties {
-    /// What it is and what it can do.
+    /// Identity and abilities.
     pub caps: Caps,
     /// The kernels, in the library's language.
     pub files: &'static [File],
-    /// The warps that share a work-group in kernels that give a row to a warp.
+    /// Warps per work-group in kernels that give a row to a warp.
     pub warps_per_group: usize,
-    /// Whether it is a processor of the host, which prefers few and long work-items.
+    /// True if it is a processor of the host, which prefers few and long work-items.
     pub is_cpu: bool,
-    /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
+    /// Bytes of the largest cache that all work-groups share; 0 if unknown.
     pub cache_bytes: usize,
-    /// Bytes that a work-group can share beyond what its kernel names, at most; 0 where a launch cannot ask for any.
+    /// The most bytes of dynamic shared memory per work-group, beside the kernel's own; 0 if a launch cannot request
+    /// any.
     pub shared_bytes: usize,
     /// The most work-items of a work-group.
     pub largest_group: usize,
@@ -28,9 +29,9 @@ pub struct Properties {
 
 /// A foreign library that runs kernels: one context of one device with an in-order queue.
 ///
-/// A driver knows bytes and kernels, not operations. It checks that ranges lie inside their memory, that memory is of its
-/// own context, and counts the arguments of a launch. What it cannot check, its unsafe methods ask of their callers: the
-/// operations of this crate, which have checked every shape. Nobody else can launch without `unsafe`:
+/// A driver knows bytes and kernels, not operations. It checks that ranges lie inside their memory, that memory is of
+/// its own context, and counts the arguments of a launch. Its unsafe methods leave the other checks to their callers:
+/// the operations of this crate, which have checked every shape. Nobody else can launch without `unsafe`:
 ///
 /// ```no_run
 /// use sparse_device::{Arg, Device, Grid, Kernel, Memory};
@@ -64,26 +65,26 @@ pub struct Properties {
 /// ```
 ///
 /// # Safety
-/// Operations rely on what a driver hands out: memory has the bytes that were asked for, belongs to nothing else, and is
-/// the same until it is written; kernels are those of [`Properties::files`], which never change, and run in the order of
-/// their launches with writes, reads and copies. A type that only passes calls on to another driver must not change them.
+/// Operations rely on a driver's handles: memory has the requested bytes, belongs to nothing else, and stays the same
+/// until it is written; kernels are those of [`Properties::files`], which never change, and run in the order of their
+/// launches with writes, reads and copies. A type that only forwards calls to another driver must not change them.
 pub unsafe trait Driver: Any + Debug + Send + Sync {
-    /// What is known of the device.
+    /// Properties of the device.
     fn properties(&self) -> &Properties;
 
-    /// Memory of at least so many bytes, rounded up to whole words of 16 bytes, that holds anything.
+    /// Allocates at least `bytes` bytes, rounded up to whole words of 16 bytes, with arbitrary contents.
     ///
     /// # Errors
-    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or what the library reports.
+    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the library.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
 
     /// Writes to memory from byte `offset` on; `host` is free again when the call is back.
     ///
-    /// # Errors
-    /// What the library reports.
+    /// Writes to memory from byte `offset` on; `host` is free again when the call returns.
+    /// An error of the library.
     ///
     /// # Safety
-    /// Nobody takes these bytes for something else: the indices of a checked matrix stay what they are.
+    /// These bytes are not relied on to stay: they are no indices of a checked matrix.
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()>;
 
     /// Reads memory from byte `offset` on, after all work before it.
@@ -93,25 +94,25 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// reports, errors of earlier work included.
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()>;
 
-    /// Copies `bytes` from one place, a memory and a byte, to another.
+    /// Copies `bytes` from one place to another; a place is a memory and a byte offset.
     ///
     /// # Errors
-    /// What the library reports.
+    /// An error of the library.
     ///
     /// # Safety
     /// That of [`write`](Self::write); the two ranges do not overlap.
     unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()>;
 
-    /// Lets the device begin with the work that is enqueued.
+    /// Submits the enqueued work to the device.
     ///
     /// # Errors
-    /// What the library reports.
+    /// An error of the library.
     fn flush(&self) -> Result<()>;
 
     /// Waits for all work.
     ///
     /// # Errors
-    /// What the library reports, errors of earlier work included.
+    /// An error of the library, errors of earlier work included.
     fn synchronize(&self) -> Result<()>;
 
     /// Compiles a file.
@@ -123,20 +124,20 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// The kernel of this name.
     ///
     /// # Errors
-    /// What the library reports if there is none.
+    /// An error of the library if there is none.
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel>;
 
-    /// Enqueues `kernel`; without groups nothing happens.
+    /// Enqueues `kernel`; does nothing for a grid without groups.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) for a wrong number of arguments, or what the library reports.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) for a wrong number of arguments, or an error of the library.
     ///
     /// # Safety
-    /// The arguments have the types that the kernel takes, in its order, and their sizes keep it inside its memory.
+    /// The arguments have the kernel's types, in its order, and their sizes keep it inside its memory.
     unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()>;
 }
 
-/// Declares what a driver makes and gets back, whose type it alone knows.
+/// Declares handles whose type only the driver knows.
 macro_rules! handles {
     ($($(#[$meta:meta])* $name:ident, $what:literal;)+) => {$(
         $(#[$meta])*
@@ -149,7 +150,7 @@ macro_rules! handles {
                 Self(Arc::new(handle))
             }
 
-            /// The handle by the driver's own type.
+            /// The handle as the driver's own type.
             ///
             /// # Errors
             /// [`Error::Unsupported`] if another driver has made it.
@@ -162,8 +163,8 @@ macro_rules! handles {
 }
 
 impl Memory {
-    /// Another handle of the same memory, which lives as long as one of them. Arrays that are shared become no matrix, for
-    /// whoever strategy them may write to them.
+    /// Another handle of the same memory, which lives as long as one of them. Shared arrays cannot become a matrix,
+    /// since the other holder may write to them.
     pub fn share(&self) -> Self {
         Self(self.0.clone())
     }
@@ -174,7 +175,7 @@ impl Memory {
     }
 }
 
-/// What a handle can be made of.
+/// A type that a handle can wrap.
 trait Handle: Any + Debug + Send + Sync {}
 
 impl<T: Any + Debug + Send + Sync> Handle for T {}
@@ -195,12 +196,12 @@ handles! {
 pub struct Grid {
     /// The number of work-groups.
     pub groups: usize,
-    /// The work-items of each.
+    /// The work-items of each group.
     pub local: usize,
-    /// The bytes that each strategy beyond what its kernel names, at most [`Properties::shared_bytes`].
+    /// Bytes of dynamic shared memory per group, at most [`Properties::shared_bytes`].
     pub shared: usize,
-    /// Whether it may begin, where that gains, before the last launch has ended: the kernel waits for that one itself
-    /// before it touches memory that others write or read.
+    /// True if it may begin before the last launch has ended: the kernel then waits itself before it touches memory
+    /// that others write or read.
     pub early: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Launches: a kernel, its arguments in order, and how many work-groups run it.
+//! Launches: a kernel, its arguments in order, and the number of its work-groups.
 //!
-//! The builder is safe to call and of this crate alone: an operation is reached through its plan, which has checked shapes,
-//! contexts and patterns, or through an unsafe kernel trait. Whoever is outside launches by the unsafe
+//! The builder is safe to call and private to this crate: an operation is reached through its plan, which has checked
+//! shapes, contexts and patterns, or through an unsafe kernel trait. Other crates launch by the unsafe
 //! [`Driver::launch`](crate::Driver::launch).
 
 use crate::driver::{Arg, Grid, Value};
@@ -17,18 +17,18 @@ pub(crate) const LANES: usize = 32;
 /// Work-groups for each compute unit; kernels stride over the grid, so that no launch limit bounds a matrix.
 const GROUPS_PER_UNIT: usize = 32;
 
-/// Warps for each compute unit. A GPU gives the next group to the unit that is done first, which strategy unequal work out
+/// Warps per compute unit. A GPU gives the next group to the unit that is done first, which balances unequal work
 /// better than strides do; a CPU's runtime spends time on each.
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
 
-/// Room for the arguments of most kernels, so that a launch allocates once.
+/// Arguments of most kernels, so that a launch allocates once.
 const MOST_ARGUMENTS: usize = 16;
 
-/// Bytes of the words that memory is made of, and the most that a lane takes at once.
+/// Bytes of a word: the alignment of memory and the widest load of a lane.
 const WORD_BYTES: usize = 16;
 
-/// A launch that gets its arguments one by one.
+/// A launch whose arguments are added one by one.
 #[must_use]
 pub(crate) struct Launch<'a> {
     device: &'a Device,
@@ -38,7 +38,7 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Device {
-    /// A kernel for values of this type, or why the device cannot have it.
+    /// A kernel for values of this type, or an error if the device cannot have it.
     pub(crate) fn kernel_of(
         &self,
         dtype: DType,
@@ -55,7 +55,7 @@ impl Device {
         self.kernel(file, entry, defines.scalar(dtype))
     }
 
-    /// A kernel that looks into no values, or that `defines` tell all about them.
+    /// A kernel that reads no values, or whose `defines` include the value type.
     pub(crate) fn kernel(&self, file: &'static str, entry: &'static str, defines: Defines) -> Result<Kernel> {
         self.inner.programs.kernel(self.driver(), file, entry, defines)
     }
@@ -72,7 +72,7 @@ impl Device {
         self.launch(&kernel).size(words).buffer(buffer).items(words)
     }
 
-    /// The most work-groups that are worth launching.
+    /// The most work-groups worth launching.
     pub(crate) fn most_groups(&self) -> usize {
         self.caps().compute_units * GROUPS_PER_UNIT
     }
@@ -84,7 +84,7 @@ impl<'a> Launch<'a> {
         self.memory(&buffer.memory)
     }
 
-    /// A buffer that may be missing, then a null pointer.
+    /// A buffer, or a null pointer for a missing one.
     pub(crate) fn buffer_or_null(self, buffer: Option<&'a RawBuffer>) -> Self {
         match buffer {
             Some(buffer) => self.buffer(buffer),
@@ -110,7 +110,7 @@ impl<'a> Launch<'a> {
         self.memory(place.memory).size(place.start)
     }
 
-    /// A factor of an operation: what the host knows, and its elements; a null pointer stands for what is missing.
+    /// A coefficient: its factor and its elements; a missing element becomes a null pointer.
     pub(crate) fn coefficient<'v: 'a, A: Scalar>(self, coefficient: Coefficient<'v, Device, A>) -> Self {
         let Coefficient { factor, numerator, denominator } = coefficient;
         self.value(factor).element(numerator).element(denominator)
@@ -139,20 +139,20 @@ impl<'a> Launch<'a> {
         self.factor(Value::new(&value))
     }
 
-    /// A number whose type the kernel was made for.
+    /// A number of the type that the kernel was compiled for.
     pub(crate) fn factor(mut self, factor: Value) -> Self {
         self.args.push(Arg::Value(factor));
         self
     }
 
-    /// May begin before the last launch has ended: the kernel waits for that one itself.
+    /// Lets the kernel begin before the last launch has ended: it waits for that one itself.
     pub(crate) fn early(mut self) -> Self {
         self.early = true;
         self
     }
 
-    /// Runs with a work-item for each of `items`, or as many as are worth it. A CPU's runtime compiles a kernel anew
-    /// for each size of its work-groups; a GPU starts a small group sooner than a large one.
+    /// Launches a work-item for each of `items`, up to the most worth it. A CPU's runtime compiles a kernel anew for
+    /// each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {
         let block = match self.device.properties().is_cpu {
             true => self.device.inner.block,
@@ -162,52 +162,52 @@ impl<'a> Launch<'a> {
         self.groups(groups, block)
     }
 
-    /// Runs with a warp of [`LANES`] for each of `rows`, or as many as are worth it.
+    /// Launches a warp of [`LANES`] for each of `rows`, up to the most worth it.
     pub(crate) fn warps(self, rows: usize) -> Result<()> {
         let per_group = self.device.properties().warps_per_group;
         let groups = rows.min(self.most_warps()).div_ceil(per_group);
         self.groups(groups, per_group * LANES)
     }
 
-    /// Runs with a work-group of `local` work-items for each of `rows`, or as many as are worth it.
+    /// Launches a work-group of `local` work-items for each of `rows`, up to the most worth it.
     pub(crate) fn group_per_row(self, rows: usize, local: usize) -> Result<()> {
         let groups = rows.min(self.most_warps());
         self.groups(groups, local)
     }
 
-    /// The most warps that are worth launching.
+    /// The most warps worth launching.
     fn most_warps(&self) -> usize {
         let Properties { ref caps, is_cpu, .. } = *self.device.properties();
         caps.compute_units * if is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT }
     }
 
-    /// Runs with `groups` work-groups of `local` work-items.
+    /// Launches `groups` work-groups of `local` work-items.
     pub(crate) fn groups(self, groups: usize, local: usize) -> Result<()> {
         self.groups_that_share(groups, local, 0)
     }
 
-    /// The same with `shared` bytes for each work-group.
+    /// Launches `groups` work-groups with `shared` bytes of dynamic shared memory each.
     pub(crate) fn groups_that_share(self, groups: usize, local: usize, shared: usize) -> Result<()> {
         let grid = Grid { groups, local, shared, early: self.early };
-        // SAFETY: operations give the arguments that the kernel's file lists, sizes and views whose shapes plans have
-        // checked among them.
+        // SAFETY: operations give the arguments that the kernel's file lists; plans have checked the shapes of sizes
+        // and views.
         unsafe { self.device.driver().launch(self.kernel, grid, &self.args) }
     }
 }
 
-/// The elements of a word, of so many bytes each.
+/// Elements of `bytes` bytes per word.
 pub(crate) const fn vector(bytes: usize) -> usize {
     WORD_BYTES / bytes
 }
 
-/// True if kernels can read a row in whole words: its elements of `bytes` bytes are neighbours, and the permutation `starts`
-/// and the step from row to row are multiples of a word.
+/// True if kernels can read a row in whole words: its elements of `bytes` bytes are contiguous, and the positions
+/// `starts` and the stride between rows are multiples of a word.
 pub(crate) fn in_words(bytes: usize, starts: &[usize], (row, col): (usize, usize)) -> bool {
     let whole = |position: &usize| position.is_multiple_of(vector(bytes));
     col == 1 && whole(&row) && starts.iter().all(whole)
 }
 
-/// The steps from row to row and from column to column.
+/// The strides between rows and between columns.
 pub(crate) fn steps(order: Order, leading_dimension: usize) -> (usize, usize) {
     match order {
         Order::RowMajor => (leading_dimension, 1),

@@ -1,9 +1,9 @@
 //! The operations of [nnz](https://docs.rs/nnz) on devices that run kernels.
 //!
-//! [`Device`] is a backend over a [`Driver`]: what a foreign library must do is memory, programs and launches. The same
-//! plans launch `csr_spmv.cl` through OpenCL and `csr_spmv.cu` through CUDA: files, entries and the order of arguments
-//! agree. So an operation is written once, and a driver knows none. A [`Library`] finds and opens devices; which one has
-//! made a device is known at run time alone, so that one collection holds matrices of all.
+//! [`Device`] is a backend over a [`Driver`], which provides memory, programs and launches of a foreign library. The
+//! same plans launch `csr_spmv.cl` through OpenCL and `csr_spmv.cu` through CUDA: files, entries and the order of
+//! arguments agree. So an operation is written once, and a driver knows none. A [`Library`] finds and opens devices;
+//! all of them have one type, so that one collection can hold matrices of any.
 
 mod device;
 mod driver;

@@ -1,23 +1,23 @@
-//! Foreign libraries and the devices that they find.
+//! Foreign libraries and their devices.
 
 use crate::{Device, Driver};
 use sparse_core::{Caps, Error, Probe, Result};
 
-/// A foreign library: how its devices are found and opened.
+/// A foreign library: finds devices and opens them.
 #[derive(Debug)]
 pub struct Library {
     /// The backend's name in messages and in [`Caps`].
     pub name: &'static str,
-    /// The environment variable that names the device to take where none is asked for: an index, or a part of a name.
+    /// The environment variable that names the default device: an index, or a part of a name.
     pub device_variable: &'static str,
-    /// The devices that are there, or why there are none.
+    /// Finds the devices, or the reason why there are none.
     pub devices: fn() -> Result<Vec<Caps>, String>,
     /// Opens a device by its position among `devices`.
     pub driver: fn(index: usize) -> Result<Box<dyn Driver>>,
 }
 
 impl Library {
-    /// The devices in the library's order, or why there are none (rule P1).
+    /// The devices in the library's order, or why there are none.
     pub fn probe(&self) -> Probe {
         match (self.devices)() {
             Ok(devices) => Probe { devices, reason: None },
@@ -42,7 +42,7 @@ impl Library {
     /// Opens the first device whose name, or whose platform's name, contains `part`; upper and lower case are the same.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub fn open_named(&self, part: &str) -> Result<Device> {
         self.open(self.index_of(part)?)
     }
@@ -50,7 +50,7 @@ impl Library {
     /// Opens the first of the [`preferred`](Self::preferred) devices that starts.
     ///
     /// # Errors
-    /// As [`open`](Self::open) for the first of them.
+    /// As for [`open`](Self::open) for the first of them.
     pub fn open_preferred(&self) -> Result<Device> {
         let preferred = self.preferred()?;
         let first = self.open(preferred.first().copied().unwrap_or(0));
@@ -63,14 +63,14 @@ impl Library {
     /// The index of the first of the [`preferred`](Self::preferred) devices; 0 where there is none.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`preferred`](Self::preferred).
     pub fn preferred_index(&self) -> Result<usize> {
         Ok(self.preferred()?.first().copied().unwrap_or(0))
     }
 
-    /// The indices of the devices to take where none is asked for, the best first: the one that
-    /// [`device_variable`](Self::device_variable) names, by its index or by a part of its name, and no other; without it
-    /// GPUs in the library's order, then processors of the host.
+    /// The indices of the default devices, the best first: only the one that [`device_variable`](Self::device_variable)
+    /// names, by its index or by a part of its name, if it is set; otherwise GPUs in the library's order, then
+    /// processors of the host.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if no device has the name.
@@ -84,7 +84,7 @@ impl Library {
         Ok(indices)
     }
 
-    /// The first device whose name or whose platform's name contains `part`.
+    /// The index of the first device whose name or whose platform's name contains `part`.
     fn index_of(&self, part: &str) -> Result<usize> {
         let what = format!("{} device `{part}`", self.name);
         let devices = (self.devices)().map_err(|reason| Error::unsupported(&what, reason))?;
@@ -121,7 +121,7 @@ mod tests {
             .into())
     }
 
-    /// The devices that were asked to start, which none does.
+    /// The devices that were asked to start; none does.
     static ASKED: Mutex<Vec<usize>> = Mutex::new(vec![]);
 
     static LIBRARY: Library = Library {

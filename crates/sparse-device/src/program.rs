@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Defines(Vec<(&'static str, String)>);
 
 impl Defines {
-    /// With one more macro.
+    /// Adds a macro.
     pub fn set(mut self, name: &'static str, value: impl ToString) -> Self {
         let at = self.0.partition_point(|&(before, _)| before < name);
         self.0.insert(at, (name, value.to_string()));
@@ -37,7 +37,7 @@ impl Defines {
         self.set("OFF", offset.c_name())
     }
 
-    /// Whether entries are conjugated; for real values that is nothing.
+    /// Sets `CONJ`: true if entries are conjugated, which real values never are.
     pub(crate) fn conj(self, dtype: DType, op: Op) -> Self {
         self.set("CONJ", u8::from(op == Op::ConjugateTranspose && dtype.is_complex()))
     }
@@ -53,7 +53,7 @@ impl Display for Defines {
     }
 }
 
-/// An [`Index`] at run time.
+/// An [`Index`] type at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IndexType {
     I32,
@@ -66,7 +66,7 @@ impl IndexType {
         if size_of::<I>() == 4 { Self::I32 } else { Self::I64 }
     }
 
-    /// The narrowest type that permutation of `n` entries, and their number, fit into.
+    /// The narrowest type for positions below `n`, and for `n`.
     pub(crate) fn for_count(n: usize) -> Self {
         if i32::try_from(n).is_ok() { Self::I32 } else { Self::I64 }
     }
@@ -96,17 +96,17 @@ impl IndexType {
     }
 }
 
-/// Which program: a file, compiled how.
+/// The key of a program: its file and macros.
 type ProgramKey = (&'static str, Defines);
 
-/// Which kernel of which program.
+/// The key of a kernel: its program and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct KernelKey {
     program: ProgramKey,
     entry: &'static str,
 }
 
-/// The programs and kernels of a device that have been asked for.
+/// The compiled programs and kernels of a device.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
     programs: Mutex<HashMap<ProgramKey, Program>>,
@@ -114,7 +114,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// A kernel of the driver's; it is compiled where it has not been yet.
+    /// A kernel of the driver's; compiles it at the first call.
     pub(crate) fn kernel(
         &self,
         driver: &dyn Driver,
@@ -151,7 +151,7 @@ impl Programs {
     }
 }
 
-/// Whether the table of kernels has these values of macros, which images made beforehand are made for. The size of
+/// True if the table of kernels lists these values of macros, for which images may be compiled in advance. The size of
 /// work-groups is the device's.
 fn is_listed(file: &File, defines: &Defines) -> bool {
     let listed = |(name, value): (&str, &str)| {

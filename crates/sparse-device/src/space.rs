@@ -7,7 +7,7 @@ use sparse_core::{ContextId, DenseView, DenseViewMut, Element, Space, space};
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 
-/// Owned memory of a device, by the size of its elements alone.
+/// Owned memory of a device, typed only by the size of its elements.
 #[derive(Debug)]
 pub struct RawBuffer {
     pub(crate) memory: Memory,
@@ -27,7 +27,7 @@ impl RawBuffer {
         if self.element_bytes == 4 { IndexType::I32 } else { IndexType::I64 }
     }
 
-    /// The same with the type of its elements, which have this size.
+    /// The buffer with the type of its elements, which have this size.
     pub(crate) fn of<T>(self) -> Buffer<T> {
         assert_eq!(self.element_bytes, size_of::<T>(), "the bytes of an element");
         Buffer { raw: self, element: PhantomData }
@@ -79,25 +79,25 @@ impl<T> Clone for View<'_, T> {
 impl<T> Copy for View<'_, T> {}
 
 impl<'a, T: Element> View<'a, T> {
-    /// The memory, and the byte of it where the view starts, for those who hand it to another library.
+    /// The memory and the view's first byte in it, for another library.
     pub fn place(&self) -> (&'a Memory, usize) {
         (self.memory, self.offset())
     }
 
-    /// Where the view starts in its buffer, in bytes.
+    /// The offset of the view in its buffer, in bytes.
     pub(crate) fn offset(&self) -> usize {
         self.start * size_of::<T>()
     }
 }
 
 impl<T: Element> ViewMut<'_, T> {
-    /// Where the view starts in its buffer, in bytes.
+    /// The offset of the view in its buffer, in bytes.
     pub(crate) fn offset(&self) -> usize {
         self.start * size_of::<T>()
     }
 }
 
-/// Where an operand stands: its memory, and the number of its first element there.
+/// The position of an operand: its memory, and the number of its first element there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) memory: &'a Memory,
@@ -116,7 +116,7 @@ impl<'a, T> From<ViewMut<'a, T>> for Place<'a> {
     }
 }
 
-/// Where a dense operand stands, and the steps from row to row and from column to column.
+/// The position of a dense operand, and its strides between rows and between columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DensePlace<'a> {
     pub(crate) place: Place<'a>,

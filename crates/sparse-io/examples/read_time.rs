@@ -1,4 +1,4 @@
-//! Reads a matrix file to CSR, some times over, and says how long it took and how much memory the process used.
+//! Reads a matrix file to CSR several times, and prints the time and the memory of the process.
 
 use sparse_core::{Csr, Host, SparseFormat};
 use std::time::Instant;

@@ -3,7 +3,7 @@
 use sparse_core::{DType, Error, Index, Result, Scalar, c32, c64};
 use std::any::Any;
 
-/// Values of the types that files hold.
+/// Values of the types that files contain.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnyValues {
     /// `f4` of NumPy.
@@ -56,7 +56,7 @@ impl AnyValues {
         self.len() == 0
     }
 
-    /// The values as `T`, rounded to nearest (rule T2).
+    /// The values as `T`, rounded to nearest.
     ///
     /// ```
     /// use sparse_core::c64;
@@ -81,7 +81,8 @@ impl AnyValues {
         }
     }
 
-    /// The integers that `T` does not hold, and which [`into_typed`](Self::into_typed) rounds; none if it holds all.
+    /// The integers that `T` does not represent, and which [`into_typed`](Self::into_typed) rounds; none if there are
+    /// none.
     ///
     /// ```
     /// use sparse_io::any::AnyValues;
@@ -98,10 +99,10 @@ impl AnyValues {
     }
 }
 
-/// Integers that a type of values does not hold.
+/// Integers that a type of values does not represent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundedIntegers {
-    /// How many there are.
+    /// Number of such integers.
     pub count: usize,
     /// The first one.
     pub first: String,
@@ -111,7 +112,7 @@ pub struct RoundedIntegers {
     pub line: Option<u64>,
 }
 
-/// Compares integers, which come as `f64` and exactly, with what becomes of them as `T`.
+/// Compares integers, given as `f64` and exactly, with their values as `T`.
 fn rounded<T: Scalar>(integers: impl Iterator<Item = (f64, i128)>) -> Option<RoundedIntegers> {
     let is_rounded =
         |&(_, (value, exact)): &(usize, (f64, i128))| nearest::<T>(value).to_c64().re as i128 != exact;
@@ -125,12 +126,12 @@ fn rounded<T: Scalar>(integers: impl Iterator<Item = (f64, i128)>) -> Option<Rou
     })
 }
 
-/// A real number as `T`.
+/// A real number rounded to `T`.
 fn nearest<T: Scalar>(value: f64) -> T {
     T::from_c64(value.into())
 }
 
-/// A number for a message, in as few digits as say it: `1e300`, `1e300+2i`.
+/// A number for a message, in the fewest digits that identify it: `1e300`, `1e300+2i`.
 pub(crate) fn show_number(value: c64) -> String {
     if value.im == 0.0 { format!("{:?}", value.re) } else { format!("{:?}{:+?}i", value.re, value.im) }
 }
@@ -149,7 +150,7 @@ fn convert<A: Scalar, T: Scalar>(values: Vec<A>) -> Result<Vec<T>> {
     values.into_iter().enumerate().map(|(position, value)| round(position, value)).collect()
 }
 
-/// The vector itself, if it has the type that is wanted.
+/// The vector itself, if it has the requested type.
 fn as_is<A: 'static, B: 'static>(values: Vec<A>) -> Result<Vec<B>, Vec<A>> {
     let mut values = Some(values);
     match (&mut values as &mut dyn Any).downcast_mut::<Option<Vec<B>>>().and_then(Option::take) {
@@ -167,7 +168,7 @@ fn round<A: Scalar, T: Scalar>(position: usize, value: A) -> Result<T> {
     Ok(rounded)
 }
 
-/// Indices or offsets of the types that files hold.
+/// Indices or offsets of the types that files contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnyIndices {
     /// `i4` of NumPy.
@@ -185,7 +186,7 @@ impl AnyIndices {
         }
     }
 
-    /// Whether there are no indices.
+    /// True if there are no indices.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,18 +1,18 @@
-//! CSR from unordered entries: count, scan, fill, sort, add up duplicates.
+//! CSR from unordered entries: counts, scans, fills, sorts, and adds duplicates.
 
 use crate::parallel;
 use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Order, Result, Scalar, SparseFormat};
 
-/// What row offsets may always take.
+/// Bytes of row offsets that are always allowed.
 const OFFSET_BYTES: usize = 256 << 20;
-/// How many times the bytes of the entries larger row offsets may take.
+/// Bytes of row offsets per byte of entries that are allowed beyond.
 const OFFSET_FACTOR: usize = 16;
-/// Bytes of an entry that justify row offsets, whatever its type.
+/// Assumed bytes of an entry in the limit of row offsets, for any type.
 pub(crate) const ENTRY_BYTES: usize = 8;
 /// Entries from which on rows are sorted by a thread of their own.
 const GRAIN: usize = 1 << 15;
 
-/// Says no if a claimed number of rows would take more memory than entries of so many bytes justify.
+/// An error if a claimed number of rows would take more memory than `entry_bytes` bytes of entries justify.
 pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usize) -> Result<(), String> {
     let needed = rows.saturating_mul(offset_bytes);
     if needed <= OFFSET_BYTES.max(entry_bytes.saturating_mul(OFFSET_FACTOR)) {
@@ -23,7 +23,7 @@ pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usi
     ))
 }
 
-/// The matrix of the entries, at most `nnz_bound`, that `triplets` goes through; duplicates are added in the order in which they come (rule V4).
+/// The matrix of the entries of `triplets`, at most `nnz_bound`; duplicates are added in their order.
 pub(crate) fn csr_from_triplets<T: Scalar, I: Index, O: Index, Triplets>(
     rows: usize,
     cols: usize,
@@ -56,7 +56,7 @@ where
     canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }
 
-/// All elements but zeros of either sign (rule V1), in the order of storage.
+/// All elements but zeros of either sign, in the order of storage.
 pub(crate) fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usize, usize, T)> + '_ {
     let line = dense.major_minor().1;
     let by_rows = dense.order() == Order::RowMajor;
@@ -67,7 +67,7 @@ pub(crate) fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usi
     })
 }
 
-/// The matrix with sorted rows, in place, and with duplicates added in the order in which they stood.
+/// Sorts the rows in place, and adds duplicates in their order.
 pub(crate) fn canonical<T: Scalar, I: Index, O: Index>(
     matrix: Csr<T, Host, I, O>,
 ) -> Result<Csr<T, Host, I, O>> {
@@ -82,23 +82,23 @@ pub(crate) fn canonical<T: Scalar, I: Index, O: Index>(
     Csr::new_unsorted(rows, cols, offsets, indices, values)
 }
 
-/// Sorts the rows in pieces of at least [`GRAIN`] entries; says whether any index occurs twice in a row.
+/// Sorts the rows in parts of at least [`GRAIN`] entries; true if any index occurs twice in a row.
 fn sort_rows<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], values: &mut [T]) -> bool {
-    let (mut rest, mut first, mut pieces) = ((indices, values), 0, vec![]);
+    let (mut rest, mut first, mut parts) = ((indices, values), 0, vec![]);
     while first + 1 < offsets.len() {
         let start = offsets[first].as_usize();
         let end = offsets.partition_point(|offset| offset.as_usize() < start + GRAIN).min(offsets.len() - 1);
         let length = offsets[end].as_usize() - start;
         let ((indices, later_indices), (values, later_values)) =
             (rest.0.split_at_mut(length), rest.1.split_at_mut(length));
-        pieces.push((&offsets[first..=end], indices, values));
+        parts.push((&offsets[first..=end], indices, values));
         (rest, first) = ((later_indices, later_values), end);
     }
-    parallel::map(pieces, &|(offsets, indices, values)| sort_piece(offsets, indices, values)).contains(&true)
+    parallel::map(parts, &|(offsets, indices, values)| sort_part(offsets, indices, values)).contains(&true)
 }
 
-/// Sorts the rows of a piece, which starts at `offsets[0]`; says whether any index occurs twice in a row.
-fn sort_piece<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], values: &mut [T]) -> bool {
+/// Sorts the rows of a part, which starts at `offsets[0]`; true if any index occurs twice in a row.
+fn sort_part<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], values: &mut [T]) -> bool {
     let (start, mut scratch) = (offsets[0].as_usize(), vec![]);
     offsets.windows(2).fold(false, |repeated, row| {
         let range = row[0].as_usize() - start..row[1].as_usize() - start;
@@ -106,7 +106,7 @@ fn sort_piece<T: Scalar, I: Index, O: Index>(offsets: &[O], indices: &mut [I], v
     })
 }
 
-/// Sorts one row, equal indices in their old order; says whether any index occurs twice.
+/// Sorts one row, equal indices in their old order; true if any index occurs twice.
 fn sort_row<T: Scalar, I: Index>(indices: &mut [I], values: &mut [T], scratch: &mut Vec<(I, T)>) -> bool {
     if indices.is_sorted_by(|a, b| a < b) {
         return false;

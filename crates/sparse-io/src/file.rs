@@ -25,7 +25,7 @@ enum Kind {
     Gzip,
 }
 
-/// A matrix file, mapped; if it is packed or a pipe, the lines or the bytes that a reader needs.
+/// A matrix file, mapped; if it is compressed or a pipe, the lines or the bytes that a reader needs.
 #[derive(Debug)]
 pub struct MatrixFile {
     path: PathBuf,
@@ -34,8 +34,8 @@ pub struct MatrixFile {
 }
 
 impl MatrixFile {
-    /// Opens a file of the kind that its name says. A pipe, which is read once from front to back, may have any name:
-    /// its first bytes say the kind.
+    /// Opens a file of the kind of its name. A pipe, which is read once from front to back, may have any name: its
+    /// first bytes tell its kind.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -52,7 +52,8 @@ impl MatrixFile {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it cannot be unpacked; those of [`FileKind::of`].
+    /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it cannot be decompressed; those of
+    /// [`FileKind::of`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let kind = match FileKind::of(path) {
@@ -69,7 +70,7 @@ impl MatrixFile {
         Ok(Self { path: path.into(), kind, contents })
     }
 
-    /// Reads a stream, of the kind that its first bytes say, to its end; errors call it `name`.
+    /// Reads a stream of the kind of its first bytes to its end; errors call it `name`.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -82,7 +83,7 @@ impl MatrixFile {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read; [`Error::File`] if it cannot be unpacked.
+    /// [`Error::Io`] if it cannot be read; [`Error::File`] if it cannot be decompressed.
     pub fn from_reader(name: impl AsRef<Path>, mut reader: impl Read) -> Result<Self> {
         let path = name.as_ref();
         let io_error = |source| Error::Io { path: path.into(), source };
@@ -129,8 +130,8 @@ impl MatrixFile {
         parse(&self.contents.bytes).map_err(|reason| self.error(reason))
     }
 
-    /// The integers of the file that `T` does not hold, and which reading rounds; none if it holds all, or if the values
-    /// are not integers.
+    /// The integers of the file that `T` does not represent, and which reading rounds; none if there are none, or if
+    /// the values are not integers.
     ///
     /// ```
     /// use sparse_io::MatrixFile;
@@ -153,7 +154,7 @@ impl MatrixFile {
         rounded.map_err(|reason| self.error(reason))
     }
 
-    /// Shape and entries of the matrix, as the file claims them.
+    /// Shape and entries of the matrix, as claimed by the file.
     ///
     /// ```
     /// use sparse_io::{Claim, MatrixFile};
@@ -179,7 +180,7 @@ impl MatrixFile {
     }
 
     /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
-    /// dropped (rule V1). Values are rounded to nearest (rule T2).
+    /// dropped. Values are rounded to nearest.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -206,7 +207,7 @@ impl MatrixFile {
     }
 
     /// The matrix as COO, with entries in the order of the file. Duplicates and explicit zeros are kept; of a dense
-    /// array, zeros are dropped (rule V1). Values are rounded to nearest (rule T2).
+    /// array, zeros are dropped. Values are rounded to nearest.
     ///
     /// ```
     /// use sparse_core::Coo;
@@ -219,7 +220,7 @@ impl MatrixFile {
     /// ```
     ///
     /// # Errors
-    /// As [`read_csr`](Self::read_csr), but there may be any number of rows.
+    /// As for [`read_csr`](Self::read_csr), but there may be any number of rows.
     pub fn read_coo<T: Scalar, I: Index>(&self) -> Result<Coo<T, Host, I>> {
         match self.kind {
             FileKind::MatrixMarket => matrix_market::coo_of(self.text()),
@@ -254,8 +255,8 @@ impl MatrixFile {
         Ok(check_row_claim(rows, offset_bytes, entry_bytes).is_err())
     }
 
-    /// How many entries of the file were added to another one of the same coordinate in `matrix`, which
-    /// [`read_csr`](Self::read_csr) gave. Of a symmetric Matrix Market file, entries are counted before mirroring.
+    /// Number of entries of the file that were added to another one of the same coordinate in `matrix`, the result of
+    /// [`read_csr`](Self::read_csr). Of a symmetric Matrix Market file, entries are counted before mirroring.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -289,7 +290,7 @@ impl MatrixFile {
     /// The format of the members, if the file is an `.npz` file of a batch of matrices.
     ///
     /// # Errors
-    /// [`Error::File`] if the file says of no format.
+    /// [`Error::File`] if the file does not name its format.
     pub fn batch_format(&self) -> Result<Option<NpzFormat>> {
         match self.kind {
             FileKind::Npz => npz::batch_format(&self.contents.bytes).map_err(|reason| self.error(reason)),
@@ -331,7 +332,7 @@ impl MatrixFile {
     }
 }
 
-/// Sizes that a file claims.
+/// The sizes that a file claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
     /// The number of rows.
@@ -342,7 +343,7 @@ pub struct Claim {
     pub stored: usize,
 }
 
-/// The number of entries that mirroring made `matrix` of: off the diagonal, each stands for two.
+/// The number of entries from which mirroring made `matrix`: off the diagonal, each stands for two.
 fn unmirrored<T: Scalar, I: Index, O: Index>(matrix: &Csr<T, Host, I, O>) -> usize {
     let diagonal = matrix.triplets().filter(|(row, col, _)| row == col).count();
     (matrix.nnz() + diagonal) / 2

@@ -23,7 +23,7 @@ use source::has_extension;
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};
 use std::path::Path;
 
-/// The kinds of files that a matrix is kept in.
+/// The kinds of matrix files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// `.mtx` and `.mtx.gz`
@@ -35,7 +35,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind that the name of a file says it is.
+    /// The kind of a file, by its name.
     ///
     /// ```
     /// use sparse_io::FileKind;
@@ -82,7 +82,7 @@ pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result
     MatrixFile::open(path)?.read_csr()
 }
 
-/// Writes a CSR matrix to a file of the kind that its name says: `.mtx`, `.mtx.gz` or `.npz`.
+/// Writes a CSR matrix to a file of the kind of its name: `.mtx`, `.mtx.gz` or `.npz`.
 ///
 /// ```
 /// use sparse_core::Csr;

@@ -1,4 +1,4 @@
-//! Where files are written: under a name, whole or not at all, or to a stream.
+//! Outputs: a file by its name, written whole or not at all, or a stream.
 
 use sparse_core::{Error, Result};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -6,13 +6,13 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A place that a file is written to.
+/// The output of a file.
 ///
-/// Under a name, the file is written to a temporary file of the same folder, synced and renamed: whenever writing
-/// ends, by an error or with the process, the name stands for what was there before or for the whole new file. On
-/// Linux the temporary file has no name where the file system allows it (`O_TMPFILE`), so that a killed process leaves
-/// none; elsewhere it has one and is removed unless the process is killed. A file that is replaced keeps its
-/// permissions, and a link to it stays a link.
+/// Under a name, the file is written to a temporary file of the same folder, synced and renamed: whenever writing ends,
+/// by an error or with the process, the name stands for the old file or for the whole new one. On Linux the temporary
+/// file has no name where the file system allows it (`O_TMPFILE`), so that a killed process leaves none; elsewhere it
+/// has one and is removed unless the process is killed. The new file has the permissions of the old one, and a link to
+/// it stays a link.
 ///
 /// A device, a pipe or standard output is written when the whole file is known, which until then is in a temporary
 /// file.
@@ -31,7 +31,7 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
 }
 
 impl Output<'_> {
-    /// Fails if no file can be written there; writes nothing.
+    /// Checks that a file can be written there; writes nothing.
     ///
     /// ```
     /// use sparse_io::Output;
@@ -50,7 +50,7 @@ impl Output<'_> {
         check().map_err(|source| self.error(source))
     }
 
-    /// Writes what `write` writes.
+    /// Writes the output of `write`.
     ///
     /// ```
     /// use sparse_io::Output;
@@ -64,7 +64,7 @@ impl Output<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] if `write` fails or the file cannot be written; then what was there before is left as it was.
+    /// [`Error::Io`] if `write` fails or the file cannot be written; the old file then stays as it was.
     pub fn write(self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
         let write_all = || match self.target()? {
             Target::File(replacement) => replacement.write(write),
@@ -116,7 +116,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Copies what `write` writes to a device, a pipe or standard output, once it is whole.
+/// Copies the output of `write` to a device, a pipe or standard output, once it is whole.
 fn write_to_stream(
     stream: Stream<'_>,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -144,7 +144,7 @@ fn folder_of(path: &Path) -> &Path {
 /// A file that is written whole or not at all.
 struct Replacement {
     path: PathBuf,
-    /// Those of the file that is replaced.
+    /// The permissions of the file that is replaced.
     permissions: Option<Permissions>,
 }
 
@@ -170,7 +170,7 @@ impl Replacement {
     }
 }
 
-/// A temporary file that is to get a name.
+/// A temporary file before it gets its name.
 enum Draft {
     #[cfg(target_os = "linux")]
     Unnamed(unnamed::File),
@@ -195,7 +195,7 @@ impl Draft {
         }
     }
 
-    /// Gives the file its name, at which another one may be.
+    /// Gives the file its name, replacing another one.
     fn publish(self, path: &Path) -> io::Result<()> {
         let named = match self {
             #[cfg(target_os = "linux")]
@@ -234,7 +234,7 @@ mod unnamed {
     pub(super) struct File(std::fs::File);
 
     impl File {
-        /// A file on the file system of `folder`, if that knows such files.
+        /// A file on the file system of `folder`, if that supports such files.
         pub(super) fn new(folder: &Path) -> Option<Self> {
             let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
             let file = open(folder, flags, Mode::from_raw_mode(0o666)).ok()?;
@@ -257,7 +257,7 @@ mod unnamed {
 mod tests {
     use super::*;
 
-    /// The files of a folder, with what they hold.
+    /// The files of a folder, with their contents.
     fn files(folder: &Path) -> Vec<(String, String)> {
         let mut files: Vec<_> = fs::read_dir(folder)
             .unwrap()

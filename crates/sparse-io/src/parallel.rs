@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// `work` of every item, in their order.
+/// The results of `work` for every item, in order.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: &(dyn Fn(T) -> R + Sync)) -> Vec<R> {
     let cells: Vec<_> = items.into_iter().map(|item| Mutex::new((Some(item), None))).collect();
     for_each_index(cells.len(), &|k| {
@@ -15,7 +15,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: &(dyn Fn(T) -> R + Sync
     results.flatten().collect()
 }
 
-/// Calls `work` with 0, …, `count` − 1. Not generic, so that rayon's machinery is compiled once and not for every type.
+/// Calls `work` with 0, …, `count` − 1. Not generic, so that rayon's code is compiled once and not for every type.
 fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..count).into_par_iter().with_max_len(1).for_each(work);
 }

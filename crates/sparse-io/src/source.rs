@@ -1,4 +1,4 @@
-//! Where bytes come from: a mapped file, a stream, or memory.
+//! Sources of bytes: a mapped file, a stream, or memory.
 
 use memmap2::Mmap;
 use sparse_core::{Error, Result};
@@ -7,9 +7,9 @@ use std::io::Read;
 use std::ops::Deref;
 use std::path::Path;
 
-/// Bytes that any packed file may unpack to.
+/// Bytes to which any compressed file may expand.
 const EXPANDED_BYTES: usize = 1 << 30;
-/// How many times its own size a larger packed file may unpack to. Matrices in text shrink to a fifth or so.
+/// The expansion factor allowed to larger compressed files. Matrices in text shrink to a fifth or so.
 const EXPANSION: usize = 200;
 
 /// The bytes of a file.
@@ -30,7 +30,7 @@ impl Deref for Bytes {
     }
 }
 
-/// The bytes of the file at `path`, mapped where it can be.
+/// The bytes of the file at `path`, mapped if possible.
 pub(crate) fn open(path: &Path) -> Result<Bytes> {
     map_or_read(path).map_err(|source| Error::Io { path: path.into(), source })
 }
@@ -43,21 +43,21 @@ fn map_or_read(path: &Path) -> std::io::Result<Bytes> {
         file.read_to_end(&mut bytes)?;
         return Ok(Bytes::Owned(bytes));
     }
-    // SAFETY: the mapping is private and only read. As for every reader of mapped files, nobody may shorten or
-    // rewrite the file meanwhile; the crate's documentation says so.
+    // SAFETY: the mapping is private and only read. As for every reader of mapped files, nobody may shorten or rewrite
+    // the file meanwhile; the crate's documentation says so.
     unsafe { Mmap::map(&file) }.map(Bytes::Mapped)
 }
 
-/// Lines of a text that were not kept.
+/// Lines of a text that were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Skipped {
-    /// The byte of the text before which they stood.
+    /// The byte of the text before which they were.
     pub(crate) at: usize,
-    /// All lines that were left out so far.
+    /// Number of lines left out so far.
     pub(crate) lines: u64,
 }
 
-/// The bytes of a file, and which of its lines are not among them.
+/// The bytes of a file, and the lines that were left out.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) bytes: Bytes,
@@ -77,17 +77,17 @@ impl Contents {
     }
 }
 
-/// What a packed file of `length` bytes may unpack to.
+/// The most bytes to which a compressed file of `length` bytes may expand.
 pub(crate) fn expansion_limit(length: usize) -> usize {
     EXPANDED_BYTES.max(length.saturating_mul(EXPANSION))
 }
 
-/// Whether the name of `path` ends in `.extension`, in any case.
+/// True if the name of `path` ends in `.extension`, in any case.
 pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// A text and the path that errors name.
+/// A text, and the path for its errors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub(crate) path: &'a Path,
@@ -101,13 +101,13 @@ impl<'a> Text<'a> {
         Self { path: Path::new("<memory>"), bytes, skipped: &[] }
     }
 
-    /// `reason`, with the line that the byte `at` stands in.
+    /// `reason`, with the line of the byte `at`.
     #[cold]
     pub(crate) fn error(self, at: usize, reason: String) -> Error {
         Error::File { path: self.path.into(), line: Some(self.line(at)), reason }
     }
 
-    /// The line that the byte `at` stands in, from 1.
+    /// The line of the byte `at`, from 1.
     pub(crate) fn line(self, at: usize) -> u64 {
         let newlines = self.bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
         let before = self.skipped.partition_point(|skipped| skipped.at <= at);

@@ -1,4 +1,4 @@
-//! The rules of `docs/matrix-market.md`, on small texts and, where `../shared/data` is there, on its debatable files.
+//! The rules of `docs/matrix-market.md`, on small texts and, where `../shared/data` is present, on its debatable files.
 
 use Outcome::{Reads, Refused};
 use sparse_core::{Error, c64};

@@ -1,9 +1,9 @@
-//! Files that are refused, with the line where there is one and a reason that says what would have been right.
+//! Files that are refused, with the line if there is one and a reason that says what would be right.
 
 use sparse_core::{Csr, DType, Error, Host, c64};
 use sparse_io::{matrix_market, npy, npz};
 
-/// Why a text is refused; every reason has a line.
+/// The reason why a text is refused; every reason has a line.
 fn refusal(text: &str) -> String {
     match matrix_market::parse_csr::<f64, i32, i32>(text.as_bytes()) {
         Err(Error::File { line: Some(line), reason, .. }) => format!("line {line}: {reason}"),
@@ -210,7 +210,7 @@ fn other_names_are_not_guessed() {
     assert!(matches!(sparse_io::value_type("absent.mtx"), Err(Error::Io { .. })));
 }
 
-/// An archive of these arrays, packed.
+/// A compressed archive of these arrays.
 fn archive(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (key, bytes) in arrays {

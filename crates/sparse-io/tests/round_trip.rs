@@ -1,4 +1,4 @@
-//! What is written is read back to the same bits, in every format and type.
+//! Matrices are read back to the same bits, in every format and type.
 
 use proptest::prelude::*;
 use sparse_core::{Coo, Csc, Csr, Dense, Host, Index, Order, Scalar, SparseFormat, c32, c64};
@@ -15,7 +15,7 @@ fn coordinates() -> impl Strategy<Value = Vec<(usize, usize)>> {
     prop::collection::vec((0..ROWS, 0..COLS), 0..20)
 }
 
-/// A file, in memory where there is a folder for that: every file is synced, which takes milliseconds on a disk.
+/// A file, in memory if there is a folder for that: every file is synced, which takes milliseconds on a disk.
 fn file(name: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let path = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! Files that SciPy 1.17 wrote by `save_npz`: packed CSR, plain CSC and packed COO of one matrix.
+//! Files written by `save_npz` of SciPy 1.17: compressed CSR, uncompressed CSC and compressed COO of one matrix.
 
 use sparse_core::{Csr, DType, Scalar};
 use sparse_io::npz::{self, NpzFormat};

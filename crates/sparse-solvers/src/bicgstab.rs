@@ -16,11 +16,11 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 /// y = K⁻¹·p    v = A·y    α = ρ / (r̂ᴴ·v)            x ← x + α·y    r ← r − α·v
 /// z = K⁻¹·r    t = A·z    ω = (tᴴ·r) / ‖t‖²         x ← x + ω·z    r ← r − ω·t
 /// ```
-/// An iteration takes two products with A, two applications of K⁻¹, three `dot`, two `nrm2` and six `axpby`; apart
-/// from the products it moves 26 vectors of the order of A. Five vectors are kept.
+/// An iteration takes two products with A, two applications of K⁻¹, three `dot`, two `nrm2` and six `axpby`; apart from
+/// the products it moves 26 vectors of the order of A. The workspace is five vectors.
 ///
-/// The method breaks down where ρ, r̂ᴴ·v or tᴴ·r vanishes; for real skew-symmetric A that is at once. Where the true
-/// residual has halved since, the solver starts anew with another r̂; else the outcome is
+/// The method breaks down where ρ, r̂ᴴ·v or tᴴ·r vanishes; for real skew-symmetric A that is at once. If the true
+/// residual has halved since the last start, the solver restarts with another r̂; else the outcome is
 /// [`Outcome::Breakdown`](crate::Outcome::Breakdown).
 ///
 /// H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
@@ -128,7 +128,7 @@ where
     }
 }
 
-/// `value`, unless nothing can be divided by it.
+/// `value`, unless it is too small to divide by.
 fn divisor<T: Accumulator>(quantity: &'static str, value: T) -> Result<T, Halt> {
     if !value.is_finite() {
         return Err(Breakdown::NotFinite { quantity }.into());

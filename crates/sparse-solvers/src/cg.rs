@@ -14,22 +14,22 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 /// ```text
 /// z = K⁻¹·r    ρ = rᴴ·z    p ← z + (ρ/ρ')·p    q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q
 /// ```
-/// An iteration takes one product with A, one application of K⁻¹, two `dot`, one `nrm2` and three `axpby`; apart
-/// from the products it moves 14 vectors of the order of A; without a preconditioner, one `dot` and two vectors less.
-/// Three vectors are kept.
+/// An iteration takes one product with A, one application of K⁻¹, two `dot`, one `nrm2` and three `axpby`; apart from
+/// the products it moves 14 vectors of the order of A; without a preconditioner, one `dot` and two vectors less. The
+/// workspace is three vectors.
 ///
-/// [`IndefiniteMatrix`](Breakdown::IndefiniteMatrix) is certain for an exact A, and a matter of rounding where
-/// A is singular to working precision. That A is real and not symmetric goes unnoticed, unless convergence suffers.
+/// [`IndefiniteMatrix`](Breakdown::IndefiniteMatrix) is certain for an exact A, and a matter of rounding if A is
+/// singular to working precision. A real A that is not symmetric goes unnoticed, unless convergence suffers.
 ///
 /// M. R. Hestenes and E. Stiefel, Methods of conjugate gradients for solving linear systems, J. Res. Natl. Bur.
 /// Stand. 49 (1952), 409–436.
 ///
 /// ```
-/// use sparse_core::{generate, reference::Reference};
+/// use sparse_core::reference::Reference;
 /// use sparse_solvers::{Cg, Jacobi, Options, inverse_diagonal};
 /// use std::ops::ControlFlow;
 ///
-/// let a = generate::stencil_5::<f64>(10, 10)?;
+/// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
 /// let jacobi = Jacobi::new(&Reference, inverse_diagonal(&a)?)?;
 /// let mut x = vec![0.0; 100];
 /// let mut solver = Cg::new(&Reference, &a, jacobi, &Options::default())?;
@@ -44,7 +44,7 @@ pub struct ConjugateGradients<B: Backend, T: Accumulator, P> {
     preconditioner: P,
     p: Buf<B, T>,
     q: Buf<B, T>,
-    /// ρ of the iteration before.
+    /// ρ of the last iteration.
     rho: Option<T::Real>,
 }
 
@@ -97,7 +97,7 @@ where
     }
 }
 
-/// `pᴴ·q` for `q = A·p`, which may be divided by.
+/// `pᴴ·q` for `q = A·p`, checked to be a divisor.
 pub(crate) fn curvature<B: VectorKernel<T>, T: Accumulator>(
     backend: &B,
     p: ViewOf<'_, B, T>,

@@ -10,22 +10,22 @@ use sparse_core::op::vector::nrm2;
 use sparse_core::op::{GradientStep, RealOf, SpmvKernel, VectorKernel, VectorPlan};
 use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
-/// The most iterations between two looks at the residual. A look waits for the device, which costs about as much as two
-/// iterations of a small system; the iterations behind convergence are wasted, half of these on average.
+/// The most iterations between two checks of the residual. A check waits for the device, which costs about as much as
+/// two iterations of a small system; the iterations after convergence are wasted, half of these on average.
 const LONGEST_RUN: usize = 32;
 
-/// Conjugate gradients for Hermitian positive definite A, whose scalars stay in the memory of the backend: iterations are
-/// enqueued 1, 2, 4, … up to 32 at a time without waiting for a device, and then the residual is looked at.
+/// Conjugate gradients for Hermitian positive definite A, whose scalars stay in the memory of the backend: iterations
+/// are enqueued 1, 2, 4, … up to 32 at a time without waiting for a device, and then the residual is checked.
 ///
 /// ```text
 /// q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q    ρ' = rᴴ·r    p ← r + (ρ'/ρ)·p
 /// ```
 /// An iteration takes one product with A, and on a device three launches; apart from the product it moves 11 vectors of
-/// the order of A. Four vectors are kept. From the iteration on whose ρ or pᴴ·q is not a positive normal number, further
-/// ones change nothing. The method and its source are those of [`Cg`](crate::Cg).
+/// the order of A. The workspace is four vectors. After an iteration whose ρ or pᴴ·q is not a positive normal number,
+/// further ones change nothing. The method and its source are those of [`Cg`](crate::Cg).
 ///
-/// [`run`](Self::run) takes a fixed number of iterations, and [`solve_fixed`](Self::solve_fixed) looks at b − A·x once
-/// behind them.
+/// [`run`](Self::run) takes a fixed number of iterations, and [`solve_fixed`](Self::solve_fixed) computes b − A·x once
+/// after them.
 ///
 /// ```
 /// use sparse_core::reference::Reference;
@@ -47,9 +47,9 @@ pub type EnqueuedCg<B, M> = Krylov<B, M, EnqueuedConjugateGradients<B, <M as Spa
 #[derive(Debug)]
 pub struct EnqueuedConjugateGradients<B: VectorKernel<T>, T: Accumulator> {
     state: State<B, T>,
-    /// x minus that of the start, divided by the norm of the residual there.
+    /// x minus x at the start, divided by the norm of the residual there.
     correction: Buf<B, T>,
-    /// Iterations up to the next look at the residual.
+    /// Iterations before the next check of the residual.
     next_run: usize,
 }
 
@@ -93,13 +93,13 @@ where
     }
 }
 
-/// The vectors and numbers of the recurrence, but for x and r.
+/// The vectors and numbers of the recurrence, except x and r.
 #[derive(Debug)]
 struct State<B: VectorKernel<T>, T: Accumulator> {
     vectors: VectorPlan<B, T>,
     p: Buf<B, T>,
     q: Buf<B, T>,
-    /// ρ, between runs in the first.
+    /// ρ; in the first between runs.
     rho: [Buf<B, T>; 2],
 }
 
@@ -120,7 +120,7 @@ impl<B: VectorKernel<T>, T: Accumulator> State<B, T> {
         self.vectors.dot(r, r, SpaceOf::<B>::view_mut(&mut self.rho[0]))
     }
 
-    /// Runs `iterations` iterations from `x`, where `multiply(p, q)` is `q ← A·p`.
+    /// Runs `iterations` iterations from `x`; `multiply(p, q)` computes `q ← A·p`.
     fn run(
         &mut self,
         backend: &B,
@@ -149,7 +149,7 @@ impl<B: VectorKernel<T>, T: Accumulator> State<B, T> {
         backend.copy::<T>(SpaceOf::<B>::view(rho), SpaceOf::<B>::view_mut(next_rho))
     }
 
-    /// Waits for the iterations; the reason if another one would change nothing.
+    /// Waits for the iterations; an error with the reason if another one would change nothing.
     fn check(&self, backend: &B) -> Result<(), Halt> {
         let rho = backend.download(&self.rho[0])?[0].re();
         if !rho.is_finite() {
@@ -167,8 +167,8 @@ impl<B: VectorKernel<T>, T: Accumulator> State<B, T> {
     }
 }
 
-/// A fixed number of iterations, which can be recorded in a CUDA graph: nothing is waited for or allocated. Residuals
-/// are not scaled here, so that ‖b − A·x‖₂² has to be a number of the type.
+/// A fixed number of iterations, which can be recorded in a CUDA graph: they neither wait nor allocate. Residuals are
+/// not scaled here, so that ‖b − A·x‖₂² has to be a number of the type.
 impl<B, M> EnqueuedCg<B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
@@ -180,10 +180,10 @@ where
     /// `a` has the pattern that the solver was made for; its values may have changed.
     ///
     /// ```
-    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_core::reference::Reference;
     /// use sparse_solvers::{EnqueuedCg, Identity, Options};
     ///
-    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
     /// let mut x = vec![0.0; 16];
     /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
     /// solver.start(&a, &[1.0; 16], &x)?;
@@ -194,17 +194,17 @@ where
     ///
     /// # Errors
     /// [`Shape`](sparse_core::Error::Shape), [`PlanMismatch`](sparse_core::Error::PlanMismatch) and
-    /// [`WrongContext`](sparse_core::Error::WrongContext) for wrong operands, and what the device's runtime reports.
+    /// [`WrongContext`](sparse_core::Error::WrongContext) for wrong operands; errors of the device's runtime.
     pub fn start(&mut self, a: &M, b: ViewOf<'_, B, M::Scalar>, x: ViewOf<'_, B, M::Scalar>) -> Result<()> {
         self.true_residual(a, b, x)?;
         self.recurrence.state.start(&self.backend, &self.r)
     }
 
-    /// Takes so many iterations from `x`, which is that of [`start`](Self::start) or of the run before. Odd numbers cost
-    /// a copy of one number more.
+    /// Takes `iterations` iterations from `x`, which is that of [`start`](Self::start) or of the last run. Odd numbers
+    /// cost a copy of one number more.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// As for [`start`](Self::start).
     pub fn run(&mut self, a: &M, iterations: usize, x: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let Self { backend, plan, r, recurrence, .. } = self;
         let (one, zero) = (M::Scalar::one(), M::Scalar::zero());
@@ -213,21 +213,21 @@ where
         })
     }
 
-    /// ‖r‖₂ of the residual of the recurrence, after waiting for the iterations: an estimate, which may claim too much.
+    /// ‖r‖₂ of the residual of the recurrence, after waiting for the iterations: an estimate, which may be too small.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     pub fn residual_norm(&self) -> Result<RealOf<M::Scalar>> {
         nrm2::<B, M::Scalar>(&self.backend, SpaceOf::<B>::view(&self.r))
     }
 
-    /// Takes so many iterations from the `x` that is given, and then looks at b − A·x, once.
+    /// Takes `iterations` iterations from the given `x`, and then computes b − A·x, once.
     ///
     /// ```
-    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_core::reference::Reference;
     /// use sparse_solvers::{EnqueuedCg, Identity, Options};
     ///
-    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
     /// let mut x = vec![0.0; 16];
     /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
     /// let solution = solver.solve_fixed(&a, &[1.0; 16], &mut x, 20)?;
@@ -236,7 +236,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// As for [`start`](Self::start).
     pub fn solve_fixed(
         &mut self,
         a: &M,

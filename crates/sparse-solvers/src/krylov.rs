@@ -1,4 +1,4 @@
-//! What all methods share: the system, the iterate, and the iteration from one true residual to the next.
+//! The common part of all methods: the system, the iterate, and the iteration from one true residual to the next.
 
 use crate::outcome::{Breakdown, Halt, Iteration, Options, Outcome, Solution};
 use crate::preconditioner::check_square;
@@ -12,14 +12,14 @@ use sparse_core::{Accumulator, Choice, Error, Result, Scalar, Space, SparseForma
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
-/// A Krylov method: how one iterate follows from the one before.
+/// A Krylov method: the step from one iterate to the next.
 pub trait Recurrence<B, M>: Debug + Sized
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
     M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
-    /// What speeds it up.
+    /// The type of the preconditioner.
     type Preconditioner;
     /// The method's name in errors.
     const NAME: &'static str;
@@ -27,20 +27,20 @@ where
     /// Allocates the vectors of the method for a matrix of order `n`.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
+    /// [`OutOfMemory`](Error::OutOfMemory), or an error of the device's runtime.
     fn new(backend: &B, n: usize, preconditioner: Self::Preconditioner) -> Result<Self>;
 
-    /// Forgets the past: `r` is the true residual, divided by its norm.
+    /// Starts the recurrence: `r` is the true residual, divided by its norm.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()>;
 
-    /// From 1 to `most` iterations, after which the residual is looked at: advances x and updates `r`, which is not
+    /// Takes from 1 to `most` iterations, after which the residual is checked: advances x and updates `r`, which is not
     /// zero. Returns their number.
     ///
     /// # Errors
-    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Error`] with what the device's runtime reports.
+    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Error`] with an error of the device's runtime.
     fn step(
         &mut self,
         at: &mut Iterate<'_, B, M>,
@@ -48,20 +48,20 @@ where
         most: usize,
     ) -> Result<usize, Halt>;
 
-    /// Brings x to where the iterations are, if that was put off.
+    /// Brings x up to date with the iterations, if that was postponed.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<()> {
         let _ = at;
         Ok(())
     }
 }
 
-/// Where a solver stands, and what it computes with.
+/// The state of a solver and its operands.
 ///
-/// Residuals and directions are kept divided by the norm of the true residual at the last start, so that no inner
-/// product leaves the range of numbers only because b is large or small.
+/// Residuals and directions are divided by the norm of the true residual at the last start, so that no inner product
+/// leaves the range of numbers only because b is large or small.
 #[derive(Debug)]
 pub struct Iterate<'a, B, M>
 where
@@ -96,7 +96,7 @@ where
     /// `image ← A·direction`.
     ///
     /// # Errors
-    /// What the device's runtime reports, as for all methods.
+    /// An error of the device's runtime, as for all methods.
     pub fn multiply(
         &mut self,
         direction: ViewOf<'_, B, M::Scalar>,
@@ -109,7 +109,7 @@ where
     /// Moves x by `alpha·direction`.
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply).
+    /// As for [`multiply`](Self::multiply).
     pub fn advance(&mut self, alpha: M::Scalar, direction: ViewOf<'_, B, M::Scalar>) -> Result<()> {
         let alpha = alpha * M::Scalar::from_real(self.scale);
         let x = SpaceOf::<B>::reborrow::<M::Scalar>(&mut self.x);
@@ -119,7 +119,7 @@ where
     /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`.
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply).
+    /// As for [`multiply`](Self::multiply).
     pub fn axpby(
         &self,
         alpha: M::Scalar,
@@ -133,7 +133,7 @@ where
     /// `xᴴ·y`.
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply).
+    /// As for [`multiply`](Self::multiply).
     pub fn dot(&self, x: ViewOf<'_, B, M::Scalar>, y: ViewOf<'_, B, M::Scalar>) -> Result<M::Scalar> {
         dot::<B, M::Scalar>(self.backend, x, y)
     }
@@ -141,12 +141,12 @@ where
     /// ‖x‖₂.
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply).
+    /// As for [`multiply`](Self::multiply).
     pub fn norm(&self, x: ViewOf<'_, B, M::Scalar>) -> Result<RealOf<M::Scalar>> {
         nrm2::<B, M::Scalar>(self.backend, x)
     }
 
-    /// `r ← b − A·x`; its norm.
+    /// `r ← b − A·x`; returns its norm.
     fn true_residual(&mut self, b: ViewOf<'_, B, M::Scalar>, r: &mut Buf<B, M::Scalar>) -> Result<f64> {
         let one = M::Scalar::one();
         self.backend.copy::<M::Scalar>(b, SpaceOf::<B>::view_mut(r))?;
@@ -163,7 +163,7 @@ where
         scal::<B, M::Scalar>(self.backend, factor, SpaceOf::<B>::view_mut(r))
     }
 
-    /// The norm of b − A·x as the recurrence has it.
+    /// The norm of b − A·x by the recurrence.
     fn claimed_residual(&mut self, r: &Buf<B, M::Scalar>) -> Result<f64> {
         self.norm = self.norm(SpaceOf::<B>::view(r))?;
         Ok(to_f64(self.norm) * to_f64(self.scale))
@@ -175,7 +175,7 @@ pub(crate) fn to_f64(real: impl Scalar) -> f64 {
 }
 
 /// A solver: a [`Recurrence`] under the stopping rule of this crate. [`Cg`](crate::Cg) and
-/// [`BiCgStab`](crate::BiCgStab) are names for it.
+/// [`BiCgStab`](crate::BiCgStab) are aliases of it.
 #[derive(Debug)]
 pub struct Krylov<B, M, R>
 where
@@ -201,12 +201,12 @@ where
     /// Plans the product with `a` and allocates all vectors.
     ///
     /// ```
-    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_core::reference::Reference;
     /// use sparse_solvers::{Cg, Identity, Options};
     ///
-    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
     /// assert!(Cg::new(&Reference, &a, Identity, &Options { tolerance: 1e-6, ..Options::default() }).is_ok());
-    /// let wide = generate::uniform::<f64>(2, 3, 1, 0)?;
+    /// let wide = sparse_generate::uniform::<f64>(2, 3, 1, 0)?;
     /// let error = Cg::new(&Reference, &wide, Identity, &Options::default()).unwrap_err();
     /// assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
     /// # Ok::<(), sparse_core::Error>(())
@@ -235,17 +235,17 @@ where
         })
     }
 
-    /// Solves A·x = b from the `x` that is given; `callback` is called after each look at the residual and may stop.
+    /// Solves A·x = b from the given `x`; `callback` is called after each check of the residual and may stop.
     ///
-    /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0.
-    /// Whatever the outcome, `x` holds the last iterate; after a breakdown it may not be finite.
+    /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0. For every
+    /// outcome, `x` is the last iterate; after a breakdown it may not be finite.
     ///
     /// ```
-    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_core::reference::Reference;
     /// use sparse_solvers::{Cg, Identity, Options, Outcome};
     /// use std::ops::ControlFlow;
     ///
-    /// let a = generate::stencil_5::<f64>(10, 10)?;
+    /// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
     /// let (b, mut x) = (vec![1.0; 100], vec![0.0; 100]);
     /// let mut solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
     /// let mut residuals = vec![];
@@ -261,7 +261,7 @@ where
     ///
     /// # Errors
     /// [`Shape`](Error::Shape), [`PlanMismatch`](Error::PlanMismatch) and [`WrongContext`](Error::WrongContext)
-    /// for wrong operands, and what the device's runtime reports. Not to converge is an outcome, no error.
+    /// for wrong operands; errors of the device's runtime. Not to converge is an outcome, no error.
     pub fn solve(
         &mut self,
         a: &M,
@@ -308,13 +308,13 @@ where
         }
     }
 
-    /// Which algorithm multiplies, and why.
+    /// The algorithm of the product, and the reason.
     ///
     /// ```
-    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_core::reference::Reference;
     /// use sparse_solvers::{Cg, Identity, Options};
     ///
-    /// let a = generate::stencil_5::<f64>(4, 4)?;
+    /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
     /// let solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
     /// assert_eq!(solver.choice().algorithm, "sequential");
     /// # Ok::<(), sparse_core::Error>(())
@@ -359,7 +359,7 @@ where
     Err(Outcome::IterationLimit.into())
 }
 
-/// Counts the iterations and shows them to the caller.
+/// Counts the iterations and passes them to the callback.
 struct Watch<F> {
     iterations: usize,
     limit: usize,

@@ -5,18 +5,18 @@
 //! | [`Cg`] | Hermitian positive definite A | Hestenes and Stiefel 1952 |
 //! | [`BiCgStab`] | any square A | van der Vorst 1992 |
 //!
-//! [`EnqueuedCg`] is the former, but takes many iterations between two looks at the residual, so that a device is seldom
-//! waited for; it can take a fixed number of them, too.
+//! [`EnqueuedCg`] is CG that takes many iterations between two checks of the residual, so that it seldom waits for a
+//! device; it can also take a fixed number of them.
 //!
-//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A, and the two take a
-//! [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate
+//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A; `Cg` and `BiCgStab`
+//! take a [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate
 //! nothing.
 //!
 //! # When a solver stops
 //! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂ and finite, with b − A·x
-//! computed from x. The residual of the recurrence, which drifts away from it, says when to look. If it claims more than
-//! is true, the solver starts anew from the true residual; if that no longer helps, the outcome is
-//! [`Breakdown::Stagnation`]. The other ways to break down have names, too.
+//! computed from x. The residual of the recurrence, which drifts away from it, tells when to compute it. If it claims
+//! more than is true, the solver restarts from the true residual; if that no longer helps, the outcome is
+//! [`Breakdown::Stagnation`]. The other breakdowns have names, too.
 //!
 //! ```
 //! use sparse_core::reference::Reference;

@@ -1,9 +1,9 @@
-//! What a solver is asked for and what it answers.
+//! The options and the outcomes of solvers.
 
 use sparse_core::{Error, PlanOptions};
 use std::fmt::{self, Display, Formatter};
 
-/// When a solver stops, and how its products are planned.
+/// The stopping criterion of a solver, and the options of its product.
 ///
 /// ```
 /// use sparse_core::PlanOptions;
@@ -17,9 +17,9 @@ use std::fmt::{self, Display, Formatter};
 pub struct Options {
     /// The solver is done when ‖b − A·x‖₂ ≤ `tolerance`·‖b‖₂.
     pub tolerance: f64,
-    /// How many iterations may be taken; `None` is ten times the order of A.
+    /// The most iterations; `None` is ten times the order of A.
     pub max_iterations: Option<usize>,
-    /// How the product with A is planned.
+    /// The options of the plan of the product with A.
     pub plan: PlanOptions,
 }
 
@@ -29,17 +29,17 @@ impl Default for Options {
     }
 }
 
-/// Progress for a callback: after each iteration, or for [`EnqueuedCg`](crate::EnqueuedCg) after each look at the
+/// Progress for a callback: after each iteration, or for [`EnqueuedCg`](crate::EnqueuedCg) after each check of the
 /// residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Iteration {
     /// Counted from 1.
     pub number: usize,
-    /// The residual of the recurrence divided by ‖b‖₂: an estimate, which may claim too much.
+    /// The residual of the recurrence divided by ‖b‖₂: an estimate, which may be too small.
     pub relative_residual: f64,
 }
 
-/// Why a solver stopped.
+/// The reason why a solver stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -47,9 +47,9 @@ pub enum Outcome {
     Converged,
     /// All iterations were used up.
     IterationLimit,
-    /// The method cannot go on, and starting anew would not help.
+    /// The method cannot go on, and a restart would not help.
     Breakdown(Breakdown),
-    /// The callback asked for it.
+    /// The callback stopped it.
     Stopped,
 }
 
@@ -70,17 +70,17 @@ impl From<Breakdown> for Outcome {
     }
 }
 
-/// Why a method cannot go on. Quantities are named in the notation of the method's documentation.
+/// The reason why a method cannot go on. Quantities are named in the notation of the method's documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Breakdown {
     /// ρ, which the method divides by, is zero, subnormal, or lost to rounding, though the residual is not zero.
     RhoUnderflow,
-    /// A direction p was met with pᴴ·A·p not positive, or a residual r with rᴴ·K⁻¹·r negative for the preconditioner
-    /// K: A or K is not Hermitian positive definite, at least not to working precision.
+    /// A direction p has pᴴ·A·p not positive, or a residual r has rᴴ·K⁻¹·r negative for the preconditioner K: A or K is
+    /// not Hermitian positive definite, at least not to working precision.
     IndefiniteMatrix,
-    /// The recurrence went on to claim convergence, but the true residual no longer falls: the tolerance asks for
-    /// more than the precision of the type gives for this matrix.
+    /// The recurrence claims convergence, but the true residual no longer falls: the tolerance is below the precision
+    /// of the type for this matrix.
     Stagnation,
     /// Another quantity that the method divides by is zero or subnormal.
     ZeroDivisor {
@@ -89,7 +89,7 @@ pub enum Breakdown {
     },
     /// A number is infinite or NaN.
     NotFinite {
-        /// The quantity that was looked at.
+        /// The quantity that was checked.
         quantity: &'static str,
     },
 }
@@ -106,8 +106,7 @@ impl Display for Breakdown {
     }
 }
 
-/// How a solver ended. The residuals are those of the x that was returned, computed from it; where ‖b‖ is not
-/// finite, both are ‖b‖.
+/// The end of a solver. The residuals are computed from the returned x; if ‖b‖ is not finite, both are ‖b‖.
 ///
 /// ```
 /// use sparse_solvers::{Outcome, Solution};
@@ -122,23 +121,23 @@ impl Display for Breakdown {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solution {
-    /// Why the solver stopped.
+    /// The reason why the solver stopped.
     pub outcome: Outcome,
     /// The number of completed iterations.
     pub iterations: usize,
     /// ‖b − A·x‖₂.
     pub residual: f64,
-    /// ‖b − A·x‖₂ / ‖b‖₂; 0 where b = 0.
+    /// ‖b − A·x‖₂ / ‖b‖₂; 0 if b = 0.
     pub relative_residual: f64,
 }
 
 impl Solution {
-    /// Where ‖b‖, zero or not finite, decides before there is an iteration.
+    /// The solution where ‖b‖, zero or not finite, decides before there is an iteration.
     pub(crate) fn at_once(outcome: Outcome, norm_b: f64) -> Self {
         Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b }
     }
 
-    /// Whether the tolerance was met.
+    /// True if the tolerance was met.
     pub fn converged(&self) -> bool {
         self.outcome == Outcome::Converged
     }
@@ -151,7 +150,7 @@ impl Display for Solution {
     }
 }
 
-/// What interrupts an iteration: an outcome of the method, or an error of the backend.
+/// The interruption of an iteration: an outcome of the method, or an error of the backend.
 #[derive(Debug)]
 pub enum Halt {
     /// The method cannot go on, or must not.

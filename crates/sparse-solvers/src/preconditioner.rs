@@ -16,13 +16,13 @@ use std::fmt::Debug;
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
-    /// K⁻¹·r; lies in memory that the preconditioner owns, or is `r` itself.
+    /// K⁻¹·r, in memory that the preconditioner owns, or `r` itself.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if `r` is not as long as K has rows, and what the device's runtime reports.
+    /// [`Shape`](Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
 
-    /// Whether K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
+    /// True if K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
     fn is_identity(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ where
     B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
     T: Accumulator,
 {
-    /// The preconditioner whose inverse has this diagonal, as [`inverse_diagonal`] gives it.
+    /// The preconditioner whose inverse has this diagonal, the result of [`inverse_diagonal`].
     ///
     /// # Errors
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
@@ -98,13 +98,13 @@ where
     }
 }
 
-/// 1 / a_ii for every row, for [`Jacobi::new`]; entries that stand twice are summed.
+/// 1 / a_ii for every row, for [`Jacobi::new`]; duplicates are added.
 ///
 /// ```
-/// use sparse_core::{Csr, generate};
+/// use sparse_core::Csr;
 /// use sparse_solvers::inverse_diagonal;
 ///
-/// assert_eq!(inverse_diagonal(&generate::stencil_5::<f64>(2, 1)?)?, [0.25, 0.25]);
+/// assert_eq!(inverse_diagonal(&sparse_generate::stencil_5::<f64>(2, 1)?)?, [0.25, 0.25]);
 /// let error = inverse_diagonal(&Csr::<f64>::zeros(2, 2)?).unwrap_err().to_string();
 /// assert!(error.contains("row 0: a diagonal entry with a finite inverse is needed, none is stored"));
 /// # Ok::<(), sparse_core::Error>(())

@@ -2,14 +2,14 @@
 
 use crate::outcome::{Breakdown, Outcome};
 
-/// How often in a row a recurrence may claim convergence without progress.
+/// The most times in a row that a recurrence may claim convergence without progress.
 const FALSE_CLAIMS: usize = 3;
-/// Progress is that the true residual has fallen by this factor.
+/// The factor by which the true residual falls where there is progress.
 const PROGRESS: f64 = 0.5;
 
 const NOT_FINITE: Breakdown = Breakdown::NotFinite { quantity: "‖b − A·x‖" };
 
-/// How far the true residual has come.
+/// The progress of the true residual.
 #[derive(Debug)]
 pub(crate) struct Progress {
     target: f64,
@@ -28,8 +28,8 @@ impl Progress {
         self.target
     }
 
-    /// The outcome, given the true residual and why the recurrence `ended`: it claims convergence, or an outcome
-    /// of its own. `None` if it is worth while to start it anew.
+    /// The outcome, given the true residual and the reason why the recurrence `ended`: it claims convergence, or an
+    /// outcome of its own. `None` if a restart is worth while.
     pub(crate) fn outcome(&mut self, residual: f64, ended: Result<(), Outcome>) -> Option<Outcome> {
         let progress = residual <= PROGRESS * self.last;
         if progress {

@@ -1,6 +1,9 @@
-// sums <- sums + A x for coordinates; vector_update makes y of the sums.
-// Takes SCALAR, IDX (the type of indices; OFF is the same), CONJ (1 conjugates the entries of A) and BLOCK, the size of
-// a work-group: a power of two and a multiple of 32.
+// coo_spmv: sums <- sums + A x for coordinates; vector_update makes y of the sums.
+// Segmented: 32 lanes per interval of entries, one entry per lane and step; reads A once, gathers x, updates each sum
+// once per interval. Sequential: one work-item for all entries.
+// Macros: SCALAR, IDX (type of indices; OFF is the same), CONJ (1 conjugates A), BLOCK (a power of two, a multiple of
+// 32).   Launch: segmented any number of work-groups of BLOCK; carries one work-group of BLOCK; sequential one
+// work-item.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"

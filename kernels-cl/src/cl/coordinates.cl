@@ -1,6 +1,9 @@
-// Entries in order of their coordinates, major (the row of CSR) before minor: radix_sort.cl sorts keys of both indices,
-// and coo_merge.cl adds the values. `major` and `minor` are the indices of the entries in that order.
-// Takes IDX and OFF (the types of indices, and of offsets, positions or keys).
+// coordinates: entries in order of their coordinates, major (the row of CSR) before minor. radix_sort.cl sorts keys of
+// both indices, and coo_merge.cl adds the values; `major` and `minor` are the indices in that order.
+// One work-item per entry, or one work-group per row (coordinates_rows); one work-item per row (coordinates_offsets),
+// which searches. Otherwise reads its arrays and writes its result once.
+// Macros: IDX (type of indices), OFF (type of offsets, positions or keys).   Launch: any number of work-groups of any
+// size.
 #include "index.clh"
 #define SORTED IDX
 #include "search.clh"
@@ -75,8 +78,8 @@ __kernel void coordinates_minor(long n, __global const IDX *minor, __global cons
             indices[starts[k]] = minor[k];
 }
 
-// offsets[i] <- the runs before row i, for i = 0 .. rows; without starts, a null pointer, an entry is a run. A work-item
-// takes a row.
+// offsets[i] <- the runs before row i, for i = 0 .. rows; without starts, a null pointer, an entry is a run. A
+// work-item takes a row.
 __kernel void coordinates_offsets(long rows, long n, __global const IDX *major, __global const long *starts,
                                   __global OFF *offsets)
 {

@@ -1,6 +1,9 @@
-// Rows cut into chunks of at most `most` entries, so that long ones are shared by many work-groups: chunk c of row r
-// holds its entries c*most .. (c + 1)*most. Every row has a chunk, empty ones too. For the plan of csr_spmm_split.cl.
-// Takes IDX (unused) and OFF. A work-item takes a row and every get_global_size(0)-th one after it.
+// csr_chunks: rows cut into chunks of at most `most` entries, so that many work-groups can work on a long row: chunk c
+// of row r has its entries c*most .. (c + 1)*most. Every row has a chunk, empty ones too. For the plan of
+// csr_spmm_split.cl.
+// One work-item per row, or per chunk (csr_chunks_order), striding over the grid. Reads the offsets, writes a few words
+// per chunk.
+// Macros: IDX (unused), OFF (type of offsets).   Launch: any number of work-groups of any size.
 #include "index.clh"
 
 // chunks[row] <- its chunks; splits[row] <- the same where there are several, otherwise 0; one zero more at the end.
@@ -17,8 +20,8 @@ __kernel void csr_chunks_count(long rows, long most, __global const OFF *offsets
     }
 }
 
-// The class of so many entries: those of one class have the same highest `bits` + 1 bits, so that longer rows never have
-// a smaller class.
+// The class of `entries` entries: those of one class have the same highest `bits` + 1 bits, so that longer rows never
+// have a smaller class.
 static uint length_class(long entries, long bits)
 {
     int low = 0;
@@ -46,8 +49,8 @@ __kernel void csr_chunks_fill(long rows, long most, long bits, __global const OF
     }
 }
 
-// What csr_spmm_split.cl takes of each chunk, in the order `order`: the chunk begins at entry begins[i], has lengths[i]
-// entries of row rows[i], and leaves its sums in slot slots[i], or is a whole row (-1). A work-item takes a chunk.
+// The chunks for csr_spmm_split.cl in the order `order`: chunk i begins at entry begins[i], has lengths[i]
+// entries of row rows[i], and writes its sums at index slots[i], or is a whole row (-1). A work-item takes a chunk.
 __kernel void csr_chunks_order(long count, long most, __global const OFF *offsets, __global const long *order,
                                __global const long *chunk_rows, __global const long *chunk_starts,
                                __global const long *split_starts, __global long *begins, __global int *lengths,

@@ -1,5 +1,10 @@
-// C <- alpha A B + beta C for compressed rows and dense B, C: element (i, j) stands at start + i*row_step + j*col_step.
-// Takes SCALAR, IDX, OFF and CONJ: 1 conjugates the entries of A.
+// csr_spmm: C <- alpha A B + beta C for compressed rows and dense B, C: element (i, j) is at start + i*row_step +
+// j*col_step.
+// row_per_thread: one work-item per row with all its columns. crc, cwm: one work-group of 32 per row and 32 or 128
+// columns, which reads an entry once for all of them. Reads A once per column (row_per_thread) or slice of columns, B
+// by rows per entry, writes C once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of any size, of 32 for the warp
+// kernels.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"

@@ -1,12 +1,15 @@
-// C <- alpha A B + beta C for compressed rows that are cut into chunks (csr_chunks.cl), the longest first, so that
-// neighbours have equal work (row swizzle). A chunk that is a whole row has slot -1 and writes C; the others leave
-// partial sums, element (slot, col) at slot*cols + col, which a second kernel adds in order.
-// B and C are dense, element (i, j) at start + i*row_step + j*col_step. With WIDE, a lane takes VECTOR neighbouring
+// csr_spmm_split: C <- alpha A B + beta C for compressed rows in chunks (csr_chunks.cl), the longest first, so that
+// neighbours have equal work (row swizzle).
+// LANES lanes per chunk and slice of COLUMNS columns; 32 / LANES neighbouring chunks side by side. All chunks have the
+// columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
+// a row of B's slice per entry, writes C once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32).   Launch: any
+// number of work-groups of 32; sums any number of work-groups of any size.
+// A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
+// + col, which a second kernel adds in order.
+// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring
 // columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// LANES lanes take a chunk and a slice of COLUMNS columns; 32 / LANES neighbouring chunks go side by side. All chunks
-// have the columns of a slice before the next slice begins, so that a slice of B can stay in the cache. A whole warp
-// takes two times 16 bytes a lane, for rows so short that there is little else to wait for.
-// Takes SCALAR, IDX, OFF, CONJ, WIDE and LANES: 4, 8, 16 or 32.
+// A whole warp has two times 16 bytes per lane, for rows so short that there is little else to wait for.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
 #include "scalar.clh"

@@ -1,5 +1,8 @@
-// y <- alpha A x + beta y for compressed rows: the entries of row i stand at offsets[i] .. offsets[i + 1].
-// Takes SCALAR, IDX and OFF (the types of indices and offsets) and CONJ: 1 conjugates the entries of A.
+// csr_spmv: y <- alpha A x + beta y for compressed rows: the entries of row i are at offsets[i] .. offsets[i + 1].
+// One work-item or one work-group of 32 per row, striding over the grid; reads values, indices and offsets once,
+// gathers x, writes y once.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: any number of
+// work-groups of any size, of 32 for the warp kernels.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"

@@ -1,14 +1,16 @@
-// y <- alpha A x + beta y for compressed rows, by 64 or 128 lanes a row: for long rows, of which the longest keep nobody
-// waiting.
-// Takes SCALAR, IDX, OFF and CONJ.
+// csr_spmv_block: y <- alpha A x + beta y for compressed rows that are long; the longest can be taken first, so that no
+// other waits for them.
+// One work-group of 64 or 128 work-items per row, striding over the grid; reads values, indices and offsets once,
+// gathers x, writes y once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of any power of two up to 128.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #include "row_per_group.clh"
 #define MOST_LANES 128
 
-// A work-group of any power of two up to MOST_LANES takes a row. Rows are taken in `order`, which says where they begin and
-// how many entries they have; as they stand where it is a null pointer.
+// A work-group of any power of two up to MOST_LANES takes a row. Rows are taken in `order`, which says where they begin
+// and how many entries they have; as they stand where it is a null pointer.
 __kernel void csr_spmv_row_per_block(long rows, __global const long *begins, __global const int *lengths,
                                      __global const long *order, __global const OFF *offsets,
                                      __global const IDX *indices, __global const T *values, ACC alpha,

@@ -1,7 +1,11 @@
-// y <- alpha A x + beta y for compressed rows, by blocks of neighbouring rows with about CHUNK entries together: their
-// products are made by neighbours and meet in local memory. A row longer than that has the work-group to itself.
-// Row block b holds the rows that begin in the entries b*CHUNK .. (b + 1)*CHUNK; there are nnz / CHUNK + 1 of them.
-// Takes SCALAR, IDX, OFF, CONJ and BLOCK, the size of a work-group: a power of two and a multiple of 32.
+// csr_spmv_row_blocks: y <- alpha A x + beta y for compressed rows, by row blocks: neighbouring rows with about CHUNK
+// entries together.
+// One work-group per row block: neighbouring work-items compute products of neighbouring entries, which meet in local
+// memory; a row longer than CHUNK has the work-group to itself. Reads values, indices and offsets once, gathers x,
+// writes y once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32).   Launch: any number of
+// work-groups of BLOCK, for nnz / CHUNK + 1 row blocks; search any number of work-groups of any size.
+// Row block b has the rows that begin in the entries b*CHUNK .. (b + 1)*CHUNK.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
 #include "scalar.clh"

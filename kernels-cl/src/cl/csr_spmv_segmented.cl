@@ -1,10 +1,13 @@
-// y <- alpha A x + beta y for compressed rows, by equal shares of entries, whatever the lengths of the rows: a
-// work-group of 32 lanes takes STEP neighbouring entries after STEP others, four a lane, and sums the segments between
-// the bits that say where rows begin. What a share has of a row that began before goes to head[share], what it has of the
-// row that is open at its end to tail[share]; a second kernel adds these in order.
-// The plan keeps a bit an entry, the rows that have entries, in order, with the others behind them, and for every share
-// how many rows with entries have begun before.
-// Takes SCALAR, IDX, OFF and CONJ.
+// csr_spmv_segmented: y <- alpha A x + beta y for compressed rows of any lengths, by parts of equal numbers of entries,
+// summed by segments.
+// One work-group of 32 per part: takes STEP neighbouring entries after STEP others, four per lane, and sums the
+// segments between the bits that mark the starts of rows. Reads values, indices and a bit per entry once, gathers x,
+// writes y once, and writes and reads two partial sums per part.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of 32; the plan's kernels any
+// number of work-groups of any size.
+// A part (`share` in names) writes its sum of a row that began before to head[share], that of the row that is open at
+// its end to tail[share]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in
+// order, followed by the others, and for every part the number of rows with entries that have begun before.
 // Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
 // Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
 #include "scalar.clh"
@@ -23,7 +26,7 @@ __kernel void csr_spmv_segmented_count(long rows, __global const OFF *offsets, _
         counts[row] = row < rows && offsets[row] < offsets[row + 1];
 }
 
-// Sets the bit of each row's first entry, and gives each row its place among those with entries or behind them.
+// Sets the bit of each row's first entry, and gives each row its position among those with entries or after them.
 // starts are the counts, scanned. A work-item takes a row.
 __kernel void csr_spmv_segmented_mark(long rows, __global const OFF *offsets, __global const long *starts,
                                       __global uint *bits, __global IDX *order)
@@ -56,8 +59,9 @@ __kernel void csr_spmv_segmented_begun(long shares, long size, long rows, __glob
     }
 }
 
-// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the last
-// share that it has entries in, or -1 - that share if it goes on to the end of that one. A work-item takes a share.
+// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the
+// last share that it has entries in, or -1 - that share if it goes on to the end of that one. A work-item takes a
+// share.
 __kernel void csr_spmv_segmented_open(long shares, long size, long nnz, __global const OFF *offsets,
                                       __global const long *begun, __global const IDX *order, __global IDX *rows,
                                       __global long *ends)
@@ -82,7 +86,7 @@ typedef struct AT_ONCE(T)
     T each[EACH];
 } Values;
 
-// What lanes tell each other, in turn on either side: so a barrier stands between what is written and what is read, and
+// Messages between lanes, in turn on either side: so a barrier stands between what is written and what is read, and
 // none is needed before the next.
 typedef struct
 {
@@ -139,7 +143,7 @@ typedef struct
     int before; // those that begin in lanes before this one
 } Begun;
 
-// What the bits of a step tell; those of this lane are `shift` bits from the end of `own`, and a lane looks at a word.
+// The bits of a step, decoded; those of this lane are `shift` bits from the end of `own`, and a lane looks at a word.
 static Begun begun_in(int lid, __global const uint *bits, int words, uint own, int shift, __local Told *told, int *side)
 {
     *side ^= 1;

@@ -1,5 +1,6 @@
-// y <- alpha A x + beta y for compressed rows, by a sub-group a row. Needs cl_khr_subgroup_shuffle.
-// Takes SCALAR, IDX, OFF and CONJ.
+// csr_spmv_sub_group: y <- alpha A x + beta y for compressed rows. Needs cl_khr_subgroup_shuffle.
+// One sub-group per row, striding over the grid; reads values, indices and offsets once, gathers x, writes y once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of whole sub-groups.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"

@@ -1,7 +1,8 @@
-// Dense to compressed rows, for a batch: element (i, j) of member m stands at start + m*stride + i*row_step +
-// j*col_step. Count the entries of each row (all members' rows, one after the other), an exclusive scan of the counts,
-// fill, where there is room for the entries of all rows: `capacity`. Which elements are entries: keeps() of scalar.clh.
-// Takes SCALAR, IDX and OFF.
+// dense_to_csr: dense to compressed rows, for a batch: element (i, j) of member m is at start + m*stride + i*row_step +
+// j*col_step. keeps() of scalar.clh selects the entries.
+// One work-item or one work-group of 32 per row of all members. Counts the entries of each row, then an exclusive scan
+// of the counts, then fills if `capacity` suffices for all rows: reads the elements twice, writes the entries once.
+// Macros: SCALAR, IDX, OFF.   Launch: any number of work-groups of any size, of 32 for the warp kernels.
 #include "scalar.clh"
 #include "index.clh"
 #include "dense_rows.clh"
@@ -43,7 +44,7 @@ __kernel void dense_to_csr_fill_row_per_thread(long all_rows, long rows, long co
     }
 }
 
-// Which of the 32 lanes hold an entry, as bits; a ballot without sub-groups. Every lane of the work-group calls it.
+// The lanes of 32 with an entry, as bits; a ballot without sub-groups. Every lane of the work-group calls it.
 static uint ballot(__local uint *mask, int lid, int kept)
 {
     if (lid == 0)

@@ -1,10 +1,12 @@
-// Dense to compressed rows, as in dense_to_csr.cl, in two passes of which the second reads only where entries stand:
-// the first keeps a bit for each element.
-// A work-group takes BLOCK / 32 rows at a time, 32 lanes of it a row in steps of 32*VECTOR columns: lane l has the
-// columns l*VECTOR .. (l + 1)*VECTOR of a step, and TOGETHER steps are on their way at once. Eight elements of a lane,
-// those of 8 / VECTOR steps, are a byte of the mask; a row has ceil(cols / 256) * 32 bytes, 32 lanes after 32 lanes.
-// With WIDE, VECTOR elements are 16 bytes: col_step is 1; start, stride and row_step are multiples of VECTOR.
-// Takes SCALAR, IDX, OFF, WIDE and BLOCK, the size of a work-group: a power of two and a multiple of 32.
+// dense_to_csr_mask: dense to compressed rows, as in dense_to_csr.cl, in two passes: the first stores a bit for each
+// element, the second reads only where there are entries.
+// One work-group per BLOCK / 32 rows at a time, 32 lanes per row, in steps of 32*VECTOR columns: lane l has the columns
+// l*VECTOR .. (l + 1)*VECTOR of a step, and TOGETHER steps are in flight at once. Reads the elements once and the
+// entries' again, writes the entries once.
+// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), BLOCK (a power of two, a multiple of 32).   Launch:
+// any number of work-groups of BLOCK.
+// Eight elements of a lane, those of 8 / VECTOR steps, are a byte of the mask; a row has ceil(cols / 256) * 32 bytes,
+// 32 lanes after 32 lanes. With WIDE, col_step is 1; start, stride and row_step are multiples of VECTOR.
 #include "scalar.clh"
 #include "index.clh"
 #include "dense_rows.clh"
@@ -97,8 +99,8 @@ static Counters sum_before(__local Counters (*sums)[BLOCK], int lid, Counters ow
 }
 
 // A lane reads its columns where one of them holds an entry. Entries meet in local memory, so that neighbouring lanes
-// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written where
-// there is no room for all entries.
+// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written if
+// the capacity does not suffice for all entries.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void dense_to_csr_mask_fill(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
                             long row_step, long col_step, __global const long *starts, __global const uchar *mask,

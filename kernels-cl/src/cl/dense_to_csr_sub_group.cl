@@ -1,5 +1,6 @@
-// Dense to compressed rows, as in dense_to_csr.cl, by a sub-group a row. Needs cl_khr_subgroup_ballot.
-// Takes SCALAR, IDX and OFF.
+// dense_to_csr_sub_group: dense to compressed rows, as in dense_to_csr.cl. Needs cl_khr_subgroup_ballot.
+// One sub-group per row of all members, striding over the grid; reads the elements twice, writes the entries once.
+// Macros: SCALAR, IDX, OFF.   Launch: any number of work-groups of whole sub-groups.
 #include "scalar.clh"
 #include "index.clh"
 #include "dense_rows.clh"

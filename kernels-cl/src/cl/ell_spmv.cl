@@ -1,6 +1,8 @@
-// y <- alpha A x + beta y for ELL: slot k of row i stands at k * rows + i; column -1 is padding and ends the row.
-// A work-item takes a row and every get_global_size(0)-th one after it.
-// Takes SCALAR and IDX (the type of columns; OFF is the same).
+// ell_spmv: y <- alpha A x + beta y for ELL: element k of row i is at k * rows + i; column -1 is padding and ends the
+// row.
+// One work-item per row, striding over the grid; reads columns and values up to each row's padding once, gathers x,
+// writes y once.
+// Macros: SCALAR, IDX (type of columns; OFF is the same).   Launch: any number of work-groups of any size.
 #include "scalar.clh"
 #include "index.clh"
 

@@ -1,5 +1,7 @@
-// Gathers words without looking into them, bit for bit. A work-item takes every get_global_size(0)-th word.
-// Takes WORD (ushort, uint, ulong or ulong2) and POS (the type of positions: int or long).
+// gather: gathers words bit for bit.
+// One work-item per word, striding over the grid; reads a position and a word, writes a word.
+// Macros: WORD (ushort, uint, ulong, ulong2), POS (type of positions: int, long).   Launch: any number of work-groups
+// of any size.
 #if !defined(WORD) || !defined(POS)
 #error "WORD or POS is missing: ushort, uint, ulong or ulong2, int or long"
 #endif

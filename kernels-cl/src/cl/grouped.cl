@@ -1,6 +1,10 @@
-// Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
-// any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
-// Takes SCALAR, IDX (the type of columns), POS (of positions), int or long, and CONJ: 1 conjugates the entries.
+// grouped: products of entries that a plan has grouped: group g has the entries at positions[offsets[g] .. offsets[g +
+// 1]] of a matrix of any format. Its values are in `head`, those from position `split` on in `tail` (HYB has two
+// arrays).
+// One work-item per row, or per element of C, striding over the grid; reads positions and columns once, gathers values
+// and x or B, writes y or C once.
+// Macros: SCALAR, IDX (type of columns), POS (type of positions), each int or long; CONJ (1 conjugates A).   Launch:
+// any number of work-groups of any size.
 #include "scalar.clh"
 #if !defined(IDX) || !defined(POS) || !defined(CONJ)
 #error "IDX, POS or CONJ is missing: int or long, int or long, 0 or 1"
@@ -16,7 +20,7 @@ static ACC entry(long split, __global const T *head, __global const T *tail, lon
 #endif
 }
 
-// y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A work-item takes a row and
+// y <- alpha A x + beta y, where group i is row i and entry k is in column columns[k]. A work-item takes a row and
 // every get_global_size(0)-th one after it.
 __kernel void grouped_spmv(long rows, __global const long *offsets, __global const IDX *columns,
                            __global const POS *positions, long split, __global const T *head, __global const T *tail,

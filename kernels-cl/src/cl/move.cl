@@ -1,5 +1,6 @@
-// Moves words without looking into them, bit for bit. A work-item takes every get_global_size(0)-th word.
-// Takes WORD: ushort, uint, ulong or ulong2.
+// move: moves words bit for bit.
+// One work-item per word, striding over the grid; reads and writes each word at most once.
+// Macros: WORD (ushort, uint, ulong, ulong2).   Launch: any number of work-groups of any size.
 #ifndef WORD
 #error "WORD is missing: ushort, uint, ulong or ulong2"
 #endif

@@ -1,12 +1,14 @@
-// Rows of CSR in formats with padding: the column of each slot, and the position of the entry that it holds; -1 and -1
-// where it is padding. And back: the row of each slot, and whether it holds an entry.
-// Takes IDX, OFF and POS (the type of positions: int or long).
+// padded: rows of CSR to formats with padding: the column and the position of the entry of each element, -1 and -1 for
+// padding. And back: the row of each element, and a flag for entries.
+// One work-item per element (ELL) or lane (SELL), one work-group per row (the overflow of HYB); reads the columns once,
+// writes each output once.
+// Macros: IDX, OFF, POS (type of positions: int, long).   Launch: any number of work-groups of any size.
 #include "index.clh"
 #ifndef POS
 #error "POS is missing: int or long"
 #endif
 
-// ELL: slot k*rows + i holds entry k of row i. A work-item takes a slot.
+// ELL: element k*rows + i is entry k of row i. A work-item takes an element.
 __kernel void padded_ell(long rows, long width, __global const OFF *offsets, __global const IDX *indices,
                          __global IDX *cols, __global POS *positions)
 {
@@ -19,7 +21,7 @@ __kernel void padded_ell(long rows, long width, __global const OFF *offsets, __g
     }
 }
 
-// The entries that HYB keeps as coordinates: those of row i from the first `width` on stand from starts[i] on. A
+// The entries that HYB stores as coordinates: those of row i after the first `width` are from starts[i] on. A
 // work-group takes a row.
 __kernel void padded_overflow(long rows, long width, __global const OFF *offsets, __global const IDX *indices,
                               __global const long *starts, __global IDX *row_idx, __global IDX *col_idx,
@@ -37,8 +39,8 @@ __kernel void padded_overflow(long rows, long width, __global const OFF *offsets
     }
 }
 
-// SELL: slot slice_ptr[s] + k*height + l holds entry k of the row at place s*height + l of row_order. A work-item takes
-// a place, those behind the last row of the last slice too.
+// SELL: element slice_ptr[s] + k*height + l is entry k of the row at position s*height + l of row_order. A work-item
+// takes a position, those after the last row of the last slice too.
 __kernel void padded_sell(long rows, long slices, long height, __global const OFF *slice_ptr,
                           __global const IDX *row_order, __global const OFF *offsets, __global const IDX *indices,
                           __global IDX *cols, __global POS *positions)
@@ -59,8 +61,8 @@ __kernel void padded_sell(long rows, long slices, long height, __global const OF
     }
 }
 
-// ELL: rows_of <- the row of each slot; flags <- 1 where a slot holds an entry, else 0, and one zero more at the end. A
-// work-item takes a slot.
+// ELL: rows_of <- the row of each element; flags <- 1 for an entry, 0 for padding, and one zero more at the end. A
+// work-item takes an element.
 __kernel void padded_ell_rows(long rows, long slots, __global const IDX *cols, __global IDX *rows_of,
                               __global long *flags)
 {
@@ -74,7 +76,7 @@ __kernel void padded_ell_rows(long rows, long slots, __global const IDX *cols, _
     }
 }
 
-// The same for SELL; slots of places without a row are padding. A work-item takes a place, the first one the end too.
+// The same for SELL; positions without a row have only padding. A work-item takes a position, the first the end too.
 __kernel void padded_sell_rows(long rows, long slices, long height, __global const OFF *slice_ptr,
                                __global const IDX *row_order, __global const IDX *cols, __global IDX *rows_of,
                                __global long *flags)

@@ -1,5 +1,7 @@
-// Which entries stay, and where rows begin among them. A work-item takes every get_global_size(0)-th element.
-// Takes SCALAR and OFF (the type of offsets; IDX is the same).
+// prune: flags of the entries that stay, and the starts of rows among them.
+// One work-item per entry, or per row, striding over the grid; reads values or offsets once, writes a flag or an
+// offset.
+// Macros: SCALAR, OFF (type of offsets; IDX is the same).   Launch: any number of work-groups of any size.
 #include "scalar.clh"
 #include "index.clh"
 

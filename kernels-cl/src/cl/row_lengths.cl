@@ -1,4 +1,7 @@
-// The lengths of compressed rows. Takes IDX (not used), OFF (the type of offsets) and BLOCK, the size of a work-group.
+// row_lengths: the longest of compressed rows, one partial result per work-group.
+// One work-item per row, striding over the grid; reads the offsets, writes one result per work-group.
+// Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32).   Launch: any number of
+// work-groups of BLOCK.
 #include "index.clh"
 #ifndef BLOCK
 #error "BLOCK is missing"

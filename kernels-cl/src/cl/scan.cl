@@ -1,9 +1,12 @@
-// Prefix sums by Blelloch's work-efficient scan: up-sweep, down-sweep over 2*BLOCK elements in local memory; several
-// passes, since work-groups cannot wait for each other.
+// scan: prefix sums by Blelloch's work-efficient scan: up-sweep, down-sweep over 2*BLOCK elements in local memory, and
+// several passes, since work-groups cannot wait for each other.
+// One work-group per chunk of 2*BLOCK elements, striding over the grid; a level reads and writes each element up to
+// twice, and a total per chunk.
+// Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in local memory after every 32
+// elements, so that a stride of a power of two meets all banks).   Launch: any number of work-groups of BLOCK; scan_add
+// any number of work-groups of any size.
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
-// line into per_line chunks of 2*BLOCK. A work-group takes a chunk and every get_num_groups(0)-th one after it.
-// Takes ELEMENT (uint or ulong: sums wrap), BLOCK (the size of a work-group, a power of two) and PADDED: 1 leaves a
-// hole in local memory after every 32 elements, so that a stride of a power of two meets all banks.
+// line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
 #if !defined(ELEMENT) || !defined(BLOCK) || !defined(PADDED)
 #error "ELEMENT, BLOCK or PADDED is missing"

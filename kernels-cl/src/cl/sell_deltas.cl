@@ -1,14 +1,17 @@
-// SELL-C-sigma with columns of 16 bits: column = bases[slot] + delta, where a slot is the C places of a slice that
-// stand side by side, slot number = place / C, and delta 65535 is padding. Only where the columns of every slot lie
-// within 65535 of each other, as those of stencils and bands do. Layout as in sell_spmv.cl.
-// Takes SCALAR, IDX and OFF (the types of columns and of slice offsets).
+// sell_deltas: y <- alpha A x + beta y for SELL-C-sigma with columns of 16 bits, laid out as in sell_spmv.cl: column =
+// bases[position / C] + delta, for the C elements side by side in a slice; delta 65535 is padding. Only if the columns
+// of each such C lie within 65535 of each other, as those of stencils and bands do.
+// One work-item per row (spmv), one work-group of 32 per C elements side by side (make), striding over the grid; reads
+// deltas, bases and values up to each row's padding once, gathers x, writes y once.
+// Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: spmv any number of work-groups of any
+// size; make any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
 #define LANES 32
 #define PADDING 65535
 
-// Makes bases and deltas of columns; misfits[0] <- 1 where a slot's columns lie too far apart. A work-group of 32 lanes
-// takes a slot. For the plan.
+// Makes bases and deltas of columns; misfits[0] <- 1 if C columns side by side are too far apart. A work-group of 32
+// lanes takes a slot. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void sell_deltas_make(long slots, long slice_height, __global const IDX *col_idx, __global IDX *bases,
                       __global ushort *deltas, __global int *misfits)

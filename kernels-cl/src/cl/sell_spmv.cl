@@ -1,7 +1,8 @@
-// y <- alpha A x + beta y for SELL-C-sigma: slice s holds the rows row_order[s*C .. (s + 1)*C], slot k of its lane l
-// stands at slice_ptr[s] + k*C + l; column -1 is padding and ends the row.
-// A work-item takes a lane and every get_global_size(0)-th one after it.
-// Takes SCALAR, IDX and OFF (the types of columns and of slice offsets).
+// sell_spmv: y <- alpha A x + beta y for SELL-C-sigma: slice s has the rows row_order[s*C .. (s + 1)*C], element k of
+// its lane l is at slice_ptr[s] + k*C + l; column -1 is padding and ends the row.
+// One work-item per row, striding over the grid; reads columns and values up to each row's padding once, gathers x,
+// writes y once.
+// Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: any number of work-groups of any size.
 #include "scalar.clh"
 #include "index.clh"
 

@@ -1,7 +1,10 @@
-// Entries to a dense array. Entries of one coordinate stand side by side, in the order in which they are added; entry k
-// is the one at positions[k] of a matrix of any format. Its values stand in `head`, those from position `split` on in
+// to_dense: entries to a dense array. Entries of one coordinate are side by side, in the order in which they are added;
+// entry k is at positions[k] of a matrix of any format. Its values are in `head`, those from position `split` on in
 // `tail` (HYB has two arrays).
-// Takes SCALAR, IDX (the type of coordinates) and POS (of positions), int or long.
+// One work-item per entry; the first of a coordinate adds. Reads coordinates and positions once, gathers values, writes
+// one element per coordinate.
+// Macros: SCALAR, IDX (type of coordinates), POS (type of positions), each int or long.   Launch: any number of
+// work-groups of any size.
 #include "scalar.clh"
 #if !defined(IDX) || !defined(POS)
 #error "IDX or POS is missing: int or long"

@@ -1,7 +1,10 @@
-// What is wrong with compressed rows that come from elsewhere, as bits of problems[0], which is zero before: OFFSETS
-// where the offsets do not rise from 0 to nnz, RANGE where an index is not in 0 .. cols, FALLS where an index is less
-// than the one before it in its row, REPEATS where it is the same.
-// Takes IDX and OFF (the types of indices and offsets).
+// validate: problems of compressed rows from foreign arrays, as bits of problems[0], which is zero before: OFFSETS if
+// the offsets do not rise from 0 to nnz, RANGE if an index is not in 0 .. cols, FALLS if an index is less than the one
+// before it in its row, REPEATS if it is the same.
+// One work-item per row for the offsets, one work-group of 32 per row for the indices; reads each array once, writes
+// only if there is a problem.
+// Macros: IDX, OFF (types of indices and offsets).   Launch: offsets any number of work-groups of any size; indices any
+// number of work-groups of 32.
 #include "index.clh"
 #define LANES 32
 #define OFFSETS 1

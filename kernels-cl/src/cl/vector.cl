@@ -1,7 +1,8 @@
-// Vector operations. A work-item takes every get_global_size(0)-th element.
-// The reductions leave one partial result a work-group, made by a fixed tree; a single work-group combines them by
-// another.
-// Takes SCALAR and BLOCK, the size of a work-group (a power of two).
+// vector: axpby, dot, norm, scaling, and the fused steps of conjugate gradients.
+// One work-item per element, striding over the grid; reads each input and writes each output once. Reductions write one
+// partial result per work-group, made by a fixed tree; a single work-group combines them by another.
+// Macros: SCALAR, BLOCK (a power of two, at least 32).   Launch: reductions any number of work-groups of BLOCK, others
+// any number of work-groups of any size.
 #include "scalar.clh"
 #ifndef BLOCK
 #error "BLOCK is missing"
@@ -25,7 +26,7 @@ static ACC quotient(ACC a, ACC b)
     return divide(a, b);
 }
 
-// factor * numerator / denominator, where what is missing, a null pointer, is 1.
+// factor * numerator / denominator, where a null pointer stands for 1.
 static ACC coefficient(ACC factor, __global const ACC *numerator, long numerator_start,
                        __global const ACC *denominator, long denominator_start)
 {
@@ -70,7 +71,7 @@ __kernel void vector_scale(long rows, long cols, ACC beta, __global T *c, long c
     }
 }
 
-// What the work-items of a group have, combined by a fixed tree; all of them get it.
+// The values of the work-items of a group, combined by a fixed tree; all of them get it.
 #define GROUP_REDUCTION(name, V, COMBINE)                                                                              \
     static V name(V value, __local V *values, int lid)                                                                 \
     {                                                                                                                  \
@@ -134,9 +135,9 @@ static int is_positive_normal(ACC a)
 #endif
 }
 
-// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` begins with what
-// vector_dot left of conj(p) q, by as many work-groups; the sums of conj(r) r go behind. Unless rho and conj(p) q are
-// positive normal numbers, x and r stay, and what goes behind adds up to -|rho|.
+// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` is the workspace:
+// it begins with vector_dot's sums of conj(p) q, one per work-group of as many; the sums of conj(r) r follow. Unless
+// rho and conj(p) q are positive normal numbers, x and r stay, and the sums add up to -|rho|.
 __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __global const T *p, long p_start,
                              __global const T *q, long q_start, __global T *x, long x_start, __global T *r,
                              long r_start, __global ACC *room)
@@ -166,8 +167,9 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
         room[get_num_groups(0) + get_group_id(0)] = sum;
 }
 
-// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of what as many
-// work-groups of vector_advance left behind the first part of `room`. p stays where no step was taken.
+// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of the sums
+// that as many work-groups of vector_advance wrote to the second part of `room`, the workspace. p stays where no step
+// was taken.
 __kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next_rho, long next_rho_start,
                           __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *room)
 {
@@ -226,8 +228,8 @@ static int largest_exponent(__global const REAL *largest, long count, __local RE
     return part > 0 && !isinf(part) ? ilogb(part) : 0;
 }
 
-// The sum of |x|^2 of each work-group, where x is scaled by the exponent of the largest part. `room` begins with what
-// vector_largest left, by as many work-groups; the sums go behind.
+// The sum of |x|^2 of each work-group, where x is scaled by the exponent of the largest part. `room` is the workspace:
+// it begins with vector_largest's results, one per work-group of as many; the sums follow.
 __kernel void vector_squares(long n, __global const T *x, long x_start, __global REAL *room)
 {
     int lid = (int)get_local_id(0);
@@ -250,7 +252,7 @@ __kernel void vector_squares(long n, __global const T *x, long x_start, __global
         room[get_num_groups(0) + get_group_id(0)] = sum;
 }
 
-// The norm from what `count` work-groups of vector_largest and vector_squares left. One work-group.
+// The norm from the results of `count` work-groups of vector_largest and vector_squares. One work-group.
 __kernel void vector_norm(long count, __global const REAL *room, __global ACC *result, long result_start)
 {
     int lid = (int)get_local_id(0);

@@ -1,6 +1,9 @@
-// One value for each run of sorted entries with one coordinate: entry k of the sorted ones is values[positions[k]], and
-// belongs to run starts[k + 1] - 1; it begins the run where starts[k] < starts[k + 1]. coordinates.cu makes the starts.
-// Takes SCALAR and POS (the type of positions: int or long). A thread takes an entry.
+// coo_merge: one value for each run of sorted entries with one coordinate. Entry k in sorted order is
+// values[positions[k]] and belongs to run starts[k + 1] - 1, which it begins if starts[k] < starts[k + 1];
+// coordinates.cu makes starts.
+// One thread per entry; one per run adds or copies. Reads starts and positions once, gathers the values, writes a value
+// per run.
+// Macros: SCALAR, POS (type of positions: int, long).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "types.cuh"

@@ -1,6 +1,8 @@
-// sums <- sums + A x for coordinates; vector_update makes y of the sums.
-// Takes SCALAR, IDX (the type of indices; OFF is the same), CONJ (1 conjugates the entries of A) and BLOCK, the size of
-// a block: a power of two and a multiple of 32.
+// coo_spmv: sums <- sums + A x for coordinates; vector_update makes y of the sums.
+// Segmented: 32 lanes per interval of entries, one entry per lane and step; reads A once, gathers x, updates each sum
+// once per interval. Sequential: one thread for all entries.
+// Macros: SCALAR, IDX (type of indices; OFF is the same), CONJ (1 conjugates A), BLOCK (a power of two, a multiple of
+// 32).   Launch: segmented any number of blocks of BLOCK threads; carries one block of BLOCK; sequential one thread.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

@@ -1,6 +1,8 @@
-// sums <- sums + A x for coordinates in any order, by atomic additions: the order of the summation, and with it the
-// last bits, differ from run to run. vector_update makes y of the sums.
-// Takes SCALAR, IDX (the type of indices; OFF is the same) and CONJ: 1 conjugates the entries of A.
+// coo_spmv_atomic: sums <- sums + A x for coordinates in any order, by atomic additions; vector_update makes y of the
+// sums. The order of summation, and with it the last bits, differ from run to run.
+// One thread per entry, striding over the grid. Reads A once, gathers x, one atomic addition per entry.
+// Macros: SCALAR, IDX (type of indices; OFF is the same), CONJ (1 conjugates A).   Launch: any number of blocks of up
+// to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

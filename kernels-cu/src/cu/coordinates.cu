@@ -1,6 +1,9 @@
-// Entries in order of their coordinates, major (the row of CSR) before minor: radix_sort.cu sorts keys of both indices,
-// and coo_merge.cu adds the values. `major` and `minor` are the indices of the entries in that order.
-// Takes IDX and OFF (the types of indices, and of offsets, positions or keys).
+// coordinates: entries in order of their coordinates, major (the row of CSR) before minor. radix_sort.cu sorts keys of
+// both indices, and coo_merge.cu adds the values; `major` and `minor` are the indices in that order.
+// One thread per entry, or one warp per row (coordinates_rows); one thread per row (coordinates_offsets), which
+// searches. Otherwise reads its arrays and writes its result once.
+// Macros: IDX (type of indices), OFF (type of offsets, positions or keys).   Launch: any number of blocks of up to 256
+// threads, of whole warps for the warp kernels.
 #include "grid.cuh"
 #include "index.cuh"
 #include "search.cuh"

@@ -1,6 +1,9 @@
-// Rows cut into chunks of at most `most` entries, so that long ones are shared by many warps: chunk c of row r holds its
-// entries c*most .. (c + 1)*most. Every row has a chunk, empty ones too. For the plan of csr_spmm_split.cu.
-// Takes IDX (unused) and OFF. A thread takes a row.
+// csr_chunks: rows cut into chunks of at most `most` entries, so that many blocks can work on a long row: chunk c of
+// row r has its entries c*most .. (c + 1)*most. Every row has a chunk, empty ones too. For the plan of
+// csr_spmm_split.cu.
+// One thread per row, or per chunk (csr_chunks_order), striding over the grid. Reads the offsets, writes a few words
+// per chunk.
+// Macros: IDX (unused), OFF (type of offsets).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "index.cuh"
 
@@ -18,8 +21,8 @@ KERNEL csr_chunks_count(long long rows, long long most, const Off *__restrict__ 
     }
 }
 
-// The class of so many entries: those of one class have the same highest `bits` + 1 bits, so that longer rows never have
-// a smaller class.
+// The class of `entries` entries: those of one class have the same highest `bits` + 1 bits, so that longer rows never
+// have a smaller class.
 __device__ unsigned int length_class(long long entries, long long bits)
 {
     int low = 0;
@@ -47,8 +50,8 @@ KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off
     }
 }
 
-// What csr_spmm_split.cu takes of each chunk, in the order `order`: the chunk begins at entry begins[i], has lengths[i]
-// entries of row rows[i], and leaves its sums in slot slots[i], or is a whole row (-1). A thread takes a chunk.
+// The chunks for csr_spmm_split.cu in the order `order`: chunk i begins at entry begins[i], has lengths[i]
+// entries of row rows[i], and writes its sums at index slots[i], or is a whole row (-1). A thread takes a chunk.
 KERNEL csr_chunks_order(long long count, long long most, const Off *__restrict__ offsets,
                         const long long *__restrict__ order, const long long *__restrict__ chunk_rows,
                         const long long *__restrict__ chunk_starts, const long long *__restrict__ split_starts,

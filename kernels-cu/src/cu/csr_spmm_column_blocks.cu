@@ -1,12 +1,15 @@
-// C <- alpha A B + beta C for compressed rows by blocks of columns, whose rows of B stand in shared memory, which gives
-// more bytes a second than the caches do. A block of threads keeps to one block of columns and to one slice of COLUMNS
-// columns of B, 256 bytes a row, and shares the rows of A with others; its warps take the next one when they are done.
-// A second kernel adds what the blocks have of a row, in order.
-// The plan splits the rows (csr_spmv_column_blocks.cu). Columns ascend in each row. B and C are dense, element (i, j) at
-// start + i*row_step + j*col_step.
-// Takes SCALAR, IDX, OFF and CONJ.
-// Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP (2019)
-// keeps rows of B in shared memory for the dense columns of a panel of rows.
+// csr_spmm_column_blocks: C <- alpha A B + beta C for compressed rows by blocks of columns, whose rows of B are in
+// shared memory, which has more bandwidth than the caches. B and C are dense: element (i, j) is at start + i*row_step +
+// j*col_step.
+// A block of threads has one block of columns and one slice of COLUMNS columns of B, 256 bytes a row, and works on the
+// rows of A together with others; its warps take the next row when they are done. A second kernel adds the blocks' sums
+// of a row, in order. Reads B once per block of threads, A once per slice, writes and reads one sum per row, block and
+// column.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: as many blocks, of up to 1024 threads, for each block of
+// columns and slice of B, with dynamic shared memory.
+// The plan splits the rows (csr_spmv_column_blocks.cu). Columns ascend in each row.
+// Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP
+// (2019): stores rows of B in shared memory for the dense columns of a panel of rows.
 #define MOST_THREADS 1024
 #define WIDE 1
 #include "grid.cuh"

@@ -1,5 +1,8 @@
-// y <- alpha A x + beta y for compressed rows: the entries of row i stand at offsets[i] .. offsets[i + 1].
-// Takes SCALAR, IDX and OFF (the types of indices and offsets) and CONJ: 1 conjugates the entries of A.
+// csr_spmv: y <- alpha A x + beta y for compressed rows: the entries of row i are at offsets[i] .. offsets[i + 1].
+// One thread or one warp per row, striding over the grid; reads values, indices and offsets once, gathers x, writes y
+// once.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: any number of blocks
+// of up to 256 threads, of whole warps for the warp kernels.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -22,8 +25,8 @@ KERNEL csr_spmv_row_per_thread(long long rows, const Off *__restrict__ offsets, 
     }
 }
 
-// A warp takes a row: a lane sums EACH neighbouring entries after WARP * EACH others, from a multiple of EACH on, two steps
-// at a time; a fixed tree adds the lanes.
+// A warp takes a row: a lane sums EACH neighbouring entries after WARP * EACH others, from a multiple of EACH on, two
+// steps at a time; a fixed tree adds the lanes.
 KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                              const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                              ACC beta, T *__restrict__ y, long long y_start)

@@ -1,6 +1,8 @@
-// y <- alpha A x + beta y for compressed rows, by two or four warps a row: for long rows, of which the longest keep nobody
-// waiting.
-// Takes SCALAR, IDX, OFF and CONJ.
+// csr_spmv_block: y <- alpha A x + beta y for compressed rows that are long; the longest can be taken first, so that no
+// other waits for them.
+// One block of two or four warps per row, striding over the grid; reads values, indices and offsets once, gathers x,
+// writes y once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of blocks of whole warps, up to 128 threads.
 #define MOST_THREADS 128
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -10,9 +12,9 @@
 #include "neighbours.cuh"
 #include "row_steps.cuh"
 
-// A block takes a row: a lane sums EACH neighbouring entries after blockDim.x * EACH others, from a multiple of EACH on; a
-// fixed tree adds the lanes of a warp, and warp after warp is added. Rows are taken in `order`, which says where they begin
-// and how many entries they have; as they stand where it is a null pointer.
+// A block takes a row: a lane sums EACH neighbouring entries after blockDim.x * EACH others, from a multiple of EACH
+// on; a fixed tree adds the lanes of a warp, and warp after warp is added. Rows are taken in `order`, which says where
+// they begin and how many entries they have; as they stand where it is a null pointer.
 KERNEL csr_spmv_row_per_block(long long rows, const long long *__restrict__ begins, const int *__restrict__ lengths,
                               const long long *__restrict__ order, const Off *__restrict__ offsets,
                               const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,

@@ -1,12 +1,15 @@
-// y <- alpha A x + beta y for compressed rows by blocks of columns, whose part of x stands in shared memory, where a
-// gather costs a word and not a sector of a cache. A block of threads keeps to one block of columns and goes down the
-// rows, all blocks at the same pace, so that entries beside each other are still in the cache when the next block of
-// columns needs them. A second kernel adds what the blocks have of a row, in order.
-// The plan splits the rows: splits[block * rows + row] is the first entry of the row whose column is not before
-// block * width, for one block more than there are. Columns ascend in each row.
-// Takes SCALAR, IDX, OFF, CONJ and BLOCK, the size of a block that counts.
+// csr_spmv_column_blocks: y <- alpha A x + beta y for compressed rows by blocks of columns, whose part of x is in
+// shared memory, where a gather costs a word and not a sector of a cache.
+// A block of threads has one block of columns and goes down the rows, all blocks at the same pace, so that neighbouring
+// entries are still in the cache when the next block of columns needs them; a warp takes 32 neighbouring rows. A second
+// kernel adds the blocks' sums of a row, in order. Reads A once, its part of x once per block of threads, writes and
+// reads one sum per row and block of columns.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (threads of csr_spmv_column_blocks_touched).   Launch: as many
+// blocks, of up to 1024 threads, for each block of columns, with dynamic shared memory.
+// The plan splits the rows: splits[block * rows + row] is the first entry of the row whose column is not before block *
+// width, with one block more for the ends. Columns ascend in each row.
 // Yang, Parthasarathy, Sadayappan: Fast sparse matrix-vector multiplication on GPUs: implications for graph mining.
-// VLDB (2011) tiles columns for the texture cache.
+// VLDB (2011): tiles columns for the texture cache.
 #define MOST_THREADS 1024
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -28,8 +31,8 @@ KERNEL csr_spmv_column_blocks_split(long long rows, long long blocks, long long 
     }
 }
 
-// partial[block] <- how many blocks of `width` columns the rows have entries in, summed up: a warp takes every `step`-th
-// row. A block takes BLOCK threads.
+// partial[block] <- how many blocks of `width` columns the rows have entries in, summed up: a warp takes every
+// `step`-th row. A block takes BLOCK threads.
 KERNEL csr_spmv_column_blocks_touched(long long rows, long long step, long long width, const Off *__restrict__ offsets,
                                       const Idx *__restrict__ indices, long long *__restrict__ partial)
 {
@@ -45,7 +48,7 @@ KERNEL csr_spmv_column_blocks_touched(long long rows, long long step, long long 
         partial[blockIdx.x] = touched;
 }
 
-// What the lanes of a warp hold of the segment that is open, added to its sum.
+// Adds the lanes' parts of the open segment to its sum.
 static __device__ void add_held(ACC *sum, ACC held)
 {
     held = sum_lanes(held);

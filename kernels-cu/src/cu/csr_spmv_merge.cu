@@ -1,9 +1,12 @@
-// y <- alpha A x + beta y for compressed rows, by equal shares of work, whatever the lengths of the rows: the list of
-// the rows' ends and the list of the entries are merged, and every thread takes ITEMS steps of the merge.
-// A tile of TILE steps sums the rows that begin and end in it. What it has of a row that began before goes to
-// head[tile], what it has of a row that ends later to tail[tile]; a second kernel adds these in order.
-// There are ceil((rows + nnz) / TILE) tiles; TILE = 5 * BLOCK.
-// Takes SCALAR, IDX, OFF, CONJ and BLOCK.
+// csr_spmv_merge: y <- alpha A x + beta y for compressed rows of any lengths, along the merge path: the list of the
+// rows' ends and the list of the entries are merged.
+// One block per tile of TILE = 5 * BLOCK steps of the merge, ITEMS steps per thread; reads values, indices and offsets
+// once, gathers x, writes y once, and two partial sums per tile.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32).   Launch: any number of
+// blocks of BLOCK threads, for ceil((rows + nnz) / TILE) tiles; carries any number of blocks of whole warps, up to 256
+// threads; search any number of blocks of up to 256 threads.
+// A tile sums the rows that begin and end in it. Its part of a row that began before goes to head[tile], its part of a
+// row that ends later to tail[tile]; a second kernel adds these in order.
 // Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -14,7 +17,7 @@
 #define ITEMS 5
 #define TILE (BLOCK * ITEMS)
 
-// How many of `rows` ends come before step `step` of the merge with `entries` entries.
+// The number of `rows` ends before step `step` of the merge with `entries` entries.
 template <typename E>
 static __device__ long long rows_before(long long step, const E *ends, long long rows, long long entries)
 {

@@ -1,7 +1,10 @@
-// y <- alpha A x + beta y for compressed rows, by blocks of neighbouring rows with about CHUNK entries together: their
-// products are made by neighbouring threads and meet in shared memory. A row longer than that has the block to itself.
-// Row block b holds the rows that begin in the entries b*CHUNK .. (b + 1)*CHUNK; there are nnz / CHUNK + 1 of them.
-// Takes SCALAR, IDX, OFF, CONJ and BLOCK.
+// csr_spmv_row_blocks: y <- alpha A x + beta y for compressed rows, by row blocks: neighbouring rows with about CHUNK
+// entries together.
+// One block per row block: neighbouring threads compute products of neighbouring entries, which meet in shared memory;
+// a row longer than CHUNK has the block to itself. Reads values, indices and offsets once, gathers x, writes y once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32).   Launch: any number of
+// blocks of BLOCK threads, for nnz / CHUNK + 1 row blocks; search any number of blocks of up to 256 threads.
+// Row block b has the rows that begin in the entries b*CHUNK .. (b + 1)*CHUNK.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
 #include "grid.cuh"

@@ -1,10 +1,13 @@
-// y <- alpha A x + beta y for compressed rows, by equal shares of entries, whatever the lengths of the rows: a warp
-// takes STEP neighbouring entries after STEP others, four a lane, and sums the segments between the bits that say where
-// rows begin. What a share has of a row that began before goes to head[share], what it has of the row that is open at
-// its end to tail[share]; a second kernel adds these in order.
-// The plan keeps a bit an entry, the rows that have entries, in order, with the others behind them, and for every share
-// how many rows with entries have begun before.
-// Takes SCALAR, IDX, OFF and CONJ.
+// csr_spmv_segmented: y <- alpha A x + beta y for compressed rows of any lengths, by parts of equal numbers of entries,
+// summed by segments.
+// One warp per part: takes STEP neighbouring entries after STEP others, four per lane, and sums the segments between
+// the bits that mark the starts of rows. Reads values, indices and a bit per entry once, gathers x, writes y once, and
+// writes and reads two partial sums per part.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of blocks of whole warps, up to 256 threads;
+// the plan's kernels any number of blocks of up to 256 threads.
+// A part (`share` in names) writes its sum of a row that began before to head[share], that of the row that is open at
+// its end to tail[share]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in
+// order, followed by the others, and for every part the number of rows with entries that have begun before.
 // Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
 // Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
 #define LEAST_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 6 : sizeof(ACC) <= 8 ? 4 : 2)
@@ -25,7 +28,7 @@ KERNEL csr_spmv_segmented_count(long long rows, const Off *__restrict__ offsets,
         counts[row] = row < rows && offsets[row] < offsets[row + 1];
 }
 
-// Sets the bit of each row's first entry, and gives each row its place among those with entries or behind them.
+// Sets the bit of each row's first entry, and gives each row its position among those with entries or after them.
 // starts are the counts, scanned. A thread takes a row.
 KERNEL csr_spmv_segmented_mark(long long rows, const Off *__restrict__ offsets, const long long *__restrict__ starts,
                                unsigned int *__restrict__ bits, Idx *__restrict__ order)
@@ -58,8 +61,8 @@ KERNEL csr_spmv_segmented_begun(long long shares, long long size, long long rows
     }
 }
 
-// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the last
-// share that it has entries in, or -1 - that share if it goes on to the end of that one. A thread takes a share.
+// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the
+// last share that it has entries in, or -1 - that share if it goes on to the end of that one. A thread takes a share.
 KERNEL csr_spmv_segmented_open(long long shares, long long size, long long nnz, const Off *__restrict__ offsets,
                                const long long *__restrict__ begun, const Idx *__restrict__ order,
                                Idx *__restrict__ rows, long long *__restrict__ ends)
@@ -73,7 +76,7 @@ KERNEL csr_spmv_segmented_open(long long shares, long long size, long long nnz, 
     }
 }
 
-// What a lane takes in a step: its entries, and a bit for each that a row begins with.
+// A lane's part of a step: its entries, and a bit for each that a row begins with.
 struct __align__(16) Step
 {
     Idx cols[EACH];

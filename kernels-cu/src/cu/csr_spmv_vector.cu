@@ -1,5 +1,8 @@
-// y <- alpha A x + beta y for compressed rows, by LANES lanes a row: for rows of a few to some dozen entries.
-// Takes SCALAR, IDX, OFF, CONJ and LANES: 2, 4, 8, 16 or 32.
+// csr_spmv_vector: y <- alpha A x + beta y for compressed rows of a few to some dozen entries.
+// LANES lanes per row, 32 / LANES rows per warp, striding over the grid; reads values, indices and offsets once,
+// gathers x, writes y once.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (2, 4, 8, 16, 32).   Launch: any number of blocks of whole
+// warps, up to 256 threads.
 // Bell, Garland: Implementing sparse matrix-vector multiplication on throughput-oriented processors. SC (2009).
 #include "grid.cuh"
 #include "scalar.cuh"

@@ -1,11 +1,11 @@
-// Where the rows of a batch of dense matrices begin: row `row` of all members' rows, `rows` of them a member.
+// The first element of a row of a batch of dense matrices: row `row` of all members' rows, `rows` per member.
 static __device__ long long row_start(long long row, long long rows, long long start, long long stride,
                                       long long row_step)
 {
     return start + row / rows * stride + row % rows * row_step;
 }
 
-// The rows to fill: all of them if there is room for their entries, otherwise none.
+// The rows to fill: all of them if the capacity suffices for their entries, otherwise none.
 static __device__ long long rows_with_room(long long all_rows, const long long *starts, long long capacity)
 {
     return starts[all_rows] <= capacity ? all_rows : 0;

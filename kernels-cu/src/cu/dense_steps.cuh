@@ -2,7 +2,7 @@
 // Needs grid.cuh, scalar.cuh and pack.cuh before.
 #define STEP (WARP * VECTOR)
 
-// Which elements of a step are entries: bit m of `own` tells of the lane's m-th column; `place` entries stand before
+// The elements of a step that are entries: bit m of `own` is the lane's m-th column; `place` entries are before
 // the lane's columns, `count` in the whole step.
 struct Kept
 {
@@ -11,7 +11,7 @@ struct Kept
     int count;
 };
 
-// What the words of a step tell; bit l of word m is lane l's m-th column.
+// Decodes the words of a step; bit l of word m is lane l's m-th column.
 static __device__ Kept kept_of(const unsigned int *words)
 {
     int lane = lane_index();

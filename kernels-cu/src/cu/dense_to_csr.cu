@@ -1,7 +1,8 @@
-// Dense to compressed rows, for a batch: element (i, j) of member m stands at start + m*stride + i*row_step +
-// j*col_step. Count the entries of each row (all members' rows, one after the other), an exclusive scan of the counts,
-// fill, where there is room for the entries of all rows: `capacity`. Which elements are entries: keeps() of scalar.cuh.
-// Takes SCALAR, IDX and OFF.
+// dense_to_csr: dense to compressed rows, for a batch: element (i, j) of member m is at start + m*stride + i*row_step +
+// j*col_step. keeps() of scalar.cuh selects the entries.
+// One thread or one warp per row of all members. Counts the entries of each row, then an exclusive scan of the counts,
+// then fills if `capacity` suffices for all rows: reads the elements twice, writes the entries once.
+// Macros: SCALAR, IDX, OFF.   Launch: any number of blocks of up to 256 threads, of whole warps for the warp kernels.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

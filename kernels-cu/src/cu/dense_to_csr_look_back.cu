@@ -1,14 +1,17 @@
-// Dense to compressed rows, as in dense_to_csr.cu, in a single pass: the entries before a tile are found by decoupled
-// look-back. How many entries there are is known at the end, so the caller gives room by a guess: entries past
-// `capacity` are counted and not written.
-// The warps of a block but the last are workers, at most six: each has UNITS steps (dense_steps.cuh) of a tile, one after
-// the other, across the ends of rows. The last warp looks back. A block has four tiles on their way, so that nobody
-// waits long: in a turn, the first comes from memory, the entries of the second are counted, the third rests, since the
-// tiles before may not be counted yet, and the entries before the fourth are looked for, and its own written. There are
-// ceil(all_rows * ceil(cols / (32*VECTOR)) / (UNITS * workers)) tiles; UNITS = min(32 / VECTOR, 128 / bytes of VECTOR
-// elements).
-// With WIDE, VECTOR elements are 16 bytes: col_step is 1; start, stride and row_step are multiples of VECTOR.
-// Takes SCALAR, IDX, OFF and WIDE, and a `Worker` of shared memory for each worker.
+// dense_to_csr_look_back: dense to compressed rows, as in dense_to_csr.cu, in a single pass: the entries before a tile
+// are counted by decoupled look-back.
+// One block per tile, in turns: its warps except the last are workers, each with UNITS steps (dense_steps.cuh) of the
+// tile, one after the other, across the ends of rows; the last warp looks back. Reads the elements once, writes the
+// entries once.
+// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes).   Launch: any number of blocks of 2 to 7 warps,
+// with a `Worker` of dynamic shared memory for each warp but one, for ceil(all_rows * ceil(cols / (32*VECTOR)) / (UNITS
+// * workers)) tiles.
+// nnz is known only at the end, so the caller allocates by a guess: entries past `capacity` are counted and not
+// written.
+// A block has four tiles in flight, so that no warp waits long: in a turn, the first is loaded from memory, the entries
+// of the second are counted, the third rests, since the tiles before may not be counted yet, and the entries before the
+// fourth are looked up, and its own written. UNITS = min(32 / VECTOR, 128 / bytes of VECTOR elements).
+// With WIDE, col_step is 1; start, stride and row_step are multiples of VECTOR.
 #define MOST_THREADS 224
 #define LEAST_BLOCKS 2
 #include "grid.cuh"
@@ -26,10 +29,10 @@
 // Elements of a lane: one after the other, all in one step.
 #define OWN (UNITS * VECTOR)
 #define PART (UNITS * WARP)
-// In a word of shared memory, the counts of the workers that are done stand below the number of those workers.
+// In a word of shared memory, the counts of the workers that are done are the bits below the number of those workers.
 #define DONE_SHIFT 24
 
-// What a worker has in shared memory: its parts of four tiles, and where the entries stand in the one that is written.
+// A worker's shared memory: its parts of four tiles, and the positions of the entries in the one that is written.
 struct Worker
 {
     Pack parts[STAGES][PART];
@@ -78,20 +81,20 @@ static __device__ Place next_place(const Dense &a, Place place)
     return Place{place.row + 1, same_member ? place.of_member : 0, place.start, 0};
 }
 
-// How many of the `most` columns from the first of a step on there are, `past` columns behind it.
+// The number of columns, at most `most`, from the first of a step on, `past` columns after it.
 static __device__ int columns_of(const Dense &a, long long row, long long step, int past, int most)
 {
     long long left = row < a.all_rows ? a.cols - step * STEP - past : 0;
     return (int)min(max(left, 0ll), (long long)most);
 }
 
-// Whether a part is in one row and has all columns.
+// True if a part is in one row and has all columns.
 static __device__ bool is_whole(const Dense &a, Place place)
 {
     return place.row < a.all_rows && (place.step + UNITS) * STEP <= a.cols;
 }
 
-// Where a pack of a part stands: each lane finds its n-th pack in banks of its own.
+// The position of a pack of a part: each lane finds its n-th pack in banks of its own.
 static __device__ int slot_of(int pack)
 {
     return (pack & ~(UNITS - 1)) | ((pack ^ pack / UNITS) & (UNITS - 1));
@@ -152,7 +155,7 @@ static __device__ void begin_part(const Dense &a, Place place, Pack *to)
     }
 }
 
-// Which of the lane's elements are entries, by bits.
+// The lane's elements that are entries, as bits.
 template <int THRESHOLD> static __device__ unsigned int kept_in(const Pack *part, REAL tolerance)
 {
     int lane = lane_index();
@@ -194,7 +197,7 @@ static __device__ void count_part(const Dense &a, Part *own, const Pack *part, i
     own->count = shuffle(sum, WARP - 1);
 }
 
-// Notes where the entries of a part stand, side by side.
+// Writes the positions of the entries of a part, side by side.
 static __device__ void note_places(const Part &own, unsigned short *places)
 {
     int to = own.before;
@@ -227,7 +230,7 @@ static __device__ void write_part(const Dense &a, const Part &own, const Pack *p
     __syncwarp();
 }
 
-// What the warps of a block tell each other, in this turn and in the last.
+// Messages between the warps of a block, in this turn and in the last.
 struct Board
 {
     unsigned int tickets[2];
@@ -248,8 +251,9 @@ static __device__ void tell_count(const Part &own, int worker, int workers, int 
     say_own(own.tile, all & ((1u << DONE_SHIFT) - 1), states);
 }
 
-// The part of the last warp: takes another tile, and looks for what stands before the parts of a tile, of which `own` has
-// the entries before that of the lane's worker in the tile, and all of the tile. `all_entries` <- those of all tiles.
+// The part of the last warp: takes another tile, and looks up the entries before the parts of a tile, of which `own`
+// has the entries before that of the lane's worker in the tile, and all of the tile. `all_entries` <- those of all
+// tiles.
 static __device__ void find_before(const Part &own, int workers, unsigned int tiles, int turn, Board *board,
                                    State *states, long long *all_entries)
 {
@@ -266,7 +270,7 @@ static __device__ void find_before(const Part &own, int workers, unsigned int ti
         board->tickets[turn] = ticket;
 }
 
-// What the workers have counted, as find_before takes it.
+// Adds the workers' counts in the form of find_before.
 static __device__ void add_counts(Part *own, int workers, const int *of_workers)
 {
     int count = lane_index() < workers ? of_workers[lane_index()] : 0;

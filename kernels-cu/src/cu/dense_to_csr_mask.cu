@@ -1,9 +1,11 @@
-// Dense to compressed rows, as in dense_to_csr.cu, in two passes of which the second reads only where entries stand:
-// the first keeps a bit for each element.
-// A block takes BLOCK / 32 rows at a time, a warp of it a row in the steps of dense_steps.cuh; bit l of word m of a step
-// tells of lane l's m-th column. A row has ceil(cols / (32*VECTOR)) * VECTOR words.
-// With WIDE, VECTOR elements are 16 bytes: col_step is 1; start, stride and row_step are multiples of VECTOR.
-// Takes SCALAR, IDX, OFF, WIDE and BLOCK.
+// dense_to_csr_mask: dense to compressed rows, as in dense_to_csr.cu, in two passes: the first stores a bit for each
+// element, the second reads only where there are entries.
+// One block per BLOCK / 32 rows at a time, one warp per row, in the steps of dense_steps.cuh; bit l of word m of a step
+// is lane l's m-th column. Reads the elements once and the entries' again, writes the entries once.
+// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), BLOCK.   Launch: any number of blocks of BLOCK
+// threads.
+// A row has ceil(cols / (32*VECTOR)) * VECTOR words. With WIDE, col_step is 1; start, stride and row_step are multiples
+// of VECTOR.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -58,8 +60,8 @@ KERNEL dense_to_csr_mask_count(long long all_rows, long long rows, long long col
 }
 
 // A lane reads its columns where one of them holds an entry. Entries meet in shared memory, so that neighbouring lanes
-// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written where
-// there is no room for all entries.
+// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written if
+// the capacity does not suffice for all entries.
 KERNEL dense_to_csr_mask_fill(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                               long long start, long long stride, long long row_step, long long col_step,
                               const long long *__restrict__ starts, const Words *__restrict__ mask,

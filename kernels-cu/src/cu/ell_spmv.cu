@@ -1,6 +1,8 @@
-// y <- alpha A x + beta y for ELL: slot k of row i stands at k * rows + i; column -1 is padding and ends the row.
-// A thread takes a row and every thread_count()-th one after it.
-// Takes SCALAR and IDX (the type of columns; OFF is the same).
+// ell_spmv: y <- alpha A x + beta y for ELL: element k of row i is at k * rows + i; column -1 is padding and ends the
+// row.
+// One thread per row, striding over the grid; reads columns and values up to each row's padding once, gathers x, writes
+// y once.
+// Macros: SCALAR, IDX (type of columns; OFF is the same).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

@@ -1,5 +1,7 @@
-// Gathers words without looking into them, bit for bit. A thread takes every thread_count()-th word.
-// Takes WORD (ushort, uint, ulong or ulong2) and POS (the type of positions: int or long).
+// gather: gathers words bit for bit.
+// One thread per word, striding over the grid; reads a position and a word, writes a word.
+// Macros: WORD (ushort, uint, ulong, ulong2), POS (type of positions: int, long).   Launch: any number of blocks of up
+// to 256 threads.
 #include "grid.cuh"
 #include "types.cuh"
 #if !defined(WORD) || !defined(POS)

@@ -1,4 +1,4 @@
-// Where a thread stands in its grid. Kernels stride over the grid, so that no launch limit bounds a matrix.
+// The position of a thread in its grid. Kernels stride over the grid, so that no launch limit bounds a matrix.
 // A kernel that gives an item to a thread runs with blocks of any size up to MOST_THREADS, one that gives an item to a
 // warp with any multiple of 32 up to MOST_THREADS, one that takes BLOCK with blocks of exactly BLOCK threads.
 #define WARP 32
@@ -7,15 +7,17 @@
 #ifndef MOST_THREADS
 #define MOST_THREADS 256
 #endif
-// A file says by LEAST_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow fewer.
+// A file says by LEAST_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow
+// fewer.
 #ifdef LEAST_BLOCKS
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS, LEAST_BLOCKS)
 #else
 #define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
 #endif
 
-// A launch may begin while the one before it runs, from sm_90 on ("programmatic dependent launch"): a kernel that lets the
-// next begin does so first of all, and one that is launched early waits before it touches what others write or read.
+// A launch may begin while the one before it runs, from sm_90 on ("programmatic dependent launch"): a kernel that lets
+// the next begin does so first of all, and one that is launched early waits before it touches what others write or
+// read.
 static __device__ void let_next_begin()
 {
 #if __CUDA_ARCH__ >= 900
@@ -30,7 +32,7 @@ static __device__ void wait_for_last()
 #endif
 }
 
-// What is read once, so that it need not push out of the caches what is read again.
+// Loads a value that is read once, so that it need not evict from the caches values that are read again.
 template <typename V> static __device__ V load_once(const V *from)
 {
     static_assert(sizeof(V) <= 16, "at most four words");
@@ -46,7 +48,7 @@ template <typename V> static __device__ V load_once(const V *from)
     return value;
 }
 
-// What is not read again soon, 16 bytes of it.
+// Stores 16 bytes that are not read again soon.
 template <typename V> static __device__ void store_once(V *to, V value)
 {
     static_assert(sizeof(V) == 16, "four words");

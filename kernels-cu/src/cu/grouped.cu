@@ -1,6 +1,10 @@
-// Entries that a plan has grouped: group g holds the entries at positions[offsets[g] .. offsets[g + 1]] of a matrix of
-// any format. Its values stand in `head`, those from position `split` on in `tail` (HYB has two arrays).
-// Takes SCALAR, IDX (the type of columns), POS (of positions), int or long, and CONJ: 1 conjugates the entries.
+// grouped: products of entries that a plan has grouped: group g has the entries at positions[offsets[g] .. offsets[g +
+// 1]] of a matrix of any format. Its values are in `head`, those from position `split` on in `tail` (HYB has two
+// arrays).
+// One thread per row, or per element of C, striding over the grid; reads positions and columns once, gathers values and
+// x or B, writes y or C once.
+// Macros: SCALAR, IDX (type of columns), POS (type of positions), each int or long; CONJ (1 conjugates A).   Launch:
+// any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "types.cuh"
@@ -17,7 +21,7 @@ static __device__ ACC entry(long long split, const T *head, const T *tail, long 
     return position < split ? entry(head, position) : entry(tail, position - split);
 }
 
-// y <- alpha A x + beta y, where group i is row i and entry k stands in column columns[k]. A thread takes a row and
+// y <- alpha A x + beta y, where group i is row i and entry k is in column columns[k]. A thread takes a row and
 // every thread_count()-th one after it.
 KERNEL grouped_spmv(long long rows, const long long *__restrict__ offsets, const Idx *__restrict__ columns,
                     const Position *__restrict__ positions, long long split, const T *__restrict__ head,

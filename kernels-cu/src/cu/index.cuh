@@ -10,6 +10,6 @@
 
 typedef TYPE(IDX) Idx;
 typedef TYPE(OFF) Off;
-// Where an entry stands, or would stand some steps behind the last one: unsigned where Off is int, so that steps beyond
+// The position of an entry, or of one some steps past the last: unsigned where Off is int, so that steps beyond
 // 2^31 - 1 do not overflow.
 typedef decltype(Off() + 0u) UnsignedOff;

@@ -1,6 +1,6 @@
 // Decoupled look-back: the sum of all tiles before one, while the others are still at work. Tiles are taken in order by
 // a ticket, so that those before are at work already. A tile first says its own sum, then the sum up to it.
-// `states` begins with the ticket, behind it stands a state a tile; all are zeros when a kernel starts.
+// `states` begins with the ticket, followed by one state per tile; all are zeros when a kernel starts.
 // Merrill, Garland: Single-pass parallel prefix scan with decoupled look-back. NVR-2016-002 (2016).
 // Needs grid.cuh and warp.cuh before.
 #define OWN_SUM 1u

@@ -1,5 +1,6 @@
-// Moves words without looking into them, bit for bit. A thread takes every thread_count()-th word.
-// Takes WORD: ushort, uint, ulong or ulong2.
+// move: moves words bit for bit.
+// One thread per word, striding over the grid; reads and writes each word at most once.
+// Macros: WORD (ushort, uint, ulong, ulong2).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "types.cuh"
 #ifndef WORD

@@ -1,6 +1,7 @@
 // Neighbouring elements, in whole words. Needs grid.cuh before.
 
-// COUNT neighbours from position `at` on, a multiple of COUNT, which are read once; what is not before `end` is not read.
+// COUNT neighbours from position `at` on, a multiple of COUNT, which are read once; what is not before `end` is not
+// read.
 template <int COUNT, typename V, typename P>
 static __device__ void load_neighbours(V *to, const V *from, P at, P end)
 {

@@ -1,6 +1,9 @@
-// Rows of CSR in formats with padding: the column of each slot, and the position of the entry that it holds; -1 and -1
-// where it is padding. And back: the row of each slot, and whether it holds an entry.
-// Takes IDX, OFF and POS (the type of positions: int or long).
+// padded: rows of CSR to formats with padding: the column and the position of the entry of each element, -1 and -1 for
+// padding. And back: the row of each element, and a flag for entries.
+// One thread per element (ELL) or lane (SELL), one warp per row (the overflow of HYB); reads the columns once, writes
+// each output once.
+// Macros: IDX, OFF, POS (type of positions: int, long).   Launch: any number of blocks of up to 256 threads, of whole
+// warps for the warp kernels.
 #include "grid.cuh"
 #include "index.cuh"
 #ifndef POS
@@ -9,7 +12,7 @@
 
 typedef TYPE(POS) Position;
 
-// ELL: slot k*rows + i holds entry k of row i. A thread takes a slot.
+// ELL: element k*rows + i is entry k of row i. A thread takes an element.
 KERNEL padded_ell(long long rows, long long width, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                   Idx *__restrict__ cols, Position *__restrict__ positions)
 {
@@ -22,7 +25,7 @@ KERNEL padded_ell(long long rows, long long width, const Off *__restrict__ offse
     }
 }
 
-// The entries that HYB keeps as coordinates: those of row i from the first `width` on stand from starts[i] on. A warp
+// The entries that HYB stores as coordinates: those of row i after the first `width` are from starts[i] on. A warp
 // takes a row.
 KERNEL padded_overflow(long long rows, long long width, const Off *__restrict__ offsets,
                        const Idx *__restrict__ indices, const long long *__restrict__ starts,
@@ -39,8 +42,8 @@ KERNEL padded_overflow(long long rows, long long width, const Off *__restrict__ 
     }
 }
 
-// SELL: slot slice_ptr[s] + k*height + l holds entry k of the row at place s*height + l of row_order. A thread takes a
-// place, those behind the last row of the last slice too.
+// SELL: element slice_ptr[s] + k*height + l is entry k of the row at position s*height + l of row_order. A thread takes
+// a position, those after the last row of the last slice too.
 KERNEL padded_sell(long long rows, long long slices, long long height, const Off *__restrict__ slice_ptr,
                    const Idx *__restrict__ row_order, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                    Idx *__restrict__ cols, Position *__restrict__ positions)
@@ -61,8 +64,8 @@ KERNEL padded_sell(long long rows, long long slices, long long height, const Off
     }
 }
 
-// ELL: rows_of <- the row of each slot; flags <- 1 where a slot holds an entry, else 0, and one zero more at the end. A
-// thread takes a slot.
+// ELL: rows_of <- the row of each element; flags <- 1 for an entry, 0 for padding, and one zero more at the end. A
+// thread takes an element.
 KERNEL padded_ell_rows(long long rows, long long slots, const Idx *__restrict__ cols, Idx *__restrict__ rows_of,
                        long long *__restrict__ flags)
 {
@@ -73,7 +76,7 @@ KERNEL padded_ell_rows(long long rows, long long slots, const Idx *__restrict__ 
     }
 }
 
-// The same for SELL; slots of places without a row are padding. A thread takes a place, the first one the end too.
+// The same for SELL; positions without a row have only padding. A thread takes a position, the first one the end too.
 KERNEL padded_sell_rows(long long rows, long long slices, long long height, const Off *__restrict__ slice_ptr,
                         const Idx *__restrict__ row_order, const Idx *__restrict__ cols, Idx *__restrict__ rows_of,
                         long long *__restrict__ flags)

@@ -1,5 +1,6 @@
-// Which entries stay, and where rows begin among them. A thread takes every thread_count()-th element.
-// Takes SCALAR and OFF (the type of offsets; IDX is the same).
+// prune: flags of the entries that stay, and the starts of rows among them.
+// One thread per entry, or per row, striding over the grid; reads values or offsets once, writes a flag or an offset.
+// Macros: SCALAR, OFF (type of offsets; IDX is the same).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

@@ -1,6 +1,9 @@
-// A stable sort of keys, each with a position, by DIGIT bits a pass from the lowest bits on: count the digits of every
-// tile, sum up the counts of each digit, scatter. counts[digit*tiles + tile]: tiles = ceil(n / (16 * BLOCK)).
-// Takes KEY (uint or ulong), POS (the type of positions, which holds n: int or long) and BLOCK.
+// radix_sort: a stable sort of keys, each with a position, by DIGIT bits per pass from the lowest bits on: counts the
+// digits of every tile, scans the counts of each digit, scatters.
+// One block per tile of 16 * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and the
+// positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (16 * BLOCK)).
+// Macros: KEY (uint, ulong), POS (type of positions, which fits n: int, long), BLOCK (a power of two, a multiple of
+// 32).   Launch: any number of blocks of BLOCK threads.
 // Merrill, Grimshaw: High performance and scalable radix sorting. Parallel Processing Letters 21 (2011).
 #include "grid.cuh"
 #include "types.cuh"

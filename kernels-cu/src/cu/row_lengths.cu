@@ -1,4 +1,7 @@
-// The lengths of compressed rows. Takes IDX (not used), OFF (the type of offsets) and BLOCK, the size of a block.
+// row_lengths: the longest of compressed rows, one partial result per block.
+// One thread per row, striding over the grid; reads the offsets, writes one result per block.
+// Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32).   Launch: any number of blocks
+// of BLOCK threads.
 #include "grid.cuh"
 #include "index.cuh"
 #include "warp.cuh"

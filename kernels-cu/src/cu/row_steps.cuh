@@ -18,7 +18,7 @@ static __device__ Step load_step(UnsignedOff at, UnsignedOff end, const Idx *ind
     return step;
 }
 
-// The products of those entries of a step at `at` that stand from `begin` to `end`.
+// The products of the entries of a step at `at` that are in `begin` .. `end`.
 static __device__ ACC sum_of(const Step &step, UnsignedOff at, UnsignedOff begin, UnsignedOff end, const T *x)
 {
     ACC sum = ACC(0);

@@ -115,7 +115,7 @@ static __device__ REAL magnitude(ACC a)
 #endif
 }
 
-// Whether a real number is a zero of either sign, by its bits: no flush to zero can make one of a subnormal.
+// True for a zero of either sign, by its bits: no flush to zero can make one of a subnormal.
 static __device__ bool is_zero_real(float a)
 {
     return __float_as_uint(a) << 1 == 0;
@@ -135,7 +135,7 @@ static __device__ bool is_zero(ACC a)
 #endif
 }
 
-// Whether a stored value becomes an entry: all but zeros, or with a threshold those for which !(|v| <= tolerance).
+// True if a stored value becomes an entry: all but zeros, or with a threshold those for which !(|v| <= tolerance).
 static __device__ bool keeps(T value, int threshold, REAL tolerance)
 {
     if (threshold)

@@ -1,9 +1,12 @@
-// Prefix sums by Blelloch's work-efficient scan: up-sweep, down-sweep over 2*BLOCK elements in shared memory, and
+// scan: prefix sums by Blelloch's work-efficient scan: up-sweep, down-sweep over 2*BLOCK elements in shared memory, and
 // several passes.
+// One block per chunk of 2*BLOCK elements, striding over the grid; a level reads and writes each element up to twice,
+// and a total per chunk.
+// Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in shared memory after every 32
+// elements, so that a stride of a power of two meets all banks).   Launch: any number of blocks of BLOCK threads;
+// scan_add any number of blocks of up to 256 threads.
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
-// line into per_line chunks of 2*BLOCK. A block takes a chunk and every gridDim.x-th one after it.
-// Takes ELEMENT (uint or ulong: sums wrap), BLOCK (the size of a block, a power of two) and PADDED: 1 leaves a hole in
-// shared memory after every 32 elements, so that a stride of a power of two meets all banks.
+// line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
 #include "grid.cuh"
 #include "types.cuh"

@@ -1,5 +1,7 @@
-// Prefix sums in a single pass by decoupled look-back, of arrays without gaps.
-// Takes ELEMENT (uint or ulong: sums wrap) and BLOCK, the size of a block. There are ceil(len / (8 * BLOCK)) tiles.
+// scan_look_back: prefix sums in a single pass by decoupled look-back, of contiguous arrays.
+// One block per tile of 8 * BLOCK elements; reads and writes each element once.
+// Macros: ELEMENT (uint, ulong; sums wrap), BLOCK.   Launch: any number of blocks of BLOCK threads, for ceil(len / (8 *
+// BLOCK)) tiles.
 #include "grid.cuh"
 #include "types.cuh"
 #include "warp.cuh"

@@ -1,4 +1,4 @@
-// How many of the elements 0 .. n of a sorted array are less than `bound`.
+// The number of elements 0 .. n of a sorted array that are less than `bound`.
 template <typename V, typename B> static __device__ long long count_below(const V *sorted, long long n, B bound)
 {
     long long low = 0;

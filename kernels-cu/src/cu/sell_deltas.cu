@@ -1,7 +1,10 @@
-// SELL-C-sigma with columns of 16 bits: column = bases[slot] + delta, where a slot is the C places of a slice that
-// stand side by side, slot number = place / C, and delta 65535 is padding. Only where the columns of every slot lie
-// within 65535 of each other, as those of stencils and bands do. Layout as in sell_spmv.cu.
-// Takes SCALAR, IDX and OFF (the types of columns and of slice offsets).
+// sell_deltas: y <- alpha A x + beta y for SELL-C-sigma with columns of 16 bits, laid out as in sell_spmv.cu: column =
+// bases[position / C] + delta, for the C elements side by side in a slice; delta 65535 is padding. Only if the columns
+// of each such C lie within 65535 of each other, as those of stencils and bands do.
+// One thread per row (spmv), one warp per C elements side by side (make), striding over the grid; reads deltas, bases
+// and values up to each row's padding once, gathers x, writes y once.
+// Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: spmv any number of blocks of up to 256
+// threads; make any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -14,8 +17,8 @@ struct Smallest
     __device__ long long operator()(long long a, long long b) const { return min(a, b); }
 };
 
-// Makes bases and deltas of columns; misfits[0] <- 1 where a slot's columns lie too far apart. A warp takes a slot. For
-// the plan.
+// Makes bases and deltas of columns; misfits[0] <- 1 if C columns side by side are too far apart. A warp takes a slot.
+// For the plan.
 KERNEL sell_deltas_make(long long slots, long long slice_height, const Idx *__restrict__ col_idx,
                         Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ misfits)
 {

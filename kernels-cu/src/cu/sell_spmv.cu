@@ -1,7 +1,9 @@
-// y <- alpha A x + beta y for SELL-C-sigma: slice s holds the rows row_order[s*C .. (s + 1)*C], slot k of its lane l
-// stands at slice_ptr[s] + k*C + l; column -1 is padding.
-// A thread takes a lane and every thread_count()-th one after it.
-// Takes SCALAR, IDX and OFF (the types of columns and of slice offsets).
+// sell_spmv: y <- alpha A x + beta y for SELL-C-sigma: slice s has the rows row_order[s*C .. (s + 1)*C], element k of
+// its lane l is at slice_ptr[s] + k*C + l; column -1 is padding and ends the row.
+// One thread per row, striding over the grid; reads columns and values up to each row's padding once, gathers x, writes
+// y once.
+// Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: any number of blocks of up to 256
+// threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

@@ -1,4 +1,4 @@
-// Where a row stands in slices.
+// The position of a row in slices.
 struct Place
 {
     long long slice;

@@ -1,7 +1,10 @@
-// What is wrong with compressed rows that come from elsewhere, as bits of problems[0], which is zero before: OFFSETS
-// where the offsets do not rise from 0 to nnz, RANGE where an index is not in 0 .. cols, FALLS where an index is less
-// than the one before it in its row, REPEATS where it is the same.
-// Takes IDX and OFF (the types of indices and offsets).
+// validate: problems of compressed rows from foreign arrays, as bits of problems[0], which is zero before: OFFSETS if
+// the offsets do not rise from 0 to nnz, RANGE if an index is not in 0 .. cols, FALLS if an index is less than the one
+// before it in its row, REPEATS if it is the same.
+// One thread per row for the offsets, one warp per row for the indices; reads each array once, writes only if there is
+// a problem.
+// Macros: IDX, OFF (types of indices and offsets).   Launch: offsets any number of blocks of up to 256 threads; indices
+// any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "index.cuh"
 #define OFFSETS 1

@@ -1,6 +1,8 @@
-// Vector operations. A thread takes every thread_count()-th element.
-// The reductions leave one partial result a block, made by a fixed tree; a single block combines them by another.
-// Takes SCALAR and BLOCK, the size of a block (a power of two, at least 32).
+// vector: axpby, dot, norm, scaling, and the fused steps of conjugate gradients.
+// One thread per element, striding over the grid; reads each input and writes each output once. Reductions write one
+// partial result per block, made by a fixed tree; a single block combines them by another.
+// Macros: SCALAR, BLOCK (a power of two, at least 32).   Launch: reductions any number of blocks of BLOCK threads,
+// others any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "warp_scalar.cuh"
@@ -22,7 +24,7 @@ static __device__ ACC quotient(ACC a, ACC b)
     return is_zero(a) && is_zero(b) ? a : divide(a, b);
 }
 
-// factor * numerator / denominator, where what is missing, a null pointer, is 1.
+// factor * numerator / denominator, where a null pointer stands for 1.
 static __device__ ACC coefficient(ACC factor, const ACC *numerator, long long numerator_start, const ACC *denominator,
                                   long long denominator_start)
 {
@@ -93,7 +95,7 @@ KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const
         partial[blockIdx.x] = sum;
 }
 
-// The sum of what as many blocks left, for all threads of the block.
+// The sum of the partial results of as many blocks, for all threads of the block.
 static __device__ ACC sum_of_blocks(const ACC *partial)
 {
     __shared__ ACC all;
@@ -123,9 +125,9 @@ static __device__ bool is_positive_normal(ACC a)
 #endif
 }
 
-// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` begins with what
-// vector_dot left of conj(p) q, by as many blocks; the sums of conj(r) r go behind. Unless rho and conj(p) q are
-// positive normal numbers, x and r stay, and what goes behind adds up to -|rho|.
+// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` is the workspace:
+// it begins with vector_dot's sums of conj(p) q, one per block of as many; the sums of conj(r) r follow. Unless rho and
+// conj(p) q are positive normal numbers, x and r stay, and the sums add up to -|rho|.
 KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_start, const T *__restrict__ p,
                       long long p_start, const T *__restrict__ q, long long q_start, T *__restrict__ x,
                       long long x_start, T *__restrict__ r, long long r_start, ACC *room)
@@ -152,8 +154,9 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
         room[gridDim.x + blockIdx.x] = sum;
 }
 
-// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of what as many
-// blocks of vector_advance left behind the first part of `room`. p stays where no step was taken.
+// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of the sums
+// that as many blocks of vector_advance wrote to the second part of `room`, the workspace. p stays where no step was
+// taken.
 KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next_rho,
                    long long next_rho_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
                    long long p_start, const ACC *__restrict__ room)
@@ -210,8 +213,8 @@ static __device__ int largest_exponent(const REAL *largest, long long count)
     return exponent;
 }
 
-// The sum of |x|^2 of each block, where x is scaled by the exponent of the largest part. `room` begins with what
-// vector_largest left, by as many blocks; the sums go behind.
+// The sum of |x|^2 of each block, where x is scaled by the exponent of the largest part. `room` is the workspace:
+// it begins with vector_largest's results, one per block of as many; the sums follow.
 KERNEL vector_squares(long long n, const T *__restrict__ x, long long x_start, REAL *room)
 {
     int exponent = largest_exponent(room, gridDim.x);
@@ -232,7 +235,7 @@ KERNEL vector_squares(long long n, const T *__restrict__ x, long long x_start, R
         room[gridDim.x + blockIdx.x] = sum;
 }
 
-// The norm from what `count` blocks of vector_largest and vector_squares left. One block.
+// The norm from the results of `count` blocks of vector_largest and vector_squares. One block.
 KERNEL vector_norm(long long count, const REAL *__restrict__ room, ACC *__restrict__ result, long long result_start)
 {
     int exponent = largest_exponent(room, count);

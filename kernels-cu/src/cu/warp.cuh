@@ -1,4 +1,4 @@
-// What the lanes of a warp give each other, and their sums, always by the same tree. Needs grid.cuh before.
+// Exchanges between the lanes of a warp, and their sums, always by the same tree. Needs grid.cuh before.
 
 template <typename V> static __device__ V shuffle(V value, int from)
 {

@@ -1,4 +1,4 @@
-//! The backends that the harness knows; another one is one line.
+//! The backends of the harness; another one is one line.
 
 #[cfg(feature = "opencl")]
 use crate::provision::Runtime;
@@ -11,12 +11,12 @@ use xshell::Shell;
 pub(super) struct Known {
     /// Its name on the command line.
     pub(super) name: &'static str,
-    /// Whether it runs only where it is named: the reference is what the others are compared with, and SYCL runs the
-    /// kernels of OpenCL.
+    /// True if it runs only when it is named: the reference is the standard of comparison, and SYCL runs the kernels of
+    /// OpenCL.
     pub(super) on_request: bool,
-    /// Whether processes that run at once are slower than one: they take turns on a GPU, and each compiles all kernels.
+    /// True if concurrent processes are slower than one: they take turns on a GPU, and each compiles all kernels.
     pub(super) alone: bool,
-    /// Its suite on so many threads, or why there is none.
+    /// Opens its suite on this number of threads, or returns the reason why there is none.
     pub(super) open: fn(threads: Option<usize>) -> Result<Suite>,
 }
 
@@ -77,7 +77,7 @@ fn cuda(_: Option<usize>) -> Result<Suite> {
     not_built("cuda")
 }
 
-/// The suite of the preferred device of a library, which is named: there may be many.
+/// The suite of the preferred device of a library, with the device's name, since there may be many.
 #[cfg(any(feature = "opencl", feature = "cuda"))]
 fn suite_of(library: &sparse_device::Library) -> Result<Suite> {
     let device = library.open_preferred()?;
@@ -94,7 +94,7 @@ fn not_built(name: &str) -> Result<Suite> {
 /// The variables of an environment.
 pub(super) type Variables = Vec<(&'static str, String)>;
 
-/// How a backend that has no device at all gets one by what can be fetched.
+/// Returns a function that fetches a device for a backend without any.
 #[cfg(feature = "opencl")]
 pub(super) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
     let no_opencl = || backend_opencl::OPENCL.probe().devices.is_empty();

@@ -1,4 +1,4 @@
-//! The child: one backend through the table, what happens as JSON Lines on standard output.
+//! The child: runs one backend through the table and writes its events as JSON Lines to standard output.
 
 use super::{Selection, backends};
 use anyhow::{Context, Result, bail};
@@ -22,7 +22,7 @@ pub(crate) struct ChildArgs {
 }
 
 impl ChildArgs {
-    /// The command line of a child for `backend` and part number `part` of `parts`, when so many cases of it are done.
+    /// The command line of a child for `backend` and part number `part` of `parts`, when `done` cases of it are done.
     pub(super) fn command(
         backend: &str,
         (part, parts): (usize, usize),

@@ -24,10 +24,10 @@ use summary::Summary;
 use support::Support;
 use xshell::Shell;
 
-/// The most processes that run a table at once where their number is not given.
+/// The most processes that run a table at once unless their number is given.
 const MOST_JOBS: usize = 8;
 
-/// Settings of the GNU C library by which freed memory stays with the process. Otherwise page faults take a quarter of the
+/// Settings of the GNU C library that retain freed memory in the process. Otherwise page faults take a quarter of the
 /// time on large matrices.
 const KEEP_MEMORY: [(&str, &str); 3] =
     [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "4294967296"), ("MALLOC_TOP_PAD_", "67108864")];
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// Write the file that --support compares with.
     #[arg(long, value_name = "FILE", conflicts_with = "support")]
     pin_support: Option<PathBuf>,
-    /// How long one algorithm may take on one case before its process is ended.
+    /// The longest time of one algorithm on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     limit: u64,
     /// Processes that run a backend's table, each a part of it; without it, one for each core, at most 8, and one for a GPU
@@ -73,7 +73,7 @@ pub(crate) struct Args {
     list: bool,
 }
 
-/// What runs, and how: the part of the command line that a child is given too.
+/// The selected part of the table and its settings: the part of the command line that a child gets too.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Selection {
     /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too; may be repeated.
@@ -85,7 +85,7 @@ pub(crate) struct Selection {
     /// A part of the names of cases; * stands for anything.
     #[arg(long, value_name = "PATTERN")]
     case: Option<String>,
-    /// What the names of types begin with: f64, or f32,i32,i32.
+    /// The first letters of the names of types: f64, or f32,i32,i32.
     #[arg(long)]
     types: Option<String>,
     /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
@@ -97,7 +97,7 @@ pub(crate) struct Selection {
     /// Write the snapshots instead of comparing with them; for the reference alone.
     #[arg(long)]
     bless: bool,
-    /// Where the snapshots stand.
+    /// The folder of the snapshots.
     #[arg(long, value_name = "DIR")]
     snapshots: Option<PathBuf>,
 }
@@ -121,7 +121,7 @@ impl Selection {
         arguments
     }
 
-    /// Everything that is selected, by name.
+    /// Everything selected, by name.
     fn names(&self) -> Result<BTreeSet<String>> {
         let (cases, filter, suite) = (self.cases()?, self.filter(), Suite::reference());
         let run = Run { suite: &suite, reference: &suite, cases: &cases, filter: &filter };
@@ -143,7 +143,7 @@ impl Selection {
     }
 }
 
-/// Runs the table on the backends that were chosen.
+/// Runs the table on the chosen backends.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.selection.bless && args.backend.as_deref() != Some("reference") {
         eprintln!("error: only the serial reference blesses snapshots: --backend reference --bless");
@@ -198,7 +198,7 @@ impl Args {
     }
 }
 
-/// Runs a backend; where it is missing for want of a runtime that can be fetched, runs it with that.
+/// Runs a backend; if it is missing for want of a runtime that can be fetched, runs it with that.
 fn run_or_provision(known: Known, args: &Args, report: &mut Report) -> Result<Ending> {
     let ending = run_backend(known, args, &[], report)?;
     let Ending::Missing(reason) = &ending else { return Ok(ending) };
@@ -212,7 +212,7 @@ fn run_or_provision(known: Known, args: &Args, report: &mut Report) -> Result<En
     }
 }
 
-/// Runs a backend in processes of its own, so that a crash is its own, in an environment with these variables more.
+/// Runs a backend in processes of its own, so that a crash is contained, with these additional environment variables.
 fn run_backend(
     known: Known,
     args: &Args,
@@ -234,7 +234,7 @@ fn run_backend(
     supervisor.run(report).context("the child process")
 }
 
-/// Gathers records and shows how far the run has come.
+/// Gathers records and shows the progress of the run.
 struct Report {
     summary: Summary,
     support: Support,
@@ -242,7 +242,7 @@ struct Report {
     digests: Vec<String>,
     bar: ProgressBar,
     backend: &'static str,
-    /// Whether a part of the backend's table has begun.
+    /// True once a part of the backend's table has begun.
     begun: bool,
     required_missing: bool,
 }
@@ -262,13 +262,13 @@ impl Report {
         })
     }
 
-    /// The backend that runs next.
+    /// Starts the next backend.
     fn begin(&mut self, backend: &'static str) {
         self.bar.finish_and_clear();
         (self.backend, self.begun) = (backend, false);
     }
 
-    /// A backend that is not there is shown as skipped (rule P2), or is a failure if it was asked for.
+    /// Reports a backend that is not there as skipped, or as a failure if it was asked for.
     fn missing(&mut self, backend: &str, reason: &str, required: bool) {
         self.required_missing |= required;
         if required {

@@ -1,11 +1,11 @@
-//! The table at the end: operations × backends, and how to repeat what failed.
+//! The table at the end: operations × backends, and the commands that repeat failures.
 
 use super::Selection;
 use sparse_conformance::{Record, Status};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// So many failures are shown in full.
+/// The most failures shown in full.
 const SHOWN: usize = 40;
 
 /// Counts of every status, and the records that did not pass.
@@ -61,7 +61,7 @@ impl Summary {
     }
 }
 
-/// The command that runs the failed case again; the whole selection where the failure is in no case.
+/// The command that runs the failed case again; the whole selection if the failure is in no case.
 fn command(record: &Record, selection: &Selection) -> String {
     let mut again = selection.clone();
     if record.op != "probe" {

@@ -1,11 +1,11 @@
-//! What a backend refuses: its support matrix, which a file in the repository pins.
+//! The support matrix of a backend: its refusals, which a file in the repository pins.
 
 use anyhow::{Context, Result, ensure};
 use sparse_conformance::{Record, Status};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What was refused: `spmv/ell row_per_thread: ell`, an operation, an algorithm, and what is not supported.
+/// Refusals: `spmv/ell row_per_thread: ell`, an operation, an algorithm, and the unsupported request.
 #[derive(Debug, Default)]
 pub(super) struct Support(BTreeSet<String>);
 
@@ -27,7 +27,7 @@ impl Support {
         std::fs::write(path, self.text()).with_context(|| path.display().to_string())
     }
 
-    /// An error unless the file says the same.
+    /// An error unless the file has the same refusals.
     pub(super) fn compare(&self, pinned: &Path) -> Result<()> {
         let known = std::fs::read_to_string(pinned).with_context(|| pinned.display().to_string())?;
         let found = self.text();

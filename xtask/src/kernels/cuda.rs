@@ -1,5 +1,5 @@
-//! `cargo xtask kernels cuda`: compiles the CUDA kernels by NVRTC for every architecture, without a GPU, and keeps a
-//! snapshot of what they use, so that a kernel that begins to spill is seen.
+//! `cargo xtask kernels cuda`: compiles the CUDA kernels by NVRTC for every architecture, without a GPU, and compares
+//! their resources with a snapshot, so that a kernel that begins to spill is seen.
 
 use super::nvrtc::Nvrtc;
 use anyhow::{Context, Result, bail};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 type Variant = Vec<(&'static str, &'static str)>;
 
-/// What a kernel uses on one architecture.
+/// The resources of a kernel on one architecture.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Resources {
     registers: usize,
@@ -51,7 +51,7 @@ impl fmt::Display for Resources {
     }
 }
 
-/// The kernels and their macros, and what each uses on the architectures.
+/// The kernels and their macros, with their resources on the architectures.
 type Table = BTreeMap<String, Vec<Resources>>;
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -67,8 +67,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if !args.check {
         return Ok(std::fs::write(path, page)?);
     }
-    let kept = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let changes = changes(&kept, &page);
+    let pinned = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let changes = changes(&pinned, &page);
     if !changes.is_empty() {
         changes.iter().for_each(|change| println!("{change}"));
         bail!(
@@ -119,7 +119,7 @@ fn table(nvrtc: &Nvrtc, jobs: &[(&'static File, Variant)]) -> Result<Table> {
     Ok(table)
 }
 
-/// What every kernel uses on one architecture.
+/// The resources of every kernel on one architecture.
 fn column(
     nvrtc: &Nvrtc,
     jobs: &[(&'static File, Variant)],
@@ -161,7 +161,7 @@ fn resources(log: &str) -> BTreeMap<&str, Resources> {
     kernels
 }
 
-/// The number that stands before `unit`, or 0.
+/// The number before `unit`, or 0.
 fn number_before(line: &str, unit: &str) -> usize {
     let number = line.split_once(unit).and_then(|(before, _)| before.rsplit(' ').next());
     number.and_then(|digits| digits.parse().ok()).unwrap_or(0)
@@ -181,12 +181,12 @@ fn page(table: &Table) -> String {
 }
 
 /// The lines of two pages that differ, with a sign for the page that has them.
-fn changes(kept: &str, page: &str) -> Vec<String> {
+fn changes(pinned: &str, page: &str) -> Vec<String> {
     let only = |a: &str, b: &str, sign| {
         let b: Vec<_> = b.lines().collect();
         a.lines().filter(|line| !b.contains(line)).map(|line| format!("{sign} {line}")).collect::<Vec<_>>()
     };
-    [only(kept, page, '-'), only(page, kept, '+')].concat()
+    [only(pinned, page, '-'), only(page, pinned, '+')].concat()
 }
 
 #[cfg(test)]

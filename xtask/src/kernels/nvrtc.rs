@@ -17,10 +17,10 @@ pub(super) struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// Loads the library; fetches it into target/ first where it is not there yet.
+    /// Loads the library; fetches it into target/ first if it is not there yet.
     pub(super) fn load() -> Result<Self> {
         let folder = fetch()?.join(LIBRARIES);
-        // NVRTC looks for its built-in functions by name alone; a library that is loaded already is found so.
+        // NVRTC looks for its built-in functions by name alone; a library that is already loaded is found so.
         let builtins = folder.join("libnvrtc-builtins.so.13.0");
         // SAFETY: the initializers of NVIDIA's libraries have no requirements.
         let loaded = unsafe { Library::new(&builtins) };
@@ -31,7 +31,7 @@ impl Nvrtc {
         Ok(Self { compiler, _builtins })
     }
 
-    /// Compiles a file to a CUBIN and gives the log of the assembler, or fails with that of the compiler.
+    /// Compiles a file to a CUBIN and returns the log of the assembler, or fails with that of the compiler.
     pub(super) fn compile(&self, name: &str, source: &str, options: &[String]) -> Result<String> {
         Ok(self.compiler.compile(name, source, options)?.log)
     }

@@ -1,11 +1,11 @@
-//! `Σ value·x[column]` over entries that stand side by side.
+//! `Σ value·x[column]` over contiguous entries.
 
 use crate::simd::Isa;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
-/// `Σ value·x[column]`, with conjugated values where `op` says so: by gathers where the instruction set has them for
-/// the types and they pay off, else four sums at a time, added in a fixed order.
+/// `Σ value·x[column]`, with values conjugated by `op`: by gathers where the instruction set has them for the types and
+/// they pay off, else four sums at a time, added in a fixed order.
 ///
 /// # Safety
 /// Columns and values have one length, and every column is below the length of `x`.

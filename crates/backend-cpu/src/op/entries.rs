@@ -1,4 +1,4 @@
-//! The stored entries of every format, with the slots that their values stand in.
+//! The stored entries of every format, with the positions of their values.
 
 use sparse_core::op::Op;
 use sparse_core::{
@@ -6,7 +6,7 @@ use sparse_core::{
     SparseFormat,
 };
 
-/// A matrix whose entries can be walked: as many block-diagonal members as a batch has, else one.
+/// A matrix whose entries can be enumerated: one member, or the block-diagonal members of a batch.
 pub trait Entries: SparseFormat<Space = Host> {
     /// The type of row and column indices.
     type Index: Index;
@@ -16,31 +16,31 @@ pub trait Entries: SparseFormat<Space = Host> {
         (self.rows(), self.cols())
     }
 
-    /// Calls `visit(member, row, column, slot)` for every entry, in storage order.
+    /// Calls `visit(member, row, column, position)` for every entry, in storage order.
     fn for_each_entry(&self, visit: impl FnMut(usize, usize, usize, usize));
 
-    /// The values by slot.
-    fn slots(&self) -> Slots<'_, Self::Scalar>;
+    /// The value arrays.
+    fn value_arrays(&self) -> ValueArrays<'_, Self::Scalar>;
 }
 
-/// Values by slot; HYB has two arrays of them, the other formats one.
+/// The value arrays of a matrix; HYB has two, the other formats one.
 #[derive(Debug, Clone, Copy)]
-pub struct Slots<'a, T> {
+pub struct ValueArrays<'a, T> {
     first: &'a [T],
     second: &'a [T],
 }
 
-impl<'a, T: Copy> Slots<'a, T> {
+impl<'a, T: Copy> ValueArrays<'a, T> {
     fn of(first: &'a [T]) -> Self {
         Self { first, second: &[] }
     }
 
-    /// The value in `slot`.
+    /// The value at `position`.
     #[inline(always)]
-    pub(crate) fn at(&self, slot: usize) -> T {
-        match self.first.get(slot) {
+    pub(crate) fn at(&self, position: usize) -> T {
+        match self.first.get(position) {
             Some(&value) => value,
-            None => self.second[slot - self.first.len()],
+            None => self.second[position - self.first.len()],
         }
     }
 }
@@ -49,11 +49,11 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for Compressed<A, T, Host, 
     type Index = I;
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        for_each_stored(self.as_ref(), |row, col, slot| visit(0, row, col, slot));
+        for_each_stored(self.as_ref(), |row, col, position| visit(0, row, col, position));
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots::of(self.values())
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays::of(self.values())
     }
 }
 
@@ -61,23 +61,23 @@ impl<T: Scalar, I: Index, O: Index> Entries for HostCsr<T, I, O> {
     type Index = I;
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        for_each_stored(self.as_ref(), |row, col, slot| visit(0, row, col, slot));
+        for_each_stored(self.as_ref(), |row, col, position| visit(0, row, col, position));
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots::of(self.values())
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays::of(self.values())
     }
 }
 
-/// Calls `visit(row, column, slot)` for every entry of a compressed matrix.
+/// Calls `visit(row, column, position)` for every entry of a compressed matrix.
 fn for_each_stored<A: Axis, T: Scalar, I: Index, O: Index>(
     a: CompressedRef<'_, A, T, Host, I, O>,
     mut visit: impl FnMut(usize, usize, usize),
 ) {
     for major in 0..a.major {
-        for slot in a.offsets[major].as_usize()..a.offsets[major + 1].as_usize() {
-            let (row, col) = A::swap(major, a.indices[slot].as_usize());
-            visit(row, col, slot);
+        for position in a.offsets[major].as_usize()..a.offsets[major + 1].as_usize() {
+            let (row, col) = A::swap(major, a.indices[position].as_usize());
+            visit(row, col, position);
         }
     }
 }
@@ -92,12 +92,12 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for BatchCompressed<A, T, H
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
         for k in 0..self.count() {
             let first = self.member_range(k).start;
-            for_each_stored(self.member(k), |row, col, slot| visit(k, row, col, first + slot));
+            for_each_stored(self.member(k), |row, col, position| visit(k, row, col, first + position));
         }
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots::of(self.values())
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays::of(self.values())
     }
 }
 
@@ -105,13 +105,13 @@ impl<T: Scalar, I: Index> Entries for Coo<T, Host, I> {
     type Index = I;
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        for (slot, (row, col)) in self.row_idx().iter().zip(self.col_idx()).enumerate() {
-            visit(0, row.as_usize(), col.as_usize(), slot);
+        for (position, (row, col)) in self.row_idx().iter().zip(self.col_idx()).enumerate() {
+            visit(0, row.as_usize(), col.as_usize(), position);
         }
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots::of(self.values())
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays::of(self.values())
     }
 }
 
@@ -120,17 +120,17 @@ impl<T: Scalar, I: Index> Entries for Ell<T, Host, I> {
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
         for row in 0..self.rows() {
-            for slot in (0..self.width()).map(|k| k * self.rows() + row) {
-                match self.col_idx()[slot] {
+            for position in (0..self.width()).map(|k| k * self.rows() + row) {
+                match self.col_idx()[position] {
                     col if col == I::PADDING => break,
-                    col => visit(0, row, col.as_usize(), slot),
+                    col => visit(0, row, col.as_usize(), position),
                 }
             }
         }
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots::of(self.values())
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays::of(self.values())
     }
 }
 
@@ -138,18 +138,18 @@ impl<T: Scalar, I: Index, O: Index> Entries for Sell<T, Host, I, O> {
     type Index = I;
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        for (position, row) in self.row_order().iter().enumerate() {
-            for slot in self.pattern().slots(position) {
-                match self.col_idx()[slot] {
+        for (lane, row) in self.row_order().iter().enumerate() {
+            for position in self.pattern().slots(lane) {
+                match self.col_idx()[position] {
                     col if col == I::PADDING => break,
-                    col => visit(0, row.as_usize(), col.as_usize(), slot),
+                    col => visit(0, row.as_usize(), col.as_usize(), position),
                 }
             }
         }
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots::of(self.values())
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays::of(self.values())
     }
 }
 
@@ -159,29 +159,29 @@ impl<T: Scalar, I: Index> Entries for Hyb<T, Host, I> {
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
         let overflow = self.ell().values().len();
         self.ell().for_each_entry(&mut visit);
-        self.coo().for_each_entry(|member, row, col, slot| visit(member, row, col, overflow + slot));
+        self.coo().for_each_entry(|member, row, col, position| visit(member, row, col, overflow + position));
     }
 
-    fn slots(&self) -> Slots<'_, T> {
-        Slots { first: self.ell().values(), second: self.coo().values() }
+    fn value_arrays(&self) -> ValueArrays<'_, T> {
+        ValueArrays { first: self.ell().values(), second: self.coo().values() }
     }
 }
 
-/// The entries of op(A) row by row: what CSR of op(A) would hold, with the slot of each value in place of the value,
-/// so that values may change under it.
+/// CSR of op(A) with the position of each value in place of the value, so that values may change.
 pub(crate) struct RowPattern<I> {
     pub(crate) offsets: Vec<i64>,
     pub(crate) columns: Vec<I>,
-    pub(crate) slots: Vec<usize>,
+    pub(crate) positions: Vec<usize>,
 }
 
 impl<I: Index> RowPattern<I> {
-    /// No rows.
+    /// A pattern without rows.
     pub(crate) fn empty() -> Self {
-        Self { offsets: vec![], columns: vec![], slots: vec![] }
+        Self { offsets: vec![], columns: vec![], positions: vec![] }
     }
 
-    /// By a counting sort, so that the entries of a row keep their order. Columns are those of the member.
+    /// Builds the pattern by a counting sort, so that the entries of a row stay in order. Columns are those of the
+    /// member.
     pub(crate) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Self {
         let (rows, _) = op.shape(a);
         let (member_rows, member_cols) = a.member_shape();
@@ -199,20 +199,20 @@ impl<I: Index> RowPattern<I> {
         }
         let offsets = next.iter().map(|&offset| i64::cast(offset)).collect();
         let mut columns = vec![I::default(); a.nnz()];
-        let mut slots = vec![0; a.nnz()];
-        a.for_each_entry(|member, row, col, slot| {
+        let mut positions = vec![0; a.nnz()];
+        a.for_each_entry(|member, row, col, position| {
             let (row, col) = place(member, row, col);
             columns[next[row]] = I::cast(col);
-            slots[next[row]] = slot;
+            positions[next[row]] = position;
             next[row] += 1;
         });
-        Self { offsets, columns, slots }
+        Self { offsets, columns, positions }
     }
 
     /// Bytes of the three arrays.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.offsets.as_slice())
             + size_of_val(self.columns.as_slice())
-            + size_of_val(self.slots.as_slice())
+            + size_of_val(self.positions.as_slice())
     }
 }

@@ -1,16 +1,16 @@
-//! Count → scan → fill: what the operations that make a matrix share.
+//! Count, scan, fill: the common steps of operations that make a matrix.
 
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, rows_by_entries, split_mut};
 use sparse_core::{Element, Index, Result};
 use std::ops::Range;
 
-/// From so many bytes on, memory is asked for in huge pages.
+/// Bytes from which on memory is allocated in huge pages.
 #[cfg(target_os = "linux")]
 const HUGE: usize = 4 << 20;
 
-/// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them share the
-/// page faults, which cost more than the filling where pages are small.
+/// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them split the page
+/// faults, which cost more than the filling where pages are small.
 pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
     let memory = bytemuck::zeroed_vec(len);
     #[cfg(target_os = "linux")]
@@ -41,7 +41,7 @@ pub(super) struct Arrays<T, I, O> {
 /// Writes the entries of a range of rows.
 type Fill<'a, T, I> = dyn Fn(Range<usize>, &mut [I], &mut [T]) + Sync + 'a;
 
-/// Where each of consecutive ranges of these lengths starts.
+/// The start of each of consecutive ranges of these lengths.
 pub(super) fn starts(lengths: &[usize]) -> Vec<usize> {
     let mut start = 0;
     let add = |length: &usize| {
@@ -74,7 +74,7 @@ impl Cpu {
         Ok(offsets)
     }
 
-    /// Calls `work` with every `chunk` elements of `slice` and the position of their first one.
+    /// Calls `work` for chunks of `chunk` elements of `slice`, with the position of their first element.
     pub(super) fn for_chunks<T: Send>(
         &self,
         slice: &mut [T],
@@ -104,7 +104,7 @@ impl Cpu {
         self.fill_rows_by(lengths, &fill)
     }
 
-    /// Generic in the types alone, so that it is compiled once for all fillings.
+    /// Has only the types as parameters, so that it is compiled once for all fillings.
     fn fill_rows_by<T: Element, I: Index, O: Index>(
         &self,
         lengths: &[usize],

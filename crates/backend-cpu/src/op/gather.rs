@@ -6,7 +6,7 @@ use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
 
-/// Below so many entries a gather and the sum over its lanes cost more than they save, where there are no masks.
+/// Entries below which a gather and the sum over its lanes cost more than they save, without masks.
 const SHORT: usize = 16;
 
 /// `Σ value·x[column]`, if `S` has gathers for these types and there are enough entries.
@@ -110,7 +110,7 @@ macro_rules! avx512 {
             /// Two sums in turn; the last entries by a mask.
             ///
             /// # Safety
-            /// As [`super::dot`].
+            /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
@@ -137,10 +137,10 @@ macro_rules! avx512 {
                 $reduce($add(sums[0], sums[1]))
             }
 
-            /// Vector by vector of lanes, slot by slot.
+            /// Adds a vector of lanes at a time, element by element of their rows.
             ///
             /// # Safety
-            /// As [`super::add_slab`].
+            /// As for [`super::add_slab`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn add_slab<T, I: Index>(
@@ -153,11 +153,11 @@ macro_rules! avx512 {
                     let live = <$mask>::MAX >> ($lanes - (slab.lanes - lane).min($lanes));
                     let mut sum = $zero();
                     for k in 0..slab.width {
-                        let slot = slab.start + k * slab.stride + lane;
-                        // SAFETY: live slots lie inside the slab.
-                        let (columns, live) = unsafe { columns_at(slab.columns, slot, live) };
+                        let position = slab.start + k * slab.stride + lane;
+                        // SAFETY: live elements lie inside the slab.
+                        let (columns, live) = unsafe { columns_at(slab.columns, position, live) };
                         // SAFETY: as above; live columns are below the length of `x`.
-                        sum = unsafe { step(live, columns, values[slot..].as_ptr(), x, sum) };
+                        sum = unsafe { step(live, columns, values[position..].as_ptr(), x, sum) };
                     }
                     let sums = &mut sums[lane..][..$lanes];
                     // SAFETY: `sums` has as many elements as a vector.
@@ -165,28 +165,28 @@ macro_rules! avx512 {
                 }
             }
 
-            /// The columns of the slots from `slot` on, and which of the `live` ones are not padding.
+            /// The columns of the elements from `position` on, and the `live` ones that are not padding.
             ///
             /// # Safety
-            /// Live slots lie inside the arrays.
+            /// Live elements lie inside the arrays.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             unsafe fn columns_at<I: Index>(
                 columns: Columns<'_, I>,
-                slot: usize,
+                position: usize,
                 live: $mask,
             ) -> ($columns, $mask) {
                 match columns {
                     Columns::Plain(columns) => {
-                        let columns: &[i32] = cast_slice(&columns[slot..]);
-                        // SAFETY: live slots lie inside the slice.
+                        let columns: &[i32] = cast_slice(&columns[position..]);
+                        // SAFETY: live elements lie inside the slice.
                         let columns = unsafe { $load_columns(live, columns.as_ptr()) };
                         (columns, $is_column(live, columns, $columns_zero()))
                     }
                     Columns::Deltas { bases, deltas, height } => {
-                        let base = bases[slot / height].as_i64() as i32;
-                        // SAFETY: live slots lie inside the slice.
-                        let deltas = unsafe { $load_deltas(live, deltas[slot..].as_ptr().cast()) };
+                        let base = bases[position / height].as_i64() as i32;
+                        // SAFETY: live elements lie inside the slice.
+                        let deltas = unsafe { $load_deltas(live, deltas[position..].as_ptr().cast()) };
                         let live = $is_delta(live, deltas, $no_delta(-1));
                         ($add_columns($base(base), $widen(deltas)), live)
                     }
@@ -211,7 +211,7 @@ avx512!(avx512_f32, f32, lanes 16, mask u16, vector __m512, columns __m512i,
 /// One step of half a vector.
 ///
 /// # Safety
-/// As [`dot`]; there are at most 8 entries.
+/// As for [`dot`]; there are at most 8 entries.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn up_to_8_f32(columns: &[i32], values: &[f32], x: &[f32]) -> f32 {
@@ -239,7 +239,7 @@ macro_rules! avx2 {
             /// One vector of sums and a scalar one for the last entries.
             ///
             /// # Safety
-            /// As [`super::dot`].
+            /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "avx2,fma")]
             pub(super) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
@@ -261,10 +261,10 @@ macro_rules! avx2 {
                 lanes.into_iter().sum::<$t>() + rest.sum::<$t>()
             }
 
-            /// Vector by vector of lanes, slot by slot; padding adds 0·0.
+            /// Adds a vector of lanes at a time, element by element of their rows; padding adds 0·0.
             ///
             /// # Safety
-            /// As [`super::add_slab`]; all lanes have rows.
+            /// As for [`super::add_slab`]; all lanes have rows.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
             pub(super) unsafe fn add_slab<T, I: Index>(
@@ -277,13 +277,13 @@ macro_rules! avx2 {
                     // SAFETY: `sums` has as many elements as a vector.
                     let mut sum = unsafe { $load(sums.as_ptr()) };
                     for k in 0..slab.width {
-                        let slot = slab.start + k * slab.stride + lane;
-                        // SAFETY: whole vectors of slots lie inside the slab; live columns are below the length of
+                        let position = slab.start + k * slab.stride + lane;
+                        // SAFETY: whole vectors of elements lie inside the slab; live columns are below the length of
                         // `x`, others are not read.
                         sum = unsafe {
-                            let (columns, live) = $columns_at(slab.columns, slot);
+                            let (columns, live) = $columns_at(slab.columns, position);
                             let x = $gather_live::<SCALE>($zero(), x.as_ptr(), columns, live);
-                            $fma($and($load(values[slot..].as_ptr()), live), x, sum)
+                            $fma($and($load(values[position..].as_ptr()), live), x, sum)
                         };
                     }
                     // SAFETY: as above.
@@ -302,48 +302,49 @@ avx2!(avx2_f32, f32, lanes 8, columns __m256i, at columns_of_8,
     [_mm256_setzero_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_i32gather_ps, _mm256_fmadd_ps, _mm256_storeu_ps],
     [_mm256_mask_i32gather_ps, _mm256_and_ps]);
 
-/// The columns of four slots, and all bits of those lanes that are not padding.
+/// The columns of four elements, and all bits of the lanes that are not padding.
 ///
 /// # Safety
-/// The slots lie inside the arrays.
+/// The elements lie inside the arrays.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn columns_of_4<I: Index>(columns: Columns<'_, I>, slot: usize) -> (__m128i, __m256d) {
+unsafe fn columns_of_4<I: Index>(columns: Columns<'_, I>, position: usize) -> (__m128i, __m256d) {
     let (columns, live) = match columns {
         Columns::Plain(columns) => {
-            let columns: &[i32] = cast_slice(&columns[slot..]);
+            let columns: &[i32] = cast_slice(&columns[position..]);
             // SAFETY: the caller's promise.
             let columns = unsafe { _mm_loadu_si128(columns.as_ptr().cast()) };
             (columns, _mm_cmpgt_epi32(columns, _mm_set1_epi32(-1)))
         }
         Columns::Deltas { bases, deltas, height } => {
             // SAFETY: the caller's promise.
-            let deltas = unsafe { _mm_cvtepu16_epi32(_mm_loadl_epi64(deltas[slot..].as_ptr().cast())) };
-            let base = _mm_set1_epi32(bases[slot / height].as_i64() as i32);
+            let deltas = unsafe { _mm_cvtepu16_epi32(_mm_loadl_epi64(deltas[position..].as_ptr().cast())) };
+            let base = _mm_set1_epi32(bases[position / height].as_i64() as i32);
             (_mm_add_epi32(base, deltas), _mm_cmplt_epi32(deltas, _mm_set1_epi32(NO_DELTA.into())))
         }
     };
     (columns, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(live)))
 }
 
-/// As [`columns_of_4`], of eight.
+/// As for [`columns_of_4`], with eight elements.
 ///
 /// # Safety
-/// The slots lie inside the arrays.
+/// The elements lie inside the arrays.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn columns_of_8<I: Index>(columns: Columns<'_, I>, slot: usize) -> (__m256i, __m256) {
+unsafe fn columns_of_8<I: Index>(columns: Columns<'_, I>, position: usize) -> (__m256i, __m256) {
     let (columns, live) = match columns {
         Columns::Plain(columns) => {
-            let columns: &[i32] = cast_slice(&columns[slot..]);
+            let columns: &[i32] = cast_slice(&columns[position..]);
             // SAFETY: the caller's promise.
             let columns = unsafe { _mm256_loadu_si256(columns.as_ptr().cast()) };
             (columns, _mm256_cmpgt_epi32(columns, _mm256_set1_epi32(-1)))
         }
         Columns::Deltas { bases, deltas, height } => {
             // SAFETY: the caller's promise.
-            let deltas = unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(deltas[slot..].as_ptr().cast())) };
-            let base = _mm256_set1_epi32(bases[slot / height].as_i64() as i32);
+            let deltas =
+                unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(deltas[position..].as_ptr().cast())) };
+            let base = _mm256_set1_epi32(bases[position / height].as_i64() as i32);
             (_mm256_add_epi32(base, deltas), _mm256_cmpgt_epi32(_mm256_set1_epi32(NO_DELTA.into()), deltas))
         }
     };

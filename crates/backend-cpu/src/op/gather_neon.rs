@@ -1,5 +1,5 @@
-//! Products of `f32` and `f64` by NEON, which has no gathers: elements of `x` are loaded one by one and multiplied
-//! and added side by side.
+//! Products of `f32` and `f64` by NEON, which has no gathers: elements of `x` are loaded one by one, then multiplied
+//! and added as vectors.
 
 use super::spmv::lanes::{LANES, Slab};
 use crate::simd::{Isa, Simd};
@@ -7,7 +7,7 @@ use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::aarch64::*;
 
-/// Below so many entries the sum over the lanes costs more than they save.
+/// Entries below which the sum over the lanes costs more than they save.
 const SHORT: usize = 8;
 
 /// `Σ value·x[column]`, if `S` has vectors for the type and there are enough entries.
@@ -69,7 +69,7 @@ macro_rules! neon {
             /// Two sums in turn, and a scalar one for the last entries.
             ///
             /// # Safety
-            /// As [`super::dot`].
+            /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "neon")]
             pub(super) unsafe fn dot<I: Index>(columns: &[I], values: &[$t], x: &[$t]) -> $t {
@@ -90,10 +90,10 @@ macro_rules! neon {
                 $reduce($add(sums[0], sums[1])) + rest.sum::<$t>()
             }
 
-            /// Vector by vector of lanes, slot by slot; padding adds 0·0.
+            /// Adds a vector of lanes at a time, element by element of their rows; padding adds 0·0.
             ///
             /// # Safety
-            /// As [`super::add_slab`].
+            /// As for [`super::add_slab`].
             #[inline]
             #[target_feature(enable = "neon")]
             pub(super) unsafe fn add_slab<T, I: Index>(
@@ -107,11 +107,11 @@ macro_rules! neon {
                     // SAFETY: `sums` has as many elements as a vector.
                     let mut sum = unsafe { $load(sums.as_ptr()) };
                     for k in 0..slab.width {
-                        let slot = slab.start + k * slab.stride + first;
+                        let position = slab.start + k * slab.stride + first;
                         let (mut value_lanes, mut x_lanes) = ([0.0; $lanes], [0.0; $lanes]);
                         for lane in 0..live {
-                            if let Some(column) = slab.columns.at(slot + lane) {
-                                value_lanes[lane] = values[slot + lane];
+                            if let Some(column) = slab.columns.at(position + lane) {
+                                value_lanes[lane] = values[position + lane];
                                 // SAFETY: the caller's promise.
                                 x_lanes[lane] = unsafe { *x.get_unchecked(column) };
                             }

@@ -2,7 +2,7 @@
 
 use sparse_core::{Axis, CompressedRef, Host, Index, Scalar};
 
-/// A compressed matrix, whichever its axis: line `k` has the entries `offsets[k]..offsets[k + 1]`.
+/// A compressed matrix without its axis: line `k` has the entries `offsets[k]..offsets[k + 1]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines<'a, T, I, O> {
     pub(crate) offsets: &'a [O],

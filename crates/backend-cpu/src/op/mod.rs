@@ -31,8 +31,8 @@ fn is_sequential(choice: &Choice) -> bool {
     choice.algorithm == SEQUENTIAL.name
 }
 
-/// The sum of entries with one coordinate, in the accumulator's type and rounded once. It starts from the first one,
-/// so that a lone −0 stays what it is.
+/// The sum of entries with one coordinate, in the accumulator's type and rounded once. It starts from the first one, so
+/// that a lone −0 stays −0.
 #[inline]
 fn sum<T: Scalar>(values: impl Iterator<Item = T>) -> T {
     values.map(T::to_acc).reduce(|sum, value| sum + value).map_or(T::ZERO, T::from_acc)

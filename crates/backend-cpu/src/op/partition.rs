@@ -1,4 +1,4 @@
-//! Equal shares of a matrix's rows and entries, and how the sums of rows that two shares have in common are joined.
+//! Equal parts of a matrix's rows and entries, and the sums of rows that two parts have in common.
 //!
 //! Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC 2016.
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Entries and rows of one part.
 pub(crate) const PART_SIZE: usize = 16 * 1024;
 
-/// A share of one member's work: the entries, and the rows that end in it. Its first row may have begun in the part
+/// A part of one member's work: its entries, and the rows that end in it. Its first row may have begun in the part
 /// before, and the row after its last one may begin here.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
@@ -19,7 +19,7 @@ pub(crate) struct Part {
     pub(crate) entries: Range<usize>,
 }
 
-/// How a member's rows are cut.
+/// The places where a member's rows are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// Between rows.
@@ -28,18 +28,18 @@ pub(crate) enum Cut {
     MergePath,
 }
 
-/// Where rows end among entries that stand row by row.
+/// The ends of rows among entries in row order.
 pub(crate) trait RowEnds: Sync {
-    /// Whether `row` begins at `entry`, which is one of its entries or its end.
-    fn begins(&self, row: usize, entry: usize) -> bool;
+    /// True if `entry` is the first entry of `row`, or the end of an empty one.
+    fn row_starts_at(&self, row: usize, entry: usize) -> bool;
 
-    /// The end of `row`, one of whose entries, or its end, is `entry`.
+    /// The end of `row`; `entry` is one of its entries, or its end.
     fn end(&self, row: usize, entry: usize) -> usize;
 }
 
 impl<O: Index> RowEnds for &[O] {
     #[inline(always)]
-    fn begins(&self, row: usize, entry: usize) -> bool {
+    fn row_starts_at(&self, row: usize, entry: usize) -> bool {
         self[row].as_usize() == entry
     }
 
@@ -49,18 +49,17 @@ impl<O: Index> RowEnds for &[O] {
     }
 }
 
-/// What a part leaves to be joined with its neighbours.
+/// The partial sums at the ends of a part.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Carry<Acc> {
     /// The sum of the rest of the first row, if that row began earlier.
     head: Option<Acc>,
-    /// The sum of the row that does not end here.
+    /// The sum of the row that continues in the next part.
     tail: Acc,
 }
 
 impl Part {
-    /// Gives the sum of each row that lies whole in the part to `write(row, sum)`, rows counted from the first of
-    /// the part.
+    /// Calls `write(row, sum)` for each row that lies whole in the part, counted from the first of the part.
     #[inline(always)]
     pub(crate) fn sums<Acc>(
         &self,
@@ -70,7 +69,7 @@ impl Part {
     ) -> Carry<Acc> {
         let Range { start, end: last } = self.rows;
         let mut entry = self.entries.start;
-        let open = start < last && !ends.begins(start, entry);
+        let open = start < last && !ends.row_starts_at(start, entry);
         let mut head = None;
         let mut row = start;
         loop {
@@ -89,7 +88,7 @@ impl Part {
     }
 }
 
-/// The parts of a matrix, consecutive ones grouped into tasks of enough work, and room for their carries.
+/// The parts of a matrix, consecutive ones grouped into tasks of enough work, with their carries.
 pub struct Partition<Acc> {
     parts: Vec<Part>,
     tasks: Vec<Range<usize>>,
@@ -98,7 +97,7 @@ pub struct Partition<Acc> {
     entries: usize,
 }
 
-/// What one task computes: its parts, their elements of `y`, and room for their carries.
+/// The work of one task: its parts, their elements of `y`, and their carries.
 struct Task<'a, T, Acc> {
     parts: &'a [Part],
     y: &'a mut [T],
@@ -143,8 +142,7 @@ impl<Acc: Accumulator> Partition<Acc> {
             + 2 * size_of_val(self.tasks.as_slice())
     }
 
-    /// Runs `work(part, its part of y)` on all parts, joins the carries in order, and writes the rows that more
-    /// than one part has a part of.
+    /// Runs `work(part, its part of y)` on all parts, joins the carries in order, and writes the rows that span parts.
     pub(crate) fn run<T: Send>(
         &mut self,
         cpu: &Cpu,
@@ -185,7 +183,7 @@ fn cut_rows<O: Index>(member: usize, offsets: &[O], parts: &mut Vec<Part>) {
     }));
 }
 
-/// Partition of `size` rows and entries together. Position `d` of the merge path lies behind as many of them as make `d`,
+/// Parts of `size` rows and entries together. Position `d` of the merge path has `d` entries and row ends before it,
 /// each row's end behind its entries.
 pub(crate) fn cut_merge_path<O: Index>(member: usize, offsets: &[O], size: usize, parts: &mut Vec<Part>) {
     let rows = offsets.len() - 1;

@@ -1,4 +1,4 @@
-//! Pruning: entries that are kept are counted, then copied.
+//! Pruning: counts the entries to keep, then copies them.
 
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
@@ -36,7 +36,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Host, 
         keep: Keep<T>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
         if is_sequential(plan) {
-            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
             return unsafe { Reference.prune(plan, a, keep) };
         }
         let pattern = a.pattern();
@@ -81,7 +81,7 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Host, I>> for Cpu {
 
     unsafe fn prune(&self, plan: &mut Choice, a: &Coo<T, Host, I>, keep: Keep<T>) -> Result<Coo<T, Host, I>> {
         if is_sequential(plan) {
-            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
             return unsafe { Reference.prune(plan, a, keep) };
         }
         let ranges = chunks(a.nnz(), CHUNK);

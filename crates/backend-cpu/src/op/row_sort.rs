@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 /// Rows up to this length are sorted by ranks: one vector of AVX-512.
 const RANKED: usize = 16;
 
-/// Moves for each entry of a row that insertion may need; rows in worse order are merged.
+/// The most moves per entry of a row by insertion; rows in worse order are merged.
 const MOVES: usize = 4;
 
 /// Sorts each of consecutive rows of these lengths.
@@ -54,8 +54,7 @@ fn sort_row<S: Isa, T: Scalar, I: Index>(
     }
 }
 
-/// How many entries go before each of the first `len` ones, unless these are in order already or `S` cannot tell
-/// without branches.
+/// The rank of each of the first `len` indices, unless these are in order already or `S` has no branch-free comparison.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ranks<S: Isa, I: Index>(indices: &[I; RANKED], len: usize) -> Option<[u8; RANKED]> {
@@ -66,14 +65,14 @@ fn ranks<S: Isa, I: Index>(indices: &[I; RANKED], len: usize) -> Option<[u8; RAN
     unsafe { ranks_avx512(bytemuck::cast_slice(indices), len) }
 }
 
-/// No way.
+/// Finds no ranks.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn ranks<S: Isa, I: Index>(_: &[I; RANKED], _: usize) -> Option<[u8; RANKED]> {
     None
 }
 
-/// One comparison with all indices for each of the first `len`.
+/// The ranks by one comparison with all indices for each of the first `len`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt")]
@@ -104,7 +103,8 @@ fn move_to_ranks<T: Scalar, I: Index>(indices: &mut [I; RANKED], values: &mut [T
     }
 }
 
-/// Whether [`MOVES`] were enough. If not, the entries are partly sorted, equal indices still in their order.
+/// Sorts by insertion; false if [`MOVES`] were not enough, with the entries partly sorted, equal indices still in their
+/// order.
 fn insertion_sort<T: Copy, I: Index>(indices: &mut [I], values: &mut [T]) -> bool {
     let mut moves = MOVES * indices.len();
     for end in 1..indices.len() {

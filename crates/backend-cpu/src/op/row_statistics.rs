@@ -1,4 +1,4 @@
-//! Row statistics: how often each length occurs, counted by blocks of rows.
+//! Row statistics: the number of rows of each length, counted by blocks of rows.
 
 use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
@@ -13,7 +13,7 @@ const ALGORITHMS: [Algorithm; 2] =
 /// Rows whose lengths are counted together.
 const COUNTED_ROWS: usize = 64 * 1024;
 
-/// Lengths below this have a counter each.
+/// Lengths below this have one counter each.
 const COUNTERS: usize = 1024;
 
 impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for Cpu {
@@ -29,7 +29,7 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for 
 
     unsafe fn row_statistics(&self, plan: &mut Choice, a: &Csr<T, Host, I, O>) -> Result<RowStatistics> {
         if is_sequential(plan) {
-            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
             return unsafe { Reference.row_statistics(plan, a) };
         }
         let rows = a.offsets().len() - 1;
@@ -39,7 +39,7 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for 
     }
 }
 
-/// (length, how many rows have it); a long length may come more than once.
+/// (length, number of rows with it); a long length may occur more than once.
 fn counts<O: Index>(offsets: &[O]) -> Vec<(usize, usize)> {
     let mut counters = [0; COUNTERS];
     let mut counts = vec![];

@@ -20,7 +20,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Rows<T> for Compressed<A, T, Host, 
     }
 }
 
-/// The rows are in order.
+/// Requires rows in order.
 impl<T: Scalar, I: Index> Rows<T> for Coo<T, Host, I> {
     #[inline]
     fn visit(&self, rows: Range<usize>, mut visit: impl FnMut(usize, usize, T)) {

@@ -69,7 +69,7 @@ fn add<T: ScanElement>(sums: &mut [T], values: &[T]) {
     }
 }
 
-/// Adds `value` to `sum` and returns what stands at its place in the result.
+/// Adds `value` to `sum` and returns the result at its position.
 #[inline(always)]
 fn step<T: ScanElement>(sum: &mut T, value: T, kind: ScanKind) -> T {
     let before = *sum;
@@ -80,7 +80,7 @@ fn step<T: ScanElement>(sum: &mut T, value: T, kind: ScanKind) -> T {
     }
 }
 
-/// Sums of blocks, their exclusive prefix sums, then each block from its own.
+/// Scans blocks: sums of blocks, their exclusive prefix sums, then each block from its own.
 fn blocked<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], block: usize, kind: ScanKind) {
     let mut carries = cpu.map(input.len(), input.chunks(block).collect(), |block: &[T]| {
         block.iter().fold(T::default(), |sum, value| sum.wrapping_add(*value))
@@ -101,8 +101,8 @@ fn exclusive<T: ScanElement>(values: &mut [T]) {
     }
 }
 
-/// Column after column of a row-major array, without leaving the rows: sums of each column in blocks of rows, where
-/// each column of each block starts, then every block.
+/// Scans the columns of a row-major array row by row: sums of each column in blocks of rows, the start of each column
+/// in each block, then every block.
 fn down_columns<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], cols: usize, kind: ScanKind) {
     let block = CHUNK.div_ceil(cols) * cols;
     let mut carries = cpu.map(input.len(), input.chunks(block).collect(), |block: &[T]| {
@@ -128,7 +128,7 @@ fn down_columns<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], cols: 
     });
 }
 
-/// The sums of each series, by sweeps.
+/// The prefix sums of each series, by sweeps.
 fn sweeps<T: ScanElement>(cpu: &Cpu, input: &[T], output: &mut [T], series: usize, kind: ScanKind) {
     output.copy_from_slice(input);
     work_efficient(cpu, output, series);
@@ -148,8 +148,8 @@ fn transposed<T: ScanElement>(cpu: &Cpu, input: &[T], (rows, cols): (usize, usiz
     output
 }
 
-/// Exclusive prefix sums in place: of blocks, by sweeps through a tree; of the blocks' totals likewise; then added.
-/// No block reaches beyond the end of a series.
+/// Exclusive prefix sums in place: of blocks, by sweeps through a tree; of the blocks' totals likewise; then added. No
+/// block reaches beyond the end of a series.
 fn work_efficient<T: ScanElement>(cpu: &Cpu, data: &mut [T], series: usize) {
     let len = data.len();
     let blocks = blocks_of_series(len, series);
@@ -205,7 +205,7 @@ fn tree_scan<T: ScanElement>(block: &mut [T]) -> T {
 mod tests {
     use super::*;
 
-    /// The trace of GOOS-SM's slides.
+    /// The trace of the GOOS-SM slides.
     #[test]
     fn sweeps_give_the_exclusive_sums_and_the_total() {
         let mut block = [6, 3, 1, 0, 2, 4, 5, 7];

@@ -40,7 +40,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I
         a: &Compressed<A, T, Host, I, O>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
         if is_sequential(plan) {
-            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
             return unsafe { Reference.sort(plan, a) };
         }
         let offsets = a.offsets();
@@ -76,7 +76,7 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
 
     unsafe fn sort(&self, plan: &mut Choice, a: &Coo<T, Host, I>) -> Result<Coo<T, Host, I>> {
         if is_sequential(plan) {
-            // SAFETY: the caller promises of the plan and the operands what the reference asks.
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
             return unsafe { Reference.sort(plan, a) };
         }
         let entries = sorted(self, a.row_idx(), a.col_idx());
@@ -89,8 +89,8 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
     }
 }
 
-/// Rows, columns and positions of entries in order of the first two. Values are left out, so that sorting is compiled once
-/// for all of their types.
+/// Rows, columns and positions of entries sorted by the first two. Values are left out, so that sorting is compiled
+/// once for all of their types.
 fn sorted<I: Index>(cpu: &Cpu, rows: &[I], cols: &[I]) -> Vec<(I, I, usize)> {
     let coordinates = rows.iter().zip(cols).enumerate();
     let mut entries: Vec<_> = coordinates.map(|(position, (&row, &col))| (row, col, position)).collect();

@@ -50,7 +50,7 @@ fn visit_sums<T: Scalar>(a: &impl Rows<T>, rows: Range<usize>, mut visit: impl F
     }
 }
 
-/// Puts entries in order of their coordinates. (Apart from the walk, so that it is compiled once for all formats.)
+/// Sorts entries by coordinate. (Apart from the enumeration, so that it is compiled once for all formats.)
 fn sort<T: Scalar>(entries: &mut [(usize, usize, T)]) {
     entries.sort_by_key(|&(i, j, _)| (i, j));
 }
@@ -75,7 +75,7 @@ macro_rules! by_rows {
 
             unsafe fn to_dense(&self, plan: &mut Choice, $a: &$matrix, $dense: DenseViewMut<'_, T>) -> Result<()> {
                 if is_sequential(plan) {
-                    // SAFETY: the caller promises of the plan and the operands what the reference asks.
+                    // SAFETY: the caller makes the reference's promises of the plan and the operands.
                     return unsafe { Reference.to_dense(plan, $a, $dense) };
                 }
                 let $cpu = self;

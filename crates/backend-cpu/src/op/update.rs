@@ -11,7 +11,7 @@ pub(crate) struct Update<Acc> {
 }
 
 impl<Acc: Accumulator> Update<Acc> {
-    /// `y ← alpha·sum + beta·y`; `beta == 0` does not read `y` (rule B1).
+    /// `y ← alpha·sum + beta·y`; `beta == 0` does not read `y`.
     #[inline(always)]
     pub(crate) fn write<T: Scalar<Acc = Acc>>(&self, y: &mut T, sum: Acc) {
         let mut value = self.alpha * sum;
@@ -29,7 +29,7 @@ pub(crate) struct Disjoint<T> {
     len: usize,
 }
 
-// SAFETY: elements are only reached through `at`, whose callers promise that no two threads use one position.
+// SAFETY: elements are only accessed through `at`, whose callers promise that no two threads use one position.
 unsafe impl<T: Send> Send for Disjoint<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Disjoint<T> {}
@@ -48,7 +48,7 @@ impl<T> Disjoint<T> {
     /// The element at `position`.
     ///
     /// # Safety
-    /// The memory outlives the reference, and nothing else reaches the position meanwhile.
+    /// The memory outlives the reference, and nothing else accesses the position meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn at<'a>(self, position: usize) -> &'a mut T {
         assert!(position < self.len);
@@ -59,7 +59,7 @@ impl<T> Disjoint<T> {
     /// The `len` elements from `start` on.
     ///
     /// # Safety
-    /// The memory outlives the reference, and nothing else reaches these positions meanwhile.
+    /// The memory outlives the reference, and nothing else accesses these positions meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn slice<'a>(self, start: usize, len: usize) -> &'a mut [T] {
         assert!(start <= self.len && len <= self.len - start);
@@ -67,7 +67,7 @@ impl<T> Disjoint<T> {
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
     }
 
-    /// Fetches the line of the element at `position` into the cache, if there is one there.
+    /// Prefetches the cache line of the element at `position`, if there is one.
     #[inline(always)]
     pub(crate) fn fetch(self, position: usize) {
         fetch_address(self.start.wrapping_add(position));

@@ -1,4 +1,4 @@
-//! `axpby`, `dot`, `nrm2`, `scal`: fixed chunks, whose partial results are combined in order (rule R2).
+//! `axpby`, `dot`, `nrm2`, `scal`: fixed chunks, whose partial results are combined in order.
 
 use super::rows::in_groups;
 use crate::Cpu;
@@ -82,8 +82,7 @@ impl<T: Scalar> VectorKernel<T> for Cpu {
         Ok(in_order(partial))
     }
 
-    /// Scaled by a power of two near the largest element, so that no square overflows and none that counts
-    /// underflows.
+    /// Scaled by a power of two near the largest element, so that no square overflows and none that matters underflows.
     unsafe fn nrm2(&self, x: &[T]) -> Result<RealOf<T>> {
         let over_chunks =
             |work: &(dyn Fn(&[T]) -> f64 + Sync)| self.map(x.len(), chunks(x.len(), CHUNK), |k| work(&x[k]));

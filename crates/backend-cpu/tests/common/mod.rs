@@ -1,16 +1,16 @@
-//! Matrices and operands that the tests of both products share. All values are small integers, so that every order of
+//! Common matrices and operands of the tests of both products. All values are small integers, so that every order of
 //! summation is exact.
 
 #![allow(dead_code, reason = "each test uses a part of these")]
 
 use backend_cpu::{Cpu, Simd};
-use sparse_core::generate::{adversarial, band, uniform, with_row_lengths};
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
     BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, HybWidth, Index, PlanOptions, Scalar, Sell,
     SellLayout, SparseFormat, c64,
 };
+use sparse_generate::{adversarial, band, uniform, with_row_lengths};
 use std::sync::LazyLock;
 
 /// alpha and beta of every run.
@@ -33,7 +33,7 @@ pub(crate) fn backends_for(scale: (f64, f64)) -> &'static [Cpu] {
     if scale == SCALES[0] { all } else { &all[all.len() - 1..] }
 }
 
-/// Small matrices of every awkward shape, and some that are large enough to be shared out.
+/// Small matrices of every awkward shape, and some large enough for several threads.
 pub(crate) fn cases<T: Scalar>() -> Vec<(String, Csr<T>)> {
     let mut lengths = vec![2; 4000];
     lengths[1234] = 20_000;
@@ -46,7 +46,7 @@ pub(crate) fn cases<T: Scalar>() -> Vec<(String, Csr<T>)> {
     cases
 }
 
-/// Every third of them, the one with long rows among them.
+/// Every third case, the one with long rows among them.
 pub(crate) fn some_cases<T: Scalar>() -> Vec<(String, Csr<T>)> {
     let cases = cases();
     let first = (cases.len() - 3) % 3;
@@ -64,7 +64,7 @@ pub(crate) fn acc<T: Scalar>(value: f64) -> T::Acc {
     T::Acc::from_c64(c64::new(value, 0.0))
 }
 
-/// NaN where it must not be read, else integers.
+/// NaN if it must not be read, else integers.
 pub(crate) fn output<T: Scalar>(len: usize, beta: f64) -> Vec<T> {
     if beta == 0.0 { vec![T::from_c64(c64::new(f64::NAN, f64::NAN)); len] } else { integers(len) }
 }

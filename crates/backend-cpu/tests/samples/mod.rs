@@ -1,4 +1,4 @@
-//! Matrices and comparisons that the tests of this crate share.
+//! Common matrices and comparisons of the tests of this crate.
 #![allow(dead_code, reason = "every test uses a part")]
 
 use backend_cpu::{Cpu, Simd};
@@ -50,7 +50,7 @@ pub(crate) fn random<T: Scalar, I: Index>(rows: usize, cols: usize, nnz: usize) 
     Coo::from_triplets(rows, cols, entries).unwrap()
 }
 
-/// Shapes at their limits, block edges, repeated coordinates, and sizes at which threads share the work.
+/// Shapes at their limits, block edges, repeated coordinates, and sizes large enough for several threads.
 pub(crate) fn cases<T: Scalar, I: Index>() -> Vec<Coo<T, Host, I>> {
     let mut cases: Vec<_> = [(0, 0), (0, 3), (3, 0), (2, 3)].map(|(rows, cols)| random(rows, cols, 0)).into();
     for (rows, cols, nnz) in [

@@ -1,5 +1,5 @@
-//! Contexts, recordings and what a driver reports, on a stand-in for the driver's library (`cuda.c`): it runs no kernels,
-//! and is as strict as the driver's documentation. Each process loads one library, so this program starts itself.
+//! Contexts, recordings and driver errors on a stand-in for the driver's library (`cuda.c`): it runs no kernels, and is
+//! as strict as the driver's documentation. Each process loads one library, so this program starts itself.
 #![cfg(target_os = "linux")]
 
 use backend_cuda::{CUDA, Device, Event, Graph, stream};
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// Set where the stand-in is the driver's library.
+/// Set in the processes whose driver's library is the stand-in.
 const INSIDE: &str = "NNZ_STAND_IN";
 
 /// Runs `body` in a process whose driver is the stand-in, under these variables and macros of `cuda.c`.
@@ -58,7 +58,7 @@ fn copy(device: &Device, from: &Buffer<i32>, to: &mut Buffer<i32>) -> sparse_cor
     device.copy(Device::view(from), Device::view_mut(to))
 }
 
-/// Asserts that the device computes, and that both pieces of its staging memory are usable.
+/// Asserts that the device computes, and that both of its staging buffers are usable.
 fn works(device: &Device) {
     let numbers: Vec<i32> = (0..(2 << 20) + 5).collect();
     let from = device.upload(&numbers).unwrap();
@@ -194,7 +194,7 @@ fn a_failed_recording_poisons_nothing() {
             assert_eq!(device.download(&to).unwrap(), [0; 3], "{what}");
             works(&device);
         }
-        // What foreign work breaks is reported by the end.
+        // Damage by foreign work is reported by the end of the recording.
         let recorded = Graph::record(&device, || {
             let stream = stream(&device)? as usize;
             // SAFETY: the stand-in is loaded, and its function has this type.

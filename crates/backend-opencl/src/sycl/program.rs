@@ -40,7 +40,7 @@ impl SyclProgram {
         let (made, arguments) = match self {
             Self::OpenCl(program) => {
                 let (native, arguments) = program.kernel(NAME, entry)?;
-                // SAFETY: the kernel is alive and of the queue's context, and there is room for SYCL's.
+                // SAFETY: the kernel is alive and of the queue's context, and the output is a live variable.
                 let made = guarded(|reason| unsafe {
                     (functions.kernel_of)(queue.raw, native.get(), &raw mut raw, reason)
                 });
@@ -48,7 +48,7 @@ impl SyclProgram {
             }
             Self::Sycl(bundle) => {
                 let (name, mut arguments) = (text(entry, entry)?, 0);
-                // SAFETY: the program is alive, and there is room for the kernel and the number.
+                // SAFETY: the program is alive, and the outputs are live variables.
                 let made = guarded(|reason| unsafe {
                     (functions.kernel_in)(bundle.raw, name.as_ptr(), &raw mut raw, &raw mut arguments, reason)
                 });
@@ -60,7 +60,7 @@ impl SyclProgram {
     }
 }
 
-/// A program of the shim's.
+/// A program of the shim.
 #[derive(Debug)]
 pub(super) struct Bundle {
     raw: *mut RawProgram,
@@ -80,7 +80,7 @@ impl Drop for Bundle {
 }
 
 impl Bundle {
-    /// The macros are lines before the text.
+    /// Compiles a file; the macros are lines before the text.
     fn compile(queue: &Queue, file: &File, defines: &Defines) -> Result<Self> {
         let mut source = String::new();
         for (name, value) in defines.iter() {
@@ -88,8 +88,8 @@ impl Bundle {
         }
         let source = text(file.name, &(source + &file.source()))?;
         let (functions, mut raw, mut log) = (queue.functions, ptr::null_mut(), String::new());
-        // SAFETY: the queue is open, the text ends, `keep` is given the string that it expects, which outlives the call, and
-        // there is room for the program.
+        // SAFETY: the queue is open, the text ends, `keep` gets the string that it expects, which outlives the call,
+        // and the output is a live variable.
         guarded(|reason| unsafe {
             let to = (&raw mut log).cast();
             (functions.compile)(queue.raw, source.as_ptr(), keep, to, &raw mut raw, reason)
@@ -101,12 +101,12 @@ impl Bundle {
     }
 }
 
-/// Puts a compiler's log into the string that `to` points to.
+/// Copies a compiler's log into the string that `to` points to.
 ///
 /// # Safety
 /// `to` is a `*mut String` that nobody else uses, and `log` a text.
 unsafe extern "C" fn keep(to: *mut c_void, log: *const c_char) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises the same.
     unsafe { *to.cast::<String>() = CStr::from_ptr(log).to_string_lossy().into_owned() }
 }
 
@@ -119,7 +119,7 @@ pub(super) struct SyclKernel {
     functions: &'static Functions,
 }
 
-// SAFETY: a kernel may be used by any thread, by one at a time: it stands behind a lock.
+// SAFETY: a kernel may be used by any thread, by one at a time: it is behind a lock.
 unsafe impl Send for SyclKernel {}
 // SAFETY: as above.
 unsafe impl Sync for SyclKernel {}

@@ -11,32 +11,32 @@ use std::sync::OnceLock;
 /// The environment variable that names the shim's file.
 const VARIABLE: &str = "NNZ_SYCL_SHIM";
 
-/// What the shim is called beside the program, and where the system looks for libraries.
+/// The shim's file name beside the program or in the system's library path.
 const LIBRARY: &str = "libnnz_sycl.so";
 
-/// What this module knows of the shim; another number is another interface.
+/// The version of the shim's interface.
 const ABI_VERSION: c_int = 4;
 
-/// Bytes of the text of an error, its end included.
+/// Bytes of an error's text, its terminating zero included.
 const REASON_BYTES: usize = 1024;
 
-/// A queue of the shim's.
+/// A queue of the shim.
 #[repr(C)]
 pub(super) struct RawQueue(c_void);
 
-/// Memory of the shim's.
+/// Memory of the shim.
 #[repr(C)]
 pub(super) struct RawMemory(c_void);
 
-/// A program of the shim's.
+/// A program of the shim.
 #[repr(C)]
 pub(super) struct RawProgram(c_void);
 
-/// A kernel of the shim's.
+/// A kernel of the shim.
 #[repr(C)]
 pub(super) struct RawKernel(c_void);
 
-/// An event of the shim's.
+/// An event of the shim.
 #[repr(C)]
 pub(super) struct RawEvent(c_void);
 
@@ -48,16 +48,16 @@ pub(super) struct Argument {
     pub(super) length: usize,
 }
 
-/// Called with each device that is found and its features.
+/// Called with each device and its features.
 type FoundDevice = unsafe extern "C" fn(to: *mut c_void, device: cl_device_id, features: *const c_char);
 
 /// Called with a compiler's log.
 type Say = unsafe extern "C" fn(to: *mut c_void, log: *const c_char);
 
-/// A table of foreign functions, and how it is filled from a library.
+/// Declares a table of foreign functions and loads it from a library.
 macro_rules! functions {
     ($($name:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The shim's functions. Those that return a number take room for the text of an error last.
+        /// The shim's functions. Those that return a number take a buffer for the text of an error last.
         #[derive(Debug)]
         pub(super) struct Functions {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
@@ -104,7 +104,7 @@ functions! {
         fn(*mut RawQueue, *const RawKernel, usize, usize, *const Argument, c_int, *mut c_char) -> c_int;
 }
 
-/// The shim, or why it is not there. It is loaded once and stays.
+/// The shim, or the reason why it is missing. It is loaded once and never unloaded.
 pub(super) fn functions() -> Result<&'static Functions, String> {
     static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
     FUNCTIONS.get_or_init(load).as_ref().map_err(String::clone)
@@ -134,7 +134,7 @@ fn load() -> Result<Functions, String> {
     unsafe { Functions::of(library) }.map_err(reason)
 }
 
-/// The file that [`VARIABLE`] names, or [`LIBRARY`] beside the program, or wherever the system finds that.
+/// The file that [`VARIABLE`] names, or [`LIBRARY`] beside the program, or in the system's library path.
 fn place() -> OsString {
     let beside = || -> Option<PathBuf> {
         let path = env::current_exe().ok()?.with_file_name(LIBRARY);
@@ -144,7 +144,7 @@ fn place() -> OsString {
     found.unwrap_or_else(|| LIBRARY.into())
 }
 
-/// What the SYCL runtime said to a call, or of work that was enqueued before it.
+/// The SYCL runtime's answer to a failed call, or to work enqueued before it.
 #[derive(Debug, thiserror::Error)]
 #[error("{call}: {reason} ({})", name_of(*code))]
 struct CallFailed {
@@ -182,7 +182,7 @@ fn name_of(code: c_int) -> String {
     }
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) code: c_int,
@@ -198,7 +198,7 @@ impl Refusal {
         }
     }
 
-    /// As a thing that cannot be had.
+    /// The error of something unavailable.
     pub(super) fn unsupported(self, what: &str) -> Error {
         Error::unsupported(what, self.reason)
     }
@@ -208,7 +208,7 @@ impl Refusal {
     }
 }
 
-/// Makes a call of the shim, which is given room for the text of an error.
+/// Makes a call of the shim with a buffer for the text of an error.
 pub(super) fn guarded(call: impl FnOnce(*mut c_char) -> c_int) -> Result<(), Refusal> {
     let mut reason = [0_u8; REASON_BYTES];
     match call(reason.as_mut_ptr().cast()) {

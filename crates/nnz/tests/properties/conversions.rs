@@ -116,7 +116,7 @@ impl Property for DuplicatesByPolicy {
     }
 }
 
-/// The arrays of a dense matrix with lines two elements longer than need be.
+/// The arrays of a dense matrix whose lines are padded by two elements.
 struct Strided<T> {
     data: Vec<T>,
     ld: usize,

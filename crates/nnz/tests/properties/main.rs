@@ -1,6 +1,6 @@
-//! Every conversion and operation against a dense model, on every backend that is there: the serial reference and the
-//! CPU always, OpenCL, SYCL and CUDA where they have devices. Numbers are small integers, so that all sums are exact and
-//! every type and every order of summation gives the same answer. Too slow for Miri.
+//! Every conversion and operation against a dense model, on every backend present: the serial reference and the CPU
+//! always, OpenCL, SYCL and CUDA if they have devices. Numbers are small integers, so that all sums are exact and every
+//! type and every order of summation gives the same result. Too slow for Miri.
 #![cfg(all(not(miri), feature = "cpu"))]
 
 mod conversions;
@@ -21,11 +21,11 @@ trait Property: Debug + Clone + Sized {
     /// Any operands.
     fn any() -> impl Strategy<Value = Self>;
 
-    /// Panics if the promise is broken.
+    /// Panics if the property does not hold.
     fn check<B: AllTypes>(&self, backend: &B) -> Result<()>;
 }
 
-/// Checks properties on as many operands as it says.
+/// Checks properties on this number of operands.
 struct Cases(u32);
 
 impl Cases {
@@ -94,7 +94,8 @@ fn properties_hold_on_cuda() {
     on_every_device(BackendKind::Cuda);
 }
 
-/// True for the reference and the CPU. On a device each type is some dozen programs to compile, so that two stand for all.
+/// True for the reference and the CPU. On a device each type is some dozen programs to compile, so that two types stand
+/// for all.
 fn is_host<B: Backend>() -> bool {
     TypeId::of::<B::Space>() == TypeId::of::<Host>()
 }

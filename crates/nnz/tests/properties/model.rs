@@ -1,4 +1,4 @@
-//! Matrices to test with, and what they are when written out densely.
+//! Matrices to test with, and their dense form.
 
 use nnz::{Coo, Csr, Host, Index, Result, Scalar, c64};
 use proptest::collection::vec;
@@ -32,7 +32,7 @@ pub(crate) fn triplets() -> impl Strategy<Value = Triplets> {
 }
 
 impl Triplets {
-    /// Changes the shape and drops what lies outside.
+    /// Changes the shape and drops the entries outside.
     pub(crate) fn reshape(&mut self, rows: usize, cols: usize) {
         (self.rows, self.cols) = (rows, cols);
         self.entries.retain(|e| e.0 < rows && e.1 < cols);
@@ -78,7 +78,7 @@ impl Triplets {
         dense
     }
 
-    /// What compression must give: sorted, summed, without zeros.
+    /// The expected result of compression: sorted, summed, without zeros.
     pub(crate) fn canonical<T: Scalar>(&self) -> Vec<(usize, usize, T)> {
         let mut entries = vec![];
         for (i, row) in self.dense::<T>().into_iter().enumerate() {

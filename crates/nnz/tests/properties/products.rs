@@ -101,7 +101,7 @@ impl Property for Spmv {
     }
 }
 
-/// `alpha·op(A)·B + beta·C`, where lines of B and C are three elements longer than need be.
+/// `alpha·op(A)·B + beta·C`, where lines of B and C are padded by three elements.
 #[derive(Debug, Clone)]
 pub(crate) struct Spmm {
     a: Triplets,
@@ -121,7 +121,7 @@ impl Spmm {
         Ok(())
     }
 
-    /// C's padding must stay.
+    /// Multiplies, and checks that C's padding stays.
     fn multiplies<B, M>(&self, backend: &B, a: &M, dense: &[Vec<c64>], values: &[M::Scalar]) -> Result<()>
     where
         B: SpmmKernel<M> + VectorKernel<M::Scalar>,

@@ -17,7 +17,7 @@ impl<'a, B: Backend> Bench<'a, B> {
         Self { criterion, backend, name }
     }
 
-    /// Times `run` and the wait until the device is done with it; it has to move `bytes`.
+    /// Times `run` and the wait until the device is done; `bytes` have to move.
     pub(crate) fn time(&mut self, name: &str, bytes: usize, mut run: impl FnMut() -> Result<()>) {
         let mut group = self.criterion.benchmark_group(self.name);
         group.throughput(Throughput::Bytes(bytes as u64));
@@ -27,7 +27,7 @@ impl<'a, B: Backend> Bench<'a, B> {
         group.finish();
     }
 
-    /// What was planned, unless the backend refuses it, which is said.
+    /// The plan, unless the backend refuses it, which is printed.
     pub(crate) fn available<P>(&self, name: &str, plan: Result<P>) -> Option<P> {
         match plan {
             Err(error @ Error::Unsupported { .. }) => {
@@ -39,7 +39,7 @@ impl<'a, B: Backend> Bench<'a, B> {
     }
 }
 
-/// Names and options: the plan's own choice, and where there is one to make, every algorithm but `sequential`.
+/// Names and options: the plan's own choice, and if there are several, every algorithm except `sequential`.
 pub(crate) fn algorithms(
     name: &str,
     algorithms: &'static [Algorithm],

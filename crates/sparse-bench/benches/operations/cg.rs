@@ -4,9 +4,9 @@
 
 use crate::bench::Bench;
 use crate::workload::{WORD, csr_bytes, size};
-use sparse_core::generate::stencil_5;
 use sparse_core::op::AllTypes;
 use sparse_core::{Csr, Space, SpaceOf, SparseFormat};
+use sparse_generate::stencil_5;
 use sparse_solvers::{Cg, EnqueuedCg, Identity, Options, Outcome};
 use std::ops::ControlFlow;
 

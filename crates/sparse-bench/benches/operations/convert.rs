@@ -1,5 +1,5 @@
-//! Conversions between sparse formats, planned and run, as for a pattern that is met once. Bytes: the operand once and the
-//! result once; COO has 12 bytes an entry, CSR, CSC and SELL 8 and 4·(lines + 1), where SELL counts as CSR.
+//! Conversions between sparse formats, planned and run once per pattern. Bytes: the operand once and the result once;
+//! COO has 12 bytes per entry, CSR, CSC and SELL 8 and 4·(lines + 1), where SELL counts as CSR.
 
 use crate::bench::Bench;
 use crate::workload::{WORD, csr_bytes, matrices};

@@ -1,16 +1,16 @@
-//! Criterion benchmarks of every operation on every backend that is there, each algorithm by itself: for those who
-//! change one kernel. `cargo xtask bench` compares with peers.
+//! Criterion benchmarks of every operation on every backend present, each algorithm by itself: for changes of one
+//! kernel. `cargo xtask bench` compares with peers.
 //!
-//! A name is backend, operation, format, type and matrix: `cpu/spmv/csr/f32/stencil_5`, with the plan's own choice of an
-//! algorithm; an algorithm that is forced stands last. Arguments select by a part of the name, and one that begins with a
+//! A name is backend, operation, format, type and matrix: `cpu/spmv/csr/f32/stencil_5`, with the plan's own choice of
+//! an algorithm; a forced algorithm comes last. Arguments select by a part of the name, and one that begins with a
 //! backend opens no other:
 //!
 //! ```text
 //! cargo bench -p sparse-bench -- cpu/spmv/csr
 //! ```
 //!
-//! The throughput is in bytes that have to move: every operand and result once, as the file of an operation says, where
-//! values, indices and offsets take four bytes each. `--test` runs everything once on small matrices.
+//! The throughput is in bytes that have to move: every operand and result once, as documented in the file of an
+//! operation; values, indices and offsets have four bytes each. `--test` runs everything once on small matrices.
 
 #![allow(clippy::print_stderr, reason = "a benchmark says what it leaves out")]
 
@@ -37,7 +37,7 @@ use sparse_core::Result;
 use sparse_core::op::AllTypes;
 use std::time::Duration;
 
-/// The backends that are opened.
+/// The backends to open.
 const BACKENDS: [&str; 4] = ["cpu", "opencl", "sycl", "cuda"];
 
 fn main() {
@@ -51,7 +51,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// Times every operation on a backend, or says why there is no device.
+/// Times every operation on a backend, or prints why there is no device.
 fn run<B: AllTypes>(criterion: &mut Criterion, name: &'static str, open: impl FnOnce() -> Result<B>) {
     if !is_wanted(name) {
         return;

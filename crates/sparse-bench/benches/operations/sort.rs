@@ -1,4 +1,4 @@
-//! A sorted copy of a CSR matrix whose rows stand backwards, planned and run. Bytes: A once and the copy once, 8·nnz +
+//! A sorted copy of a CSR matrix whose rows are reversed, planned and run. Bytes: A once and the copy once, 8·nnz +
 //! 4·(rows + 1) each.
 
 use crate::bench::Bench;
@@ -15,7 +15,7 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     }
 }
 
-/// The matrix with the entries of each row in the opposite order.
+/// The matrix with the entries of each row in reverse order.
 fn backwards(a: Csr<f32>) -> Csr<f32> {
     let (rows, cols) = (a.rows(), a.cols());
     let (offsets, mut indices, mut values) = a.into_parts();

@@ -1,4 +1,4 @@
-//! y = A·x, β = 0. Bytes: A as CSR whatever the format (8·nnz + 4·(rows + 1)), x once, y once.
+//! y = A·x, β = 0. Bytes: A as CSR for any format (8·nnz + 4·(rows + 1)), x once, y once.
 
 use crate::bench::{Bench, algorithms};
 use crate::workload::{WORD, csr_bytes, matrices};

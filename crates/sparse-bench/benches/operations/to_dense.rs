@@ -2,9 +2,9 @@
 
 use crate::bench::Bench;
 use crate::workload::{WORD, csr_bytes, size};
-use sparse_core::generate::uniform;
 use sparse_core::op::{AllTypes, ToDensePlan};
 use sparse_core::{Csr, DenseViewMut, Order, PlanOptions, Space, SpaceOf, SparseFormat};
+use sparse_generate::uniform;
 
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let (backend, n) = (bench.backend, size(2000, 30));

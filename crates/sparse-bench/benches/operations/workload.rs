@@ -1,12 +1,12 @@
-//! What the benchmarks work on, and the bytes of its parts.
+//! The operands of the benchmarks, and the bytes of their parts.
 
-use sparse_core::generate::{stand_in, stencil_5};
 use sparse_core::{Csr, SparseFormat};
+use sparse_generate::{stand_in, stencil_5};
 
 /// Bytes of a value, an index or an offset.
 pub(crate) const WORD: usize = 4;
 
-/// True for `--test`, where everything runs once.
+/// True for `--test`, which runs everything once.
 pub(crate) fn is_test() -> bool {
     std::env::args().any(|argument| argument == "--test")
 }

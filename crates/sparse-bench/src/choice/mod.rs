@@ -1,8 +1,8 @@
 //! `--suite choice`: the time of the algorithm that a plan chooses over that of the best one, on many matrices.
 //!
-//! The matrices are those of [`families`](sparse_core::generate::families) and, with `--corpus`, of files. An automatic plan
-//! runs what a plan with its algorithm forced runs, so that its time is that plan's. Results are not checked here: the
-//! conformance table runs every algorithm.
+//! The matrices are those of [`families`](sparse_generate::families) and, with `--corpus`, of files. An automatic
+//! plan runs the same code as a plan with its algorithm forced, so that it has that plan's time. Results are not
+//! checked here: the conformance table runs every algorithm.
 
 mod products;
 mod record;
@@ -19,7 +19,7 @@ use sparse_core::op::{SpmmKernel, SpmvKernel, VectorKernel};
 use sparse_core::{Backend, Csr, SparseFormat};
 use std::thread;
 
-/// Says how many seconds so many repetitions of the work take that it is given.
+/// Returns the seconds of a number of repetitions of the work.
 pub(crate) type Clock<'a> =
     dyn Fn(usize, &mut dyn FnMut() -> sparse_core::Result<()>) -> sparse_core::Result<f64> + 'a;
 

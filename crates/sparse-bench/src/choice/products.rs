@@ -14,28 +14,29 @@ use sparse_core::{
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Timed runs of each algorithm, at most.
+/// The most timed runs of each algorithm.
 const MOST_ROUNDS: usize = 7;
 
-/// What the timed runs of an algorithm may take before there are fewer, in seconds.
+/// Seconds of timed runs of an algorithm after which there are fewer.
 const BUDGET: f64 = 0.02;
 
-/// Repetitions that are timed together take about so many seconds.
+/// Seconds of the repetitions that are timed together, about.
 const ROUND: f64 = 5e-4;
 
-/// Repetitions that are timed together, at most.
+/// The most repetitions that are timed together.
 const MOST_REPETITIONS: usize = 100;
 
-/// Runs of each algorithm of which the fastest says how long one takes.
+/// Runs of each algorithm, of which the fastest estimates its time.
 const FIRST_RUNS: usize = 3;
 
-/// An algorithm that takes so many times as long as the fastest is not run again.
+/// Time of an algorithm over the fastest's from which on it is not run again.
 const HOPELESS: f64 = 8.0;
 
-/// An algorithm of devices that takes many times as long as the others with many columns: it is run where it is chosen.
+/// An algorithm of devices that takes many times as long as the others with many columns: it is run only if it is
+/// chosen.
 const SLOW_WITH_COLUMNS: &str = "row_per_thread";
 
-/// What one product takes.
+/// The times of one product.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Product {
     pub(super) op: String,
@@ -51,7 +52,7 @@ impl Product {
         self.us.iter().min_by(|a, b| a.1.total_cmp(b.1)).map(|(name, _)| *name)
     }
 
-    /// The time of the algorithm that was chosen over that of the fastest.
+    /// The time of the chosen algorithm over that of the fastest.
     pub(super) fn ratio(&self) -> Option<f64> {
         Some(self.us.get(self.chosen)? / self.us[self.best()?])
     }
@@ -60,7 +61,7 @@ impl Product {
 /// Enqueues a product.
 type Work<'a> = Box<dyn FnMut() -> sparse_core::Result<()> + 'a>;
 
-/// What every product is measured with.
+/// The common operands of all measurements.
 pub(super) struct Bench<'a, B: Multiplies> {
     backend: &'a B,
     clock: &'a Clock<'a>,
@@ -86,7 +87,7 @@ impl<'a, B: Multiplies> Bench<'a, B> {
         })
     }
 
-    /// Every product that is asked for.
+    /// Measures every selected product.
     pub(super) fn products(&mut self, host: &Csr<f32>) -> Result<Vec<Product>> {
         let a: Csr<f32, SpaceOf<B>> = host.to_device(self.backend)?;
         let mut products = vec![];
@@ -125,7 +126,7 @@ impl<'a, B: Multiplies> Bench<'a, B> {
 
     fn spmm(&mut self, a: &Csr<f32, SpaceOf<B>>, columns: usize) -> Result<Product> {
         let (rows, cols) = (a.rows(), a.cols());
-        self.make_room(rows * columns, cols * columns)?;
+        self.enlarge(rows * columns, cols * columns)?;
         let c = RefCell::new(std::mem::replace(&mut self.c, self.backend.zeros(0)?));
         let b = SpaceOf::<B>::slice(SpaceOf::<B>::view(&self.b), 0..cols * columns);
         let b = DenseView::new(b, cols, columns, columns, Order::RowMajor)?;
@@ -147,8 +148,8 @@ impl<'a, B: Multiplies> Bench<'a, B> {
         Ok(Product { op: format!("spmm k={columns}"), chosen, us })
     }
 
-    /// Makes the dense operands larger where they are too small for C and B; B is not all zeros.
-    fn make_room(&mut self, of_c: usize, of_b: usize) -> Result<()> {
+    /// Enlarges the dense operands where they are too small for C and B; B is not all zeros.
+    fn enlarge(&mut self, of_c: usize, of_b: usize) -> Result<()> {
         if self.c.len() < of_c {
             self.c = self.backend.zeros(0)?;
             self.c = self.backend.zeros(of_c)?;

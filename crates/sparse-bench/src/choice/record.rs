@@ -1,4 +1,4 @@
-//! What was measured, as a line of JSON for each matrix, and its summary.
+//! The measurements as one line of JSON per matrix, and their summary.
 
 use super::products::Product;
 use super::sources::Source;
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// A matrix, its rows in numbers, and its products.
+/// A matrix, statistics of its rows, and its products.
 #[derive(Serialize)]
 struct Record<'a> {
     matrix: &'a str,
@@ -46,7 +46,7 @@ impl Records {
         Ok(Self { json: json.map(create).transpose()?.map(BufWriter::new), ratios: BTreeMap::new() })
     }
 
-    /// Prints and writes what was measured on a matrix.
+    /// Prints and writes the measurements of a matrix.
     pub(super) fn add(
         &mut self,
         source: &Source,
@@ -100,7 +100,7 @@ impl Records {
     }
 }
 
-/// To four places.
+/// Rounds to four places.
 fn rounded(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }

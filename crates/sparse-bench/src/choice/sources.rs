@@ -1,28 +1,28 @@
-//! Where the matrices of the suite come from.
+//! The matrices of the suite.
 
 use crate::arguments::Arguments;
 use crate::workload::draw;
 use anyhow::{Context as _, Result};
-use sparse_core::generate::families::{Half, members, transposed};
-use sparse_core::generate::stand_in;
 use sparse_core::{Csr, Index, SparseFormat};
+use sparse_generate::families::{Half, members, transposed};
+use sparse_generate::stand_in;
 use sparse_io::FileKind;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What small matrices are divided by.
+/// The divisor of small matrices.
 const SMALL: usize = 256;
 
-/// A matrix that is made when its turn comes.
+/// A matrix that is generated at its turn.
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) half: Half,
     pub(super) make: Box<dyn Fn() -> Result<Csr<f32>> + Send + Sync>,
 }
 
-/// The matrices of all families, those of the corpus, and the 13 stand-ins, which choices were first fitted to; or a small
-/// matrix of each family, and those of the corpus. Only those that are asked for by name, if any are.
+/// The matrices of all families, those of the corpus, and the 13 stand-ins, which choices were first fitted to; or a
+/// small matrix of each family, and those of the corpus. Only the selected ones, if any are.
 pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
     let mut seen = BTreeSet::new();
     let divisor = if arguments.smoke { SMALL } else { 1 };

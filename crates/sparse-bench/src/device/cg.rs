@@ -9,7 +9,7 @@ use crate::op::cg;
 use crate::report::Report;
 use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Backend, Csr, Space, SparseFormat, generate};
+use sparse_core::{Backend, Csr, Space, SparseFormat};
 use sparse_device::{Buffer, Device, View, ViewMut};
 use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
 }
 
 fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
-    let host: Csr<f32> = generate::stencil_5(side, side)?;
+    let host: Csr<f32> = sparse_generate::stencil_5(side, side)?;
     let (device, n) = (&bench.device, host.rows());
     let a = host.to_device(device)?;
     let b = device.upload(&vec![1.0_f32; n])?;
@@ -51,7 +51,7 @@ fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usiz
     report.compare(cg::case(&format!("stencil_5 {side}²"), &host), contenders)
 }
 
-/// What is solved.
+/// The system to solve.
 struct System<'a, D: DeviceTimer> {
     bench: &'a Bench<'a, D>,
     a: &'a Csr<f32, Device>,
@@ -60,7 +60,7 @@ struct System<'a, D: DeviceTimer> {
     expected: cg::Expected,
 }
 
-/// Whether a solver's work is recorded, and replayed at once.
+/// The mode of a solver's work: launched, or recorded and replayed at once.
 #[derive(Clone, Copy)]
 enum Enqueued {
     AsGraph,
@@ -68,7 +68,7 @@ enum Enqueued {
 }
 
 impl<D: DeviceTimer> System<'_, D> {
-    /// Ours without its stopping test, which waits for no number.
+    /// Ours without its stopping test, which does not wait for the host.
     fn fixed(&self) -> Result<Product<'_, f32>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;
         let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, Identity, &cg::options()))?;
@@ -108,22 +108,23 @@ impl<D: DeviceTimer> System<'_, D> {
         Ok(Contender::external(name, run).chosen(choice))
     }
 
-    /// A solver in every way, the graph first, if its x is right; what another library gets wrong is said and not timed.
-    /// It is launched before it is recorded, since what a library loads with its first launches cannot be.
+    /// A solver in every mode, the graph first, if its x is right; errors of other libraries are printed and not timed.
+    /// It is launched before it is recorded, since the modules that a library loads with its first launches cannot be
+    /// recorded.
     fn contenders<'b>(&'b self, solver: &'b RefCell<Product<'_, f32>>) -> Result<Vec<Contender<'b>>> {
-        let ways: &[_] = match D::HAS_GRAPHS {
+        let modes: &[_] = match D::HAS_GRAPHS {
             true => &[(":launched", Enqueued::OneByOne), ("", Enqueued::AsGraph)],
             false => &[("", Enqueued::OneByOne)],
         };
         let mut contenders = vec![];
-        for &(suffix, way) in ways {
+        for &(suffix, mode) in modes {
             let name = format!("{}{suffix}", solver.borrow().name);
-            if let Err(error) = self.checked(&mut solver.borrow_mut(), way) {
+            if let Err(error) = self.checked(&mut solver.borrow_mut(), mode) {
                 ensure!(!name.starts_with("ours"), "{name}: {error:#}");
                 eprintln!("left out: {name}: {error:#}");
                 continue;
             }
-            let seconds = move || Ok(self.seconds(&mut solver.borrow_mut(), way)?);
+            let seconds = move || Ok(self.seconds(&mut solver.borrow_mut(), mode)?);
             let contender = Contender::external(name, seconds).planned(solver.borrow().plan_seconds);
             contenders.push(contender.chosen(solver.borrow().choice.clone()));
         }
@@ -131,10 +132,10 @@ impl<D: DeviceTimer> System<'_, D> {
         Ok(contenders)
     }
 
-    /// An error unless a solver finds x, of which nothing is there before.
-    fn checked(&self, solver: &mut Product<'_, f32>, way: Enqueued) -> Result<()> {
+    /// An error unless a solver finds x, which is cleared before.
+    fn checked(&self, solver: &mut Product<'_, f32>, mode: Enqueued) -> Result<()> {
         self.bench.fill(&mut self.x.borrow_mut(), &[f32::NAN; 1 << 16])?;
-        self.seconds(solver, way)?;
+        self.seconds(solver, mode)?;
         self.check()
     }
 
@@ -142,10 +143,10 @@ impl<D: DeviceTimer> System<'_, D> {
         self.expected.check(&self.bench.device.download(&self.x.borrow())?)
     }
 
-    fn seconds(&self, solver: &mut Product<'_, f32>, way: Enqueued) -> sparse_core::Result<f64> {
+    fn seconds(&self, solver: &mut Product<'_, f32>, mode: Enqueued) -> sparse_core::Result<f64> {
         let (device, mut x) = (&self.bench.device, self.x.borrow_mut());
         let mut work = || (solver.run)(Device::view_mut(&mut x));
-        match way {
+        match mode {
             Enqueued::AsGraph => D::replayed(device, 1, &mut work),
             Enqueued::OneByOne => D::seconds(device, &mut work),
         }

@@ -16,7 +16,7 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// The first place where the arrays differ from what is expected.
+    /// The first difference between the arrays and the expected ones.
     fn difference(&self, expected: &Self) -> Option<String> {
         first_difference("offsets", &self.offsets, &expected.offsets)
             .or_else(|| first_difference("indices", &self.indices, &expected.indices))
@@ -49,16 +49,16 @@ impl From<BatchCsr<f32>> for Arrays {
     }
 }
 
-/// Something that makes CSR.
+/// A conversion to CSR.
 pub(crate) trait Convert {
-    /// Enqueues it; what was made before is dropped. The seconds that it took, where it has a clock of its own.
+    /// Enqueues it; the last result is dropped. Returns the seconds that it took, if it has a clock of its own.
     fn run(&mut self) -> CoreResult<Option<f64>>;
 
-    /// What the latest run has made.
+    /// The result of the last run.
     fn arrays(&mut self) -> CoreResult<Arrays>;
 }
 
-/// A conversion by its name.
+/// A named conversion.
 pub(crate) struct Conversion<'a> {
     pub(crate) name: String,
     pub(crate) plan_seconds: Option<f64>,
@@ -82,8 +82,8 @@ impl<'a> Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// One run at a time, since it may wait for the device on its way, after one that is not timed: it finds the caches
-    /// and the memory as it left them itself.
+    /// Times one run at a time, since it may wait for the device, after one that is not timed: so it finds its own
+    /// state of the caches and of the memory.
     fn contender<'b, D: DeviceTimer>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
         let Self { name, plan_seconds, convert } = self;
         let seconds = move || {
@@ -96,7 +96,7 @@ impl Conversion<'_> {
     }
 }
 
-/// The matrix that was made last.
+/// The matrix of the last run.
 struct Latest<'a, F, M> {
     device: &'a Device,
     make: F,
@@ -122,7 +122,7 @@ where
     }
 }
 
-/// Checks every conversion and times them, ours first. `bytes` have to move. What another library gets wrong is said and
+/// Checks every conversion and times them, ours first. `bytes` have to move. Errors of other libraries are printed and
 /// not timed.
 pub(super) fn compare<D: DeviceTimer>(
     bench: &Bench<'_, D>,

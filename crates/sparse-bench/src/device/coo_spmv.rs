@@ -1,4 +1,4 @@
-//! `y = A·x` in f32, A in COO: seed 002's segmented sum beside one work-item for all entries.
+//! `y = A·x` in f32, A in COO: the segmented sum beside one work-item for all entries.
 
 use super::device_timer::DeviceTimer;
 use super::gather::gathers;
@@ -13,10 +13,10 @@ use sparse_core::reference::Reference;
 use sparse_core::{Coo, PlanOptions, Space, SparseFormat};
 use sparse_device::Device;
 
-/// Entries that one work-item can take without everybody waiting for it.
+/// The most entries for one work-item, which would be too slow beyond.
 const MOST_ENTRIES: usize = 2_000_000;
 
-/// What is compared, where the device has it.
+/// The algorithms to compare, if the device has them.
 const COMPARED: [&str; 3] = ["segmented", "segmented_sycl", "sequential"];
 
 pub(super) fn run<D: DeviceTimer>(

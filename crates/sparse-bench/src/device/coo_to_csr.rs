@@ -35,10 +35,10 @@ fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo
     let (device, coo) = (&bench.device, coo.to_device(&bench.device)?);
     let plan =
         || ConvertPlan::<_, _, Csr<f32, Device>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once());
-    let (mut kept, seconds) = planned(device, plan)?;
+    let (mut reused, seconds) = planned(device, plan)?;
     let mut conversions = vec![
         Conversion::ours("ours", None, device, || plan()?.run(&coo)),
-        Conversion::ours("ours:run", Some(seconds), device, || kept.run(&coo)),
+        Conversion::ours("ours:run", Some(seconds), device, || reused.run(&coo)),
     ];
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.coo_to_csr(&coo)?);

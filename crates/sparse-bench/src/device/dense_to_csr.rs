@@ -13,10 +13,10 @@ use sparse_core::reference::Reference;
 use sparse_core::{BatchCsr, Csr, DenseBatchView, DenseView, Order, PlanOptions, Row, Space};
 use sparse_device::Device;
 
-/// Members of the batch that differ; then they repeat.
+/// Members of the batch that differ; the others repeat them.
 const DIFFERENT: usize = 8;
 
-/// Rows of a large matrix that differ; then they repeat.
+/// Rows of a large matrix that differ; the others repeat them.
 const DIFFERENT_ROWS: usize = 1024;
 
 pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
@@ -43,7 +43,7 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
     Ok(())
 }
 
-/// Seed 001: batches of small and of large members.
+/// Batches of small and of large members.
 pub(super) fn run_batches<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let sizes = if bench.arguments.smoke { [(20, 32), (10, 64)] } else { [(1000, 128), (1000, 1024)] };
     for (count, n) in sizes {
@@ -57,7 +57,7 @@ pub(super) fn run_batches<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Rep
     Ok(())
 }
 
-/// The choice of the plan, and every algorithm that gives a row to more than a work-item.
+/// The choice of the plan, and every algorithm that gives a row to several work-items.
 fn contenders<D: DeviceTimer>(device: &Device) -> Vec<(String, PlanOptions)> {
     let algorithms = DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(device).iter();
     let named = algorithms.filter(|algorithm| algorithm.name != "row_per_thread");
@@ -98,7 +98,7 @@ fn single<D: DeviceTimer>(
     compare(bench, report, ("dense_to_csr", name, bytes), &expected, conversions)
 }
 
-/// The rows of a matrix again and again.
+/// The rows of a matrix, repeated.
 fn repeated(part: Arrays, times: usize) -> Arrays {
     let nnz = part.values.len() as i32;
     let ends = (0..times as i32).flat_map(|k| part.offsets[1..].iter().map(move |end| end + k * nnz));

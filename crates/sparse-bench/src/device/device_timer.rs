@@ -1,4 +1,4 @@
-//! How the work of a device is timed.
+//! Timing of the work of a device.
 
 use super::gather;
 #[cfg(feature = "sycl")]
@@ -14,18 +14,18 @@ use kernels_core::File;
 use sparse_core::Result;
 use sparse_device::{Device, Library};
 
-/// Something that enqueues work.
+/// A function that enqueues work.
 pub(crate) type Work<'a> = dyn FnMut() -> Result<()> + 'a;
 
 /// A library whose work can be timed, by the device's own clock.
 pub(crate) trait DeviceTimer: 'static {
     /// The library.
     const LIBRARY: &'static Library;
-    /// The library that ours is compared with.
+    /// The library to compare with.
     type Peer: Peer;
-    /// Whether work can be recorded and replayed.
+    /// True if work can be recorded and replayed.
     const HAS_GRAPHS: bool;
-    /// Whether CuPy runs on such devices.
+    /// True if CuPy runs on such devices.
     const HAS_CUPY: bool;
     /// The kernel of the gather limit.
     const GATHER: File;
@@ -33,10 +33,10 @@ pub(crate) trait DeviceTimer: 'static {
     /// The device that the environment names.
     fn device() -> Result<Device>;
 
-    /// The seconds from the begin of the first work to the end of the last.
+    /// The seconds from the start of the first work to the end of the last.
     fn seconds(device: &Device, work: &mut Work<'_>) -> Result<f64>;
 
-    /// Whether [`replayed`](Self::replayed) can record `work`.
+    /// True if [`replayed`](Self::replayed) can record `work`.
     fn replays(_: &Device, _: &mut Work<'_>) -> bool {
         false
     }
@@ -71,7 +71,7 @@ impl DeviceTimer for Cuda {
         Graph::record(device, work).is_ok()
     }
 
-    /// The first launch of a graph, which also brings it to the device, is not timed.
+    /// The first launch of a graph, which also uploads it to the device, is not timed.
     fn replayed(device: &Device, times: usize, work: &mut Work<'_>) -> Result<f64> {
         let mut graph = Graph::record(device, || (0..times).try_for_each(|_| work()))?;
         graph.launch()?;

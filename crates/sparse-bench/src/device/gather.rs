@@ -1,4 +1,4 @@
-//! The gathers of a product alone, as a limit: a kernel over the same indices that has no rows.
+//! The gathers of a product alone, as a limit: a kernel over the same indices without rows.
 
 use super::device_timer::DeviceTimer;
 use super::product::Product;
@@ -10,16 +10,16 @@ use sparse_device::{Arg, Defines, Device, Grid, Memory, Value, View};
 const GROUP: usize = 256;
 /// Work-groups for each compute unit.
 const GROUPS_PER_UNIT: usize = 8;
-/// A sum that no kernel gets: it adds less than 2⁶³.
+/// A sum that no kernel reaches: it adds less than 2⁶³.
 const NEVER: i64 = -1;
 
-/// The kernel under a name that tells its language.
+/// The kernel under a name with its language.
 pub(super) const fn file(name: &'static str) -> File {
     let text = include_str!("gather.c");
     File { name, entries: &["gather"], defines: &[], needs: &[], text, headers: &[] }
 }
 
-/// Reads the row of `table`, `width` elements, that each of `indices` names. It writes nothing.
+/// Reads the row of `table`, of `width` elements, for each of `indices`. Writes nothing.
 pub(super) fn gathers<'a, D: DeviceTimer, T: Scalar>(
     device: &'a Device,
     indices: View<'a, i32>,
@@ -50,7 +50,7 @@ pub(super) fn gathers<'a, D: DeviceTimer, T: Scalar>(
     }))
 }
 
-/// The memory of a view that begins where its memory does.
+/// The memory of a view that begins at its first byte.
 fn whole<'a, T: Element>(view: View<'a, T>) -> Result<&'a Memory> {
     match view.place() {
         (memory, 0) => Ok(memory),

@@ -28,7 +28,7 @@ use sparse_device::{Buffer, Device};
 use std::cell::RefCell;
 use std::process::ExitCode;
 
-/// What every benchmark of a device needs.
+/// The common data of every benchmark of a device.
 struct Bench<'a, D: DeviceTimer> {
     arguments: &'a Arguments,
     device: Device,
@@ -48,7 +48,7 @@ struct Graph<'a> {
 /// Times one operation on a matrix.
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
 
-/// What devices are measured in.
+/// The operations of devices.
 const OPERATIONS: [&str; 9] =
     ["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm", "cg", "seed-001", "seed-003", "seed-004"];
 
@@ -58,7 +58,7 @@ const NO_DEVICE: u8 = 3;
 /// Words of 8 bytes that fill every cache twice over.
 const MORE_THAN_CACHE: usize = 1 << 24;
 
-/// What the timed runs of one contender may take, in seconds.
+/// Seconds of the timed runs of one contender, at most.
 const BUDGET: f64 = 0.1;
 
 /// Runs the suite of a driver.
@@ -129,7 +129,7 @@ impl<'a, D: DeviceTimer> Bench<'a, D> {
         Ok(Self { arguments, device, peer, pattern, other })
     }
 
-    /// A report that begins with the device, its peer and what it copies.
+    /// A report that begins with the device, its peer and its copy bandwidth.
     fn report(&self) -> Result<Report> {
         let limit = self.copy_bandwidth()?;
         let caps = self.device.caps();
@@ -156,13 +156,13 @@ impl<'a, D: DeviceTimer> Bench<'a, D> {
         Ok((2 * words * size_of::<u64>()) as f64 / best)
     }
 
-    /// Puts something else into the device's cache.
+    /// Fills the device's cache with other data.
     fn fill_cache(&self) -> sparse_core::Result<()> {
         let [from, to] = &mut *self.other.borrow_mut();
         self.device.copy(Device::view(from), Device::view_mut(to))
     }
 
-    /// Writes `elements` into a buffer, again and again.
+    /// Writes `elements` into a buffer, repeated.
     fn fill<T: Element>(&self, buffer: &mut Buffer<T>, elements: &[T]) -> sparse_core::Result<()> {
         let source = self.device.upload(elements)?;
         let len = sparse_core::space::Buffer::len(buffer);

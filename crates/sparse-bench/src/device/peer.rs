@@ -1,4 +1,4 @@
-//! What a library that runs on the same device brings to a comparison.
+//! The interface of a library that runs on the same device.
 
 use super::conversion::Conversion;
 use super::product::Product;
@@ -6,9 +6,9 @@ use crate::arguments::PeerName;
 use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar};
 use sparse_device::{Device, View};
 
-/// A library on a device. What it does not have it leaves out.
+/// A library on a device. Operations that it lacks are left out.
 pub(crate) trait Peer: Sized {
-    /// What asks for it.
+    /// Its name in the arguments.
     const ASKED_AS: Option<PeerName>;
 
     /// The library, ready to work in order with `device`.
@@ -43,7 +43,7 @@ pub(crate) trait Peer: Sized {
         Ok(vec![])
     }
 
-    /// `iterations` of conjugate gradients from x = 0, whatever x was, by each of its algorithms.
+    /// `iterations` of conjugate gradients from x = 0, for any old x, by each of its algorithms.
     fn cg<'a>(
         &'a self,
         _a: &'a Csr<f32, Device>,

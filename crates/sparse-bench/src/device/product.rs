@@ -11,10 +11,10 @@ use sparse_device::{Device, ViewMut};
 use std::cell::RefCell;
 use std::time::Instant;
 
-/// What runs a plan: it enqueues the product, which is written into the view.
+/// Runs a plan: enqueues the product, which is written into the view.
 type Run<'a, T> = Box<dyn FnMut(ViewMut<'_, T>) -> sparse_core::Result<()> + 'a>;
 
-/// A product that was planned, or a solver, which takes no start from what it writes.
+/// A planned product, or a solver, whose start does not depend on its output.
 pub(crate) struct Product<'a, T: Scalar> {
     pub(super) name: String,
     pub(super) plan_seconds: f64,
@@ -32,13 +32,13 @@ impl<'a, T: Scalar> Product<'a, T> {
         Self { name: name.into(), plan_seconds, choice: None, run: Box::new(run) }
     }
 
-    /// The same with what its plan chose.
+    /// Sets the choice of its plan.
     pub(crate) fn chosen(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
 }
 
-/// Makes a plan and says how long that took; kernels are compiled before.
+/// Makes a plan and returns the time of that; kernels are compiled before.
 pub(crate) fn planned<P>(
     device: &Device,
     make: impl Fn() -> sparse_core::Result<P>,
@@ -51,12 +51,12 @@ pub(crate) fn planned<P>(
     Ok((plan, start.elapsed().as_secs_f64()))
 }
 
-/// What was planned, unless it was refused, which is said.
+/// The product, unless it was refused, which is printed.
 pub(crate) fn available<P>(name: &str, product: sparse_core::Result<P>) -> Option<P> {
     product.inspect_err(|error| eprintln!("left out: {name}: {error}")).ok()
 }
 
-/// What products are compared on.
+/// The workload of a comparison of products.
 pub(super) struct Comparison<'a> {
     pub(super) op: String,
     pub(super) workload: &'a str,
@@ -71,21 +71,21 @@ pub(super) struct Comparison<'a> {
     pub(super) columns: usize,
 }
 
-/// Bytes of which no cache keeps a part worth mentioning: with as many there is no warm cache.
+/// Bytes of a working set so large that no cache is ever warm.
 const ALWAYS_COLD: usize = 1 << 30;
 
-/// A product that was found to be right.
+/// A product whose result was checked.
 struct Checked<'a, T: Scalar> {
     product: Product<'a, T>,
     /// Launches that are timed together.
     launches: usize,
-    /// Whether they are recorded and replayed.
+    /// True if they are recorded and replayed.
     replays: bool,
 }
 
 impl Comparison<'_> {
-    /// Checks every product and times them, ours first, and the gathers with them. What another library gets wrong is said
-    /// and not timed.
+    /// Checks every product and times them, ours first, and the gathers with them. Errors of other libraries are
+    /// printed and not timed.
     pub(super) fn run<D: DeviceTimer, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,
@@ -139,9 +139,9 @@ impl Comparison<'_> {
     }
 }
 
-/// Launches that are timed together take about so many seconds.
+/// Seconds of the launches that are timed together, about.
 const ROUND: f64 = 1e-3;
-/// Launches that are timed together, at most.
+/// The most launches that are timed together.
 const MOST_LAUNCHES: usize = 100;
 
 impl<'a, T: Scalar> Checked<'a, T> {
@@ -160,7 +160,7 @@ impl<'a, T: Scalar> Checked<'a, T> {
         Ok(Self { product, launches, replays })
     }
 
-    /// The same launch again and again.
+    /// Times the same launch again and again.
     fn warm<'b, D: DeviceTimer>(
         &'b mut self,
         bench: &'b Bench<'_, D>,
@@ -182,7 +182,7 @@ impl<'a, T: Scalar> Checked<'a, T> {
             .chosen(product.choice.clone())
     }
 
-    /// A launch after the cache was filled with something else.
+    /// Times a launch after the cache was filled with other data.
     fn cold<'b, D: DeviceTimer>(
         &'b mut self,
         bench: &'b Bench<'_, D>,

@@ -7,15 +7,15 @@ use crate::report::Case;
 use crate::{Context, Report};
 use anyhow::{Context as _, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Csr, PlanOptions, SparseFormat, generate};
+use sparse_core::{Csr, PlanOptions, SparseFormat};
 use sparse_solvers::{Cg, Identity, Options, Outcome, Solution};
 use std::ops::ControlFlow;
 
 /// Too few to converge, so that all contenders do the same work.
 pub(crate) const ITERATIONS: usize = 100;
 
-/// The largest error of x, relative to its norm, that is left to rounding: it is up to 6e-5 on grids of 60² to 300², where
-/// the iterate before is off by 3e-3 and more unless both are solutions.
+/// The largest error of x by rounding, relative to its norm: it is up to 6e-5 on grids of 60² to 300², where the
+/// iterate before is off by 3e-3 and more unless both are solutions.
 const MOST_OFF: f64 = 1e-3;
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 }
 
 fn compare(context: &Context<'_>, report: &mut Report, side: usize) -> Result<()> {
-    let a: &Csr<f32> = &generate::stencil_5(side, side)?;
+    let a: &Csr<f32> = &sparse_generate::stencil_5(side, side)?;
     let mut solver = Cg::new(&context.backend, a, Identity, &options())?;
     let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
     let mut solve = |x: &mut Vec<f32>| {
@@ -51,7 +51,7 @@ pub(crate) struct Expected {
 impl Expected {
     /// For a square grid of `side` points a side.
     pub(crate) fn new(backend: &Cpu, side: usize) -> Result<Self> {
-        let a: Csr<f64> = generate::stencil_5(side, side)?;
+        let a: Csr<f64> = sparse_generate::stencil_5(side, side)?;
         let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
         let mut solver = Cg::new(backend, &a, Identity, &options())?;
         check(Some(solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?))?;
@@ -68,7 +68,7 @@ impl Expected {
     }
 }
 
-/// All iterations, and no more.
+/// The options for all iterations, and no more.
 pub(crate) fn options() -> Options {
     let plan = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
     Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan }
@@ -81,7 +81,7 @@ pub(crate) fn check(solution: Option<Solution>) -> Result<()> {
     Ok(())
 }
 
-/// A product, two scalar products, a norm and three updates an iteration, each on its own.
+/// The case: a product, two scalar products, a norm and three updates per iteration, each on its own.
 pub(crate) fn case<'a>(name: &'a str, a: &Csr<f32>) -> Case<'a> {
     let n = a.rows();
     let bytes = ITERATIONS * (8 * a.nnz() + 4 * (n + 1) + 14 * 4 * n);
@@ -97,7 +97,7 @@ mod tests {
     fn x_in_single_precision_is_right_and_the_iterate_before_is_not() {
         let (backend, side) = (Cpu::new().unwrap(), 200);
         let expected = Expected::new(&backend, side).unwrap();
-        let a: Csr<f32> = generate::stencil_5(side, side).unwrap();
+        let a: Csr<f32> = sparse_generate::stencil_5(side, side).unwrap();
         let iterate = |iterations| {
             let options = Options { max_iterations: Some(iterations), ..options() };
             let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);

@@ -1,4 +1,4 @@
-//! Seed 001: many dense matrices to CSR in one call, in f32.
+//! Batches: many dense matrices to CSR in one call, in f32.
 
 use crate::arguments::PeerName::Scipy;
 use crate::measure::Contender;

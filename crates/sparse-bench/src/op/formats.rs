@@ -1,4 +1,4 @@
-//! Seed 003: a product with CSR, ELL and HYB, the mean of many with one conversion from dense counted in, in f32.
+//! A product with CSR, ELL and HYB in f32: the mean of many, with one conversion from dense in the time.
 
 use crate::arguments::Arguments;
 use crate::check::Expected;
@@ -20,10 +20,10 @@ use std::time::Instant;
 /// Products with one converted matrix.
 const PRODUCTS: usize = 100;
 
-/// CSR as the seed has it: a work-item for all rows, or for each.
-const SEEDS_OWN: [&str; 2] = ["sequential", "row_per_thread"];
+/// Simple algorithms of CSR: one work-item for all rows, or for each.
+const SIMPLE: [&str; 2] = ["sequential", "row_per_thread"];
 
-/// Says how many seconds the work took that it is given.
+/// Returns the seconds of the work.
 type Clock<'a> = dyn Fn(&mut dyn FnMut() -> sparse_core::Result<()>) -> sparse_core::Result<f64> + 'a;
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
@@ -67,7 +67,7 @@ pub(crate) fn compare<B: FullBackend<f32, i32, i32>>(
     Ok(())
 }
 
-/// What every product is made of.
+/// The operands of every product.
 struct Products<'a, B: Backend> {
     backend: &'a B,
     clock: &'a Clock<'a>,
@@ -92,14 +92,14 @@ impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
             self.contender("ours:hyb".into(), to_hyb, PlanOptions::default())?,
         ];
         let algorithms = SpmvKernel::<Csr<f32, SpaceOf<B>>>::spmv_algorithms(backend, Op::None).iter();
-        for seeds in algorithms.filter(|algorithm| SEEDS_OWN.contains(&algorithm.name)) {
-            let name = format!("ours:csr:{}", seeds.name);
-            contenders.push(self.contender(name, to_csr, PlanOptions::forced(seeds.name))?);
+        for simple in algorithms.filter(|algorithm| SIMPLE.contains(&algorithm.name)) {
+            let name = format!("ours:csr:{}", simple.name);
+            contenders.push(self.contender(name, to_csr, PlanOptions::forced(simple.name))?);
         }
         Ok(contenders)
     }
 
-    /// The mean time of products with what `make` makes, which counts once.
+    /// The mean time of products with the matrix of `make`, whose time counts once.
     fn contender<M>(
         &self,
         name: String,

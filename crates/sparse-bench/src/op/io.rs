@@ -6,7 +6,7 @@ use crate::peer::scipy;
 use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, SparseFormat, generate};
+use sparse_core::{Csr, SparseFormat};
 use sparse_io::matrix_market;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let n = if context.arguments.smoke { 300 } else { 500_000 };
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("matrix.mtx");
-    let a: Csr<f64> = generate::uniform(n, n, 8, 1)?;
+    let a: Csr<f64> = sparse_generate::uniform(n, n, 8, 1)?;
     if context.arguments.wants("by_rows") {
         matrix_market::write_csr(&path, &a)?;
         compare(context, report, "by_rows", &path, &a)?;

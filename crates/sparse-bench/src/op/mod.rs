@@ -31,14 +31,14 @@ pub(crate) const ALL: [(&str, Run); 9] = [
     ("seed-004", spmm::run_on_graphs),
 ];
 
-/// What was planned, and the seconds that it took.
+/// The plan, and the seconds of making it.
 fn planned<P>(plan: impl FnOnce() -> sparse_core::Result<P>) -> sparse_core::Result<(P, f64)> {
     let start = Instant::now();
     let plan = plan()?;
     Ok((plan, start.elapsed().as_secs_f64()))
 }
 
-/// A product as a contender, once it is what it should be.
+/// A product as a contender, once its result is checked.
 pub(crate) fn product<'a>(
     name: impl Into<String>,
     expected: &Expected,

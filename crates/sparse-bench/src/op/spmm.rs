@@ -17,7 +17,7 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Seed 004's graphs: those that its report ran on a processor whole, the others in a sixteenth of their size.
+/// The stand-ins of 13 graphs: some whole, the others in a sixteenth of their size.
 pub(crate) fn run_on_graphs(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let divisor = |name: &str| if ["arxiv", "ddi", "yelp"].contains(&name) { 1 } else { 16 };
     for &columns in context.arguments.columns() {

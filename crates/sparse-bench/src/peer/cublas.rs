@@ -6,12 +6,12 @@ use cudarc::cublas::{result, sys};
 use sparse_core::{Backend, Error, Result, Space, space};
 use sparse_device::{Buffer, View, ViewMut};
 
-/// Bytes that NVIDIA recommends for Hopper, more than for any other.
+/// Bytes that NVIDIA recommends for Hopper, more than for any other device.
 const WORKSPACE: usize = 32 << 20;
 
 /// A vector, or a scalar.
 type Input<'a> = View<'a, f32>;
-/// One that is written.
+/// An output vector, or an output scalar.
 type Output<'a> = ViewMut<'a, f32>;
 
 /// The error of a call.
@@ -24,7 +24,7 @@ fn check(call: &'static str, status: sys::cublasStatus_t) -> Result<()> {
     status.result().map_err(failed(call))
 }
 
-/// The library with a handle that works on our stream. It is given its workspace, so that its calls can be recorded.
+/// The library with a handle on our stream, and a workspace of its own, so that its calls can be recorded.
 pub(super) struct Cublas {
     handle: sys::cublasHandle_t,
     version: i32,
@@ -54,11 +54,11 @@ impl Cublas {
         // SAFETY: the number is written by the call.
         let status = unsafe { sys::cublasGetVersion_v2(handle, &raw mut library.version) };
         check("cublasGetVersion", status)?;
-        // SAFETY: handle and stream are alive; the workspace's memory keeps the stream.
+        // SAFETY: handle and stream are alive; the workspace's memory keeps the stream alive.
         check("cublasSetStream", unsafe { sys::cublasSetStream_v2(handle, stream(device)?.cast()) })?;
         let workspace = pointer(&Device::view(&library.workspace));
-        // SAFETY: the workspace has so many bytes and is freed after the handle. It comes behind the stream, with which
-        // the library takes its own workspace again.
+        // SAFETY: the workspace has this number of bytes and is freed after the handle. It is set after the stream,
+        // with which the library resets its workspace.
         check("cublasSetWorkspace", unsafe { sys::cublasSetWorkspace_v2(handle, workspace, WORKSPACE) })?;
         let mode = sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         // SAFETY: the handle is alive.

@@ -1,5 +1,5 @@
-//! The libraries that ours is compared with. A contender holds its own copy of the matrix in its own format, made
-//! outside the timed runs.
+//! The libraries to compare with. A contender has its own copy of the matrix in its own format, made outside the timed
+//! runs.
 
 mod cublas;
 pub(crate) mod cupy;

@@ -1,4 +1,4 @@
-//! Python processes beside this one, which run an operation whenever they are told to.
+//! Python processes beside this one, which run an operation on request.
 
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 
-/// A running process; the folder of its files goes with it.
+/// A running process; the folder of its files is removed with it.
 pub(super) struct Process {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -15,14 +15,14 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Whether there is a Python that runs a line.
+    /// True if there is a Python that runs `line`.
     pub(super) fn finds(line: &str) -> bool {
         let mut probe = Command::new("python3");
         let probe = probe.args(["-c", line]).stdout(Stdio::null()).stderr(Stdio::null()).status();
         probe.is_ok_and(|status| status.success())
     }
 
-    /// A script, whose arguments are the folder and `arguments`.
+    /// Starts a script, whose arguments are the folder and `arguments`.
     pub(super) fn start(script: &str, folder: TempDir, arguments: &[&str]) -> Result<Self> {
         let mut child = Command::new("python3")
             .args(["-c", script])

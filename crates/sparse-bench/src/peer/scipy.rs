@@ -8,7 +8,7 @@ use std::path::Path;
 
 const SCRIPT: &str = include_str!("scipy_peer.py");
 
-/// What SciPy works on.
+/// The operands for SciPy.
 pub(crate) enum Input<'a> {
     Csr(&'a Csr<f32>),
     Coo(&'a Coo<f32>),

@@ -15,11 +15,11 @@ use std::ptr;
 
 /// The environment variable that names the library's file.
 const VARIABLE: &str = "NNZ_VIENNACL";
-/// What the loader looks for without it.
+/// The library that the loader looks for without it.
 const LIBRARY: &str = "libnnz_viennacl.so";
-/// What this module knows of the library; another number is another interface.
+/// The version of the library's interface.
 const ABI_VERSION: c_int = 1;
-/// Bytes of the text of an error, its end included.
+/// Bytes of an error's text, its terminating zero included.
 const REASON_BYTES: usize = 1024;
 
 /// `viennacl::ocl::context`.
@@ -58,7 +58,7 @@ impl RawView {
 /// A function without arguments that returns a number.
 type Number = unsafe extern "C" fn() -> c_int;
 
-/// The library's functions. Those that can fail take room for the text of an error last.
+/// The library's functions. Those that can fail take a buffer for the text of an error last.
 struct Functions {
     version: Number,
     open: unsafe extern "C" fn(
@@ -81,7 +81,7 @@ struct Functions {
 }
 
 impl Functions {
-    /// Those of a file, which is never unloaded: ViennaCL remembers what it has compiled.
+    /// Loads the functions from a file, which is never unloaded: ViennaCL caches its compiled programs.
     fn load(path: &OsStr) -> Result<Self> {
         let refused = |reason: String| {
             let path = path.display();
@@ -117,7 +117,7 @@ impl Functions {
     }
 }
 
-/// What ViennaCL said to a call.
+/// ViennaCL's answer to a failed call.
 #[derive(Debug, thiserror::Error)]
 #[error("{call}: {reason}")]
 struct CallFailed {
@@ -125,7 +125,7 @@ struct CallFailed {
     reason: String,
 }
 
-/// Makes a call that is given room for the text of an error.
+/// Makes a call with a buffer for the text of an error.
 fn guarded(call: &'static str, make: impl FnOnce(*mut c_char) -> c_int) -> Result<()> {
     let mut reason = [0_u8; REASON_BYTES];
     if make(reason.as_mut_ptr().cast()) == 0 {
@@ -150,7 +150,7 @@ impl Peer for ViennaCl {
         let path = env::var_os(VARIABLE).unwrap_or_else(|| LIBRARY.into());
         let functions = Functions::load(&path)?;
         let (handles, mut context) = (handles(device)?, ptr::null());
-        // SAFETY: the handles are alive, and ViennaCL keeps them; there is room for what is opened.
+        // SAFETY: the handles are alive, and ViennaCL retains them; the outputs are live variables.
         guarded("open", |reason| unsafe {
             (functions.open)(handles.context, handles.device, handles.queue, &raw mut context, reason)
         })?;
@@ -184,7 +184,7 @@ impl Peer for ViennaCl {
     }
 }
 
-/// A matrix of ViennaCL's over the buffers of one of ours, with the blocks of rows that its SpMV takes.
+/// A matrix of ViennaCL over the buffers of one of ours, with the blocks of rows for its SpMV.
 struct Wrapped<'a, T: Scalar> {
     library: &'a ViennaCl,
     raw: *mut RawMatrix,
@@ -202,22 +202,22 @@ impl<'a, T: Scalar> Wrapped<'a, T> {
             values: whole(a.values()),
         };
         let (is_double, mut raw) = (is_double::<T>()?, ptr::null_mut());
-        // SAFETY: the context is never released; the buffers hold a valid matrix of the type that is named, and begin with
-        // its elements; there is room for what is made.
+        // SAFETY: the context is never released; the buffers are those of a valid matrix of the named type, and begin
+        // with its elements; the output is a live variable.
         guarded("matrix_of", |reason| unsafe {
             (library.functions.matrix_of)(library.context, &raw const csr, is_double, &raw mut raw, reason)
         })?;
         Ok(Self { library, raw, matrix: PhantomData })
     }
 
-    /// `x` and `y` have as many elements as there are columns and rows.
+    /// Multiplies: `x` has an element for each column, `y` for each row.
     fn spmv(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         let (x, y) = (RawView::of(&x), RawView::of(&Device::as_shared(&y)));
         // SAFETY: the matrix and both buffers are alive and of one type, with lengths that fit; y is borrowed exclusively.
         guarded("spmv", |reason| unsafe { (self.library.functions.spmv)(self.raw, x, y, reason) })
     }
 
-    /// `b` and `c` have as many rows as there are columns and rows here.
+    /// Multiplies: `b` has a row for each column, `c` for each row.
     fn spmm(&self, b: DenseView<'_, T, Device>, c: ViewMut<'_, T>) -> Result<()> {
         let columns = b.cols();
         if b.order() != Order::RowMajor || b.leading_dimension() != columns {
@@ -231,12 +231,13 @@ impl<'a, T: Scalar> Wrapped<'a, T> {
 
 impl<T: Scalar> Drop for Wrapped<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: the matrix was made by `new` and is not used after this; OpenCL keeps what enqueued work still reads.
+        // SAFETY: the matrix was made by `new` and is not used after this; OpenCL retains memory that enqueued work
+        // still reads.
         unsafe { (self.library.functions.release)(self.raw) };
     }
 }
 
-/// Which of ViennaCL's two types of values this is.
+/// True for `f64`, false for `f32`, ViennaCL's two types of values.
 fn is_double<T: Scalar>() -> Result<bool> {
     match T::DTYPE {
         DType::F32 => Ok(false),

@@ -3,8 +3,8 @@
 use super::row::{OURS, Row};
 use super::summary::geomean;
 
-/// Prints which rows of ours took longer than before by more than the noise, and how the peers' times, whose code is the
-/// same, have changed meanwhile.
+/// Prints the rows of ours that took longer than before by more than the noise, and the change of the peers' times,
+/// whose code is the same.
 pub(super) fn print(now: &[Row], before: &[Row]) {
     let pairs: Vec<_> = now.iter().filter_map(|row| Some((row, earlier(row, before)?))).collect();
     let (ours, peers): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(row, _)| row.library() == OURS);
@@ -31,7 +31,7 @@ fn earlier<'a>(row: &Row, before: &'a [Row]) -> Option<&'a Row> {
     before.iter().find(|other| other.case() == row.case() && other.contender == row.contender)
 }
 
-/// Whether nearly all runs took longer than nearly all of before.
+/// True if nearly all runs took longer than nearly all of before.
 fn is_slower(now: &Row, before: &Row) -> bool {
     now.seconds.p10 > before.seconds.p90
 }

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-/// What contenders are compared on.
+/// The workload of a comparison of contenders.
 pub(crate) struct Case<'a> {
     pub(crate) op: &'a str,
     pub(crate) workload: &'a str,
@@ -26,20 +26,20 @@ pub(crate) struct Case<'a> {
     pub(crate) bytes: usize,
     /// Entries of the matrix.
     pub(crate) entries: usize,
-    /// Multiplications and additions; 0 where there are none.
+    /// Multiplications and additions; 0 if there are none.
     pub(crate) flops: usize,
-    /// The gathers alone, where columns may be scattered: a second limit.
+    /// The gathers alone, if columns may be scattered: a second limit.
     pub(crate) gather: Option<Contender<'a>>,
 }
 
 impl<'a> Case<'a> {
-    /// A case that is bound by its bytes alone.
+    /// A case that is bound only by its bytes.
     pub(crate) fn streams(op: &'a str, workload: &'a str, bytes: usize, entries: usize) -> Self {
         Self { op, workload, bytes, entries, flops: 0, gather: None }
     }
 }
 
-/// The seconds that nobody can do without.
+/// The least possible seconds.
 struct Limits {
     /// Of the bytes.
     stream: f64,
@@ -63,9 +63,9 @@ impl Display for Limits {
 /// Collects rows; the first contender of every comparison is ours.
 pub(crate) struct Report {
     json: Option<BufWriter<File>>,
-    /// Bytes a second, the most that was seen.
+    /// The most bytes a second so far.
     limit: f64,
-    /// Reads in turn with contenders, so that the limit is that of their moment.
+    /// A reading that runs in turn with contenders, so that the limit is of the same moment.
     reading: Option<Reading>,
     rounds: Rounds,
     rows: Vec<Row>,
@@ -88,7 +88,7 @@ impl Report {
         Ok(Self { json, limit, reading: None, rounds, rows: vec![], before, plots })
     }
 
-    /// The rows of earlier runs. The bandwidth is the most that they saw.
+    /// The rows of earlier runs. The bandwidth is the most of theirs.
     pub(crate) fn recorded(arguments: &Arguments) -> Result<Self> {
         let rows: Vec<_> = arguments.from.iter().map(|path| row::read(path)).collect::<Result<_>>()?;
         let rows = rows.concat();
@@ -98,7 +98,7 @@ impl Report {
         Ok(Self { rows, ..Self::new(&machine, limit, arguments.rounds(0.0), arguments)? })
     }
 
-    /// The same with its limit of bytes measured anew in every comparison.
+    /// Measures the limit of bytes anew in every comparison.
     pub(crate) fn reading(self, reading: Reading) -> Self {
         Self { reading: Some(reading), ..self }
     }
@@ -182,11 +182,11 @@ impl Report {
         self.rows.chunk_by(|a, b| a.case() == b.case())
     }
 
-    /// Prints the geometric mean and the worst ratio of each contender and operation, and what the baseline tells, and
-    /// writes the plots.
+    /// Prints the geometric mean and the worst ratio of each contender and operation, and the comparison with the
+    /// baseline, and writes the plots.
     ///
     /// # Errors
-    /// If nothing was compared, or a plot cannot be written.
+    /// If no comparison was made, or a plot cannot be written.
     pub(crate) fn finish(&self) -> Result<()> {
         ensure!(!self.rows.is_empty(), "the suite has no workload of the names that are asked for");
         summary::print(self.cases());
@@ -200,7 +200,8 @@ impl Report {
     }
 }
 
-/// Names the best of each library beside its default, where it has several algorithms, and the calls for which plans count.
+/// Prints the best of each library beside its default, if it has several algorithms, and the number of calls from which
+/// on plans pay.
 fn say_best(rows: &[Row]) {
     for library in peers(rows) {
         if let Some((best, default)) = best_and_default(rows, library) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// What was measured of one contender on one workload.
+/// The measurements of one contender on one workload.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) op: String,
@@ -18,14 +18,14 @@ pub(crate) struct Row {
     /// Entries of the matrix.
     #[serde(default)]
     pub(crate) entries: u64,
-    /// Multiplications and additions; 0 where there are none.
+    /// Multiplications and additions; 0 if there are none.
     #[serde(default)]
     pub(crate) flops: u64,
     pub(crate) bytes_per_second: f64,
-    /// What the bytes take at the speed that was measured in the same run.
+    /// Seconds that the bytes take at the bandwidth of the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stream_seconds: Option<f64>,
-    /// What the gathers alone took, in the same run.
+    /// Seconds of the gathers alone, in the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gather_seconds: Option<f64>,
     /// The larger of the times that the bytes and the gathers take, over the contender's.
@@ -40,17 +40,18 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The library: what stands before the colon of the contender's name.
+    /// The library: the contender's name before the colon.
     pub(crate) fn library(&self) -> &str {
         self.contender.split(':').next().unwrap_or_default()
     }
 
-    /// Whether it is the automatic choice of ours, with which all are compared.
+    /// True for the automatic choice of ours, with which all are compared.
     pub(crate) fn is_ours(&self) -> bool {
         self.contender == OURS
     }
 
-    /// For which calls this one is ahead of another one, their plans counted; `None` where the other one has no plan.
+    /// The numbers of calls for which this one is ahead of another one, plans included; `None` if the other one has no
+    /// plan.
     pub(crate) fn lead(&self, other: &Self) -> Option<String> {
         let plan = self.plan_seconds.unwrap_or(0.0) - other.plan_seconds?;
         let gain = other.seconds.median - self.seconds.median;
@@ -81,7 +82,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Row>> {
 /// The name of the automatic choice of ours.
 pub(crate) const OURS: &str = "ours";
 
-/// The rows of a library; of ours, what the plan chose.
+/// The rows of a library; of ours, the plan's choice.
 fn of<'a>(rows: &'a [Row], library: &str) -> impl Iterator<Item = &'a Row> {
     rows.iter().filter(move |row| row.library() == library && (library != OURS || row.is_ours()))
 }
@@ -97,7 +98,7 @@ pub(crate) fn best_and_default<'a>(rows: &'a [Row], library: &str) -> Option<(&'
     (of(rows, library).count() > 1).then(|| Some((best(rows, library)?, default)))?
 }
 
-/// The libraries among the rows but ours, in their order.
+/// The libraries among the rows except ours, in their order.
 pub(crate) fn peers(rows: &[Row]) -> Vec<&str> {
     let mut names: Vec<&str> = vec![];
     for name in rows.iter().map(Row::library) {
@@ -112,7 +113,7 @@ pub(crate) fn peers(rows: &[Row]) -> Vec<&str> {
 pub(super) mod tests {
     use super::*;
 
-    /// A row of a contender that took so many seconds: p10, median and p90.
+    /// A row of a contender with these seconds: p10, median and p90.
     pub(in super::super) fn row(op: &str, workload: &str, contender: &str, seconds: [f64; 3]) -> Row {
         let [p10, median, p90] = seconds;
         Row {

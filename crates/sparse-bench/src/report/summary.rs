@@ -25,7 +25,7 @@ pub(crate) fn geomean(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }
 
-/// The mean over all workloads of entries a second, of ours, for each product with a dense matrix: seed 004's measure.
+/// The mean over all workloads of entries a second, of ours, for each product with a dense matrix.
 fn entries_a_second<'a>(cases: impl Iterator<Item = &'a [Row]>) -> BTreeMap<String, f64> {
     let mut speeds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for row in cases.flatten().filter(|row| row.is_ours() && row.op.starts_with("spmm")) {

@@ -1,4 +1,4 @@
-//! `nnz advise`: which format and algorithm, and why.
+//! `nnz advise`: the best format and algorithm, with the reason.
 
 use crate::analysis::RowLengths;
 use crate::context::Context;
@@ -20,7 +20,7 @@ use std::time::Instant;
 /// Runs of which --measure takes the fastest.
 const RUNS: usize = 10;
 
-/// The share of padding up to which SELL is recommended over CSR.
+/// The fraction of padding up to which SELL is recommended over CSR.
 const PADDING: f64 = 0.1;
 
 /// The most bytes for which ELL and HYB are recommended, as a multiple of the bytes of CSR.
@@ -94,7 +94,7 @@ struct Probe<'a, B> {
     measure: bool,
 }
 
-/// What a plan says of itself.
+/// The choice and the workspace of a plan.
 struct Planned {
     algorithm: &'static str,
     reason: String,
@@ -142,15 +142,15 @@ where
     Ok(fastest)
 }
 
-/// A format, and what came of planning a product in it.
+/// A format, and the result of planning a product in it.
 #[derive(Debug, Clone, Serialize)]
 struct Candidate {
     format: &'static str,
     bytes: Option<u64>,
-    /// Slots that hold no entry.
+    /// Padded entries.
     padding: Option<u64>,
     algorithm: Option<&'static str>,
-    /// Why the algorithm was chosen, or why the format cannot be used.
+    /// The reason for the algorithm, or why the format cannot be used.
     reason: String,
     workspace_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,10 +203,11 @@ fn pads_too_much(candidate: &Candidate, candidates: &[Candidate]) -> bool {
         && candidate.bytes.is_none_or(|bytes| bytes > most)
 }
 
-/// The candidate to take, and why.
+/// The candidate to take, with the reason.
 ///
-/// The fastest where it was measured, but no ELL and no HYB of more than twice the bytes of CSR. Otherwise CSR, which suits every pattern, unless rows are so alike that ELL, or
-/// SELL, has next to no padding: then neighbouring rows are computed side by side.
+/// The fastest if they were measured, but no ELL and no HYB of more than twice the bytes of CSR. Otherwise CSR, which
+/// suits every pattern, unless rows are so uniform that ELL, or SELL, has next to no padding: then neighbouring rows
+/// are computed side by side.
 fn recommend<'a>(statistics: &RowStatistics, candidates: &'a [Candidate]) -> (&'a Candidate, String) {
     let usable = |format: &str| candidates.iter().find(|c| c.format == format && c.algorithm.is_some());
     let padding_share =
@@ -223,14 +224,14 @@ fn recommend<'a>(statistics: &RowStatistics, candidates: &'a [Candidate]) -> (&'
     let sell = usable("sell").filter(|c| statistics.nnz > 0 && padding_share(c) <= PADDING);
     if let Some(sell) = sell {
         let share = 100.0 * padding_share(sell);
-        return (sell, format!("rows of a slice are alike: the padding is {share:.1} % of the entries"));
+        return (sell, format!("rows of a slice are uniform: the padding is {share:.1} % of the entries"));
     }
     let csr = usable("csr").unwrap_or(&candidates[0]);
     let reason = match usable("sell") {
         _ if statistics.nnz == 0 => "there are no entries".to_string(),
         Some(sell) => {
             let (nnz, padding) = (statistics.nnz, sell.padding.unwrap_or(u64::MAX));
-            format!("row lengths differ: sell would pad {nnz} entries with {padding} slots")
+            format!("row lengths differ: sell would pad {nnz} entries with {padding} more")
         }
         None => "it suits every pattern".to_string(),
     };

@@ -100,7 +100,7 @@ impl Compress {
     }
 }
 
-/// The command on a backend, the types still to be found.
+/// The command on a backend, before its types are known.
 struct Typed<'a> {
     dense: NpyArray,
     dtype: DType,

@@ -1,4 +1,4 @@
-//! `nnz devices`: what there is to compute on.
+//! `nnz devices`: the available devices.
 
 use crate::context::Context;
 use crate::text::bytes;

@@ -1,4 +1,4 @@
-//! `nnz info`: what there is to know of a matrix.
+//! `nnz info`: the description of a matrix.
 
 use crate::analysis::{RowLengths, Structure, Symmetry};
 use crate::batch;
@@ -58,14 +58,14 @@ impl Info {
 
 /// A file that is being read.
 struct Reading<'a> {
-    /// When reading started.
+    /// The start of reading.
     started: Instant,
     spinner: ProgressBar,
     context: &'a Context,
 }
 
 impl Reading<'_> {
-    /// Says how long reading took, if -v was given.
+    /// Prints the time of reading, if -v was given.
     fn finish(&self) {
         let seconds = self.started.elapsed().as_secs_f64();
         self.spinner.finish_and_clear();
@@ -94,7 +94,7 @@ impl Inspect for Reading<'_> {
 }
 
 impl Reading<'_> {
-    /// Describes a matrix with too many rows for CSR; of the formats, those that need not know each row's length.
+    /// Describes a matrix with too many rows for CSR, with the formats whose bytes do not depend on each row's length.
     fn describe_coordinates<T: Accumulator>(self, file: &MatrixFile) -> Result<()> {
         let a = Compacted::<T>::new(&file.read_coo()?)?;
         self.finish();
@@ -117,7 +117,7 @@ impl Reading<'_> {
     }
 }
 
-/// The share of cells that have an entry; none if there are no cells.
+/// The fraction of elements that are stored; none for an empty matrix.
 fn density((rows, cols): (usize, usize), nnz: usize) -> Option<f64> {
     let cells = rows as f64 * cols as f64;
     (cells > 0.0).then(|| nnz as f64 / cells)

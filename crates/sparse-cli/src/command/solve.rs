@@ -31,7 +31,7 @@ pub(crate) struct Solve {
     /// The right-hand sides: a vector, or a matrix of them
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// Where X is written
+    /// The file to write X to
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
     /// The method: cg or enqueued-cg for Hermitian positive definite matrices, bicgstab for any other; enqueued-cg takes up
@@ -142,7 +142,7 @@ where
     M: SparseFormat<Space = SpaceOf<B>>,
     M::Scalar: Accumulator,
 {
-    /// By a solver that stops by itself.
+    /// Solves with a solver that stops by itself.
     fn iterate<R: Recurrence<B, M>>(&self, mut solver: Krylov<B, M, R>) -> Result<Solved<M::Scalar>> {
         tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
         self.solve(|spinner, j, b, x| {
@@ -155,7 +155,7 @@ where
         })
     }
 
-    /// By a number of iterations that does not depend on the residual.
+    /// Solves with a number of iterations that does not depend on the residual.
     fn iterate_fixed(&self, mut solver: EnqueuedCg<B, M>, iterations: usize) -> Result<Solved<M::Scalar>> {
         tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
         self.solve(|_, _, b, x| solver.solve_fixed(self.a, b, x, iterations))
@@ -191,10 +191,10 @@ where
     }
 }
 
-/// X, and how the iteration ended for each of its columns.
+/// X, and the outcome of each of its columns.
 type Solved<T> = (Dense<T>, Vec<Column>);
 
-/// How the iteration ended, for all columns.
+/// The outcome of all columns.
 #[derive(Debug, Serialize)]
 struct Outcome {
     method: Method,
@@ -202,7 +202,7 @@ struct Outcome {
     columns: Vec<Column>,
 }
 
-/// How the iteration ended for one column.
+/// The outcome of one column.
 #[derive(Debug, Serialize)]
 struct Column {
     converged: bool,

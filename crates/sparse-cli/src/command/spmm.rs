@@ -21,7 +21,7 @@ pub(crate) struct Spmm {
     /// The dense matrix B; - is standard input
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// Where C is written; - is standard output
+    /// The file to write C to; - is standard output
     #[arg(short = 'o', long = "out", value_name = "C.npy")]
     out: PathBuf,
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub(crate) struct Spmv {
     /// The vector X; - is standard input
     #[arg(value_name = "X.npy")]
     x: PathBuf,
-    /// Where Y is written; - is standard output
+    /// The file to write Y to; - is standard output
     #[arg(short = 'o', long = "out", value_name = "Y.npy")]
     out: PathBuf,
     #[command(flatten)]

@@ -29,7 +29,7 @@ pub(crate) struct Spy {
     size: Option<u32>,
 }
 
-/// Where the picture goes.
+/// The output of the picture.
 #[derive(Debug, Clone, Copy)]
 enum Target<'a> {
     Stdout,

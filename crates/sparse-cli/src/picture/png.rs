@@ -7,7 +7,7 @@ use std::io::{Result, Write};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 
-/// Writes a raster, one pixel a bin.
+/// Writes a raster with one pixel per bin.
 pub(crate) fn write(out: &mut impl Write, raster: &Raster) -> Result<()> {
     out.write_all(&SIGNATURE)?;
     chunk(out, b"IHDR", &header(raster)?)?;
@@ -25,7 +25,7 @@ fn header(raster: &Raster) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// The compressed lines, each behind a 0: no filter.
+/// The compressed lines, each after a 0: no filter.
 fn pixels(raster: &Raster) -> Result<Vec<u8>> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
     for y in 0..raster.height {

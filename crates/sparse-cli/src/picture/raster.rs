@@ -1,9 +1,9 @@
-//! Bins of entries: a picture takes as much memory as it has bins, however many entries there are.
+//! Bins of entries: the memory of a picture depends on the number of bins, not of entries.
 
 use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
 use serde::Serialize;
 
-/// How many entries fall into each bin of a grid laid over a matrix.
+/// The number of entries in each bin of a grid over a matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Raster {
     /// Bins across; at least 1.
@@ -40,7 +40,8 @@ impl Raster {
         self.counts[y * self.width + x]
     }
 
-    /// How dark a bin is, from 0 without entries to 1 for the fullest; logarithmic, so that single entries are seen.
+    /// The darkness of a bin, from 0 without entries to 1 for the fullest; logarithmic, so that single entries are
+    /// visible.
     pub(crate) fn shade(&self, x: usize, y: usize) -> f64 {
         const FAINTEST: f64 = 0.25;
         match self.count(x, y) {
@@ -51,7 +52,7 @@ impl Raster {
     }
 }
 
-/// The bin, of `bins`, that position `k` of `extent` falls into.
+/// The bin of position `k` of `extent`, out of `bins`.
 fn bin(k: usize, bins: usize, extent: usize) -> usize {
     match k.checked_mul(bins) {
         Some(product) => product / extent,

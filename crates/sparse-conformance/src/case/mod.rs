@@ -13,10 +13,10 @@ use crate::triplets::Triplets;
 use sparse_core::{DType, Result, c64};
 use std::fmt::{self, Debug};
 
-/// When a case runs. Each tier runs what the ones before it run.
+/// The time at which a case runs. Each tier includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Tier {
-    /// A few small matrices with one type of values, for simulators that take a second a kernel.
+    /// A few small matrices with one type of values, for simulators that take a second per kernel.
     Tiny,
     /// Seconds: on every change.
     Quick,
@@ -52,14 +52,14 @@ impl std::str::FromStr for Tier {
     }
 }
 
-/// What dense operands hold.
+/// The elements of dense operands.
 #[derive(Clone, Copy)]
 pub enum Operands {
-    /// Small integers: with a matrix of integers, results are exact (rule A2).
+    /// Small integers: with a matrix of integers, results are exact.
     Integers,
-    /// Numbers in (−1, 1): results are bounded (rule A1).
+    /// Numbers in (−1, 1): results are bounded componentwise.
     Reals,
-    /// x as the function of the row says; the output's old elements are small integers.
+    /// x by a function of the row; the output's old elements are small integers.
     Special(fn(usize) -> c64),
 }
 
@@ -67,13 +67,13 @@ type Source = dyn Fn() -> Result<Triplets> + Send + Sync;
 
 /// A matrix and its operands.
 pub struct Case {
-    /// Its name; that of a rule's case starts with the rule.
+    /// Its name; a rule's case starts with the rule's id.
     pub name: String,
     /// The first tier that runs it.
     pub tier: Tier,
-    /// What dense operands hold.
+    /// The elements of dense operands.
     pub operands: Operands,
-    /// Few settings and factors: for large matrices.
+    /// True for large matrices, which run with few settings and factors.
     pub large: bool,
     source: Box<Source>,
     applies: Box<dyn Fn(&Key) -> bool + Send + Sync>,
@@ -101,35 +101,35 @@ impl Case {
         }
     }
 
-    /// The same from `tier` on.
+    /// Sets the first tier.
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
     }
 
-    /// The same with other operands.
+    /// Sets the operands.
     #[must_use]
     pub fn operands(mut self, operands: Operands) -> Self {
         self.operands = operands;
         self
     }
 
-    /// The same with few settings and factors.
+    /// Limits settings and factors.
     #[must_use]
     pub fn large(mut self) -> Self {
         self.large = true;
         self
     }
 
-    /// The same for these subjects alone.
+    /// Limits the case to these subjects.
     #[must_use]
     pub fn only(mut self, applies: impl Fn(&Key) -> bool + Send + Sync + 'static) -> Self {
         self.applies = Box::new(applies);
         self
     }
 
-    /// Whether the case says anything of the subject.
+    /// True if the case applies to the subject.
     pub fn applies(&self, key: &Key) -> bool {
         (self.applies)(key)
     }
@@ -143,7 +143,7 @@ impl Case {
     }
 }
 
-/// A case in the values of one type: what a subject is given.
+/// A case in the values of one type, for a subject.
 #[derive(Debug)]
 pub struct Problem<'a> {
     /// The case.
@@ -152,25 +152,25 @@ pub struct Problem<'a> {
     pub dtype: DType,
     /// The matrix, rounded to the type.
     pub matrix: Triplets,
-    /// Whether rounding changed nothing, so that all types that hold the case have one answer.
+    /// True if rounding changed nothing, so that all types that represent the case have one answer.
     pub(crate) unrounded: bool,
     pub(crate) arithmetic: Arithmetic,
 }
 
 impl<'a> Problem<'a> {
-    /// The case in values of type `dtype`, or `None` where a value does not fit the type.
+    /// The case in values of type `dtype`, or `None` if a value does not fit the type.
     pub(crate) fn new(case: &'a Case, matrix: &Triplets, dtype: DType, flushes: bool) -> Option<Self> {
         let arithmetic = Arithmetic::of(dtype, flushes);
         let rounded = matrix.rounded(dtype)?;
         Some(Self { case, dtype, unrounded: rounded == *matrix, matrix: rounded, arithmetic })
     }
 
-    /// The same with other values in the same pattern.
+    /// The same pattern with other values.
     pub(crate) fn with_other_values(&self) -> Self {
         Self { matrix: self.matrix.with_other_values(), ..*self }
     }
 
-    /// Whether all numbers are integers.
+    /// True if all numbers are integers.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.case.operands, Operands::Integers | Operands::Special(_))
     }
@@ -195,7 +195,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// A number that looks random and is the same everywhere.
+/// A pseudo-random number, the same on every machine.
 pub(crate) fn scramble(row: usize, col: usize) -> u64 {
     let mut bits =
         (row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (col as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
@@ -217,7 +217,7 @@ pub(crate) fn fraction(row: usize, col: usize) -> c64 {
     c64::new(part(bits), part(bits.rotate_left(29).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }
 
-/// All cases but those of files.
+/// All cases except those of files.
 pub fn table() -> Vec<Case> {
     let mut cases = shapes::cases();
     cases.extend(rules::cases());

@@ -1,4 +1,4 @@
-//! The real class: random and badly scaled matrices, never a snapshot (rule A1).
+//! The real class: random and badly scaled matrices, compared within the componentwise bound, never with a snapshot.
 
 use super::{Case, Operands, Tier, fraction, scramble};
 use crate::triplets::Triplets;
@@ -23,7 +23,7 @@ fn skewed(n: usize) -> Triplets {
     Triplets::new(n, n, entries)
 }
 
-/// Entries over 2^±`spread`: nearly everything cancels or is lost.
+/// Entries over 2^±`spread`: most of them cancel or are lost.
 fn badly_scaled(spread: u64) -> Triplets {
     let mut matrix = scattered(40, 40, 500);
     for (k, entry) in matrix.entries.iter_mut().enumerate() {

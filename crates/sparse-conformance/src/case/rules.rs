@@ -1,4 +1,4 @@
-//! Cases for single rules of the semantics; their names start with the rule.
+//! Cases for single rules of the semantics; their names start with the rule's id.
 
 use super::shapes::{entry, pattern, rows_of};
 use super::{Case, Operands, scramble};
@@ -23,7 +23,7 @@ fn stored_zeros() -> Triplets {
     matrix
 }
 
-/// Coordinates that occur up to four times, in no order, some with a sum of zero.
+/// Unsorted coordinates that occur up to four times, some with a sum of zero.
 fn duplicates() -> Triplets {
     let mut entries = pattern(9, 7, |row, col| (row + 2 * col) % 4 == 0).entries;
     let again: Vec<_> = entries.iter().copied().filter(|&(i, j, _)| (i + j) % 2 == 0).collect();
@@ -45,7 +45,7 @@ fn special_values() -> Triplets {
     Triplets::new(3, values.len(), entries.map(|(row, col, value)| (row, col, real(value))).collect())
 }
 
-/// Integers whose row sums have up to 40 bits: exact in double precision alone.
+/// Integers whose row sums have up to 40 bits: exact only in double precision.
 fn wide_sums() -> Triplets {
     let mut matrix = rows_of(12, 16, |row| row + 1);
     for (row, col, value) in &mut matrix.entries {
@@ -54,7 +54,7 @@ fn wide_sums() -> Triplets {
     matrix
 }
 
-/// Integers of 25 to 27 bits a sum: just above what f32 adds exactly.
+/// Integers of 25 to 27 bits a sum: just above the exact sums of f32.
 fn sums_above_24_bits() -> Triplets {
     let mut matrix = rows_of(12, 16, |row| 4 + row);
     for (row, col, value) in &mut matrix.entries {
@@ -77,7 +77,7 @@ fn not_finite_in_the_first_column() -> Triplets {
     matrix
 }
 
-/// The vectors E6 to E8 of the lecture that the scans come from.
+/// The vectors E6 to E8 of the GOOS-SM slides on scans.
 const LECTURE: [[i64; 8]; 3] = [[6, 3, 1, 0, 2, 4, 5, 7], [1, 7, 4, 6, 2, 5, 3, 0], [3, 0, 5, 4, 6, 1, 7, 2]];
 
 fn lecture(rows: usize) -> Triplets {
@@ -85,7 +85,7 @@ fn lecture(rows: usize) -> Triplets {
     Triplets::new(rows, 8, cells.collect())
 }
 
-/// Sums that pass 2^31 and come back.
+/// Sums that pass 2^31 and return below it.
 fn large_integers() -> Triplets {
     let mut matrix = pattern(5, 6, |row, col| (row * col) % 4 != 3);
     matrix.entries.iter_mut().for_each(|entry| entry.2 = real(2_f64.powi(30)));

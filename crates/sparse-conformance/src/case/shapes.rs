@@ -54,7 +54,7 @@ fn with_one_long_row(mut matrix: Triplets, row: usize) -> Triplets {
     matrix
 }
 
-/// Entries in an order that no format asks for.
+/// Entries in an order that no format uses.
 fn shuffled(mut matrix: Triplets) -> Triplets {
     matrix.entries.sort_by_key(|&(i, j, _)| scramble(i + 31, j));
     matrix
@@ -69,7 +69,7 @@ fn around_an_edge(size: usize) -> Case {
         .tier(tier)
 }
 
-/// Small matrices in few settings in which warps, work-groups and chunks of a scan meet all the same.
+/// Small matrices in few settings that still use several warps, work-groups and chunks of a scan.
 fn tiny() -> [Case; 2] {
     [
         Case::new("tiny_rows_of_many_lengths", || Ok(rows_of(66, 34, |row| (row * row) % 35))),

@@ -1,4 +1,4 @@
-//! From one sparse format to another, in every layout.
+//! Conversions between sparse formats, in every layout.
 
 use super::Check;
 use crate::build::{Build, On};
@@ -13,9 +13,9 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub(crate) struct Convert;
 
-/// What a target format needs to know, as the table chooses it.
+/// The layouts of a target format that the table tests.
 pub trait Layout: Default {
-    /// The layout of a setting of this kind; `None` for one of another.
+    /// The layout of a setting of this kind; `None` for others.
     fn of(setting: &Setting) -> Option<Self>;
 }
 

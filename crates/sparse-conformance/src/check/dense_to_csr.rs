@@ -1,5 +1,5 @@
-//! Dense to CSR, CSC and COO, one matrix or a batch: indices sorted and unique (rule O1), zeros of either sign dropped
-//! and NaN kept (rule V1).
+//! Dense to CSR, CSC and COO, one matrix or a batch: indices are sorted and unique, zeros of either sign are dropped
+//! and NaN stays.
 
 use super::{Check, Expected, by_reference};
 use crate::build::types;
@@ -18,10 +18,10 @@ use sparse_core::{
 #[derive(Debug)]
 pub(crate) struct DenseToCsr;
 
-/// No more elements than this are written out.
+/// The most elements of a dense matrix.
 pub(super) const LARGEST: usize = 1 << 16;
 
-/// The members of a batch one below the other (row-major) or side by side (column-major).
+/// The frame of the members of a batch, one below the other (row-major) or side by side (column-major).
 fn frame(matrix: &Triplets, setting: &Setting) -> Frame {
     let Setting::Dense { order, padding, .. } = *setting else { return Frame::vector(0) };
     let (rows, cols) = (matrix.rows / matrix.members, matrix.cols / matrix.members);

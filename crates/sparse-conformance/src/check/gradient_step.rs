@@ -1,5 +1,5 @@
-//! `gradient_step`: x, r, p and ρ of conjugate gradients after a step with A·p, on vectors as long as the case's matrix has
-//! rows. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact.
+//! `gradient_step`: x, r, p and ρ of conjugate gradients after a step with A·p, on vectors with an element for each row
+//! of the case's matrix. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact.
 
 use super::vector::LONGEST;
 use super::{Check, Expected};
@@ -16,7 +16,7 @@ use sparse_core::op::{GradientStep, VectorKernel, VectorPlan};
 use sparse_core::{Algorithm, Backend, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
 use std::marker::PhantomData;
 
-/// What is looked at after a step: the vectors, which are the call's output, or the number.
+/// The result to compare after a step: the vectors, which are the call's output, or the number.
 const VECTORS: Setting = Setting::Result("x, r, p");
 const RHO: Setting = Setting::Result("rho");
 
@@ -24,7 +24,7 @@ const RHO: Setting = Setting::Result("rho");
 #[derive(Debug)]
 pub(crate) struct GradientCheck;
 
-/// The vectors before a step, times `factor`: the direction as the problem's output has it, and the residual the same
+/// The vectors before a step, times `factor`: the direction is the problem's output, and the residual the same
 /// backwards, so that both are zero or none is.
 fn call(problem: &Problem, factor: c64, excess: usize) -> Call {
     let rows = problem.matrix.rows;
@@ -48,7 +48,7 @@ impl Check for GradientCheck {
         if problem.matrix.rows > LONGEST { vec![] } else { vec![VECTORS, RHO] }
     }
 
-    /// The second is of an iteration that has arrived.
+    /// The second call is of a converged iteration.
     fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let turned = problem.dtype.is_complex().then_some(c64::new(1.0, 2.0));
         [c64::ONE, c64::ZERO].into_iter().chain(turned).map(|factor| call(problem, factor, 0)).collect()
@@ -86,11 +86,11 @@ impl Check for GradientCheck {
     }
 }
 
-/// Arithmetic with numbers that are bounded already: each result has the bound of its own rounding, by rule A1, and what
-/// those of its operands come to.
+/// Arithmetic with bounded numbers: each result has the componentwise bound of its own rounding, and the propagated
+/// bounds of its operands.
 struct Step<'a> {
     stored: &'a Arithmetic,
-    /// Whether all numbers before the step are integers, or it has arrived.
+    /// True if all numbers before the step are integers, or it has converged.
     exact: bool,
 }
 
@@ -105,7 +105,7 @@ impl Step<'_> {
         widened(sum.bounded(exact, accumulated), inherited.sum())
     }
 
-    /// `a / b`, where 0 / 0 is 0. OpenCL allows 32 roundings for a quotient of complex numbers.
+    /// `a / b`, with 0 / 0 = 0. OpenCL allows 32 roundings for a quotient of complex numbers.
     fn quotient(&self, a: Bounded, b: Bounded) -> Bounded {
         if (a, b) == (Bounded::ZERO, Bounded::ZERO) {
             return Bounded::ZERO;
@@ -131,12 +131,12 @@ impl Step<'_> {
     }
 }
 
-/// How far a product is off for its operands.
+/// The bound of a product by those of its operands.
 fn product_bound(x: &Bounded, y: &Bounded) -> f64 {
     x.value.norm() * y.bound + x.bound * (y.value.norm() + y.bound)
 }
 
-/// The same with what operands are off by, rounded as the rest.
+/// The result with the inherited bound of its operands added, rounded as the rest.
 fn widened(result: Bounded, inherited: f64) -> Bounded {
     Bounded { bound: result.bound + 1.01 * inherited, ..result }
 }
@@ -183,7 +183,7 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Given for GradientSubject<B, T> {
     }
 }
 
-/// A number with others around it.
+/// The middle element of a buffer.
 fn middle<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>) -> ViewMutOf<'_, B, T::Acc> {
     SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(buffer), 1..2)
 }
@@ -194,7 +194,7 @@ struct GradientTrial<'a, B, T> {
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for GradientTrial<'_, B, T> {
-    /// ρ is that of the residual, as a solver has it. NaN stands around it and around the next one.
+    /// Sets ρ to that of the residual, as a solver does. NaN is around it and around the next one.
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let backend = &self.subject.backend;
         let q = DeviceOperand::<B, T>::new(backend, &call.x)?;

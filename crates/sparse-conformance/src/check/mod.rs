@@ -1,4 +1,4 @@
-//! What each operation must do: one file each, written once for every backend, format and type.
+//! The expected results of each operation: one file each, written once for every backend, format and type.
 
 pub(crate) mod convert;
 pub(crate) mod dense_to_csr;
@@ -21,32 +21,31 @@ use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
 use sparse_core::{Error, PlanOptions, Result};
 
-/// What a run must give.
+/// The expected result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     /// The elements of the output, column by column.
     pub y: Vec<Bounded>,
-    /// Whether the elements were moved, not computed: then −0 is not +0.
+    /// True if the elements were moved, not computed: then −0 is not +0.
     pub moved: bool,
-    /// The matrix or the numbers that are made.
+    /// The matrix or the numbers that the operation makes.
     pub made: ArrayDump,
-    /// The order that a made matrix has: (sorted, unique).
+    /// The order of a made matrix: (sorted, unique).
     pub claims: (bool, bool),
-    /// Whether a made matrix must be marked as sorted and unique (rule O1).
+    /// True if a made matrix must be marked as sorted and unique.
     pub canonical: bool,
-    /// Whether the run must be refused with [`Error::Format`](sparse_core::Error::Format).
+    /// True if the run must be refused with [`Error::Format`](sparse_core::Error::Format).
     pub refused: bool,
 }
 
-/// An operation's part of the table. What is not said otherwise is that of an operation that makes something of a
-/// matrix alone.
+/// An operation's part of the table. The defaults are those of an operation that makes something from only a matrix.
 pub trait Check: Sync {
-    /// Whether the case says anything of the operation.
+    /// True if the case applies to the operation.
     fn takes(&self, _: &Case) -> bool {
         true
     }
 
-    /// What plans are made for; none where the matrix is too large for the operation.
+    /// The settings of plans; none if the matrix is too large for the operation.
     fn settings(&self, _: &Key, _: &Problem) -> Vec<Setting> {
         vec![Setting::Plain]
     }
@@ -56,18 +55,18 @@ pub trait Check: Sync {
         vec![Call::plain(GuardedOperand::none())]
     }
 
-    /// Operands whose shapes do not fit (rule E2).
+    /// Operands whose shapes do not fit, which must be refused.
     fn misfits(&self, _: &Setting, _: &Problem) -> Vec<Call> {
         vec![]
     }
 
-    /// Whether settings, calls and answers are the same for all formats and types of indices.
+    /// True if settings, calls and answers are the same for all formats and types of indices.
     fn is_of_all_formats(&self) -> bool {
         false
     }
 
-    /// What distinguishes answers of one operation, setting and call in snapshots: nothing where all formats agree, the
-    /// format where they do not; `None` where answers depend on the types.
+    /// The part of a snapshot's label that distinguishes answers of one operation, setting and call: nothing if all
+    /// formats agree, the format if they do not; `None` if answers depend on the types.
     fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
         Some(match () {
             () if !self.is_of_all_formats() => key.format.clone(),
@@ -76,8 +75,8 @@ pub trait Check: Sync {
         })
     }
 
-    /// What a run gives. `reference` is the serial reference, which has the answer, bit for bit, where operations only
-    /// move data or add in a fixed order.
+    /// The expected result of a run. `reference` is the serial reference, whose answer counts, bit for bit, where
+    /// operations only move data or add in a fixed order.
     ///
     /// # Errors
     /// Those of the reference.
@@ -93,7 +92,7 @@ pub trait Check: Sync {
     }
 }
 
-/// What the reference makes of the problem.
+/// The reference's result for the problem.
 fn by_reference(
     key: &Key,
     setting: &Setting,
@@ -111,7 +110,7 @@ fn by_reference(
         outcome => {
             let outcome = outcome?;
             let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
-            // The reference knows of distinct entries only where they are sorted; a backend may know more.
+            // The reference knows that entries are distinct only if they are sorted; a backend may know more.
             let claims =
                 outcome.claims.map(|(sorted, unique)| (sorted, unique || problem.matrix.is_distinct()));
             let claims = claims.unwrap_or_default();

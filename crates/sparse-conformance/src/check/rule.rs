@@ -1,6 +1,6 @@
-//! Rules that no matrix of the table can show: bad arrays, sizes that overflow, memory that runs out.
+//! Rules that no matrix of the table can test: invalid arrays, sizes that overflow, memory that runs out.
 //!
-//! They run once for every backend, because a matrix goes through the same checks on its way to each.
+//! They run once for every backend, because every matrix goes through the same checks on its way to it.
 
 use super::{Check, Expected};
 use crate::case::{Case, Problem};
@@ -14,10 +14,10 @@ use sparse_core::{
     Sell, SparseFormat,
 };
 
-/// What a rule demands of a backend.
+/// A test of a rule on a backend.
 type Rule<B> = fn(&B) -> Result<()>;
 
-/// The rules that are checked here.
+/// The rules that are tested here.
 const NAMES: [&str; 8] = [
     "t2_indices_are_not_narrowed",
     "t3_products_of_sizes_are_checked",
@@ -49,7 +49,7 @@ fn rule<B: Backend>(name: &str) -> Option<Rule<B>> {
     NAMES.iter().zip(rules).find(|(known, _)| **known == name).map(|(_, rule)| rule)
 }
 
-/// An error, unless `holds`.
+/// An error with `what`, unless `holds`.
 fn demand(holds: bool, what: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::shape("rule", what)) }
 }

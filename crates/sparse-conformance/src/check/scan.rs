@@ -1,4 +1,4 @@
-//! Prefix sums of arrays: TPS, HPS and VPS, inclusive and exclusive. The array is the case's matrix, written out.
+//! Prefix sums of arrays: TPS, HPS and VPS, inclusive and exclusive. The array is the case's matrix in dense form.
 
 use super::Check;
 use crate::case::Problem;
@@ -13,15 +13,15 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub(crate) struct Scan;
 
-/// No more elements than this are written out.
+/// The most elements of an array.
 const LARGEST: usize = 1 << 18;
 
-/// What stands in outputs before: no sum of the table.
+/// The old elements of outputs: no sum of the table.
 const UNWRITTEN: c64 = c64::new(-1_234_567.0, 0.0);
 
 fn call(problem: &Problem, x: usize, y: usize) -> Call {
     let elements = problem.matrix.dense();
-    // The sum makes +0 of −0, which an integer cannot be.
+    // The sum makes +0 of −0, which integers lack.
     let element = |row: usize, _| c64::ZERO + elements.get(row).unwrap_or(&c64::ZERO);
     let y = GuardedOperand::output(Frame::vector(y), |_, _| UNWRITTEN);
     Call { x: GuardedOperand::output(Frame::vector(x), element), ..Call::plain(y) }
@@ -52,7 +52,7 @@ impl Check for Scan {
         vec![call(problem, len + 1, len), call(problem, len, len + 1)]
     }
 
-    /// Sums wrap at different numbers.
+    /// Distinguishes the types, since sums wrap at different numbers.
     fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
         Some(key.types.clone())
     }

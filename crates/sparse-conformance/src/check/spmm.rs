@@ -71,7 +71,7 @@ impl Check for Spmm {
         true
     }
 
-    /// Answers of many columns are too long for a person.
+    /// Answers of many columns are too long for snapshots.
     fn scope(&self, key: &Key, setting: &Setting) -> Option<String> {
         (columns_of(setting) < MANY).then(|| Spmv.scope(key, setting)).flatten()
     }

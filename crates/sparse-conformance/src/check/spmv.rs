@@ -16,7 +16,7 @@ use sparse_core::{Algorithm, PlanOptions, Result, c64};
 #[derive(Debug)]
 pub(crate) struct Spmv;
 
-/// The factors that every product is checked with.
+/// The factors of every product.
 const FACTORS: [(f64, f64); 6] = [(1.0, 0.0), (1.0, 1.0), (2.0, -1.0), (0.0, 1.0), (0.0, 0.0), (-1.0, 0.5)];
 
 /// (alpha, beta) for a problem: two pairs for a large one, one with imaginary parts for a complex one.
@@ -32,7 +32,7 @@ pub(crate) fn factors(problem: &Problem) -> Vec<(c64, c64)> {
     factors
 }
 
-/// The kinds of op(A): large real matrices have no need of the conjugate.
+/// The operations on A: large real matrices do not need the conjugate.
 pub(crate) fn ops(problem: &Problem) -> impl Iterator<Item = Op> {
     let few = problem.case.large && !problem.dtype.is_complex();
     Op::ALL.into_iter().take(if few { 2 } else { 3 })
@@ -43,7 +43,7 @@ pub(crate) fn shape(matrix: &Triplets, op: Op) -> (usize, usize) {
     if op.transposes() { (matrix.cols, matrix.rows) } else { (matrix.rows, matrix.cols) }
 }
 
-/// A call of a product: NaN where it must not be read (rules B1 and B2).
+/// A call of a product, with NaN in operands that must not be read: y if beta is 0, x if alpha is 0.
 pub(crate) fn product_call(problem: &Problem, (alpha, beta): (c64, c64), x: Frame, y: Frame) -> Call {
     let read = |factor: c64, value: c64| if factor == c64::ZERO { POISON } else { value };
     Call {
@@ -98,7 +98,7 @@ impl Check for Spmv {
     }
 }
 
-/// op of a setting of a product.
+/// The operation of a product's setting.
 pub(crate) fn op_of(setting: &Setting) -> Op {
     match *setting {
         Setting::Vector(op) | Setting::Columns(op, _) => op,

@@ -1,5 +1,5 @@
-//! `axpby`, `dot`, `nrm2` and `scal`, on vectors as long as the case's matrix has rows; `scale_dense`, on some such
-//! columns.
+//! `axpby`, `dot`, `nrm2` and `scal`, on vectors with an element for each row of the case's matrix; `scale_dense`, on
+//! some such columns.
 
 use super::spmv::{factors, product_call};
 use super::{Check, Expected};
@@ -53,20 +53,20 @@ impl VectorOp {
         }
     }
 
-    /// Whether the result is a number.
+    /// True if the result is a number.
     fn reduces(self) -> bool {
         matches!(self, Self::Dot | Self::Nrm2)
     }
 }
 
-/// Vectors above this length are left to matrices.
+/// The length up to which vectors are tested; longer ones are left to matrices.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// How dense operands stand in memory, and how many columns they have.
+/// The order and the number of columns of dense operands.
 const DENSE: [(Order, usize); 3] = [(Order::RowMajor, 0), (Order::RowMajor, 2), (Order::ColMajor, 3)];
 const COLUMNS: usize = 3;
 
-/// Where the operands stand.
+/// The frame of the operands.
 fn frame(setting: &Setting, problem: &Problem) -> Frame {
     let rows = problem.matrix.rows;
     match *setting {
@@ -153,7 +153,7 @@ impl<B, T: Scalar> VectorSubject<B, T> {
     }
 }
 
-/// There is no table: the scalars are the host's, or stand in the backend's memory.
+/// The pseudo-algorithms: scalars on the host, or in the backend's memory.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::new("direct", "always"),
     Algorithm::new(DEVICE_SCALARS, "never: by a plan whose scalars stay in the backend's memory"),
@@ -198,7 +198,7 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
     }
 }
 
-/// By the function whose scalars are the host's.
+/// Runs the function with scalars on the host.
 fn run_function<B: VectorKernel<T>, T: Scalar + Cell>(
     subject: &VectorSubject<B, T>,
     call: &Call,
@@ -218,7 +218,7 @@ fn run_function<B: VectorKernel<T>, T: Scalar + Cell>(
     }
 }
 
-/// By a plan: a factor f is −1 · −4·f / 4, of which the host knows the first alone.
+/// Runs a plan: a factor f is −1 · −4·f / 4, of which only the first is on the host.
 fn run_plan<B: VectorKernel<T>, T: Scalar + Cell>(
     subject: &VectorSubject<B, T>,
     call: &Call,

@@ -120,7 +120,7 @@ impl<I: Index, O: Index> BatchPattern<Host, I, O> {
 }
 
 impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, I, O> {
-    /// A batch from its arrays, without a look at them.
+    /// A batch from its arrays, unchecked.
     ///
     /// # Safety
     /// `member_ptr` rises from 0 to the number of indices; the arrays of every member satisfy what
@@ -197,7 +197,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
         &self.values
     }
 
-    /// What is known of the order of the indices of every member.
+    /// The known order of the indices of every member: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.pattern.order
     }

@@ -1,4 +1,4 @@
-//! Changes of the value type and of the index types, on the host and asked for by name (rule T2).
+//! Changes of the value type and of the index types, on the host and asked for by name.
 
 use super::{Axis, Compressed, Coo, SparseFormat};
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;
 
-/// The values as another type, each rounded to nearest; what is too small becomes zero or subnormal.
+/// The values as another type, each rounded to nearest; magnitudes that are too small become zero or subnormal.
 ///
 /// # Errors
 /// [`Error::Unsupported`] from a complex to a real type, whatever the imaginary parts;
@@ -45,7 +45,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
     ///
     /// # Errors
-    /// As [`cast_slice`].
+    /// As for [`cast_slice`].
     pub fn cast_values<U: Scalar>(&self) -> Result<Compressed<A, U, Host, I, O>> {
         self.with_values(cast_slice(self.values())?)
     }
@@ -65,7 +65,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
     ///
     /// # Errors
-    /// As [`cast_slice`].
+    /// As for [`cast_slice`].
     pub fn cast_values<U: Scalar>(&self) -> Result<Coo<U, Host, I>> {
         self.with_values(cast_slice(self.values())?)
     }

@@ -24,11 +24,11 @@ pub trait Axis: sealed::Sealed + Debug + Clone + Copy + Default + PartialEq + Se
     const FORMAT: &'static str;
     /// `batch_csr` or `batch_csc`.
     const BATCH_FORMAT: &'static str;
-    /// What a major index counts.
+    /// Name of the major index: `row` or `column`.
     const MAJOR: &'static str;
-    /// What a minor index counts.
+    /// Name of the minor index: `column` or `row`.
     const MINOR: &'static str;
-    /// Whether this is [`Row`].
+    /// True for [`Row`].
     const IS_ROW: bool;
 
     /// (rows, columns) from (major, minor), or back: the map is its own inverse.
@@ -96,7 +96,7 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
         &self.indices
     }
 
-    /// What is known of the order of the indices.
+    /// The known order of the indices: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.order
     }
@@ -106,7 +106,7 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
         self.id
     }
 
-    /// A pattern from its arrays, without a look at them.
+    /// A pattern from its arrays, unchecked.
     ///
     /// # Safety
     /// `offsets` has `major + 1` elements, starts at 0, never falls and ends at the length of `indices`; every index
@@ -172,7 +172,7 @@ pub(super) fn check_pattern<A: Axis, I: Index, O: Index>(
     Ok(order)
 }
 
-/// Whether indices ascend strictly from 0 or more to less than `extent`; with no index they do.
+/// True if indices ascend strictly and lie in `0..extent`; an empty list does.
 fn ascends_below<I: Index>(indices: &[I], extent: usize) -> bool {
     let in_range = |index: Option<&I>| index.is_none_or(|index| index.as_usize() < extent);
     in_range(indices.first()) && in_range(indices.last()) && indices.is_sorted_by(|a, b| a < b)
@@ -282,7 +282,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// A matrix whose indices may stand in any order and may repeat.
     ///
     /// # Errors
-    /// As [`new`](Self::new), sortedness and duplicates apart.
+    /// As for [`new`](Self::new), sortedness and duplicates apart.
     pub fn new_unsorted(
         rows: usize,
         cols: usize,
@@ -356,7 +356,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
         Compressed::from_pattern(self.pattern.clone(), values)
     }
 
-    /// A matrix from its arrays, without a look at them.
+    /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
     /// As for [`CompressedPattern::new_unchecked`]; `values` is as long as `indices` and lives in their context.
@@ -394,7 +394,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
         &self.pattern.indices
     }
 
-    /// What is known of the order of the indices.
+    /// The known order of the indices: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.pattern.order
     }

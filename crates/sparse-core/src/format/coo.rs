@@ -31,7 +31,7 @@ impl<S: Space, I: Index> CooPattern<S, I> {
     }
 }
 
-/// Coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`). Coordinates may repeat (rule V4).
+/// Coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`). Coordinates may repeat.
 #[derive(Debug)]
 pub struct Coo<T: Scalar, S: Space = Host, I: Index = i32> {
     pattern: Arc<CooPattern<S, I>>,
@@ -46,7 +46,7 @@ impl<T: Scalar> Coo<T> {
 }
 
 impl<T: Scalar, I: Index> Coo<T, Host, I> {
-    /// A matrix from coordinates in any order; what order they have is found out and remembered.
+    /// A matrix from coordinates in any order, which is found out and remembered.
     ///
     /// # Errors
     /// [`Error::Format`] if lengths differ or a coordinate lies outside; [`Error::IndexOverflow`] if an extent does
@@ -71,7 +71,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// A matrix from (row, column, value) triplets.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn from_triplets(
         rows: usize,
         cols: usize,
@@ -120,7 +120,7 @@ fn order_of<I: Index>(row_idx: &[I], col_idx: &[I]) -> IndexOrder {
 }
 
 impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
-    /// A matrix from its arrays, without a look at them.
+    /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
     /// The three arrays have one length; row indices are in `0..rows`, column indices in `0..cols`; `order` is true
@@ -161,7 +161,7 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
         &self.values
     }
 
-    /// What is known of the order of the entries.
+    /// The known order of the entries: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.pattern.order
     }

@@ -5,13 +5,13 @@ use crate::scalar::Scalar;
 use crate::space::{Buffer, Element, Host, Space, View, ViewMut};
 use std::ops::Range;
 
-/// Which elements of a dense matrix are neighbours in memory.
+/// The memory order of a dense matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// Those of a row: C order.
+    /// Elements of a row are contiguous: C order.
     #[default]
     RowMajor,
-    /// Those of a column: Fortran order.
+    /// Elements of a column are contiguous: Fortran order.
     ColMajor,
 }
 
@@ -26,7 +26,7 @@ impl Order {
     }
 }
 
-/// Where element (i, j) of a dense matrix stands.
+/// The position of element (i, j) of a dense matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     rows: usize,
@@ -105,7 +105,7 @@ macro_rules! layout_accessors {
             self.layout.leading_dimension
         }
 
-        /// Which elements are neighbours in memory.
+        /// The memory order.
         pub fn order(&self) -> Order {
             self.layout.order
         }
@@ -116,7 +116,7 @@ macro_rules! layout_accessors {
             self.layout.position(row, col)
         }
 
-        /// (lines, elements of a line): rows and columns for row-major, columns and rows for column-major.
+        /// (lines, elements per line): rows and columns if row-major, columns and rows if column-major.
         pub fn major_minor(&self) -> (usize, usize) {
             self.layout.major_minor()
         }
@@ -167,7 +167,7 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
     /// A row-major view without padding.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn row_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, cols, Order::RowMajor)
     }
@@ -175,7 +175,7 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
     /// A column-major view without padding.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As for [`new`](Self::new).
     pub fn col_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, rows, Order::ColMajor)
     }
@@ -198,7 +198,7 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     /// A view of `data`; as [`DenseView::new`].
     ///
     /// # Errors
-    /// As [`DenseView::new`].
+    /// As for [`DenseView::new`].
     pub fn new(data: S::ViewMut<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
         let layout = Layout::checked(rows, cols, ld, order, data.len())?;
         Ok(Self { data, layout })
@@ -237,7 +237,7 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     /// A row-major view without padding.
     ///
     /// # Errors
-    /// As [`DenseView::new`].
+    /// As for [`DenseView::new`].
     pub fn row_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, cols, Order::RowMajor)
     }
@@ -245,7 +245,7 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     /// A column-major view without padding.
     ///
     /// # Errors
-    /// As [`DenseView::new`].
+    /// As for [`DenseView::new`].
     pub fn col_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
         Self::new(data, rows, cols, rows, Order::ColMajor)
     }

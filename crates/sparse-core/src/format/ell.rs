@@ -8,12 +8,12 @@ use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Host, Space};
 use std::sync::Arc;
 
-/// How wide an ELL matrix is to be, and how large it may become (rule X6).
+/// The width of an ELL matrix, and a limit of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EllLayout {
-    /// Entries a row; `None` takes the longest row.
+    /// Entries per row; `None` takes the longest row.
     pub width: Option<usize>,
-    /// Bytes that must not be passed; `None` takes the larger of 256 MiB and 16 times the bytes of CSR.
+    /// The most bytes allowed; `None` takes the larger of 256 MiB and 16 times the bytes of CSR.
     pub max_bytes: Option<u64>,
 }
 
@@ -21,8 +21,8 @@ impl EllLayout {
     /// The width for rows of these lengths.
     ///
     /// # Errors
-    /// [`Error::Unsupported`], naming the bytes and the longest row, if the cap would be passed or a row is longer
-    /// than the width that was asked for.
+    /// [`Error::Unsupported`], naming the bytes and the longest row, if the limit would be passed or a row is longer
+    /// than the requested width.
     pub fn resolve(&self, row_lengths: &[usize], sizes: Sizes) -> Result<usize> {
         let longest = row_lengths.iter().copied().max().unwrap_or(0);
         let width = self.width.unwrap_or(longest);
@@ -64,8 +64,8 @@ impl<S: Space, I: Index> EllPattern<S, I> {
     }
 }
 
-/// ELLPACK: slot `k` of row `i` stands at `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
-/// row, has the column −1 and is not stored in the sense of rule V3: it never touches `x`.
+/// ELLPACK: position `k` of row `i` is element `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
+/// row, has the column −1 and never touches `x`.
 #[derive(Debug)]
 pub struct Ell<T: Scalar, S: Space = Host, I: Index = i32> {
     pattern: Arc<EllPattern<S, I>>,
@@ -80,7 +80,7 @@ impl<T: Scalar> Ell<T> {
 }
 
 impl<T: Scalar, I: Index> Ell<T, Host, I> {
-    /// A matrix from its arrays of `rows * width` slots.
+    /// A matrix from its arrays of `rows * width` elements.
     ///
     /// # Errors
     /// [`Error::Format`] if a length is wrong, a column lies outside, or an entry follows padding in its row;
@@ -137,11 +137,11 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
 }
 
 impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
-    /// A matrix from its arrays, without a look at them.
+    /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
-    /// Both arrays have `rows * width` slots; every column is in `0..cols` or −1, and −1 is followed only by −1 in
-    /// its row; `nnz` slots are not −1; `order` is true; both extents fit `I`; the arrays live in one context.
+    /// Both arrays have `rows * width` elements; every column is in `0..cols` or −1, and −1 is followed only by −1 in
+    /// its row; `nnz` elements are not −1; `order` is true; both extents fit `I`; the arrays live in one context.
     pub unsafe fn new_unchecked(
         (rows, cols): (usize, usize),
         width: usize,
@@ -154,7 +154,7 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
         Self { pattern: Arc::new(pattern), values }
     }
 
-    /// The same pattern with other values (padding slots included), perhaps of another type. Plans stay valid.
+    /// The same pattern with other values (padding included), perhaps of another type. Plans stay valid.
     ///
     /// # Errors
     /// [`Error::Format`] if the number of values is not `rows * width`, [`Error::WrongContext`] if they live elsewhere.
@@ -163,22 +163,22 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
         Ok(Ell { pattern: self.pattern.clone(), values })
     }
 
-    /// Slots a row.
+    /// Elements per row, padding included.
     pub fn width(&self) -> usize {
         self.pattern.width
     }
 
-    /// One column per slot; −1 is padding.
+    /// One column per element; −1 is padding.
     pub fn col_idx(&self) -> &S::Buffer<I> {
         &self.pattern.col_idx
     }
 
-    /// One value per slot.
+    /// One value per element, padding included.
     pub fn values(&self) -> &S::Buffer<T> {
         &self.values
     }
 
-    /// What is known of the order of the columns within rows.
+    /// The known order of the columns within rows: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.pattern.order
     }

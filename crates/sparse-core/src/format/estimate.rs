@@ -1,4 +1,4 @@
-//! Bytes of a matrix in each format, without building it (rule X6).
+//! Bytes of a matrix in each format, without building it.
 
 use super::sell::SellLayout;
 use crate::error::{Error, Result};
@@ -23,14 +23,14 @@ impl Sizes {
     }
 }
 
-/// What a matrix takes in one format.
+/// The memory that a matrix takes in one format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// The format.
     pub format: &'static str,
     /// Bytes of all its arrays.
     pub bytes: u64,
-    /// Stored slots, padding included.
+    /// Stored elements, padding included.
     pub slots: u64,
 }
 
@@ -66,26 +66,26 @@ pub fn dense(rows: usize, cols: usize, sizes: Sizes) -> Result<Estimate> {
     Bytes::zero().add(slots, sizes.scalar).estimate("dense", slots)
 }
 
-/// Two indices and a value an entry.
+/// Two indices and a value per entry.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn coo(nnz: usize, sizes: Sizes) -> Result<Estimate> {
     Bytes::zero().add(nnz, 2 * sizes.index + sizes.scalar).estimate("coo", nnz)
 }
 
-/// An index and a value an entry, an offset a row and one more.
+/// An index and a value per entry, an offset per row and one more.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn csr(rows: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
     compressed("csr", rows, nnz, sizes)
 }
 
-/// An index and a value an entry, an offset a column and one more.
+/// An index and a value per entry, an offset per column and one more.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn csc(cols: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
     compressed("csc", cols, nnz, sizes)
 }
@@ -98,19 +98,19 @@ fn compressed(format: &'static str, major: usize, nnz: usize, sizes: Sizes) -> R
         .estimate(format, nnz)
 }
 
-/// An index and a value a slot, `rows · width` slots.
+/// An index and a value per element, `rows · width` elements.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn ell(rows: usize, width: usize, sizes: Sizes) -> Result<Estimate> {
     let slots = crate::error::checked_product("rows x width", rows, width)?;
     Bytes::zero().add(slots, sizes.index + sizes.scalar).estimate("ell", slots)
 }
 
-/// ELL of `width` and COO for what is beyond.
+/// ELL of `width`, and COO for the overflow.
 ///
 /// # Errors
-/// As [`dense`].
+/// As for [`dense`].
 pub fn hyb(row_lengths: &[usize], width: usize, sizes: Sizes) -> Result<Estimate> {
     let overflow: usize = row_lengths.iter().map(|length| length.saturating_sub(width)).sum();
     let slots = crate::error::checked_product("rows x width", row_lengths.len(), width)?;
@@ -120,10 +120,10 @@ pub fn hyb(row_lengths: &[usize], width: usize, sizes: Sizes) -> Result<Estimate
         .estimate("hyb", slots + overflow)
 }
 
-/// An index and a value a slot, an offset a slice and one more, the row order.
+/// An index and a value per element, an offset per slice and one more, the row order.
 ///
 /// # Errors
-/// As [`dense`]; [`Error::Format`] if C or σ is zero.
+/// As for [`dense`]; [`Error::Format`] if C or σ is zero.
 pub fn sell(row_lengths: &[usize], layout: SellLayout, sizes: Sizes) -> Result<Estimate> {
     let order = layout.row_order(row_lengths)?;
     let width: usize = layout.slice_widths(row_lengths, &order).sum();
@@ -136,7 +136,7 @@ pub fn sell(row_lengths: &[usize], layout: SellLayout, sizes: Sizes) -> Result<E
 }
 
 /// An error, naming the bytes and the longest row, if a padded format passes `max_bytes`; without it, the larger of
-/// 256 MiB and 16 times the bytes of CSR (rule X6).
+/// 256 MiB and 16 times the bytes of CSR.
 ///
 /// # Errors
 /// [`Error::Unsupported`] past the cap; else as [`dense`].
@@ -165,9 +165,9 @@ mod tests {
     const F32: Sizes = Sizes { scalar: 4, index: 4, offset: 4 };
     const MIB: f64 = (1 << 20) as f64;
 
-    /// Seed 003 at 8192² and exactly 20 % non-zeros: 102.4 MiB of CSR, 121.6 of HYB at width 1024.
+    /// 8192² and exactly 20 % non-zeros: 102.4 MiB of CSR, 121.6 of HYB at width 1024.
     #[test]
-    fn storage_table_of_seed_003() {
+    fn storage_of_an_8192_square_one_fifth_full() {
         let rows = 8192;
         let lengths: Vec<usize> = (0..rows).map(|i| 1638 + usize::from(i % 5 < 2)).collect();
         let nnz = lengths.iter().sum();
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(HybWidth::Fraction(0.125).resolve(&lengths, rows, F32), 1024);
     }
 
-    /// Seed 003's second example: 1000², 1 % dense, one row of 200.
+    /// 1000², 1 % dense, one row of 200.
     #[test]
     fn one_long_row_makes_ell_twenty_times_csr_by_entries() {
         let mut lengths = vec![10_usize; 1000];

@@ -1,4 +1,4 @@
-//! CSR on the host over arrays that may be someone else's: a C program's, NumPy's.
+//! CSR on the host over borrowed arrays: a C program's, NumPy's.
 
 use super::compressed::check_pattern;
 use super::{CompressedRef, Csr, IndexOrder, PatternId, Row, SparseFormat, Transfer, check_length};
@@ -11,8 +11,8 @@ use std::ops::Deref;
 
 /// A CSR matrix on the host that borrows its arrays, or owns those of a [`Csr`].
 ///
-/// [`Csr`] owns its vectors. This type takes arrays where they are, for SpMV and SpMM without a copy. Borrowed values
-/// may change from one operation to the next; plans stay valid.
+/// [`Csr`] owns its vectors. This type takes arrays in place, for SpMV and SpMM without a copy. Borrowed values may
+/// change from one operation to the next; plans stay valid.
 ///
 /// ```
 /// use sparse_core::{HostCsr, SparseFormat};
@@ -40,7 +40,7 @@ enum Array<T> {
     Borrowed(*const [T]),
 }
 
-// SAFETY: both variants give no more than shared slices.
+// SAFETY: both variants give only shared slices.
 unsafe impl<T: Send + Sync> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Array<T> {}
@@ -51,21 +51,21 @@ impl<T> Deref for Array<T> {
     fn deref(&self) -> &[T] {
         match self {
             Self::Owned(elements) => elements,
-            // SAFETY: who lent the elements promised that they are there, and that nobody writes them meanwhile.
+            // SAFETY: the lender promised that the elements exist, and that nobody writes them meanwhile.
             Self::Borrowed(elements) => unsafe { &**elements },
         }
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
-    /// A matrix over someone else's arrays, whose indices may stand in any order and may repeat.
+    /// A matrix over borrowed arrays, whose indices may stand in any order and may repeat.
     ///
     /// # Errors
     /// Those of [`Csr::new_unsorted`](super::Compressed::new_unsorted).
     ///
     /// # Safety
-    /// Each pointer is what [`std::slice::from_raw_parts`] asks for, as long as the matrix lives. Nobody writes
-    /// `offsets` or `indices` in that time, and nobody writes `values` during an operation on the matrix.
+    /// Each pointer satisfies [`std::slice::from_raw_parts`] for the life of the matrix. Nobody writes `offsets` or
+    /// `indices` in that time, and nobody writes `values` during an operation on the matrix.
     pub unsafe fn borrow(
         rows: usize,
         cols: usize,
@@ -95,7 +95,7 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
         &self.values
     }
 
-    /// What is known of the order of the indices.
+    /// The known order of the indices: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.order
     }

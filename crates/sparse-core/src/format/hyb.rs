@@ -7,12 +7,12 @@ use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::{ContextId, Host, Space};
 
-/// How wide the ELL part of a HYB matrix is.
+/// The width of the ELL part of a HYB matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum HybWidth {
-    /// As many entries a row.
+    /// This number of entries per row.
     Width(usize),
-    /// This fraction of the number of columns, rounded down; seed 003 takes 1/8.
+    /// This fraction of the number of columns, rounded down.
     Fraction(f64),
     /// The width for which ELL and COO together take the fewest bytes.
     #[default]
@@ -31,8 +31,8 @@ impl HybWidth {
     }
 }
 
-/// One slot more a row saves an overflow entry for each row that is longer: worth it while
-/// `rows · slot < longer_rows · overflow`.
+/// One more element per row saves an overflow entry in each longer row: worth it while
+/// `rows · element < longer_rows · overflow`.
 fn min_bytes_width(row_lengths: &[usize], longest: usize, sizes: Sizes) -> usize {
     let mut rows_of = vec![0_usize; longest + 1];
     for &length in row_lengths {
@@ -98,12 +98,12 @@ impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
         Ok(Self { id: PatternId::unique(), ell, coo })
     }
 
-    /// The bounded part.
+    /// The ELL part.
     pub fn ell(&self) -> &Ell<T, S, I> {
         &self.ell
     }
 
-    /// The overflow.
+    /// The overflow, in COO.
     pub fn coo(&self) -> &Coo<T, S, I> {
         &self.coo
     }

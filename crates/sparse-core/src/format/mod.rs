@@ -1,10 +1,10 @@
 //! Matrix formats: an immutable, shared pattern and values apart from it.
 //!
 //! Each format has checked constructors, which a matrix that could make a kernel read or write out of bounds does
-//! not pass (rule X1), and `unsafe` unchecked ones, which say what the caller promises.
+//! not pass, and `unsafe` unchecked ones, which say what the caller promises.
 
-/// Implements what formats of one pattern and one array of values have in common: a clone shares the pattern; two
-/// matrices are equal if these parts of their patterns and their values are.
+/// Implements the common part of formats with one pattern and one value array: a clone shares the pattern; two matrices
+/// are equal if these parts of their patterns and their values are.
 macro_rules! shares_pattern {
     ($format:ident, axis [$($axis:ident)?], indices [$($index:ident),*], pattern [$($part:ident),*]) => {
         impl<$($axis: Axis,)? T: Scalar, S: Space, $($index: Index),*> Clone for $format<$($axis,)? T, S, $($index),*>
@@ -55,7 +55,7 @@ use crate::space::{Buffer, ContextId, Element, Host, Space};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tells patterns apart; a plan is bound to one.
+/// The identity of a pattern, which plans are bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PatternId(u64);
 
@@ -66,10 +66,10 @@ impl PatternId {
     }
 }
 
-/// What is known of the order of a pattern's indices (rule O2). `false` means not known.
+/// The known order of a pattern's indices; `false` means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexOrder {
-    /// Entries stand in order of their major index: always so in a compressed format; rows in COO.
+    /// Entries ascend by major index: always true of a compressed format; rows in COO.
     pub major_sorted: bool,
     /// Indices ascend (or repeat) within each row or column.
     pub sorted: bool,
@@ -82,15 +82,15 @@ impl IndexOrder {
     pub const CANONICAL: Self = Self { major_sorted: true, sorted: true, unique: true };
 }
 
-/// What all formats have in common.
+/// The common interface of all formats.
 pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// The type of the stored values.
     type Scalar: Scalar;
-    /// Where the arrays live.
+    /// The space of the arrays.
     type Space: Space;
     /// The same format in another space.
     type In<S: Space>: SparseFormat<Scalar = Self::Scalar, Space = S>;
-    /// The format's name in the names of operations: `csr`.
+    /// The format's name in operation names: `csr`.
     const FORMAT: &'static str;
 
     /// The number of rows.
@@ -99,7 +99,7 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// The number of columns.
     fn cols(&self) -> usize;
 
-    /// The number of stored entries; explicit zeros count, padding does not (rule V2).
+    /// The number of stored entries; explicit zeros count, padding does not.
     fn nnz(&self) -> usize;
 
     /// The pattern that plans are bound to.
@@ -117,7 +117,7 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// A copy in the memory of `backend`.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
+    /// [`OutOfMemory`](Error::OutOfMemory), or an error of the device's runtime.
     fn to_device<B: Backend>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>>
     where
         Self: SparseFormat<Space = Host>,
@@ -128,7 +128,7 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// A copy in the host's memory.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn to_host<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<Host>> {
         self.transfer(&Download(backend))
     }
@@ -137,8 +137,8 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
 /// Copies buffers from one space to another.
 ///
 /// # Safety
-/// A matrix is made of the copies without another look at them: a copy has the elements of its buffer, and all copies
-/// live in one context.
+/// A matrix is made of the copies without another check: a copy has the elements of its buffer, and all copies live in
+/// one context.
 ///
 /// An implementation without `unsafe` does not compile:
 ///
@@ -156,7 +156,7 @@ pub unsafe trait Transfer<From: Space, To: Space> {
     /// A copy of `buffer`.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     fn copy<T: Element>(&self, buffer: &From::Buffer<T>) -> Result<To::Buffer<T>>;
 }
 

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// C and σ of a SELL matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SellLayout {
-    /// C: rows of a slice.
+    /// C: rows per slice.
     pub slice_height: usize,
-    /// σ: rows are sorted by length, longest first, within windows of so many; 1 keeps their order.
+    /// σ: rows are sorted by length, longest first, within windows of σ rows; 1 leaves their order.
     pub sort_window: usize,
 }
 
@@ -86,9 +86,9 @@ impl<S: Space, I: Index, O: Index> SellPattern<S, I, O> {
     }
 }
 
-/// SELL-C-σ: slice `s` holds the rows `row_order[s·C..(s + 1)·C]`; slot `k` of its lane `l` stands at
+/// SELL-C-σ: slice `s` has the rows `row_order[s·C..(s + 1)·C]`; element `k` of its lane `l` is at
 /// `slice_ptr[s] + k·C + l`. Padding follows the entries of a row, has the column −1 and never touches `x`. The last
-/// slice has C lanes too; those without a row hold padding alone.
+/// slice has C lanes too; those without a row have only padding.
 #[derive(Debug)]
 pub struct Sell<T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
     pattern: Arc<SellPattern<S, I, O>>,
@@ -158,7 +158,7 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
 }
 
 impl<I: Index, O: Index> SellPattern<Host, I, O> {
-    /// The slots of the lane at `position` of the row order.
+    /// The positions of the lane at `position` of the row order.
     #[inline(always)]
     pub fn slots(&self, position: usize) -> impl Iterator<Item = usize> + use<I, O> {
         let (slice, lane) = (position / self.slice_height, position % self.slice_height);
@@ -233,11 +233,11 @@ fn check_permutation<I: Index>(rows: usize, row_order: &[I]) -> Result<()> {
 }
 
 impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
-    /// A matrix from its arrays, without a look at them.
+    /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
-    /// What [`Sell::new`] checks holds, `nnz` slots are not padding, `order` is true, and the arrays live in one
-    /// context.
+    /// The conditions of [`Sell::new`] hold, `nnz` elements are not padding, `order` is true, and the arrays live in
+    /// one context.
     #[expect(clippy::too_many_arguments, reason = "the arrays of the format")]
     pub unsafe fn new_unchecked(
         (rows, cols): (usize, usize),
@@ -254,11 +254,11 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
         Self { pattern: Arc::new(pattern), values }
     }
 
-    /// The same pattern with other values (padding slots included), perhaps of another type. Plans stay valid.
+    /// The same pattern with other values (padding included), perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not the number of slots, [`Error::WrongContext`] if they live
-    /// elsewhere.
+    /// [`Error::Format`] if the number of values is not that of all elements, padding included, [`Error::WrongContext`]
+    /// if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Sell<U, S, I, O>> {
         check_values::<S, U, I>("sell", &values, &self.pattern.col_idx)?;
         Ok(Sell { pattern: self.pattern.clone(), values })
@@ -269,12 +269,12 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
         &self.pattern
     }
 
-    /// C: rows of a slice.
+    /// C: rows per slice.
     pub fn slice_height(&self) -> usize {
         self.pattern.slice_height
     }
 
-    /// The first slot of each slice, and the number of slots.
+    /// The first element of each slice, and the number of elements.
     pub fn slice_ptr(&self) -> &S::Buffer<O> {
         &self.pattern.slice_ptr
     }
@@ -284,17 +284,17 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
         &self.pattern.row_order
     }
 
-    /// One column per slot; −1 is padding.
+    /// One column per element; −1 is padding.
     pub fn col_idx(&self) -> &S::Buffer<I> {
         &self.pattern.col_idx
     }
 
-    /// One value per slot.
+    /// One value per element, padding included.
     pub fn values(&self) -> &S::Buffer<T> {
         &self.values
     }
 
-    /// What is known of the order of the columns within rows.
+    /// The known order of the columns within rows: sorted, unique.
     pub fn order(&self) -> IndexOrder {
         self.pattern.order
     }

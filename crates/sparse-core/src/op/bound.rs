@@ -1,10 +1,10 @@
-//! What ties a plan to a pattern.
+//! The binding of a plan to a pattern.
 
 use crate::error::{Error, Result};
 use crate::format::PatternId;
 use crate::space::ContextId;
 
-/// A pattern that a plan was made for. Knows no types, so that checks are compiled once.
+/// A pattern that a plan was made for. Has no type parameter, so that checks are compiled once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
     op: &'static str,
@@ -35,8 +35,8 @@ impl Bound {
         })
     }
 
-    /// An error unless the matrix has the pattern that was bound, and every operand the size that the others demand
-    /// (what it is, wanted, found) and the backend's context.
+    /// An error unless the matrix has the bound pattern, and every operand (name, expected size, found size) has its
+    /// size and the backend's context.
     pub(super) fn check_operands(
         &self,
         pattern: PatternId,
@@ -73,7 +73,7 @@ pub(super) fn check_contexts(
     operands.iter().try_for_each(|&(operand, found)| check_context(op, operand, expected, found))
 }
 
-/// An error unless an operand has the size that the others demand.
+/// An error unless an operand has the expected size.
 pub(crate) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Factors of vector operations that need not be on the host.
+//! Coefficients of vector operations, in host or device memory.
 
 use super::bound::{check_context, check_size};
 use crate::backend::{Backend, SpaceOf};
@@ -7,14 +7,14 @@ use crate::scalar::{Accumulator, Scalar};
 use crate::space::{Host, Space, View};
 use num_traits::Float;
 
-/// A factor of a vector operation: `factor · numerator / denominator`, of which the last two are elements in the memory
-/// of a backend, and 1 where they are missing. 0 / 0 is 0, so that an iteration that has arrived stays where it is.
+/// A coefficient of a vector operation: `factor · numerator / denominator`. The last two are elements in the memory of
+/// a backend, or 1 where missing. 0 / 0 is 0, so that a converged iteration stays where it is.
 ///
-/// So a device need not wait for the host: `Coefficient::from(-1.0).times(rho).over(curvature)`, where both are what
-/// [`VectorPlan::dot`](super::vector::VectorPlan::dot) left behind.
+/// A device need not wait for the host: `Coefficient::from(-1.0).times(rho).over(curvature)`, where both are results of
+/// [`VectorPlan::dot`](super::vector::VectorPlan::dot).
 #[derive(Debug)]
 pub struct Coefficient<'a, S: Space, A: Scalar> {
-    /// What is known on the host.
+    /// The factor, on the host.
     pub factor: A,
     /// A view of one element.
     pub numerator: Option<S::View<'a, A>>,
@@ -32,7 +32,7 @@ impl<S: Space, A: Scalar> From<A> for Coefficient<'_, S, A> {
 }
 
 impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
-    /// With this numerator, a view of one element, in place of one that it had.
+    /// Sets the numerator, a view of one element.
     ///
     /// ```
     /// use sparse_core::{Host, op::Coefficient};
@@ -44,7 +44,7 @@ impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
         Self { numerator: Some(numerator), ..self }
     }
 
-    /// With this denominator, a view of one element, in place of one that it had.
+    /// Sets the denominator, a view of one element.
     ///
     /// ```
     /// use sparse_core::{Host, op::Coefficient};
@@ -56,7 +56,7 @@ impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
         Self { denominator: Some(denominator), ..self }
     }
 
-    /// An error unless its elements are single ones in the backend's context.
+    /// An error unless numerator and denominator are single elements in the backend's context.
     pub(super) fn check<B: Backend>(&self, op: &'static str, backend: &B) -> Result<()> {
         for element in self.numerator.iter().chain(&self.denominator) {
             check_size(op, "the number of elements of a coefficient", 1, element.len())?;
@@ -67,7 +67,7 @@ impl<'a, S: Space, A: Scalar> Coefficient<'a, S, A> {
 }
 
 impl<A: Accumulator> Coefficient<'_, Host, A> {
-    /// The number that it stands for.
+    /// The value.
     ///
     /// ```
     /// use sparse_core::{Host, op::Coefficient};

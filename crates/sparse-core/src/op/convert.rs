@@ -10,8 +10,8 @@
 //! | CSR | SELL | [`SellLayout`] |
 //! | ELL, HYB, SELL | CSR | |
 //!
-//! Explicit zeros are entries and stay (rule V2). COO → CSR and CSR ↔ CSC give sorted indices; the others keep the
-//! order that entries have within a row (rule O2).
+//! Explicit zeros are entries and stay. COO → CSR and CSR ↔ CSC give sorted indices; the others keep the
+//! order that entries have within a row.
 
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
@@ -26,7 +26,7 @@ use crate::space::Space;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-/// What becomes of entries with the same coordinate (rule V4); "first" and "last" are of the input's order.
+/// Treatment of entries with the same coordinate; "first" and "last" are of the input's order.
 ///
 /// ```
 /// use sparse_core::op::{Duplicates, Operations};
@@ -42,20 +42,20 @@ use std::marker::PhantomData;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Duplicates {
-    /// They are added, in input order, in the accumulator's type.
+    /// Adds them, in input order, in the accumulator's type.
     #[default]
     Sum,
-    /// All are kept, side by side, in input order.
+    /// Keeps all, side by side, in input order.
     Keep,
-    /// The last one wins.
+    /// Takes the last one.
     Last,
-    /// They are an error that names the coordinate.
+    /// Refuses them with an error that names the coordinate.
     Error,
 }
 
 /// A format that can be turned into `To`.
 pub trait Conversion<To>: SparseFormat {
-    /// What the target needs to know.
+    /// The parameters of the target format.
     type Layout: Debug + Clone + Default + Send + Sync;
     /// The operation's name: `coo_to_csr`.
     const NAME: &'static str;
@@ -99,7 +99,7 @@ where
     From: Conversion<To> + SparseFormat<Space = SpaceOf<Self>>,
     To: SparseFormat<Space = SpaceOf<Self>>,
 {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this pair of formats, the default first.
@@ -108,15 +108,15 @@ where
     /// Inspects the pattern, chooses an algorithm and allocates what it needs.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist, or the layout is refused
-    /// (rule X6); [`Format`](crate::Error::Format) for [`Duplicates::Error`], if the plan looks for them already.
+    /// [`Unsupported`](crate::Error::Unsupported) if the forced algorithm does not exist, or the layout is refused;
+    /// [`Format`](crate::Error::Format) for [`Duplicates::Error`], if the plan looks for them already.
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan>;
 
     /// Runs the plan.
     ///
     /// # Errors
     /// [`Format`](crate::Error::Format) for [`Duplicates::Error`]; [`IndexOverflow`](crate::Error::IndexOverflow) if
-    /// nnz does not fit the offset type; what the device's runtime reports.
+    /// nnz does not fit the offset type; an error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by `plan_convert` of this backend for the pattern of `from`, which lives in its context.
@@ -187,7 +187,7 @@ where
         unsafe { self.backend.convert(&mut self.kernel, from) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }

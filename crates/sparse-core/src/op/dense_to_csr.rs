@@ -1,7 +1,7 @@
 //! Dense to CSR, CSC and COO: one matrix or a batch.
 //!
 //! CSC of A is CSR of Aᵀ, and the transpose of a dense view is free: one kernel serves both. Indices come out sorted
-//! and unique on every backend (rule O1).
+//! and unique on every backend.
 
 use super::bound::check_context;
 use super::{ConvertKernel, ConvertPlan, RealOf};
@@ -16,7 +16,7 @@ use crate::scalar::{Accumulator, Scalar};
 use crate::space::View;
 use std::marker::PhantomData;
 
-/// Which elements become entries (rule V1). NaN and subnormals always do under [`NonZero`](Self::NonZero).
+/// The elements that become entries. NaN and subnormals always do under [`NonZero`](Self::NonZero).
 ///
 /// ```
 /// use sparse_core::op::Keep;
@@ -34,7 +34,7 @@ pub enum Keep<T: Scalar> {
 }
 
 impl<T: Scalar> Keep<T> {
-    /// Whether `value` becomes an entry.
+    /// True if `value` becomes an entry.
     ///
     /// ```
     /// use sparse_core::op::Keep;
@@ -54,7 +54,7 @@ impl<T: Scalar> Keep<T> {
     }
 }
 
-/// What [`DenseToCsrKernel::dense_to_csr`] returns: the arrays of a [`BatchCompressed`], sorted and unique.
+/// The result of [`DenseToCsrKernel::dense_to_csr`]: the arrays of a [`BatchCompressed`], sorted and unique.
 #[derive(Debug)]
 pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
     /// The first entry of each member, and nnz.
@@ -69,7 +69,7 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 
 /// Implemented by backends, called through [`DenseToCompressedPlan`].
 pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
-    /// What is kept for one shape; owns its workspace.
+    /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms, the default first.
@@ -102,7 +102,7 @@ pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     ) -> Result<CompressedArrays<Self, T, I, O>>;
 }
 
-/// What a plan was made for.
+/// The shapes that a plan was made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Shape {
     count: usize,
@@ -238,7 +238,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run), for the nnz of each member.
+    /// As for [`run`](Self::run), for the nnz of each member.
     pub fn run_batch(
         &mut self,
         a: DenseBatchView<'_, T, SpaceOf<B>>,
@@ -257,7 +257,7 @@ where
         })
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }
@@ -286,7 +286,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// As for [`run`](Self::run).
     pub fn run_coo(&mut self, a: DenseView<'_, T, SpaceOf<B>>) -> Result<Coo<T, SpaceOf<B>, I>> {
         let csr = self.run(a)?;
         ConvertPlan::new(&self.backend, &csr, &(), &PlanOptions::once())?.run(&csr)

@@ -37,10 +37,10 @@ use std::str::FromStr;
 
 /// The accumulator of a matrix: the type of `alpha` and `beta`.
 pub type AccOf<M> = <<M as SparseFormat>::Scalar as Scalar>::Acc;
-/// The magnitudes of a scalar type.
+/// The type of the magnitudes of a scalar type.
 pub type RealOf<T> = <<T as Scalar>::Acc as Accumulator>::Real;
 
-/// What is done to a matrix before it is multiplied.
+/// The operation applied to a matrix before it is multiplied.
 ///
 /// ```
 /// use sparse_core::op::Op;
@@ -63,7 +63,7 @@ impl Op {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::None, Self::Transpose, Self::ConjugateTranspose];
 
-    /// Whether rows and columns change places.
+    /// True if rows and columns are exchanged.
     ///
     /// ```
     /// use sparse_core::op::Op;
@@ -74,7 +74,7 @@ impl Op {
         self != Self::None
     }
 
-    /// The value as the product sees it.
+    /// The value under this operation: its conjugate for Aᴴ.
     ///
     /// ```
     /// use sparse_core::{c64, op::Op};

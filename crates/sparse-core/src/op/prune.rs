@@ -1,4 +1,4 @@
-//! Pruning: a copy without the entries that are zero or small; the only operation that removes entries (rule V2).
+//! Pruning: a copy without the entries that are zero or small; the only operation that removes entries.
 
 use super::Keep;
 use super::bound::Bound;
@@ -9,7 +9,7 @@ use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Implemented by backends, called through [`PrunePlan`].
 pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this format, the default first.
@@ -24,7 +24,7 @@ pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A copy of `a` with the entries that `keep` keeps, in their order.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
@@ -72,7 +72,7 @@ impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
         unsafe { self.backend.prune(&mut self.kernel, a, keep) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }

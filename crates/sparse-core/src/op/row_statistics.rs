@@ -1,4 +1,4 @@
-//! Statistics of the row lengths: what plans choose algorithms by.
+//! Statistics of row lengths, which plans use to choose algorithms.
 
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
@@ -8,7 +8,7 @@ use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Implemented by backends, called through [`RowStatisticsPlan`].
 pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this format, the default first.
@@ -23,7 +23,7 @@ pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// The statistics of the rows of `a`.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
@@ -70,13 +70,13 @@ impl<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> RowStatisti
         unsafe { self.backend.row_statistics(&mut self.kernel, a) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }
 }
 
-/// The lengths of the rows of a matrix, summed up.
+/// A summary of the row lengths of a matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowStatistics {
     /// The number of rows.
@@ -93,7 +93,7 @@ pub struct RowStatistics {
     pub mean: f64,
     /// The standard deviation of the lengths.
     pub deviation: f64,
-    /// How many rows have a length in `2^(k-1)..2^k`; `histogram[0]` counts empty rows.
+    /// Numbers of rows with a length in `2^(k-1)..2^k`; `histogram[0]` counts empty rows.
     pub histogram: Vec<usize>,
 }
 
@@ -111,7 +111,7 @@ impl RowStatistics {
         Self::from_counts(lengths.into_iter().map(|length| (length, 1)))
     }
 
-    /// The statistics of rows by (length, how many rows have it); a length may come more than once.
+    /// The statistics of rows by (length, number of such rows); a length may occur more than once.
     ///
     /// ```
     /// use sparse_core::op::RowStatistics;

@@ -55,18 +55,18 @@ pub enum ScanOrder {
     ColumnMajor,
 }
 
-/// Whether an element is part of its own prefix.
+/// Inclusive or exclusive prefix sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanKind {
-    /// It is.
+    /// An element is part of its own prefix.
     Inclusive,
-    /// It is not; the first result is zero.
+    /// An element is not part of its own prefix; the first result is zero.
     Exclusive,
 }
 
 /// Implemented by backends, called through [`ScanPlan`].
 pub trait ScanKernel<T: ScanElement>: Backend {
-    /// What is kept for one shape; owns its workspace.
+    /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this order, the default first.
@@ -87,7 +87,7 @@ pub trait ScanKernel<T: ScanElement>: Backend {
     /// Runs the plan.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by this backend; input and output have `rows · cols` elements, at least one, and live in this
@@ -169,7 +169,7 @@ impl<B: ScanKernel<T>, T: ScanElement> ScanPlan<B, T> {
         unsafe { self.backend.scan(&mut self.kernel, input, output) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }

@@ -8,7 +8,7 @@ use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Implemented by backends, called through [`SortPlan`].
 pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this format, the default first.
@@ -23,7 +23,7 @@ pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A copy of `a` with its entries in order; equal coordinates keep their order.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
@@ -70,7 +70,7 @@ impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
         unsafe { self.backend.sort(&mut self.kernel, a) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }

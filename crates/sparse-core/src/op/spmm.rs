@@ -11,7 +11,7 @@ use crate::space::{View, ViewMut};
 
 /// Implemented by backends, called through [`SpmmPlan`]: `C ← alpha·op(A)·B + beta·C`.
 pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this format and `op`, the default first.
@@ -27,7 +27,7 @@ pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// Runs the plan. `beta == 0` does not read C; every element of C is written, its padding never.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by `plan_spmm` of this backend for the pattern of `a`; B has as many rows as op(A) has
@@ -129,7 +129,7 @@ where
         unsafe { self.backend.spmm(&mut self.kernel, alpha, a, b, beta, c) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }

@@ -11,7 +11,7 @@ use crate::space::{View, ViewMut};
 
 /// Implemented by backends, called through [`SpmvPlan`]: `y ← alpha·op(A)·x + beta·y`.
 pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this format and `op`, the default first.
@@ -27,7 +27,7 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// Runs the plan. `beta == 0` does not read `y`; every element of `y` is written.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by `plan_spmv` of this backend for the pattern of `a`; `x` has as many elements as op(A) has
@@ -141,7 +141,7 @@ where
         unsafe { self.backend.spmv(&mut self.kernel, alpha, a, x, beta, y) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::{Op, SpmvPlan}, reference::Reference};

@@ -9,7 +9,7 @@ use crate::space::ViewMut;
 
 /// Implemented by backends, called through [`ToDensePlan`].
 pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
-    /// What is kept for one pattern; owns its workspace.
+    /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
 
     /// The algorithms for this format, the default first.
@@ -24,7 +24,7 @@ pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// Writes every element of the view, padding excepted.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`; `dense` has its shape; both live in its context.
@@ -91,7 +91,7 @@ impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M>
         unsafe { self.backend.to_dense(&mut self.kernel, a, dense) }
     }
 
-    /// Which algorithm runs, and why.
+    /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }

@@ -1,4 +1,4 @@
-//! All operations of a backend together: what the command, the conformance table and generic code ask for.
+//! All operations of a backend together, for the command, the conformance table and generic code.
 
 use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
@@ -65,14 +65,14 @@ full_backend!(
 
 macro_rules! all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-        /// Every operation for every supported triple of types (rules T1 and T4), and the scans.
+        /// Every operation for every supported triple of types, and the scans.
         pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
 
         impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
     };
 }
 
-/// Calls a macro with every supported triple of value, index and offset type (rules T1 and T4).
+/// Calls a macro with every supported triple of value, index and offset type.
 ///
 /// ```
 /// macro_rules! count {
@@ -124,14 +124,14 @@ for_all_types!(all_types);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub trait WithBackend {
-    /// What the visitor returns.
+    /// The visitor's result.
     type Out;
 
     /// Runs on the backend that was chosen.
     fn call<B: AllTypes>(self, backend: &B) -> Self::Out;
 }
 
-/// Operations that run once, planned and forgotten; make a plan of your own where a pattern is used again.
+/// Operations that run once, each with its own plan; make a plan yourself where a pattern is used again.
 pub trait Operations: Backend {
     /// `y ← alpha·op(A)·x + beta·y`; see [`SpmvPlan`].
     ///
@@ -315,10 +315,11 @@ pub trait Operations: Backend {
     ///
     /// ```
     /// use sparse_core::op::Operations;
-    /// use sparse_core::{generate, reference::Reference};
+    /// use sparse_core::{Csr, reference::Reference};
     ///
-    /// let rows = Reference.row_statistics(&generate::stencil_5::<f64>(3, 3)?)?;
-    /// assert_eq!((rows.shortest, rows.longest), (3, 5));
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let rows = Reference.row_statistics(&a)?;
+    /// assert_eq!((rows.shortest, rows.longest), (1, 2));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///

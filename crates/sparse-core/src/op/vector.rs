@@ -1,7 +1,7 @@
 //! Vector operations: `axpby`, `dot`, `nrm2`, `scal`.
 //!
-//! The free functions take and return numbers of the host, for which a device is waited for; a [`VectorPlan`] leaves
-//! them in the backend's memory. Both check lengths and contexts and call the backend's [`VectorKernel`].
+//! The free functions take and return numbers of the host, and wait for a device; a [`VectorPlan`] leaves them in the
+//! backend's memory. Both check lengths and contexts and call the backend's [`VectorKernel`].
 
 use super::bound::{check_context, check_size};
 use super::{Coefficient, CoefficientOf, RealOf};
@@ -17,7 +17,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`, `alpha == 0` does not read `x`.
     ///
     /// # Errors
-    /// What the device's runtime reports, as for all methods.
+    /// An error of the device's runtime, as for all methods.
     ///
     /// # Safety
     /// `x` and `y` have one length; they and the single elements of the coefficients live in this backend's context.
@@ -32,16 +32,16 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `Σ conj(x_i)·y_i`.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     unsafe fn dot(&self, x: ViewOf<'_, Self, T>, y: ViewOf<'_, Self, T>) -> Result<T::Acc>;
 
     /// `sqrt(Σ |x_i|²)`, without overflow or underflow on the way.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// `x` lives in this backend's context.
@@ -50,7 +50,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `x ← alpha·x`; `alpha == 0` does not read `x`.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// `x` and the single elements of `alpha` live in this backend's context.
@@ -59,84 +59,84 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// `C ← beta·C`, element by element; padding stays; `beta == 0` does not read C.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
     /// C lives in this backend's context.
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, SpaceOf<Self>>) -> Result<()>;
 
-    /// Gets ready for a [`VectorPlan`] of vectors of `len` elements: the room that its reductions need. A backend that
-    /// has kernels to load loads them here.
+    /// Allocates the reduction workspace of a [`VectorPlan`] of vectors of `len` elements, and loads the kernels if
+    /// there are any.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     fn plan_vectors(&self, len: usize) -> Result<Buf<Self, T::Acc>> {
         let _ = len;
         self.upload(&[])
     }
 
-    /// [`dot`](Self::dot) into `result`. This one takes the way by the host; a device whose host is elsewhere neither
-    /// waits nor allocates.
+    /// Computes [`dot`](Self::dot) into `result`. The default goes through the host; a device neither waits nor
+    /// allocates.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As [`dot`](Self::dot); `room` was made by [`plan_vectors`](Self::plan_vectors) for no fewer elements, and
-    /// `result` is a single element in this backend's context.
+    /// As for [`dot`](Self::dot); `workspace` was made by [`plan_vectors`](Self::plan_vectors) for at least this
+    /// length, and `result` is a single element in this backend's context.
     unsafe fn dot_into(
         &self,
-        room: &mut Buf<Self, T::Acc>,
+        workspace: &mut Buf<Self, T::Acc>,
         x: ViewOf<'_, Self, T>,
         y: ViewOf<'_, Self, T>,
         result: ViewMutOf<'_, Self, T::Acc>,
     ) -> Result<()> {
-        let _ = room;
+        let _ = workspace;
         // SAFETY: the caller promises the same.
         let dot = unsafe { self.dot(x, y)? };
         self.copy(SpaceOf::<Self>::view(&self.upload(&[dot])?), result)
     }
 
-    /// [`nrm2`](Self::nrm2) into `result`, as [`dot_into`](Self::dot_into).
+    /// Computes [`nrm2`](Self::nrm2) into `result`, as [`dot_into`](Self::dot_into) does.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As [`dot_into`](Self::dot_into).
+    /// As for [`dot_into`](Self::dot_into).
     unsafe fn nrm2_into(
         &self,
-        room: &mut Buf<Self, T::Acc>,
+        workspace: &mut Buf<Self, T::Acc>,
         x: ViewOf<'_, Self, T>,
         result: ViewMutOf<'_, Self, T::Acc>,
     ) -> Result<()> {
-        let _ = room;
+        let _ = workspace;
         // SAFETY: the caller promises the same.
         let norm = T::Acc::from_real(unsafe { self.nrm2(x)? });
         self.copy(SpaceOf::<Self>::view(&self.upload(&[norm])?), result)
     }
 
     /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`. Unless the real parts of ρ and pᴴ·q are
-    /// positive normal numbers, the vectors stay and ρ' = −|ρ|. This one takes the way by the
-    /// host; a device whose host is elsewhere neither waits nor allocates.
+    /// positive normal numbers, the vectors stay and ρ' = −|ρ|. The default goes through the host; a device neither
+    /// waits nor allocates.
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As [`dot_into`](Self::dot_into), of all vectors and of both elements.
+    /// As for [`dot_into`](Self::dot_into), for all vectors and both elements.
     unsafe fn gradient_step(
         &self,
-        room: &mut Buf<Self, T::Acc>,
+        workspace: &mut Buf<Self, T::Acc>,
         step: GradientStep<'_, Self, T>,
     ) -> Result<()> {
-        let _ = room;
+        let _ = workspace;
         let GradientStep { q, mut p, mut x, mut r, rho, next_rho } = step;
         let write = |next| self.copy(SpaceOf::<Self>::view(&self.upload(&[next])?), next_rho);
         let (one, mut before) = (T::Acc::from_c64(c64::ONE), [T::Acc::ZERO]);
         self.download_into(rho, &mut before)?;
         let [before] = before;
-        // SAFETY: the caller promises it of the operands.
+        // SAFETY: the caller promises the same of the operands.
         unsafe {
             let direction = SpaceOf::<Self>::as_shared(&p);
             let curvature = self.dot(direction, q)?;
@@ -165,12 +165,12 @@ fn quotient<A: Accumulator>(numerator: A, denominator: A) -> A {
     Coefficient::<Host, A>::from(numerator).over(&[denominator]).value()
 }
 
-/// The vectors of conjugate gradients after `q = A·p`, and ρ = rᴴ·r, an element in the memory of the backend.
+/// The vectors of a conjugate gradient step after `q = A·p`, and ρ = rᴴ·r in the memory of the backend.
 #[derive(Debug)]
 pub struct GradientStep<'a, B: Backend, T: Scalar> {
     /// A·p.
     pub q: ViewOf<'a, B, T>,
-    /// The direction: of this step before it, of the next one after it.
+    /// The direction of this step, replaced by that of the next.
     pub p: ViewMutOf<'a, B, T>,
     /// The iterate.
     pub x: ViewMutOf<'a, B, T>,
@@ -182,8 +182,8 @@ pub struct GradientStep<'a, B: Backend, T: Scalar> {
     pub next_rho: ViewMutOf<'a, B, T::Acc>,
 }
 
-/// Vector operations whose scalars are in the memory of the backend: reductions leave theirs there, in a buffer of one
-/// element, and [`Coefficient`]s are read from there.
+/// Vector operations whose scalars are in the memory of the backend: a reduction writes a buffer of one element, and
+/// [`Coefficient`]s read such elements.
 ///
 /// On a device no operation waits for the host or allocates, so that a whole iteration of a solver can be enqueued at
 /// once, or recorded in a CUDA graph. A reduction gives the same bits on every run. `α = ρ / pᴴ·q, x ← x + α·p`:
@@ -204,7 +204,7 @@ pub struct GradientStep<'a, B: Backend, T: Scalar> {
 pub struct VectorPlan<B: VectorKernel<T>, T: Scalar> {
     backend: B,
     len: usize,
-    room: Buf<B, T::Acc>,
+    workspace: Buf<B, T::Acc>,
 }
 
 impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
@@ -213,10 +213,10 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     /// # Errors
     /// Those of [`VectorKernel::plan_vectors`].
     pub fn new(backend: &B, len: usize) -> Result<Self> {
-        Ok(Self { backend: backend.clone(), len, room: backend.plan_vectors(len)? })
+        Ok(Self { backend: backend.clone(), len, workspace: backend.plan_vectors(len)? })
     }
 
-    /// `y ← alpha·x + beta·y`; where `beta` turns out to be zero `y` is not read, where `alpha` does `x` is not.
+    /// `y ← alpha·x + beta·y`; `y` is not read if `beta` is zero, nor `x` if `alpha` is.
     ///
     /// ```
     /// use sparse_core::{op::VectorPlan, reference::Reference};
@@ -246,7 +246,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         unsafe { self.backend.axpby(alpha, x, beta, y) }
     }
 
-    /// `x ← alpha·x`; where `alpha` turns out to be zero `x` is not read.
+    /// `x ← alpha·x`; `x` is not read if `alpha` is zero.
     ///
     /// ```
     /// use sparse_core::{op::{Coefficient, VectorPlan}, reference::Reference};
@@ -259,7 +259,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`axpby`](Self::axpby).
+    /// As for [`axpby`](Self::axpby).
     pub fn scal(&self, alpha: CoefficientOf<'_, B, T>, x: ViewMutOf<'_, B, T>) -> Result<()> {
         self.check("scal", "x", self.len, (x.len(), x.context()))?;
         alpha.check("scal", &self.backend)?;
@@ -291,8 +291,8 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         self.check("dot", "x", self.len, (x.len(), x.context()))?;
         self.check("dot", "y", self.len, (y.len(), y.context()))?;
         self.check("dot", "the result", 1, (result.len(), result.context()))?;
-        // SAFETY: lengths and contexts were checked; the room was made for this length.
-        unsafe { self.backend.dot_into(&mut self.room, x, y, result) }
+        // SAFETY: lengths and contexts were checked; the workspace was made for this length.
+        unsafe { self.backend.dot_into(&mut self.workspace, x, y, result) }
     }
 
     /// `sqrt(Σ |x_i|²)` into `result`, without overflow or underflow on the way.
@@ -308,17 +308,18 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`dot`](Self::dot).
+    /// As for [`dot`](Self::dot).
     pub fn nrm2(&mut self, x: ViewOf<'_, B, T>, result: ViewMutOf<'_, B, T::Acc>) -> Result<()> {
         self.check("nrm2", "x", self.len, (x.len(), x.context()))?;
         self.check("nrm2", "the result", 1, (result.len(), result.context()))?;
-        // SAFETY: lengths and contexts were checked; the room was made for this length.
-        unsafe { self.backend.nrm2_into(&mut self.room, x, result) }
+        // SAFETY: lengths and contexts were checked; the workspace was made for this length.
+        unsafe { self.backend.nrm2_into(&mut self.workspace, x, result) }
     }
 
-    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`: an iteration of conjugate gradients but
-    /// for its product. Unless the real parts of ρ and pᴴ·q are positive normal numbers, the vectors stay and ρ' = −|ρ|,
-    /// so that an iteration that has arrived, or cannot go on, stays where it is. A device takes three launches.
+    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`: an iteration of conjugate gradients
+    /// without its matrix product. Unless the real parts of ρ and pᴴ·q are positive normal numbers, the vectors stay
+    /// and ρ' = −|ρ|, so that an iteration that has converged, or cannot go on, stays where it is. A device takes three
+    /// launches.
     ///
     /// ```
     /// use sparse_core::op::{GradientStep, VectorPlan};
@@ -350,11 +351,11 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         self.check(op, "r", self.len, (step.r.len(), step.r.context()))?;
         self.check(op, "rho", 1, (step.rho.len(), step.rho.context()))?;
         self.check(op, "the next rho", 1, (step.next_rho.len(), step.next_rho.context()))?;
-        // SAFETY: lengths and contexts were checked; the room was made for this length.
-        unsafe { self.backend.gradient_step(&mut self.room, step) }
+        // SAFETY: lengths and contexts were checked; the workspace was made for this length.
+        unsafe { self.backend.gradient_step(&mut self.workspace, step) }
     }
 
-    /// An error unless an operand of such a length, in such a context, has `len` elements in this one.
+    /// An error unless an operand has `len` elements in the backend's context.
     fn check(
         &self,
         op: &'static str,
@@ -406,7 +407,7 @@ pub fn axpby<B: VectorKernel<T>, T: Scalar>(
 /// ```
 ///
 /// # Errors
-/// As [`axpby`].
+/// As for [`axpby`].
 pub fn dot<B: VectorKernel<T>, T: Scalar>(
     backend: &B,
     x: ViewOf<'_, B, T>,

@@ -1,4 +1,4 @@
-//! From one format to another: entries out, sorted as far as the target demands, and in again.
+//! Conversions between formats: takes the entries out, sorts them as the target demands, and puts them in again.
 
 use super::entries::{merge, sorted};
 use super::{ALGORITHMS, Entries, Entry, Reference, sequential};
@@ -14,9 +14,9 @@ use crate::scalar::Scalar;
 use crate::space::Host;
 use std::fmt::Debug;
 
-/// A conversion that the reference has.
+/// A conversion of the reference.
 pub trait Convert<To>: Conversion<To> {
-    /// An error if the layout is refused for this pattern (rule X6).
+    /// An error if the layout is refused for this pattern.
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) or [`Format`](crate::Error::Format), with the reason.

@@ -8,7 +8,7 @@ use crate::op::{CompressedArrays, DenseToCsrKernel, Keep};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 
-/// The plan of a compression: which elements are kept.
+/// The plan of a compression: the elements to keep.
 #[derive(Debug)]
 pub struct CompressionPlan<T: Scalar> {
     choice: Choice,

@@ -1,4 +1,4 @@
-//! The stored entries of every format, and what becomes of those with one coordinate.
+//! The stored entries of every format, and the merging of entries with one coordinate.
 
 use crate::error::{Error, Result};
 use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, HostCsr, Hyb, Sell, SparseFormat};
@@ -10,12 +10,12 @@ use crate::space::Host;
 /// Row, column and value of a stored entry.
 pub type Entry<T> = (usize, usize, T);
 
-/// A matrix in the host's memory whose stored entries can be walked through.
+/// A matrix in host memory whose stored entries can be enumerated.
 ///
 /// Nearly every operation of the [`Reference`](super::Reference) is one function over this trait: a format that
 /// implements it has them all.
 pub trait Entries: SparseFormat<Space = Host> {
-    /// All entries, those of each row in storage order. Padding is no entry (rule V3).
+    /// All entries, those of each row in storage order. Padding is no entry.
     fn entries(&self) -> impl Iterator<Item = Entry<Self::Scalar>> + '_;
 }
 
@@ -74,18 +74,18 @@ pub(super) fn sorted<T, K: Ord>(
     key: impl Fn(usize, usize) -> K,
 ) -> Vec<Entry<T>> {
     let mut sorted = vec![];
-    // To collect nested iterators takes the compiler far more code, for every format and type.
+    // Collecting nested iterators costs the compiler far more code, for every format and type.
     entries.for_each(|entry| sorted.push(entry));
     sort(&mut sorted, &key);
     sorted
 }
 
-/// Generic in no more than the entries and the key, so that sorting is compiled once for all formats.
+/// Has only the entries and the key as type parameters, so that sorting is compiled once for all formats.
 fn sort<T, K: Ord>(entries: &mut [Entry<T>], key: &dyn Fn(usize, usize) -> K) {
     entries.sort_by_key(|&(i, j, _)| key(i, j));
 }
 
-/// Makes one entry of neighbours with one coordinate, as `duplicates` says (rule V4).
+/// Merges neighbours with one coordinate into one entry, as `duplicates` says.
 pub(super) fn merge<T: Scalar>(entries: Vec<Entry<T>>, duplicates: Duplicates) -> Result<Vec<Entry<T>>> {
     if duplicates == Duplicates::Keep {
         return Ok(entries);
@@ -106,8 +106,8 @@ pub(super) fn merge<T: Scalar>(entries: Vec<Entry<T>>, duplicates: Duplicates) -
         .collect()
 }
 
-/// The sum in the accumulator's type, rounded once. It starts from the first entry, not from zero, so that a lone
-/// −0 stays what it is.
+/// The sum in the accumulator's type, rounded once. It starts from the first entry, not from zero, so that a lone −0
+/// stays −0.
 fn sum<T: Scalar>(same: &[Entry<T>]) -> T {
     let values = same.iter().map(|entry| entry.2.to_acc());
     values.reduce(|sum, value| sum + value).map_or(T::ZERO, T::from_acc)

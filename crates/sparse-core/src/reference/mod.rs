@@ -1,7 +1,7 @@
-//! Every operation, serially and simply: what all backends are compared with.
+//! Every operation, serially and simply, which all backends are compared with.
 //!
-//! An operation is one function over the [`Entries`] of a matrix, in whatever format. Sums are made in storage order in
-//! the accumulator's type and rounded once. Matrices that an operation makes go through the checked constructors.
+//! An operation is one function over the [`Entries`] of a matrix in any format. Sums are made in storage order in the
+//! accumulator's type and rounded once. Matrices that an operation makes go through the checked constructors.
 
 mod convert;
 mod dense_to_csr;
@@ -33,7 +33,7 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reference;
 
-// SAFETY: a buffer is a vector of exactly what was uploaded, in the one context of the host.
+// SAFETY: a buffer is a vector of exactly the uploaded elements, in the one context of the host.
 unsafe impl Backend for Reference {
     type Space = Host;
 
@@ -78,7 +78,7 @@ unsafe impl Backend for Reference {
 
 const ALGORITHMS: &[Algorithm] = &[Algorithm::new("sequential", "always")];
 
-/// The one choice that there is.
+/// The choice of the only algorithm.
 fn sequential(op: &str, options: &PlanOptions) -> Result<Choice> {
     options.choose(op, ALGORITHMS, "sequential", "the reference has no other")
 }

@@ -12,14 +12,14 @@ pub struct ScanSteps {
     pub choice: Choice,
     /// (rows, columns) of the array.
     pub shape: (usize, usize),
-    /// In which order it is walked through.
+    /// The order of the walk.
     pub order: ScanOrder,
-    /// Whether an element counts in its own sum.
+    /// Inclusive or exclusive.
     pub kind: ScanKind,
 }
 
 impl ScanSteps {
-    /// Where the element at `step` of the walk stands.
+    /// The position of the element at `step` of the walk.
     fn position(&self, step: usize) -> usize {
         let (rows, cols) = self.shape;
         match self.order {

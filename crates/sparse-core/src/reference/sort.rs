@@ -11,7 +11,7 @@ use crate::plan::{Algorithm, Choice, PlanOptions};
 use crate::scalar::Scalar;
 use crate::space::Host;
 
-/// A format that can be made anew from some of its entries, or all of them in another order.
+/// A format that can be rebuilt from some or all of its entries, in any order.
 pub trait Rebuild: Entries {
     /// The coordinate in the order by which the format sorts.
     fn key(row: usize, col: usize) -> (usize, usize);

@@ -7,7 +7,7 @@ use crate::op::{CoefficientOf, RealOf, VectorKernel};
 use crate::scalar::{Scalar, c64};
 use num_traits::Float;
 
-/// `y ← scaled + beta·y`, rounded once; `beta == 0` does not read `y` (rule B1).
+/// `y ← scaled + beta·y`, rounded once; `beta == 0` does not read `y`.
 #[inline(always)]
 pub(super) fn update<T: Scalar>(y: &mut T, scaled: T::Acc, beta: T::Acc) {
     *y = T::from_acc(if beta.is_zero() { scaled } else { scaled + beta * y.to_acc() });
@@ -66,7 +66,7 @@ impl<T: Scalar> VectorKernel<T> for Reference {
     }
 }
 
-/// `sqrt(Σ x²)`: scaled by a power of two near the largest element, so that no square overflows and none that counts
+/// `sqrt(Σ x²)`: scaled by a power of two near the largest element, so that no square overflows and none that matters
 /// underflows. Infinities give infinity, NaN gives NaN.
 fn norm(x: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = x.clone().fold(0.0, |largest: f64, x| largest.max(x.abs()));

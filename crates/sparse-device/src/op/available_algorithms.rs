@@ -1,11 +1,11 @@
-//! Algorithms that not every device has.
+//! Algorithm tables of operations whose last algorithms need kernels that not every device has.
 
 use crate::Device;
 use sparse_core::{Algorithm, Choice, Error, PlanOptions, Result};
 use std::fmt::Display;
 
-/// A table of algorithms, of which the last ones need a file of kernels each. A device offers those up to the first
-/// whose file it cannot have.
+/// A table of algorithms, the last of which need a file of kernels each. A device offers those before the first whose
+/// file it lacks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AvailableAlgorithms {
     pub(super) algorithms: &'static [Algorithm],
@@ -13,16 +13,15 @@ pub(super) struct AvailableAlgorithms {
 }
 
 impl AvailableAlgorithms {
-    /// What a device has of the table.
+    /// The algorithms that the device offers.
     pub(super) fn on(self, device: &Device) -> &'static [Algorithm] {
         let missing = self.files.iter().skip_while(|file| device.has(file)).count();
         &self.algorithms[..self.algorithms.len() - missing]
     }
 
-    /// [`PlanOptions::choose`] of what a device has.
+    /// [`PlanOptions::choose`] among the algorithms that the device offers.
     ///
-    /// # Errors
-    /// As there; for an algorithm of the table that the device has not, what it lacks.
+    /// As for [`PlanOptions::choose`]; for an algorithm of the table that the device lacks, the missing file.
     pub(super) fn choose(
         self,
         device: &Device,

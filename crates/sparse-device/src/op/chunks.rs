@@ -1,4 +1,4 @@
-//! Rows cut into chunks, so that long ones are shared by many warps; or whole, the longest first.
+//! Rows cut into chunks, so that many warps can work on a long row; or whole rows, the longest first.
 
 use super::radix_sort::radix_sort;
 use super::raw::RawCompressed;
@@ -14,45 +14,46 @@ const FILE: &str = "csr_chunks";
 pub(super) const LARGEST: usize = 512;
 const SMALLEST: usize = 32;
 
-/// Chunks for each compute unit from which on they need not be smaller.
+/// Chunks per compute unit from which on smaller ones gain nothing.
 const CHUNKS_PER_UNIT: usize = 64;
 
-/// Class bits with which every length is a class of its own.
+/// Class bits that make every length a class of its own.
 const EXACT: u32 = i32::BITS - 1;
 
-/// The class of so many entries, as the kernels have it: lengths of one class have the same highest `bits` + 1 bits.
+/// The class of `entries` in the kernels' numbering: lengths of one class have the same highest `bits` + 1 bits.
 fn length_class(entries: usize, bits: u32) -> usize {
     let low = (usize::BITS - entries.leading_zeros()).saturating_sub(bits + 1);
     ((low as usize) << bits) + (entries >> low)
 }
 
-/// The chunks of the rows of a matrix in the order in which they are taken: the longest first, by classes of lengths, and
-/// within a class as they stand in the matrix.
+/// The chunks of a matrix's rows in processing order: the longest first, by classes of lengths, and within a class in
+/// the order of the matrix.
 #[derive(Debug)]
 pub struct Chunks {
-    /// How many there are.
+    /// Number of chunks.
     pub(super) count: usize,
     pub(super) begins: Buffer<i64>,
     pub(super) lengths: Buffer<i32>,
     pub(super) rows: Buffer<i64>,
-    /// Where a chunk leaves its sums; −1 for a whole row.
-    pub(super) slots: Buffer<i64>,
-    /// How many slots there are, where those of each row begin, and the row of each.
+    /// Index of a chunk's partial sums; −1 for a whole row.
+    pub(super) sum_index: Buffer<i64>,
+    /// Number of partial sums, the first of each row, and the row of each.
     pub(super) splits: usize,
     pub(super) split_starts: Buffer<i64>,
     pub(super) split_rows: Buffer<i64>,
 }
 
 impl Chunks {
-    /// The chunks of the rows of a matrix. If they are taken several `times`, there may be half as many. Lengths whose highest `class_bits` + 1 bits agree are one class: with few
-    /// bits, rows that are neighbours and read the same memory stay together.
+    /// The chunks of the rows of a matrix. If they are processed several `times`, half as many suffice. Lengths whose
+    /// highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows that read the same memory
+    /// stay together.
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
         let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
         let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
         Self::of(backend, a, most, class_bits)
     }
 
-    /// Whole rows, of which the longest has `longest` entries, at most [`i32::MAX`].
+    /// Whole rows; the longest has `longest` entries, at most [`i32::MAX`].
     pub(super) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
         Self::of(backend, a, longest.max(1), EXACT)
     }
@@ -81,17 +82,17 @@ impl Chunks {
         let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.permutation;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
-        let (rows, slots) = (backend.allocate(count)?, backend.allocate(count)?);
+        let (rows, sum_index) = (backend.allocate(count)?, backend.allocate(count)?);
         let describe = kernel("csr_chunks_order")?;
         let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).permutation(&order);
         let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
-        launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&slots).items(count)?;
-        Ok(Self { count, begins, lengths, rows, slots, splits, split_starts, split_rows })
+        launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&sum_index).items(count)?;
+        Ok(Self { count, begins, lengths, rows, sum_index, splits, split_starts, split_rows })
     }
 
     /// Bytes of the plan.
     pub(super) fn bytes(&self) -> usize {
-        let arrays = [&self.begins, &self.rows, &self.slots, &self.split_starts, &self.split_rows];
+        let arrays = [&self.begins, &self.rows, &self.sum_index, &self.split_starts, &self.split_rows];
         self.lengths.bytes() + arrays.iter().map(|array| array.bytes()).sum::<usize>()
     }
 }

@@ -1,5 +1,5 @@
-//! Blocks of columns, and where compressed rows come into each of them: the plans of products whose work-groups keep
-//! what a block of columns is multiplied with in memory that they share.
+//! Blocks of columns, and the first entry of each compressed row in each of them: for products whose work-groups store
+//! the operand's part of a block of columns in shared memory.
 
 use super::raw::RawCompressed;
 use crate::program::Defines;
@@ -15,18 +15,18 @@ pub(super) const SPLIT_FILE: &str = "csr_spmv_column_blocks";
 /// The name of the algorithms.
 pub(super) const NAME: &str = "column_blocks";
 
-/// Calls from which on a plan looks for where columns are.
+/// Calls from which on a plan reads the column indices to choose.
 pub(super) const MANY_CALLS: usize = 32;
 
-/// How columns are cut.
+/// The division of columns into blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub(super) blocks: usize,
     pub(super) width: usize,
 }
 
-/// The plan of a product: where the rows come into each block of columns, and room for the sums of blocks, which a second
-/// kernel adds.
+/// The plan of a product: the first entry of each row in each block of columns, and a workspace for the sums of blocks,
+/// which a second kernel adds.
 #[derive(Debug)]
 pub struct ColumnBlocks {
     pub(super) kernel: Kernel,
@@ -43,19 +43,19 @@ impl ColumnBlocks {
     }
 }
 
-/// The macros of the kernel that splits the rows, and of those beside it.
+/// The macros of the kernel that splits the rows, and of the product's kernels.
 pub(super) fn defines(backend: &Device, a: RawCompressed<'_>, op: Op) -> Defines {
     a.product_defines(op).set("BLOCK", backend.inner.block)
 }
 
 impl Device {
-    /// Whether there are these kernels, and memory that their work-groups can share.
+    /// True if the file's kernels are available and work-groups have dynamic shared memory.
     pub(super) fn can_share(&self, file: &str) -> bool {
         self.has(file) && self.properties().shared_bytes > 0
     }
 
-    /// The first entry of each row in each block of columns: of row r in block b it is element b·rows + r, for one block
-    /// more than there are.
+    /// The first entry of each row in each block of columns: element b·rows + r for row r and block b, and one block
+    /// more for the ends.
     ///
     /// # Errors
     /// [`Error::Unsupported`] unless columns ascend in each row.
@@ -64,8 +64,8 @@ impl Device {
             let reason = "columns must ascend in each row: sort the matrix first";
             return Err(Error::unsupported(format!("{NAME} on {}", self.caps().backend), reason));
         }
-        let permutation = checked_product("rows x blocks of columns", a.rows, cut.blocks + 1)?;
-        let splits = self.allocate_raw(permutation, a.offsets.element_bytes)?;
+        let count = checked_product("rows x blocks of columns", a.rows, cut.blocks + 1)?;
+        let splits = self.allocate_raw(count, a.offsets.element_bytes)?;
         let defines = defines(self, a, op);
         let kernel = self.kernel_of(a.dtype, SPLIT_FILE, "csr_spmv_column_blocks_split", defines)?;
         let launch = self.launch(&kernel).size(a.rows).size(cut.blocks).size(cut.width);

@@ -1,8 +1,8 @@
-//! From one format to another: a plan finds the pattern and where each value goes, the device moves values there, or
-//! adds those that go to one place.
+//! Conversions between sparse formats: a plan finds the pattern and the position of each value, the device moves values
+//! there, or adds those with one position.
 //!
-//! The device finds them itself, by a sort or, from rows in order to ELL, HYB and SELL, by the lengths of the rows; from
-//! rows in another order to these three the host does.
+//! The device finds them itself, by a sort or, from sorted rows to ELL, HYB and SELL, by the lengths of the rows; from
+//! unsorted rows to these three the host does.
 
 use super::coordinates::{Coordinates, Merge, RADIX_SORT};
 use super::padded;
@@ -28,7 +28,7 @@ pub(super) const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").pre
 const EXPAND: &[Algorithm] =
     &[Algorithm::new("expand", "always").preprocessing("both indices of each entry, written by the device")];
 
-/// A layout that means the same for every value type.
+/// A layout that does not depend on the value type.
 pub(super) trait Layout: Clone + Debug {
     /// The layout with its width chosen for rows of these lengths and types of these sizes.
     fn resolved(&self, _: &dyn Fn() -> Vec<usize>, _: usize, _: Sizes) -> Result<Self> {
@@ -53,7 +53,7 @@ impl Layout for HybWidth {
     }
 }
 
-/// Where the values of a value array come from.
+/// The source of the values of an array.
 #[derive(Debug)]
 pub(super) enum Source {
     /// One position each; −1 is padding.
@@ -63,7 +63,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The values at these permutation.
+    /// A gather of the values at these positions.
     pub(super) fn gather(backend: &Device, dtype: DType, permutation: Permutation) -> Result<Self> {
         Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &permutation)?, permutation))
     }
@@ -85,7 +85,7 @@ pub struct Rearrangement<To> {
 }
 
 impl<To: HostTarget> Rearrangement<To> {
-    /// A plan that moves values to where their numbers stand in `numbered`.
+    /// A plan that moves each value to the position of its number in `numbered`.
     fn gather(backend: &Device, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
         let gather = |numbers: &[f64]| {
             let permutation: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
@@ -97,19 +97,19 @@ impl<To: HostTarget> Rearrangement<To> {
 }
 
 impl<To: Target> Rearrangement<To> {
-    /// A plan that gives `target` other values.
+    /// A plan that replaces the values of `target`.
     pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source>) -> Self {
         Self { choice, target, arrays }
     }
 
-    /// The matrix of these values.
+    /// The matrix with these values.
     pub(super) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
         let arrays = self.arrays.iter().map(|source| source.run(backend, values));
         self.target.with_arrays(arrays.collect::<Result<_>>()?)
     }
 }
 
-/// The kernels' type name for an element of `bytes` bytes that is only moved.
+/// The kernels' name for an element of `bytes` bytes that is only moved.
 fn word(bytes: usize) -> &'static str {
     match bytes {
         2 => "ushort",
@@ -120,39 +120,39 @@ fn word(bytes: usize) -> &'static str {
 }
 
 impl Device {
-    /// A kernel that moves values, or other elements of so many bytes.
+    /// A kernel that moves elements of `bytes` bytes.
     pub(super) fn move_kernel(&self, bytes: usize, entry: &'static str) -> Result<Kernel> {
         self.kernel("move", entry, Defines::default().set("WORD", word(bytes)))
     }
 
-    /// The kernel that [`gather`](Self::gather) runs.
+    /// The kernel of [`gather`](Self::gather).
     fn gather_kernel(&self, bytes: usize, permutation: &Permutation) -> Result<Kernel> {
         let defines = Defines::default().set("WORD", word(bytes)).set("POS", permutation.type_name());
         self.kernel("gather", "gather_words", defines)
     }
 
-    /// The elements at these permutation.
+    /// The elements at these positions.
     fn gather(&self, kernel: &Kernel, permutation: &Permutation, from: Values<'_>) -> Result<RawBuffer> {
         let (n, to) = (permutation.len(), self.allocate_raw(permutation.len(), from.head.element_bytes)?);
         self.launch(kernel).size(n).permutation(permutation).values(from).buffer(&to).items(n)?;
         Ok(to)
     }
 
-    /// The elements of one buffer at these permutation.
+    /// The elements of one buffer at these positions.
     pub(super) fn gathered(&self, permutation: &Permutation, from: &RawBuffer) -> Result<RawBuffer> {
         self.gather(&self.gather_kernel(from.element_bytes, permutation)?, permutation, Values::one(from))
     }
 
-    /// The elements at which a run begins, as `starts` say, of which there are `kept`.
-    pub(super) fn compact(&self, starts: &Buffer<i64>, from: &RawBuffer, kept: usize) -> Result<RawBuffer> {
+    /// The first element of each run, as marked by `starts`; there are `runs` of them.
+    pub(super) fn compact(&self, starts: &Buffer<i64>, from: &RawBuffer, runs: usize) -> Result<RawBuffer> {
         let kernel = self.move_kernel(from.element_bytes, "move_compact")?;
-        let to = self.allocate_raw(kept, from.element_bytes)?;
+        let to = self.allocate_raw(runs, from.element_bytes)?;
         let launch = self.launch(&kernel).size(from.len).buffer(starts);
         launch.buffer(from).buffer(&to).items(from.len)?;
         Ok(to)
     }
 
-    /// A plan by what the reference makes of the numbered entries.
+    /// A plan from the reference's conversion of the numbered entries.
     pub(super) fn plan_gather<From, To>(
         &self,
         from: &From,
@@ -185,7 +185,7 @@ fn row_lengths(a: &impl Entries) -> Vec<usize> {
     lengths
 }
 
-/// A conversion: its algorithms, and how its plan is made.
+/// A conversion: its algorithms and its planning.
 macro_rules! conversion {
     ([$($generics:tt)*], $from:ty => $to:ty, $table:expr, $plan:expr) => {
         impl<$($generics)*> ConvertKernel<$from, $to> for Device {

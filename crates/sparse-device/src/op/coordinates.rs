@@ -1,4 +1,4 @@
-//! Entries in order of their coordinates, by a radix sort on the device.
+//! Entries sorted by coordinate, by a radix sort on the device.
 
 use super::convert::{Rearrangement, Source, ToCompressed, ToCoo};
 use super::grouped::RowGroups;
@@ -19,24 +19,24 @@ use std::ops::Range;
 const FILE: &str = "coordinates";
 const MERGE_FILE: &str = "coo_merge";
 
-/// How operations that put entries in order do so.
+/// The algorithms of operations that sort entries.
 pub(super) const RADIX_SORT: &[Algorithm] = &[Algorithm::new("radix_sort", "always").preprocessing(
     "the pattern of the result and the order of the entries, by a stable sort of their coordinates on the device",
 )];
 
-/// By what entries still have to be sorted.
+/// The keys by which entries still have to be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SortBy {
     /// By both indices.
     Both,
-    /// By the major one: the others are in order, or need not be.
+    /// By the major index: minor ones are in order, or need not be.
     Major,
-    /// By none: they stand as they should.
+    /// By none: the entries are in order.
     Nothing,
 }
 
 impl SortBy {
-    /// What brings coordinates in this order by rows or by columns.
+    /// The keys that sort entries of this order by rows or by columns.
     fn from_order(by_rows: bool, order: IndexOrder) -> Self {
         match (by_rows, order) {
             (true, IndexOrder { sorted: true, .. }) => Self::Nothing,
@@ -46,18 +46,18 @@ impl SortBy {
     }
 }
 
-/// Entries in order of their coordinates, the major one first; those with one coordinate in the order of the input.
+/// Entries sorted by coordinate, the major index first; those with one coordinate in the order of the input.
 #[derive(Debug)]
 pub(super) struct Coordinates {
     extents: (usize, usize),
     major: RawBuffer,
     minor: RawBuffer,
     permutation: Permutation,
-    /// Whether it is known that no coordinate occurs twice.
+    /// True if it is known that no coordinate occurs twice.
     unique: bool,
 }
 
-/// Where each run of entries with one coordinate goes.
+/// The runs of entries with one coordinate, and the position of each.
 #[derive(Debug)]
 struct Runs {
     count: usize,
@@ -92,7 +92,7 @@ impl Merge {
 /// Major and minor indices.
 type Indices<'a> = (&'a RawBuffer, &'a RawBuffer);
 
-/// The arrays of a compressed matrix, its major and minor extent, and where its values come from.
+/// The arrays of a compressed matrix, its extents, and the source of its values.
 struct Arrays {
     extents: (usize, usize),
     offsets: RawBuffer,
@@ -103,7 +103,7 @@ struct Arrays {
 }
 
 impl Coordinates {
-    /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by keys of both where they fit.
+    /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by one key of both where it fits.
     fn sorted(backend: &Device, extents: (usize, usize), indices: Indices<'_>, by: SortBy) -> Result<Self> {
         let bits = (bits_below(extents.0), bits_below(extents.1));
         let (major, minor, permutation) = match bits.0 + bits.1 {
@@ -117,17 +117,17 @@ impl Coordinates {
         Ok(Self { extents, major, minor, permutation, unique: false })
     }
 
-    /// Where it is known that no coordinate occurs twice.
+    /// Notes whether it is known that no coordinate occurs twice.
     fn known_unique(self, unique: bool) -> Self {
         Self { unique, ..self }
     }
 
-    /// The entries of compressed rows or columns as they stand.
+    /// The entries of compressed rows or columns in storage order.
     pub(super) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
         Self::of_rows(backend, a, SortBy::Nothing)
     }
 
-    /// The same in order.
+    /// The entries of compressed rows or columns, sorted along the compressed direction.
     pub(super) fn along(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
         Self::of_rows(backend, a, if a.order.sorted { SortBy::Nothing } else { SortBy::Both })
     }
@@ -138,19 +138,19 @@ impl Coordinates {
         Ok(sorted.known_unique(a.order.unique))
     }
 
-    /// The same in order of the index that is not compressed.
+    /// The entries of compressed rows or columns, sorted across the compressed direction.
     pub(super) fn across(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
         let minor = backend.major_indices(a)?;
         let across = Self::sorted(backend, (a.cols, a.rows), (a.indices, &minor), SortBy::Major)?;
         Ok(across.known_unique(a.order.unique))
     }
 
-    /// The entries of coordinates in order, by rows or by columns.
+    /// The entries of COO sorted by rows or by columns.
     pub(super) fn of_coo(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
         Self::of_coo_by(backend, a, by_rows, SortBy::from_order(by_rows, a.order))
     }
 
-    /// The same as far as the major index goes.
+    /// The entries of COO sorted by major index only.
     pub(super) fn of_coo_by_major(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
         let in_order = by_rows && a.order.major_sorted;
         Self::of_coo_by(backend, a, by_rows, if in_order { SortBy::Nothing } else { SortBy::Major })
@@ -162,7 +162,7 @@ impl Coordinates {
         Ok(Self::sorted(backend, extents, indices, by)?.known_unique(a.order.unique))
     }
 
-    /// Entries of any format, in order, by rows or by columns.
+    /// The entries of any format, sorted by rows or by columns.
     pub(super) fn of_entries(
         backend: &Device,
         shape: (usize, usize),
@@ -184,7 +184,7 @@ impl Coordinates {
         backend.kernel(FILE, entry, Defines::default().index(self.major.index_type()).offset(offset))
     }
 
-    /// The runs of entries with one coordinate.
+    /// Finds the runs of entries with one coordinate.
     fn runs(&self, backend: &Device) -> Result<Runs> {
         let starts = backend.allocate(self.len() + 1)?;
         let kernel = self.kernel(backend, "coordinates_heads", self.major.index_type())?;
@@ -239,7 +239,7 @@ impl Coordinates {
         Ok(indices)
     }
 
-    /// The plan of compressed rows with the entries of each as they stand.
+    /// The plan of compressed rows with the entries of each in storage order.
     pub(super) fn into_rows<A: Axis, T: Scalar, I: Index, O: Index>(
         self,
         backend: &Device,
@@ -257,8 +257,7 @@ impl Coordinates {
         Ok(Arrays { extents, offsets, indices: self.minor, values, order, source })
     }
 
-    /// The plan of coordinates with these entries, of which the major index is that of the rows if they are `by_rows`;
-    /// whether they are in `order` is the caller's to know.
+    /// The plan of COO with these entries; the major index is the row if `by_rows`. The caller vouches for `order`.
     pub(super) fn into_coo<T: Scalar, I: Index>(
         self,
         backend: &Device,
@@ -277,19 +276,19 @@ impl Coordinates {
         Ok(Rearrangement::new(choice, target, vec![source]))
     }
 
-    /// The entries by their major index.
+    /// The entries grouped by major index.
     pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
         let offsets = self.offsets(backend, IndexType::I64, None)?.of();
         Ok(RowGroups { offsets, columns: self.minor, permutation: self.permutation })
     }
 
-    /// The entries by coordinates.
+    /// The entries by coordinate.
     pub(super) fn into_places(self, by_rows: bool) -> Places {
         let (rows, cols) = major_first(by_rows, (self.major, self.minor));
         Places { rows, cols, permutation: self.permutation }
     }
 
-    /// The number of runs before each major index, or of entries.
+    /// The number of runs, or of entries, before each major index.
     fn offsets(&self, backend: &Device, offset: IndexType, runs: Option<&Runs>) -> Result<RawBuffer> {
         let majors = self.extents.0;
         let offsets = backend.allocate_raw(majors + 1, offset.bytes())?;
@@ -300,7 +299,7 @@ impl Coordinates {
         Ok(offsets)
     }
 
-    /// Whether no coordinate occurs twice.
+    /// True if no coordinate occurs twice.
     pub(super) fn are_unique(&mut self, backend: &Device) -> Result<bool> {
         if !self.unique {
             let (n, found) = (self.len(), backend.zeros::<i32>(1)?);
@@ -326,26 +325,26 @@ impl Arrays {
     }
 }
 
-/// Orders a pair (rows, columns) by (major, minor), or such a pair back.
+/// Swaps a pair (rows, columns) to (major, minor), or back.
 fn major_first<T>(by_rows: bool, (rows, cols): (T, T)) -> (T, T) {
     if by_rows { (rows, cols) } else { (cols, rows) }
 }
 
-/// Bits of the numbers below `extent`.
+/// Number of bits of the numbers below `extent`.
 fn bits_below(extent: usize) -> u32 {
     usize::BITS - extent.saturating_sub(1).leading_zeros()
 }
 
-/// Major and minor indices, and where they stood.
+/// Major and minor indices, and their original positions.
 type Moved = (RawBuffer, RawBuffer, Permutation);
 
-/// The indices as they stand.
+/// Copies of the indices in storage order.
 fn copies(backend: &Device, (major, minor): Indices<'_>) -> Result<Moved> {
     let permutation = Permutation::counted(backend, 0..major.len, major.len)?;
     Ok((backend.duplicate(major)?, backend.duplicate(minor)?, permutation))
 }
 
-/// The indices in order, by keys of both.
+/// Sorts the indices by one key of both.
 fn sort_together(
     backend: &Device,
     key: IndexType,
@@ -361,15 +360,15 @@ fn sort_together(
     launch.value(minor_bits as i32).buffer(&keys).items(n)?;
     let first = if by == SortBy::Both { 0 } else { minor_bits };
     let Sorted { keys, permutation } = sort_keys(backend, keys, None, first..major_bits + minor_bits)?;
-    let room = || backend.allocate_raw(n, index.bytes());
-    let (major, minor) = (room()?, room()?);
+    let buffer = || backend.allocate_raw(n, index.bytes());
+    let (major, minor) = (buffer()?, buffer()?);
     let split = kernel("coordinates_split")?;
     let launch = backend.launch(&split).size(n).buffer(&keys).value(minor_bits as i32);
     launch.buffer(&major).buffer(&minor).items(n)?;
     Ok((major, minor, permutation))
 }
 
-/// The indices in order, by one and then by the other.
+/// Sorts the indices by one, then by the other.
 fn sort_apart(
     backend: &Device,
     (major, minor): Indices<'_>,
@@ -393,13 +392,13 @@ impl Device {
         Ok(copy)
     }
 
-    /// The numbers of a range.
+    /// The numbers of a range, as indices.
     pub(super) fn count_up(&self, numbers: Range<usize>, index: IndexType) -> Result<RawBuffer> {
-        let (n, permutation) = (numbers.len(), self.allocate_raw(numbers.len(), index.bytes())?);
+        let (n, to) = (numbers.len(), self.allocate_raw(numbers.len(), index.bytes())?);
         let defines = Defines::default().index(index).offset(index);
         let kernel = self.kernel(FILE, "coordinates_positions", defines)?;
-        self.launch(&kernel).size(n).size(numbers.start).buffer(&permutation).items(n)?;
-        Ok(permutation)
+        self.launch(&kernel).size(n).size(numbers.start).buffer(&to).items(n)?;
+        Ok(to)
     }
 
     /// The row of each entry of compressed rows, or the column of each of compressed columns.

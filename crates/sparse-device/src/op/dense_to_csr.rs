@@ -1,5 +1,5 @@
 //! Dense to compressed rows: count, scan, fill; or all in one pass. The members' sizes are read back once: before the
-//! rows are filled, or, where the plan has seen a matrix like this one, when all is done.
+//! rows are filled, or, if the plan has guessed a capacity, at the end.
 
 use super::available_algorithms::AvailableAlgorithms;
 use super::output_buffer::{Entries, capacity_for};
@@ -26,7 +26,7 @@ const THREAD_ALGORITHM: Algorithm =
 const WARP_ALGORITHM: Algorithm = Algorithm::new(BY_WARP, "never: a warp a row, which writes in parallel");
 const MASK_ALGORITHM: Algorithm =
     Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
-        .preprocessing("room for a bit for each element");
+        .preprocessing("a bit for each element");
 /// The table of devices whose work-groups may wait for each other.
 const WITH_LOOK_BACK: AvailableAlgorithms = AvailableAlgorithms {
     algorithms: &[
@@ -37,11 +37,11 @@ const WITH_LOOK_BACK: AvailableAlgorithms = AvailableAlgorithms {
             LOOK_BACK,
             "neighbours stand in one row, and the plan runs more than once: a single pass",
         )
-        .preprocessing("room for the states of tiles; a guess of nnz, at first an eighth of the elements"),
+        .preprocessing("the states of tiles; a guess of nnz, at first an eighth of the elements"),
     ],
     files: &[single_pass::FILE],
 };
-/// The table of the others, which may have sub-groups.
+/// The table of other devices, which may have sub-groups.
 const WITH_SUB_GROUPS: AvailableAlgorithms = AvailableAlgorithms {
     algorithms: &[
         THREAD_ALGORITHM,
@@ -52,20 +52,20 @@ const WITH_SUB_GROUPS: AvailableAlgorithms = AvailableAlgorithms {
     ],
     files: &[SUB_GROUP_FILE, WARP_FILE],
 };
-/// Elements for each entry that the first guess of a single pass gives room to.
+/// Elements per entry in the first guess of a single pass's capacity.
 const ELEMENTS_PER_ENTRY: usize = 8;
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
-/// A row has bits for a multiple of so many columns.
+/// The number of bits of a row is a multiple of this.
 const MASK_COLS: usize = 256;
-/// The most work-items of a group of `mask` where its lanes meet in local memory, which has room for so many.
+/// The most work-items of a group of `mask` whose lanes communicate through local memory, which is that large.
 const LARGEST_LOCAL_BLOCK: usize = 128;
 /// The file of the kernels of `row_per_sub_group`.
 const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
 /// The file of the kernels of `row_per_warp_sycl`.
 const WARP_FILE: &str = "dense_to_csr_warp";
 
-/// The plan of a compression: kernels, and room for a count for each row.
+/// The plan of a compression: kernels, and a workspace of one count per row.
 #[derive(Debug)]
 pub struct CompressionPlan {
     choice: Choice,
@@ -76,8 +76,8 @@ pub struct CompressionPlan {
     passes: Passes,
     masked: Option<Masked>,
     single_pass: Option<SinglePass>,
-    /// Room for as many entries as are expected, if a guess is worth it.
-    room: Option<usize>,
+    /// Entries to allocate before nnz is known, if a guess is worth it.
+    capacity: Option<usize>,
     members: Kernel,
     offsets: Kernel,
     starts: Buffer<i64>,
@@ -92,7 +92,7 @@ struct Passes {
     fill: Kernel,
 }
 
-/// What `mask` has more: kernels for rows in whole words, and the bits.
+/// The additions of `mask`: kernels for rows in whole words, and the bits.
 #[derive(Debug)]
 struct Masked {
     wide: Passes,
@@ -100,7 +100,7 @@ struct Masked {
 }
 
 impl Masked {
-    /// Room for rows that begin at whole words.
+    /// The kernels and bits for rows that begin at whole words.
     fn new(backend: &Device, dtype: DType, rows: usize, cols: usize, defines: &Defines) -> Result<Self> {
         let words = cols.div_ceil(MASK_COLS) * (MASK_COLS / i32::BITS as usize);
         let bits = backend.allocate(checked_product("rows x words of the mask", rows, words)?)?;
@@ -164,7 +164,7 @@ impl KernelPlan for CompressionPlan {
     }
 }
 
-/// A threshold as kernels take it: whether there is one, and which.
+/// A threshold as a kernel argument: whether it is set, and its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Threshold(i32, Value);
 
@@ -215,7 +215,7 @@ fn mask_block(backend: &Device) -> usize {
 }
 
 impl<'a> Launch<'a> {
-    /// The arguments that counting and filling share.
+    /// The common arguments of counting and filling.
     fn batch(self, a: Batch<'a>) -> Self {
         let launch = self.size(a.count * a.rows).size(a.rows).size(a.cols).view(a.place);
         launch.size(a.stride).size(a.steps.0).size(a.steps.1)
@@ -261,7 +261,7 @@ impl CompressionPlan {
             offset,
             threshold,
             masked,
-            room: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
+            capacity: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
             single_pass,
             members: kernel("dense_to_csr_members")?,
             offsets: kernel("dense_to_csr_offsets")?,
@@ -284,7 +284,7 @@ impl CompressionPlan {
         }
     }
 
-    /// Finds where rows start.
+    /// Computes the start of each row.
     fn count(&self, backend: &Device, a: Batch<'_>) -> Result<()> {
         let launch = backend.launch(&self.passes_for(a).count).batch(a);
         let launch = launch.threshold(self.threshold).buffer(&self.starts);
@@ -292,7 +292,7 @@ impl CompressionPlan {
         self.scan.starts(backend, &self.starts)
     }
 
-    /// Fills the rows, if there is room for the entries of all; a single pass first finds where they start.
+    /// Fills the rows if the capacity suffices; a single pass first computes the start of each row.
     fn fill(&self, backend: &Device, a: Batch<'_>, entries: &Entries) -> Result<()> {
         let kernel = match &self.single_pass {
             Some(pass) => pass.kernel(self.is_in_words(a)),
@@ -319,7 +319,7 @@ impl CompressionPlan {
         Ok(offsets)
     }
 
-    /// Where the members start, and nnz; the host waits for it.
+    /// The first entry of each member, and nnz; waits for the device.
     fn members(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
         let launch = backend.launch(&self.members).size(count).size(rows).buffer(&self.starts);
         launch.buffer(&self.member_ptr).items(count + 1)?;
@@ -334,11 +334,11 @@ impl CompressionPlan {
     /// The arrays of all members.
     fn compress(&mut self, backend: &Device, a: Batch<'_>) -> Result<(Vec<usize>, RawBuffer, Entries)> {
         let members = (a.count, a.rows);
-        let room = |n| Entries::new(backend, self.index, self.dtype, n);
+        let allocate = |n| Entries::new(backend, self.index, self.dtype, n);
         if self.single_pass.is_none() {
             self.count(backend, a)?;
         }
-        let guessed = self.room.map(room).transpose()?;
+        let guessed = self.capacity.map(allocate).transpose()?;
         if let Some(entries) = &guessed {
             self.fill(backend, a, entries)?;
         }
@@ -348,16 +348,16 @@ impl CompressionPlan {
         let entries = match guessed {
             Some(entries) if nnz <= entries.values.len => entries.cut(backend, nnz)?,
             _ => {
-                let entries = room(nnz)?;
+                let entries = allocate(nnz)?;
                 self.fill(backend, a, &entries)?;
                 entries
             }
         };
-        self.room = Some(capacity_for(nnz));
+        self.capacity = Some(capacity_for(nnz));
         Ok((member_ptr, offsets, entries))
     }
 
-    /// Sets the bits, where the algorithm keeps them.
+    /// Adds the bits to a launch, if the algorithm has them.
     fn with_bits<'a>(&'a self, launch: Launch<'a>) -> Launch<'a> {
         match &self.masked {
             Some(masked) => launch.buffer(&masked.bits),
@@ -365,7 +365,7 @@ impl CompressionPlan {
         }
     }
 
-    /// Runs over rows.
+    /// Launches over rows.
     fn over(&self, backend: &Device, rows: usize, launch: Launch<'_>) -> Result<()> {
         let block = mask_block(backend);
         match self.choice.algorithm {

@@ -1,4 +1,4 @@
-//! Entries that a plan groups by rows of op(A); the device adds them group by group.
+//! Entries grouped by the rows of op(A) in the plan; the device adds them group by group.
 
 use super::permutation::Permutation;
 use super::stored_values::{Values, position};
@@ -23,7 +23,7 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// The entries of a numbered matrix, sorted here; columns become of type `index`.
+    /// The entries of a numbered matrix, sorted on the host; columns become of type `index`.
     pub(super) fn numbered(
         backend: &Device,
         a: &impl Entries<Scalar = f64>,
@@ -88,7 +88,7 @@ impl<'a> Launch<'a> {
         self.size(values.split).buffer(values.head).buffer(values.tail)
     }
 
-    /// Groups and the matrix that they are of.
+    /// The groups, and the value arrays of their matrix.
     pub(super) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
         self.buffer(&groups.offsets).buffer(&groups.columns).permutation(&groups.permutation).values(values)
     }

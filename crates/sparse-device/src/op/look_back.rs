@@ -1,17 +1,17 @@
-//! Launches of kernels that find what stands before a tile by decoupled look-back.
+//! Launches of kernels that compute the prefix of a tile by decoupled look-back.
 
 use crate::launch::Launch;
 use crate::{Buffer, Device};
 use sparse_core::Result;
 
-/// The number of the next tile, and what each has said: two words each.
+/// The counter of the next tile, and the state of each tile: two words each.
 #[derive(Debug)]
 pub(super) struct Tiles {
     states: Buffer<i64>,
 }
 
 impl Tiles {
-    /// For `count` tiles.
+    /// States for `count` tiles.
     pub(super) fn new(backend: &Device, count: usize) -> Result<Self> {
         Ok(Self { states: backend.allocate(2 * (count + 1))? })
     }
@@ -21,12 +21,12 @@ impl Tiles {
         self.states.bytes()
     }
 
-    /// How many they are.
+    /// Number of tiles.
     pub(super) fn count(&self) -> usize {
         self.states.len / 2 - 1
     }
 
-    /// Sets the last argument of a launch: the states, of which none has said anything yet.
+    /// Clears the states and sets them as the last argument of a launch.
     pub(super) fn begin<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<Launch<'a>> {
         backend.clear(&self.states)?;
         Ok(launch.buffer(&self.states))

@@ -1,17 +1,17 @@
-//! Room for entries whose number is not known yet.
+//! Output arrays allocated before nnz is known.
 //!
-//! How many entries a matrix has is known when the device has counted them. Where a guess gives room to them before,
-//! they are written without a wait, and the host waits once, at the end.
+//! nnz is known when the device has counted the entries. If a guess allocates enough before, they are written without a
+//! wait, and the host waits once, at the end.
 
 use crate::Device;
 use crate::program::IndexType;
 use crate::space::RawBuffer;
 use sparse_core::{DType, Result};
 
-/// Of so many entries that there was room for, one may be missing before arrays are copied to others of their size.
+/// Arrays are shrunk when more than 1/`SLACK` of their capacity is unused.
 const SLACK: usize = 8;
 
-/// Room for the entries of another matrix like one with `nnz` of them.
+/// The capacity for a matrix like one with `nnz` entries.
 pub(super) fn capacity_for(nnz: usize) -> usize {
     nnz + nnz / (2 * SLACK)
 }
@@ -24,13 +24,13 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Room for `n` of them.
+    /// Arrays for `n` entries.
     pub(super) fn new(backend: &Device, index: IndexType, dtype: DType, n: usize) -> Result<Self> {
         let indices = backend.allocate_raw(n, index.bytes())?;
         Ok(Self { indices, values: backend.allocate_raw(n, dtype.bytes())? })
     }
 
-    /// The first `n`, in the same memory if little of it is left over.
+    /// The first `n` entries, in the same memory if little of it is unused.
     pub(super) fn cut(self, backend: &Device, n: usize) -> Result<Self> {
         Ok(Self { indices: cut(backend, self.indices, n)?, values: cut(backend, self.values, n)? })
     }

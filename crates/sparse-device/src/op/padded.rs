@@ -21,7 +21,7 @@ type EllOn<T, I> = Ell<T, Device, I>;
 type HybOn<T, I> = Hyb<T, Device, I>;
 type SellOn<T, I, O> = Sell<T, Device, I, O>;
 
-/// Rows in order without duplicates, of which the host knows the lengths.
+/// Sorted rows without duplicates, whose lengths the host knows.
 struct Rows<'a> {
     backend: &'a Device,
     a: RawCompressed<'a>,
@@ -30,14 +30,14 @@ struct Rows<'a> {
     sizes: Sizes,
 }
 
-/// The columns of a part, its values, and where these come from.
+/// The columns of a part, its values, and the source of the values.
 struct Part {
     cols: RawBuffer,
     values: RawBuffer,
     source: Source,
 }
 
-/// The part that COO has, with the rows of its entries.
+/// The COO part of HYB, with the rows of its entries.
 struct Overflow {
     row_idx: RawBuffer,
     part: Part,
@@ -69,13 +69,13 @@ impl Rows<'_> {
         self.backend.kernel(FILE, entry, self.a.defines().set("POS", permutation.type_name()))
     }
 
-    /// Room for the columns of `slots` slots, and for the permutation of their entries.
-    fn room(&self, slots: usize) -> Result<(RawBuffer, Permutation)> {
-        let cols = self.backend.allocate_raw(slots, self.sizes.index)?;
-        Ok((cols, Permutation::room(self.backend, slots, self.a.nnz())?))
+    /// Allocates the columns of `n` elements, padding included, and the positions of their values.
+    fn allocate_columns(&self, n: usize) -> Result<(RawBuffer, Permutation)> {
+        let cols = self.backend.allocate_raw(n, self.sizes.index)?;
+        Ok((cols, Permutation::allocate(self.backend, n, self.a.nnz())?))
     }
 
-    /// The part with these columns, and values at these permutation; room for them holds anything yet.
+    /// The part with these columns and the values at these positions, whose array is allocated and not yet written.
     fn part(&self, cols: RawBuffer, permutation: Permutation) -> Result<Part> {
         let values = self.backend.allocate_raw(cols.len, self.sizes.scalar)?;
         Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, permutation)? })
@@ -85,7 +85,7 @@ impl Rows<'_> {
     fn ell(&self, width: usize) -> Result<Part> {
         let (backend, a) = (self.backend, self.a);
         let slots = checked_product("rows x width", a.rows, width)?;
-        let (cols, permutation) = self.room(slots)?;
+        let (cols, permutation) = self.allocate_columns(slots)?;
         let kernel = self.kernel("padded_ell", &permutation)?;
         let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
         launch.buffer(a.indices).buffer(&cols).permutation(&permutation).items(slots)?;
@@ -102,7 +102,7 @@ impl Rows<'_> {
         }
         let starts = backend.upload(&starts)?;
         let row_idx = backend.allocate_raw(nnz, self.sizes.index)?;
-        let (cols, permutation) = self.room(nnz)?;
+        let (cols, permutation) = self.allocate_columns(nnz)?;
         let kernel = self.kernel("padded_overflow", &permutation)?;
         let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
         let launch = launch.buffer(a.indices).buffer(&starts).buffer(&row_idx).buffer(&cols);
@@ -124,7 +124,7 @@ impl Rows<'_> {
         let (index, offset) = (a.indices.index_type(), a.offsets.index_type());
         let slice_ptr = backend.upload_indices("slots of sell", &slice_ptr, offset)?;
         let row_order = backend.upload_indices("a row", &row_order, index)?;
-        let (cols, permutation) = self.room(slots)?;
+        let (cols, permutation) = self.allocate_columns(slots)?;
         let kernel = self.kernel("padded_sell", &permutation)?;
         let launch = backend.launch(&kernel).size(a.rows).size(slices).size(height).buffer(&slice_ptr);
         let launch = launch.buffer(&row_order).buffer(a.offsets).buffer(a.indices);
@@ -132,13 +132,13 @@ impl Rows<'_> {
         Ok(Slices { slice_ptr, row_order, part: self.part(cols, permutation)? })
     }
 
-    /// The first `width` entries of each row as ELL, and where their values come from.
+    /// The first `width` entries of each row as ELL, and the source of their values.
     fn as_ell<T: Scalar, I: Index>(&self, width: usize) -> Result<(EllOn<T, I>, Source)> {
         let Part { cols, values, source } = self.ell(width)?;
         let nnz = self.lengths.iter().map(|&length| length.min(width)).sum();
         let (shape, order) = ((self.a.rows, self.a.cols), IndexOrder::CANONICAL);
         // SAFETY: the kernel wrote the columns of the first entries of each row of a checked matrix and −1 behind them;
-        // a part of a row in order is in order. The values are replaced before they are read.
+        // a part of a sorted row is sorted. The values are replaced before they are read.
         let ell = unsafe { Ell::new_unchecked(shape, width, nnz, cols.of(), values.of(), order) };
         Ok((ell, source))
     }
@@ -197,7 +197,7 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     let (shape, nnz, height) = ((from.rows(), from.cols()), from.nnz(), layout.slice_height);
     let (slice_ptr, row_order, order) = (slice_ptr.of(), row_order.of(), IndexOrder::CANONICAL);
     let (cols, values) = (cols.of(), values.of());
-    // SAFETY: the slices have room for their longest rows, and the kernel wrote the columns of each row of a checked
+    // SAFETY: the slices are as wide as their longest rows, and the kernel wrote the columns of each row of a checked
     // matrix in their order and −1 behind them. The values are replaced before they are read.
     let sell = unsafe { Sell::new_unchecked(shape, nnz, height, slice_ptr, row_order, cols, values, order) };
     Ok(Rearrangement::new(rows.choice, sell, vec![source]))

@@ -17,7 +17,7 @@ use sparse_core::{Ell, Hyb, Index, PlanOptions, Result, Scalar, Sell, SparseForm
 
 /// A format with padding.
 pub(super) trait PaddedEntries: StoredValues {
-    /// The entries, those of each row in storage order, and where their values stand.
+    /// The entries, those of each row in storage order, and the positions of their values.
     fn entries(&self, backend: &Device) -> Result<Places>;
 
     /// The entries by rows of op(A).
@@ -47,8 +47,8 @@ pub(super) fn to_csr<M: PaddedEntries, O: Index>(
     by_rows.into_rows(backend, choice)
 }
 
-/// What is left of `cols.len()` slots at these permutation without padding; `launch` has all arguments but the columns,
-/// and what the kernel finds: the rows of the slots, and whether they hold entries.
+/// The entries among `cols.len()` elements, without the padding. `launch` has all arguments but the columns and the
+/// kernel's outputs: the row of each element, and whether it is an entry.
 fn without_padding<'a>(
     backend: &'a Device,
     launch: Launch<'a>,
@@ -66,7 +66,7 @@ fn without_padding<'a>(
     })
 }
 
-/// The entries of ELL, in a matrix with so many slots in all.
+/// The entries of ELL, in a matrix with `slots` elements in all, padding included.
 fn entries_of_ell(backend: &Device, rows: usize, cols: &RawBuffer, slots: usize) -> Result<Places> {
     let (index, permutation) = (cols.index_type(), Permutation::counted(backend, 0..cols.len, slots)?);
     let defines = Defines::default().index(index).offset(index).set("POS", permutation.type_name());
@@ -109,7 +109,7 @@ impl<T: Scalar, I: Index, O: Index> PaddedEntries for Sell<T, Device, I, O> {
 }
 
 impl Device {
-    /// One buffer behind the other.
+    /// The concatenation of two buffers.
     pub(super) fn joined(&self, head: &RawBuffer, tail: &RawBuffer) -> Result<RawBuffer> {
         let mut all = self.allocate_raw(head.len + tail.len, head.element_bytes)?;
         self.copy_raw(head, head.len, &mut all, 0)?;

@@ -1,4 +1,4 @@
-//! Permutation of entries in arrays of values, in four bytes each where they fit.
+//! Positions of entries in value arrays, in four bytes each where they fit.
 
 use crate::launch::Launch;
 use crate::program::IndexType;
@@ -7,37 +7,37 @@ use crate::{Buffer, Device};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
 
-/// Where entries stand; −1 is padding. Elements have 4 bytes, or 8.
+/// Positions of entries; −1 is padding. Elements have 4 bytes, or 8.
 #[derive(Debug)]
 pub(super) struct Permutation(pub(super) RawBuffer);
 
 impl Permutation {
-    /// The numbers of a range, as permutation of entries of which there are `n`.
+    /// The numbers of a range, as positions below `n`.
     pub(super) fn counted(backend: &Device, numbers: Range<usize>, n: usize) -> Result<Self> {
         Ok(Self(backend.count_up(numbers, IndexType::for_count(n))?))
     }
 
-    /// Those that stand at these permutation.
+    /// The positions at the positions `at`.
     pub(super) fn gather(&self, backend: &Device, at: &Self) -> Result<Self> {
         Ok(Self(backend.gathered(at, &self.0)?))
     }
 
-    /// Others behind these, permutation of the same entries.
+    /// The concatenation of two lists of positions.
     pub(super) fn joined(&self, backend: &Device, tail: &Self) -> Result<Self> {
         Ok(Self(backend.joined(&self.0, &tail.0)?))
     }
 
-    /// Those at which a run begins, as `starts` say, of which there are `kept`.
-    pub(super) fn compact(&self, backend: &Device, starts: &Buffer<i64>, kept: usize) -> Result<Self> {
-        Ok(Self(backend.compact(starts, &self.0, kept)?))
+    /// The first position of each run, as marked by `starts`; there are `runs` of them.
+    pub(super) fn compact(&self, backend: &Device, starts: &Buffer<i64>, runs: usize) -> Result<Self> {
+        Ok(Self(backend.compact(starts, &self.0, runs)?))
     }
 
-    /// Room for `len` permutation of entries of which there are `n`.
-    pub(super) fn room(backend: &Device, len: usize, n: usize) -> Result<Self> {
+    /// Allocates `len` positions below `n`.
+    pub(super) fn allocate(backend: &Device, len: usize, n: usize) -> Result<Self> {
         Ok(Self(backend.allocate_raw(len, IndexType::for_count(n).bytes())?))
     }
 
-    /// Permutation that the host has found.
+    /// Copies positions from the host.
     pub(super) fn upload(backend: &Device, permutation: &[i64]) -> Result<Self> {
         let narrow: std::result::Result<Vec<i32>, _> =
             permutation.iter().map(|&p| i32::try_from(p)).collect();
@@ -47,24 +47,24 @@ impl Permutation {
         }
     }
 
-    /// What kernels call their type.
+    /// The kernels' name of the element type.
     pub(super) fn type_name(&self) -> &'static str {
         self.0.index_type().c_name()
     }
 
-    /// How many there are.
+    /// Number of positions.
     pub(super) fn len(&self) -> usize {
         self.0.len
     }
 
-    /// Bytes that they take.
+    /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
         self.0.bytes()
     }
 }
 
 impl<'a> Launch<'a> {
-    /// Permutation, for a kernel that was made for their type.
+    /// Positions, for a kernel that was compiled for their type.
     pub(super) fn permutation(self, permutation: &'a Permutation) -> Self {
         self.buffer(&permutation.0)
     }

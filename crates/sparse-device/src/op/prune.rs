@@ -1,4 +1,4 @@
-//! Pruning: flags, their prefix sums, and the entries that stay moved together.
+//! Pruning: flags, their prefix sums, and a compaction of the entries that stay.
 
 use super::dense_to_csr::Threshold;
 use super::scan::Scan;
@@ -12,7 +12,7 @@ use sparse_core::{
 };
 
 const COUNT_FILL: &[Algorithm] =
-    &[Algorithm::new("count_fill", "always").preprocessing("room for a place for each entry")];
+    &[Algorithm::new("count_fill", "always").preprocessing("a position for each entry")];
 
 /// The plan of a pruning.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl PruningPlan {
         })
     }
 
-    /// Finds the places of the entries that stay, and how many do.
+    /// Computes the positions of the entries that stay, and returns their number.
     fn find(&self, backend: &Device, values: &RawBuffer, threshold: Threshold) -> Result<usize> {
         let launch = backend.launch(&self.flags).size(values.len).buffer(values).threshold(threshold);
         launch.buffer(&self.starts).items(values.len + 1)?;
@@ -116,7 +116,7 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
         let row_idx = self.compact(&plan.starts, a.row_idx(), kept)?.of();
         let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?.of();
         let values = self.compact(&plan.starts, a.values(), kept)?.of();
-        // SAFETY: the arrays hold the entries of `a` that stay, in their order.
+        // SAFETY: the arrays have the entries of `a` that stay, in their order.
         Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, a.order()) })
     }
 }

@@ -15,7 +15,7 @@ const FILE: &str = "radix_sort";
 const DIGIT: u32 = 8;
 const ITEMS: usize = 16;
 
-/// Keys and where they stood.
+/// Sorted keys and their original positions.
 #[derive(Debug)]
 pub(super) struct Sorted {
     pub(super) keys: RawBuffer,
@@ -23,8 +23,8 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// Room for `n` of them.
-    fn room(backend: &Device, n: usize, key_bytes: usize, position: IndexType) -> Result<Self> {
+    /// Allocates `n` keys and positions.
+    fn allocate(backend: &Device, n: usize, key_bytes: usize, position: IndexType) -> Result<Self> {
         let permutation = Permutation(backend.allocate_raw(n, position.bytes())?);
         Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, permutation })
     }
@@ -57,7 +57,7 @@ impl Pass {
         })
     }
 
-    /// Sorts by the digit from bit `shift` on. Keys without permutation stand where they stood.
+    /// Sorts by the digit from bit `shift` on. Keys without positions are at their original positions.
     fn run(
         &self,
         backend: &Device,
@@ -78,8 +78,8 @@ impl Pass {
     }
 }
 
-/// Sorts by these bits of the keys, above which there are none. Permutation, of type `position`, stand beside the keys;
-/// without them they are 0, 1, …
+/// Sorts by these bits of the keys, which have no higher ones. `permutation` moves with the keys; without one it is 0,
+/// 1, …
 pub(super) fn radix_sort(
     backend: &Device,
     mut keys: RawBuffer,
@@ -89,11 +89,11 @@ pub(super) fn radix_sort(
 ) -> Result<Sorted> {
     let n = keys.len;
     let pass = Pass::new(backend, &keys, position)?;
-    let mut to = Sorted::room(backend, n, keys.element_bytes, position)?;
+    let mut to = Sorted::allocate(backend, n, keys.element_bytes, position)?;
     for shift in bits.step_by(DIGIT as usize) {
         pass.run(backend, shift, (&keys, permutation.as_ref()), &to)?;
-        let room = || backend.allocate_raw(n, position.bytes()).map(Permutation);
-        let free = permutation.map_or_else(room, Ok)?;
+        let allocate = || backend.allocate_raw(n, position.bytes()).map(Permutation);
+        let free = permutation.map_or_else(allocate, Ok)?;
         keys = replace(&mut to.keys, keys);
         permutation = Some(replace(&mut to.permutation, free));
     }
@@ -102,7 +102,7 @@ pub(super) fn radix_sort(
     Ok(Sorted { keys, permutation })
 }
 
-/// The same with the type of the permutation, or with the narrowest where there are none.
+/// [`radix_sort`] with positions of the permutation's type, or of the narrowest type without one.
 pub(super) fn sort_keys(
     backend: &Device,
     keys: RawBuffer,

@@ -1,4 +1,4 @@
-//! Matrices and operands without their types: what plans and launches need, so that these are compiled once.
+//! Matrices and operands without type parameters, so that plans and launches are compiled once.
 
 use crate::Device;
 use crate::driver::Value;
@@ -7,7 +7,7 @@ use crate::space::{DensePlace, Place, RawBuffer};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar, SparseFormat};
 
-/// A compressed matrix, the compressed direction by rows: for CSC, its transpose.
+/// A compressed matrix as compressed rows; CSC as its transpose.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawCompressed<'a> {
     pub(super) dtype: DType,
@@ -40,12 +40,12 @@ impl RawCompressed<'_> {
         self.indices.len
     }
 
-    /// The entries of a row on average, rounded up.
+    /// The entries per row on average, rounded up.
     pub(super) fn mean_length(&self) -> usize {
         self.nnz().div_ceil(self.rows.max(1))
     }
 
-    /// The macros of kernels that look at the pattern.
+    /// The macros of kernels that read the pattern.
     pub(super) fn defines(&self) -> Defines {
         Defines::default().index(self.indices.index_type()).offset(self.offsets.index_type())
     }

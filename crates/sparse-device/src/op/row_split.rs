@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows in chunks: chunks that are whole rows write C, the others leave sums
-//! that a second kernel adds in their order.
+//! `C ← alpha·A·B + beta·C` for compressed rows in chunks: chunks that are whole rows write C, the others write partial
+//! sums that a second kernel adds in order.
 
 use super::chunks::Chunks;
 use super::raw::{DenseOperands, RawCompressed};
@@ -14,7 +14,7 @@ use sparse_core::{DType, Result};
 /// The file of the kernels.
 const FILE: &str = "csr_spmm_split";
 
-/// The plan: the chunks, a kernel for operands of either alignment, and room for the sums of chunks.
+/// The plan: the chunks, a kernel for operands of either alignment, and a workspace for the sums of chunks.
 #[derive(Debug)]
 pub struct RowSplit {
     narrow: ColumnKernel,
@@ -26,7 +26,7 @@ pub struct RowSplit {
     packed: Option<Packed>,
 }
 
-/// A slice of B in memory of its own.
+/// A slice of B, copied to memory of its own.
 #[derive(Debug)]
 struct Packed {
     kernel: Kernel,
@@ -34,7 +34,7 @@ struct Packed {
     slice: RawBuffer,
 }
 
-/// A kernel, the columns that a warp takes with it, and the chunks that go side by side.
+/// A kernel, its columns per warp, and its chunks per warp.
 #[derive(Debug)]
 struct ColumnKernel {
     kernel: Kernel,
@@ -42,35 +42,35 @@ struct ColumnKernel {
     together: usize,
 }
 
-/// The bytes of a row of B that a slice has: as many as two steps of a warp, where rows are so short that there is
-/// little else to wait for; otherwise fewer, so that more of the rows of B stay in the cache; and the fewest that are
-/// still whole lines where B is large and much used.
+/// Bytes of a row of B in a slice: two steps of a warp, where rows are so short that there is little else to wait for;
+/// otherwise fewer, so that more rows of B stay in the cache; and the fewest that are still whole lines where B is
+/// large and much reused.
 const SLICES: [usize; 3] = [1024, 256, 128];
 
-/// Entries a row, on average, up to which rows count as short.
+/// Average entries per row up to which rows count as short.
 const SHORT: usize = 8;
 
-/// How often the rows of B are used, on average, from which on the cache is worth more than longer reads.
+/// Average uses of a row of B from which on the cache is worth more than longer reads.
 const REUSES: usize = 32;
 
-/// Bits of the classes of chunk lengths: where chunks share a warp, whose longest they wait for, and where each has a warp of
-/// its own. Measured on an H100 over 58 matrices of unlike rows, beside the exact order of lengths: 0.987 × with K = 32 (1 bit;
-/// 0 bits 0.978 ×, but 1.11 × at worst), 0.947 × with K = 256 (0 bits, 1.04 × at worst and 0.61 × at best, where rows that
-/// are neighbours read the same rows of B).
+/// Bits of the classes of chunk lengths: where chunks share a warp, which waits for the longest, and where each has a
+/// warp of its own. Measured on an H100 over 58 matrices of skewed rows, beside the exact order of lengths: 0.987 ×
+/// with K = 32 (1 bit; 0 bits 0.978 ×, but 1.11 × at worst), 0.947 × with K = 256 (0 bits, 1.04 × at worst and 0.61 ×
+/// at best, where neighbouring rows read the same rows of B).
 const SHARED_CLASS_BITS: u32 = 1;
 const WARP_CLASS_BITS: u32 = 0;
 
-/// Bytes of B from which on its slices are copied before they are used: a device finds its way in so much memory slowly
-/// (the reach of its translation buffers), and a copy costs little beside what rows are used for.
+/// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is smaller,
+/// and a copy costs little beside the reuse.
 const FAR: usize = 1 << 30;
 
-/// Whether slices of B, of this shape, are better copied where A has `nnz` entries.
+/// True if slices of B, of this shape, are better copied where A has `nnz` entries.
 pub(super) fn is_far(nnz: usize, (b_rows, columns): (usize, usize), value_bytes: usize) -> bool {
     let bytes = b_rows.saturating_mul(columns).saturating_mul(value_bytes);
     bytes >= FAR && nnz >= REUSES * b_rows && columns > SLICES[1] / value_bytes
 }
 
-/// Columns that are taken at a time.
+/// Columns per slice.
 fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> usize {
     let [long, usual, short] = SLICES.map(|bytes| bytes / a.dtype.bytes());
     let slice = if a.nnz() < SHORT * a.rows && columns >= long {
@@ -84,7 +84,7 @@ fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> us
 }
 
 impl ColumnKernel {
-    /// With 16 bytes of columns a lane if it is `wide`, else with one column.
+    /// A kernel with 16 bytes of columns per lane if `wide`, else with one column per lane.
     fn new(backend: &Device, dtype: DType, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
         let vector = if wide { vector(dtype.bytes()) } else { 1 };
         let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
@@ -154,7 +154,7 @@ impl RowSplit {
         Ok(())
     }
 
-    /// The product for the columns of B and C.
+    /// Computes the product for some columns of B and C.
     fn multiply(
         &self,
         backend: &Device,
@@ -166,7 +166,7 @@ impl RowSplit {
         let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
         let way = if wide { &self.wide } else { &self.narrow };
         let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.begins);
-        let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.slots);
+        let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.sum_index);
         let launch = launch.size(columns).buffer(a.indices).buffer(a.values);
         let launch = launch.factor(alpha).dense(b).factor(beta).dense(c).buffer(&self.partial);
         launch.warps(chunks.count.div_ceil(way.together) * columns.div_ceil(way.columns))?;
@@ -177,7 +177,7 @@ impl RowSplit {
 }
 
 impl Packed {
-    /// Some columns of B, row by row.
+    /// Copies some columns of B, row by row.
     fn fill(&self, backend: &Device, b: DensePlace<'_>) -> Result<DensePlace<'_>> {
         let DensePlace { rows, cols, .. } = b;
         let launch = backend.launch(&self.kernel).size(rows).size(cols).dense(b).buffer(&self.slice);

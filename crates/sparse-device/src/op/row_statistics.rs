@@ -1,4 +1,4 @@
-//! Statistics of the row lengths: the offsets are read back, and the host sums up.
+//! Statistics of row lengths: the offsets are read back, and the host adds them up.
 
 use crate::Device;
 use crate::program::Defines;

@@ -1,7 +1,7 @@
-//! Prefix sums: chunks by Blelloch's scan, the chunks' totals likewise, level after level, and back.
+//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back.
 //!
 //! HPS cuts its chunks at the ends of rows and VPS at the ends of columns, so that a line's total is carried into the
-//! next; TPS has one line. Where work-groups may wait for each other, TPS and HPS can also be had in a single pass.
+//! next; TPS has one line. Where work-groups may wait for each other, TPS and HPS have a single-pass algorithm too.
 
 use super::look_back::Tiles;
 use crate::program::Defines;
@@ -12,20 +12,20 @@ use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, S
 const PADDED: &str = "work_efficient_padded";
 const LOOK_BACK: &str = "look_back";
 const ALGORITHMS: &[Algorithm] = &[
-    Algorithm::new("work_efficient", "the device is a CPU").preprocessing("room for the total of each chunk"),
+    Algorithm::new("work_efficient", "the device is a CPU").preprocessing("the total of each chunk"),
     Algorithm::new(
         PADDED,
         "otherwise: a hole after every 32 elements of local memory, against bank conflicts",
     )
-    .preprocessing("room for the total of each chunk"),
+    .preprocessing("the total of each chunk"),
     Algorithm::new(LOOK_BACK, "never: a single pass, on devices whose work-groups may wait for each other")
-        .preprocessing("room for the state of each tile"),
+        .preprocessing("the state of each tile"),
 ];
 /// The file of the kernel of `look_back`, and the elements of a tile for each work-item: `ITEMS` of the kernel.
 const LOOK_BACK_FILE: &str = "scan_look_back";
 const LOOK_BACK_ITEMS: usize = 8;
 
-/// The lines of an array: element p of line l stands at `l·line_step + p·item_step`.
+/// The lines of an array: element p of line l is at `l·line_step + p·item_step`.
 #[derive(Debug, Clone, Copy)]
 struct Lines {
     count: usize,
@@ -34,12 +34,12 @@ struct Lines {
     item_step: usize,
 }
 
-/// What kernels call an element.
+/// The kernels' name of an element.
 fn element<T: ScanElement>() -> &'static str {
     if size_of::<T>() == 4 { "uint" } else { "ulong" }
 }
 
-/// One pass: lines cut into chunks, and room for the chunks' totals.
+/// One pass: lines cut into chunks, and the chunks' totals.
 #[derive(Debug)]
 struct Level<T> {
     lines: Lines,
@@ -113,7 +113,7 @@ impl<T: ScanElement> Scan<T> {
         Ok(())
     }
 
-    /// Turns `counts` into the sums of what stands before each.
+    /// Replaces `counts` by their exclusive prefix sums.
     pub(super) fn starts(&self, backend: &Device, counts: &Buffer<T>) -> Result<()> {
         let view = Device::view(counts);
         self.run(backend, ScanKind::Exclusive, view, view)
@@ -125,7 +125,7 @@ impl<T: ScanElement> Scan<T> {
 }
 
 impl Scan<i64> {
-    /// Turns counts, with a zero behind them, into the sums of what stands before each, and gives the sum of all.
+    /// Replaces counts, followed by a zero, by their exclusive prefix sums, and returns the sum of all.
     pub(super) fn starts_and_sum(&self, backend: &Device, counts: &Buffer<i64>) -> Result<usize> {
         self.starts(backend, counts)?;
         let mut sum = [0];
@@ -135,7 +135,7 @@ impl Scan<i64> {
     }
 }
 
-/// The scan of an array without gaps in a single pass.
+/// The scan of a contiguous array in a single pass.
 #[derive(Debug)]
 struct LookBack {
     kernel: Kernel,

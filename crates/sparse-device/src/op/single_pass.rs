@@ -1,4 +1,4 @@
-//! Dense to compressed rows in a single pass: the entries before a tile are found by decoupled look-back.
+//! Dense to compressed rows in a single pass: the entries before a tile are counted by decoupled look-back.
 
 use super::look_back::Tiles;
 use crate::launch::{LANES, Launch, vector};
@@ -10,34 +10,34 @@ use sparse_core::{Backend, DType, Result};
 /// The file of the kernel.
 pub(super) const FILE: &str = "dense_to_csr_look_back";
 
-/// Warps of a work-group that hold a part of its tile each, at most, so that a compute unit can have two groups:
+/// The most worker warps of a work-group, each with a part of its tile, so that a compute unit can have two groups:
 /// `MOST_WORKERS` of the kernel. One more warp looks back.
 const MOST_WORKERS: usize = 6;
 const GROUPS_PER_UNIT: usize = 2;
 
-/// Tiles that a work-group has on their way: `STAGES` of the kernel.
+/// Tiles in flight per work-group: `STAGES` of the kernel.
 const STAGES: usize = 4;
 
-/// What a lane of a worker holds of a tile, at most.
+/// The most elements of a tile per lane of a worker.
 const LANE_ELEMENTS: usize = 32;
 const LANE_BYTES: usize = 128;
 
-/// Bytes of shared memory that a work-group needs beside its workers', or less.
+/// The most bytes of shared memory per work-group beside its workers'.
 const BOARD_BYTES: usize = 1 << 10;
 
-/// What the pass needs beside the plan's.
+/// The additional data of the single pass.
 #[derive(Debug)]
 pub(super) struct SinglePass {
     narrow: Kernel,
     wide: Kernel,
     tiles: Tiles,
     workers: usize,
-    /// What each of them has in shared memory: `Worker` of the kernel.
+    /// Bytes of shared memory per worker: `Worker` of the kernel.
     worker_bytes: usize,
 }
 
 impl SinglePass {
-    /// For matrices of so many rows, of all members together, and columns.
+    /// A single pass over matrices with `rows` rows, of all members together, and `cols` columns.
     pub(super) fn new(
         backend: &Device,
         dtype: DType,
@@ -69,7 +69,8 @@ impl SinglePass {
         if wide { &self.wide } else { &self.narrow }
     }
 
-    /// Finds where rows start and writes the entries that there is room for; `launch` has all arguments of the plan.
+    /// Computes the start of each row and writes the entries up to the capacity; `launch` has all arguments of the
+    /// plan.
     pub(super) fn run<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<()> {
         let groups = (backend.caps().compute_units * GROUPS_PER_UNIT).min(self.tiles.count());
         let launch = self.tiles.begin(backend, launch)?;

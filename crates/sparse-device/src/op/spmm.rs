@@ -22,7 +22,7 @@ const STORED: &[Algorithm] = &[
         "CUDA, for plans of 32 calls and more, where rows have 64 entries and more in each of at most 18 blocks of columns \
          whose rows of B shared memory holds, 256 bytes each, and B has as many",
     )
-    .preprocessing("the first entry of each row in each block of columns, and room for a row of C for each"),
+    .preprocessing("the first entry of each row in each block of columns, and a row of partial sums of C for each"),
     Algorithm::new("row_per_thread", "the device is a CPU"),
     Algorithm::new(
         "crc",
@@ -31,20 +31,20 @@ const STORED: &[Algorithm] = &[
     Algorithm::new("cwm", "the same with more columns of B: four columns a lane"),
     Algorithm::new(
         "row_split",
-        "plans of 32 calls and more, and those of several where rows are long or unlike: chunks, the longest first",
+        "plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
     )
     .preprocessing(
-        "rows in chunks of up to 512 entries, sorted by length, and room for a row of C for each chunk",
+        "rows in chunks of up to 512 entries, sorted by length, and a row of partial sums of C for each chunk",
     ),
     Algorithm::new(
         "row_split_packed",
         "the same where B has 1 GiB and its rows are used 32 times: slices of its columns are copied in turn",
     )
-    .preprocessing("the same, and room for a slice of B"),
+    .preprocessing("the same, and a copy of a slice of B"),
 ];
 const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
 
-/// Columns that a work-group of `cwm` takes.
+/// Columns per work-group of `cwm`.
 const CWM_COLUMNS: usize = 4 * LANES;
 
 /// A product with the entries grouped by the rows of op(A).
@@ -99,13 +99,13 @@ impl KernelPlan for GroupedPlan {
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
 pub enum CompressedPlan {
-    /// Along what is stored, by a kernel that needs nothing more.
+    /// Along the compressed direction, by a kernel without a workspace.
     Stored(Choice, Kernel),
-    /// The same by chunks of rows.
+    /// Along the compressed direction, by chunks of rows.
     Split(Choice, Box<RowSplit>),
-    /// The same by blocks of columns.
+    /// Along the compressed direction, by blocks of columns.
     ColumnBlocks(Choice, ColumnBlocks),
-    /// Across it.
+    /// Across the compressed direction.
     Grouped(GroupedPlan),
 }
 
@@ -128,12 +128,12 @@ impl KernelPlan for CompressedPlan {
 }
 
 impl Device {
-    /// What the device can run of [`STORED`].
+    /// The algorithms of [`STORED`] that the device can run.
     fn along_algorithms(&self) -> &'static [Algorithm] {
         if self.can_share(spmm_column_blocks::FILE) { STORED } else { &STORED[1..] }
     }
 
-    /// The algorithm that fits the rows and the columns of B, and why.
+    /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
     fn fitting(
         &self,
         a: RawCompressed<'_>,
@@ -155,9 +155,9 @@ impl Device {
         })
     }
 
-    /// Whether chunks of rows pay: the plan runs [`MANY_CALLS`] times, or rows have [`LANES`] entries on average, or one has
-    /// several chunks. Measured on an H100 over 260 matrices: chunks take the least time of all on 97 of 100, from rows
-    /// of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes 0.1 to 0.5 ms.
+    /// True if chunks of rows pay: the plan runs [`MANY_CALLS`] times, or rows have [`LANES`] entries on average, or
+    /// one has several chunks. Measured on an H100 over 260 matrices: chunks take the least time of all on 97 of 100,
+    /// from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes 0.1 to 0.5 ms.
     fn is_worth_splitting(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<bool> {
         if options.expected_calls <= 1 || options.algorithm.is_some() {
             return Ok(false);
@@ -167,7 +167,7 @@ impl Device {
             || self.longest_row(a.offsets)? > chunks::LARGEST)
     }
 
-    /// The plan of a product along what is stored.
+    /// The plan of a product along the compressed direction.
     fn plan_stored_spmm(
         &self,
         a: RawCompressed<'_>,

@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns whose rows of B stand in memory that a work-group
-//! strategy, a slice of B's columns at a time.
+//! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns, whose rows of B a work-group loads into shared
+//! memory, a slice of B's columns at a time.
 
 use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS};
 use super::raw::{DenseOperands, RawCompressed};
@@ -11,28 +11,28 @@ use sparse_core::{Backend, PlanOptions, Result};
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_spmm_column_blocks";
 
-/// Bytes of a row of B that a slice has.
+/// Bytes of a row of B in a slice.
 const SLICE_BYTES: usize = 256;
 
-/// Bytes that the kernel strategy by itself.
+/// Bytes of shared memory that the kernel declares itself.
 const OWN_BYTES: usize = 16;
 
-/// Entries of a row in a block of columns, on average, from which on sums of blocks are a small part of the time.
+/// Average entries of a row per block of columns from which on the sums of blocks are a small part of the time.
 const LONG_PIECES: usize = 64;
 
-/// Blocks up to which that is so too: measured up to 18, where chunks of rows take 1.4 times as long (2000 entries a row).
+/// Blocks up to which the sums of blocks are a small part of the time: measured up to 18, where chunks of rows take 1.4
+/// times as long (2000 entries a row).
 const FEW_BLOCKS: usize = 18;
 
-/// Entries for each compute unit from which on filling shared memory is a small part of the time.
+/// Entries per compute unit from which on filling shared memory is a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 13;
 
-/// Columns of a slice.
+/// Columns per slice.
 fn slice_columns(a: RawCompressed<'_>) -> usize {
     SLICE_BYTES / a.dtype.bytes()
 }
 
-/// Work-groups, as many for each of `tiles`, so that the last ones to run leave a tenth of the compute units idle or
-/// less.
+/// Number of work-groups per tile for which the last ones leave at most a tenth of the compute units idle.
 fn groups(tiles: usize, units: usize) -> usize {
     let whole = |waves: usize| waves * units / tiles.max(1) * tiles;
     let leaves_few_idle = |&waves: &usize| tiles == 0 || whole(waves) * 10 >= waves * units * 9;
@@ -40,15 +40,15 @@ fn groups(tiles: usize, units: usize) -> usize {
 }
 
 impl Device {
-    /// The fewest blocks of columns whose rows of a slice of B a work-group can share.
+    /// The fewest blocks of columns whose rows of a slice of B fit shared memory.
     fn cut_rows_of_b(&self, b_rows: usize) -> Cut {
         let bytes = self.properties().shared_bytes.saturating_sub(OWN_BYTES);
         let blocks = b_rows.div_ceil((bytes / SLICE_BYTES).max(1)).max(1);
         Cut { blocks, width: b_rows.div_ceil(blocks) }
     }
 
-    /// Why products with this matrix and so many columns gain by blocks of columns, if they do: there are many, B has a
-    /// slice, and rows of A have many entries in each of few blocks.
+    /// The reason why products with this matrix and so many columns gain by blocks of columns, if they do: the plan
+    /// runs often, B has a slice, and rows of A have many entries in each of few blocks.
     pub(super) fn reason_for_shared_rows(
         &self,
         a: RawCompressed<'_>,
@@ -71,21 +71,21 @@ impl Device {
 }
 
 impl ColumnBlocks {
-    /// The plan of a product with a dense matrix: room for a row of C for each row of a block.
+    /// The plan of a product with a dense matrix, with a row of partial sums of C for each row of a block.
     pub(super) fn for_spmm(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
         let defines = a.product_defines(op);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let cut = backend.cut_rows_of_b(a.cols);
         let slices = columns.div_ceil(slice_columns(a));
         let rows = checked_product("rows x blocks of columns", a.rows, cut.blocks)?;
-        let room = checked_product("rows x slices of B", rows, slices * slice_columns(a))?;
+        let len = checked_product("rows x slices of B", rows, slices * slice_columns(a))?;
         Ok(Self {
             kernel: kernel("csr_spmm_column_blocks")?,
             add: kernel("csr_spmm_column_blocks_add")?,
             cut,
             groups: groups(cut.blocks * slices, backend.caps().compute_units),
             splits: backend.split_rows(a, op, cut)?,
-            sums: backend.allocate_raw(room, a.dtype.accumulator().bytes())?,
+            sums: backend.allocate_raw(len, a.dtype.accumulator().bytes())?,
         })
     }
 

@@ -1,8 +1,8 @@
-//! Matrices whose values stand at permutation, and planning on the host: a matrix whose values are the numbers of their own
-//! slots.
+//! Matrices with value arrays, and planning on the host by a matrix whose values are the numbers of their own
+//! positions.
 //!
-//! What the reference makes of such a matrix says where each value goes. So a plan is made once with the serial
-//! reference, and the device only moves or adds values.
+//! The reference's result for such a matrix gives the new position of each value. So a plan is made once with the
+//! serial reference, and the device only moves or adds values.
 
 use super::coordinates::Coordinates;
 use super::grouped::RowGroups;
@@ -19,7 +19,7 @@ use sparse_core::{
     SparseFormat,
 };
 
-/// The value arrays of a matrix: from position `split` on values stand in `tail`. Only HYB has two.
+/// The value arrays of a matrix: values from position `split` on are in `tail`. Only HYB has two.
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'a> {
     pub(super) head: &'a RawBuffer,
@@ -34,7 +34,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A format on a device whose values stand at permutation.
+/// A format on a device with value arrays.
 pub trait StoredValues: SparseFormat<Space = Device> {
     /// The type of its indices.
     type Index: Index;
@@ -58,13 +58,13 @@ pub(super) trait Numerable: StoredValues {
     fn numbered(&self, backend: &Device) -> Result<Self::OnHost>;
 }
 
-/// A format that can be given other values.
+/// A format whose values can be replaced.
 pub trait Target: StoredValues + Sized {
-    /// The same pattern with other values, one array for each that it has.
+    /// The same pattern with other values, one array for each of its value arrays.
     fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self>;
 }
 
-/// A format that can be made from one that the host has numbered. Padding has the number 0.
+/// A format that can be uploaded from a numbered matrix of the host. Padding has the number 0.
 pub trait HostTarget: Target {
     /// The same format on the host.
     type OnHost: SparseFormat<Space = Host>;
@@ -81,7 +81,7 @@ fn numbers(n: usize) -> Vec<f64> {
     (1..=n).map(|number| number as f64).collect()
 }
 
-/// The position of a slot from its number; padding is at −1.
+/// The position of a number; −1 for padding.
 pub(super) fn position(number: f64) -> i64 {
     number as i64 - 1
 }

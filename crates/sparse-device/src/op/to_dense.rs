@@ -14,7 +14,7 @@ const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "alway
     "the coordinates of the entries, sorted on the device where they are not known to be unique",
 )];
 
-/// The coordinates of entries, equal ones side by side, and where their values stand.
+/// The coordinates of entries, sorted, and the positions of their values.
 #[derive(Debug)]
 pub struct Places {
     pub(super) rows: RawBuffer,
@@ -23,7 +23,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The entries of a numbered matrix, sorted here; coordinates become of type `index`.
+    /// The entries of a numbered matrix, sorted on the host; coordinates become of type `index`.
     pub(super) fn numbered(
         backend: &Device,
         a: &impl Entries<Scalar = f64>,

@@ -8,25 +8,25 @@ use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Res
 /// The file of the kernels.
 const FILE: &str = "validate";
 
-/// Problems, as bits: those of the kernels.
+/// Problems as bits, which the kernels set.
 const OFFSETS: i32 = 1;
 const RANGE: i32 = 2;
 const FALLS: i32 = 4;
 const REPEATS: i32 = 8;
 
-/// The order of indices in which these problems were found.
+/// The order of indices with these problems.
 fn order_of(problems: i32) -> IndexOrder {
     let sorted = problems & FALLS == 0;
     IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 }
 }
 
 impl Device {
-    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat; what order they have
-    /// is found out and remembered. Nothing but a word is read back, unless something is wrong.
+    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat. Their order is found
+    /// out and remembered. Only a word is read back, unless something is wrong.
     ///
     /// # Errors
     /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device;
-    /// [`Error::Unsupported`] for arrays that a recorded graph strategy; what the device's runtime reports.
+    /// [`Error::Unsupported`] for arrays that a recorded graph shares; an error of the device's runtime.
     pub fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
         (rows, cols): (usize, usize),
@@ -46,7 +46,7 @@ impl Device {
         let fits = offsets.len.checked_sub(1) == Some(major) && values.len == indices.len;
         let problems = if fits { self.problems((major, minor), &offsets, &indices)? } else { OFFSETS };
         if problems & (OFFSETS | RANGE) != 0 {
-            // The host finds the same, and says what it is.
+            // The host finds the same problems, and describes them.
             let (offsets, indices) = (self.download(&offsets)?, self.download(&indices)?);
             let matrix = Compressed::<A, T, Host, I, O>::new_unsorted(
                 rows,
@@ -75,7 +75,7 @@ impl Device {
         self.problems((offsets.len - 1, minor), offsets, indices).map(order_of)
     }
 
-    /// What is wrong with offsets and indices, as bits.
+    /// The problems of offsets and indices, as bits.
     fn problems(
         &self,
         (major, minor): (usize, usize),

@@ -1,4 +1,4 @@
-//! Vector operations. Reductions leave a partial result a work-group, whose number depends on the length alone; one
+//! Vector operations. Reductions write one partial result per work-group, whose number depends only on the length; one
 //! work-group combines them in a fixed order.
 
 use crate::driver::Value;
@@ -10,7 +10,7 @@ use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
 use sparse_core::{Accumulator, Backend, DType, DenseViewMut, Result, Scalar, Space};
 
-/// The kernels of the operations whose scalars stay on the device.
+/// The kernels of a [`VectorPlan`](sparse_core::op::vector::VectorPlan), whose scalars stay on the device.
 const PLANNED: [&str; 8] = [
     "vector_axpby",
     "vector_dot",
@@ -21,9 +21,9 @@ const PLANNED: [&str; 8] = [
     "vector_advance",
     "vector_turn",
 ];
-/// Work-groups of a reduction, at most.
+/// The most work-groups of a reduction.
 const PARTIALS: usize = 1024;
-/// Elements that a work-item adds, at least, before another work-group is worth it.
+/// The fewest elements per work-item: another work-group is worth it only beyond.
 const ITEMS_PER_LANE: usize = 8;
 
 impl Device {
@@ -38,19 +38,20 @@ impl Device {
         self.launch(&kernel).size(rows).size(cols).factor(beta).dense(c).items(rows * cols)
     }
 
-    /// The work-groups of a reduction over `len` elements: the number of its partial results.
+    /// The number of work-groups of a reduction over `len` elements, and of its partial results.
     fn partial_count(&self, len: usize) -> usize {
         len.div_ceil(self.inner.block * ITEMS_PER_LANE).min(PARTIALS)
     }
 
-    /// The work-groups of the kernels of a step of conjugate gradients, each of which adds up what those before it left:
-    /// on a GPU with an element a work-item, as long as there are few, since it waits for memory above all.
+    /// The number of work-groups of the kernels of a conjugate gradient step, each of which adds up the partial results
+    /// of the kernel before: on a GPU one element per work-item, as long as there are few, since it waits for memory
+    /// above all.
     fn step_groups(&self, len: usize) -> usize {
         let items = if self.properties().is_cpu { ITEMS_PER_LANE } else { 1 };
         len.div_ceil(self.inner.block * items).clamp(1, PARTIALS)
     }
 
-    /// Runs a reduction over `len` elements, all of whose arguments are there but the last: the partial results.
+    /// Runs a reduction over `len` elements, whose launch lacks only the last argument, and reads the partial results.
     pub(super) fn partials(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<i64>> {
         let groups = self.partial_count(len);
         let partial: Buffer<i64> = self.allocate(groups)?;
@@ -58,19 +59,19 @@ impl Device {
         self.download(&partial)
     }
 
-    /// Room for the partial results of reductions over `len` elements, two numbers each, as few or as many as there are.
-    fn reduction_room<A: Scalar>(&self, len: usize) -> Result<Buffer<A>> {
+    /// Allocates the partial results of reductions over `len` elements, two numbers each.
+    fn reduction_workspace<A: Scalar>(&self, len: usize) -> Result<Buffer<A>> {
         self.allocate(2 * self.step_groups(len))
     }
 
-    /// What a reduction over `len` elements leaves.
+    /// The result of a reduction over `len` elements.
     fn reduced<A: Scalar>(
         &self,
         len: usize,
         reduce: impl FnOnce(&mut Buffer<A>, ViewMut<'_, A>) -> Result<()>,
     ) -> Result<A> {
-        let (mut room, mut result) = (self.reduction_room(len)?, self.allocate(1)?);
-        reduce(&mut room, Self::view_mut(&mut result))?;
+        let (mut workspace, mut result) = (self.reduction_workspace(len)?, self.allocate(1)?);
+        reduce(&mut workspace, Self::view_mut(&mut result))?;
         Ok(self.download(&result)?[0])
     }
 }
@@ -90,16 +91,16 @@ impl<T: Scalar> VectorKernel<T> for Device {
     }
 
     unsafe fn dot(&self, x: View<'_, T>, y: View<'_, T>) -> Result<T::Acc> {
-        self.reduced(x.len(), |room, result| {
-            // SAFETY: the caller promises it of the operands; room and result were just made here.
-            unsafe { VectorKernel::<T>::dot_into(self, room, x, y, result) }
+        self.reduced(x.len(), |workspace, result| {
+            // SAFETY: the caller promises the same of the operands; workspace and result were just made here.
+            unsafe { VectorKernel::<T>::dot_into(self, workspace, x, y, result) }
         })
     }
 
     unsafe fn nrm2(&self, x: View<'_, T>) -> Result<RealOf<T>> {
-        let norm: T::Acc = self.reduced(x.len(), |room, result| {
+        let norm: T::Acc = self.reduced(x.len(), |workspace, result| {
             // SAFETY: as above.
-            unsafe { VectorKernel::<T>::nrm2_into(self, room, x, result) }
+            unsafe { VectorKernel::<T>::nrm2_into(self, workspace, x, result) }
         })?;
         Ok(norm.re())
     }
@@ -120,50 +121,54 @@ impl<T: Scalar> VectorKernel<T> for Device {
         for entry in PLANNED {
             self.vector_kernel(T::DTYPE, entry)?;
         }
-        self.reduction_room(len)
+        self.reduction_workspace(len)
     }
 
     unsafe fn dot_into(
         &self,
-        room: &mut Buffer<T::Acc>,
+        workspace: &mut Buffer<T::Acc>,
         x: View<'_, T>,
         y: View<'_, T>,
         result: ViewMut<'_, T::Acc>,
     ) -> Result<()> {
         let (groups, block) = (self.partial_count(x.len()), self.inner.block);
         let dot = self.vector_kernel(T::DTYPE, "vector_dot")?;
-        self.launch(&dot).size(x.len()).view(x).view(y).buffer(room).groups(groups, block)?;
+        self.launch(&dot).size(x.len()).view(x).view(y).buffer(workspace).groups(groups, block)?;
         let sum = self.vector_kernel(T::DTYPE, "vector_sum")?;
-        self.launch(&sum).size(groups).buffer(room).view(result).groups(1, block)
+        self.launch(&sum).size(groups).buffer(workspace).view(result).groups(1, block)
     }
 
-    /// Scaled by a power of two near the largest element, so that no square overflows and none that counts underflows.
+    /// Scaled by a power of two near the largest element, so that no square overflows and none that matters underflows.
     unsafe fn nrm2_into(
         &self,
-        room: &mut Buffer<T::Acc>,
+        workspace: &mut Buffer<T::Acc>,
         x: View<'_, T>,
         result: ViewMut<'_, T::Acc>,
     ) -> Result<()> {
         let (groups, block) = (self.partial_count(x.len()), self.inner.block);
         for entry in ["vector_largest", "vector_squares"] {
             let kernel = self.vector_kernel(T::DTYPE, entry)?;
-            self.launch(&kernel).size(x.len()).view(x).buffer(room).groups(groups, block)?;
+            self.launch(&kernel).size(x.len()).view(x).buffer(workspace).groups(groups, block)?;
         }
         let norm = self.vector_kernel(T::DTYPE, "vector_norm")?;
-        self.launch(&norm).size(groups).buffer(room).view(result).groups(1, block)
+        self.launch(&norm).size(groups).buffer(workspace).view(result).groups(1, block)
     }
-    /// Every work-group adds up what those of the kernel before left, in the same order.
-    unsafe fn gradient_step(&self, room: &mut Buffer<T::Acc>, step: GradientStep<'_, Self, T>) -> Result<()> {
+    /// Every work-group adds up the partial results of the kernel before, in the same order.
+    unsafe fn gradient_step(
+        &self,
+        workspace: &mut Buffer<T::Acc>,
+        step: GradientStep<'_, Self, T>,
+    ) -> Result<()> {
         let GradientStep { q, p, x, r, rho, next_rho } = step;
         let (len, block) = (q.len(), self.inner.block);
         let (groups, p, r) = (self.step_groups(len), Self::as_shared(&p), Self::as_shared(&r));
         let dot = self.vector_kernel(T::DTYPE, "vector_dot")?;
-        self.launch(&dot).size(len).view(p).view(q).buffer(room).early().groups(groups, block)?;
+        self.launch(&dot).size(len).view(p).view(q).buffer(workspace).early().groups(groups, block)?;
         let advance = self.vector_kernel(T::DTYPE, "vector_advance")?;
         let launch = self.launch(&advance).size(len).view(rho).view(p).view(q);
-        launch.view(x).view(r).buffer(room).early().groups(groups, block)?;
+        launch.view(x).view(r).buffer(workspace).early().groups(groups, block)?;
         let turn = self.vector_kernel(T::DTYPE, "vector_turn")?;
         let launch = self.launch(&turn).size(len).view(rho).view(next_rho);
-        launch.view(r).view(p).buffer(room).early().groups(groups, block)
+        launch.view(r).view(p).buffer(workspace).early().groups(groups, block)
     }
 }

@@ -1,4 +1,4 @@
-//! From the text of an array file to a dense matrix.
+//! Reads the text of an array file to a dense matrix.
 
 use super::entries::{Entries, mirror};
 use super::header::{Header, MatrixInfo, Symmetry};

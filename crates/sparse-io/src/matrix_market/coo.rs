@@ -1,4 +1,4 @@
-//! From the text to COO, in the order of the file.
+//! Reads a text to COO, in the order of the file.
 
 use super::entries::Body;
 use super::header::Header;

@@ -1,4 +1,4 @@
-//! From the text to CSR: read, count, scan, scatter, sort.
+//! Reads a text to CSR: read, count, scan, scatter, sort.
 
 use super::entries::Body;
 use super::header::{Field, Header, MatrixInfo};
@@ -25,26 +25,26 @@ pub(super) fn read<T: Scalar, I: Index, O: Index>(
     compress(header.info, Body::split(text, header, parts).read()?)
 }
 
-/// The entries as CSR; those of one cell are added up in the order in which they come.
+/// The entries as CSR; those of one cell are added in their order.
 ///
-/// Entries whose rows ascend stay where they are. Otherwise each piece of them counts its entries of each row; a scan
-/// over (row, piece) turns the counts into places; each entry goes to its place. So entries of one row keep their order,
-/// whatever the number of pieces. Columns move before values, so that never more than one array stands twice.
+/// Entries whose rows ascend are not moved. Otherwise each chunk of them counts its entries of each row; a scan over
+/// (row, chunk) turns the counts into positions; each entry goes to its position. So entries of one row stay in order
+/// for any number of chunks. Columns move before values, so that at most one array exists twice.
 fn compress<T: Scalar, I: Index, O: Index>(
     MatrixInfo { rows, cols, field, .. }: MatrixInfo,
     triplets: Triplets<T, O, I>,
 ) -> Result<Csr<T, Host, I, O>> {
     let Triplets { rows: mut places, cols: mut indices, mut values } = triplets;
     let nnz = O::try_new("nnz", values.len())?.as_usize();
-    let piece = nnz.div_ceil(affordable_pieces::<T, I, O>(rows, nnz)).max(1);
-    let mut counts = parallel::map(places.chunks(piece).collect(), &|piece| count(piece, rows));
+    let chunk = nnz.div_ceil(affordable_chunks::<T, I, O>(rows, nnz)).max(1);
+    let mut counts = parallel::map(places.chunks(chunk).collect(), &|chunk| count(chunk, rows));
     let offsets = scan(&mut counts, rows);
     if !places.is_sorted() {
-        let pieces = places.chunks_mut(piece).zip(counts).collect();
-        parallel::map(pieces, &|(rows, next)| rows_to_places(rows, next));
-        // SAFETY: the scan gave each entry of each piece a place of its own.
+        let chunks = places.chunks_mut(chunk).zip(counts).collect();
+        parallel::map(chunks, &|(rows, next)| rows_to_places(rows, next));
+        // SAFETY: the scan gave each entry of each chunk a position of its own.
         indices = unsafe { scatter(&indices, &places, I::cast(0)) };
-        // The values of a pattern are all alike.
+        // The values of a pattern are all equal.
         if field != Field::Pattern {
             // SAFETY: as above.
             values = unsafe { scatter(&values, &places, T::ZERO) };
@@ -54,8 +54,8 @@ fn compress<T: Scalar, I: Index, O: Index>(
     canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }
 
-/// So many pieces, at most one a thread, that their counters take no more than the entries.
-fn affordable_pieces<T, I, O>(rows: usize, nnz: usize) -> usize {
+/// The most chunks, at most one per thread, whose counters take no more memory than the entries.
+fn affordable_chunks<T, I, O>(rows: usize, nnz: usize) -> usize {
     let entries = nnz.saturating_mul(size_of::<T>() + size_of::<I>());
     (entries / rows.saturating_mul(size_of::<O>()).max(1)).clamp(1, rayon::current_num_threads())
 }
@@ -70,15 +70,15 @@ fn count<O: Index>(row_of: &[O], rows: usize) -> Vec<O> {
     counts
 }
 
-/// Turns the counts of each piece into the places of its first entries; gives the row offsets.
+/// Replaces the counts of each chunk by the positions of its first entries; returns the row offsets.
 fn scan<O: Index>(counts: &mut [Vec<O>], rows: usize) -> Vec<O> {
     let mut offsets = Vec::with_capacity(rows + 1);
     let mut next = 0;
     for row in 0..rows {
         offsets.push(O::cast(next));
-        for piece in counts.iter_mut() {
-            let count = piece[row].as_usize();
-            piece[row] = O::cast(next);
+        for chunk in counts.iter_mut() {
+            let count = chunk[row].as_usize();
+            chunk[row] = O::cast(next);
             next += count;
         }
     }
@@ -86,7 +86,7 @@ fn scan<O: Index>(counts: &mut [Vec<O>], rows: usize) -> Vec<O> {
     offsets
 }
 
-/// Puts the place of each entry where its row stands; `next` holds the next place in each row.
+/// Replaces the row of each entry by its position; `next` is the next position in each row.
 fn rows_to_places<O: Index>(row_of: &mut [O], mut next: Vec<O>) {
     for row in row_of {
         let place = &mut next[row.as_usize()];
@@ -95,36 +95,36 @@ fn rows_to_places<O: Index>(row_of: &mut [O], mut next: Vec<O>) {
     }
 }
 
-/// Element `k` of `source` at place `places[k]`, for all `k`.
+/// Moves element `k` of `source` to position `places[k]`, for all `k`.
 ///
 /// # Safety
-/// No place occurs twice.
+/// No position occurs twice.
 unsafe fn scatter<E: Copy + Send + Sync, O: Index>(source: &[E], places: &[O], filler: E) -> Vec<E> {
-    /// Elements that are worth a task.
+    /// Elements per task.
     const TASK: usize = 1 << 16;
     let mut scattered = vec![filler; source.len()];
-    let slots = Slots::new(&mut scattered);
+    let shared = SharedSlice::new(&mut scattered);
     let tasks = source.chunks(TASK).zip(places.chunks(TASK)).collect();
     parallel::map(tasks, &|(source, places): (&[E], &[O])| {
         for (&element, place) in source.iter().zip(places) {
-            // SAFETY: the caller promises that no other element has this place.
-            unsafe { slots.write(place.as_usize(), element) };
+            // SAFETY: the caller promises that no other element has this position.
+            unsafe { shared.write(place.as_usize(), element) };
         }
     });
     scattered
 }
 
-/// Elements that several threads fill.
-struct Slots<'a, E> {
+/// A slice that several threads fill.
+struct SharedSlice<'a, E> {
     start: *mut E,
     len: usize,
     borrowed: PhantomData<&'a mut E>,
 }
 
-// SAFETY: the pointer stands for an exclusive borrow, and `write` makes its callers keep threads apart.
-unsafe impl<E: Send> Sync for Slots<'_, E> {}
+// SAFETY: the pointer stands for an exclusive borrow, and the callers of `write` promise to write distinct elements.
+unsafe impl<E: Send> Sync for SharedSlice<'_, E> {}
 
-impl<'a, E> Slots<'a, E> {
+impl<'a, E> SharedSlice<'a, E> {
     fn new(elements: &'a mut [E]) -> Self {
         Self { start: elements.as_mut_ptr(), len: elements.len(), borrowed: PhantomData }
     }
@@ -132,11 +132,11 @@ impl<'a, E> Slots<'a, E> {
     /// Writes element `place`.
     ///
     /// # Safety
-    /// No other thread writes this place.
+    /// No other thread writes this element.
     #[inline(always)]
     unsafe fn write(&self, place: usize, element: E) {
         assert!(place < self.len);
-        // SAFETY: the place lies inside the slice, which is borrowed exclusively, and no other thread writes it.
+        // SAFETY: the position lies inside the slice, which is borrowed exclusively, and no other thread writes it.
         unsafe { self.start.add(place).write(element) };
     }
 }

@@ -1,7 +1,7 @@
-//! Decimal numbers as matrix files have them: up to 19 digits and a small exponent, rounded to nearest.
+//! Decimal numbers as in most matrix files: up to 19 digits and a small exponent, rounded to nearest.
 //!
 //! Such a number is `w·10^e` with `w < 2^64` and `|e| ≤ 19`, so that one exact division or product of integers decides
-//! how it rounds. Everything else is left to fast-float2, which knows all cases but is slower on these.
+//! the rounding. Everything else is left to fast-float2, which handles all cases but is slower on these.
 
 use super::word::{EIGHT, eight_digits};
 
@@ -18,7 +18,7 @@ const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
     powers
 };
 
-/// Reads the number that `rest` starts with; none where this way of reading cannot be sure.
+/// Reads the number that `rest` starts with; none if its rounding is not certain.
 #[inline(always)]
 pub(super) fn read(rest: &mut &[u8]) -> Option<f64> {
     let negative = sign(rest)?;
@@ -39,7 +39,7 @@ pub(super) fn read(rest: &mut &[u8]) -> Option<f64> {
     Some(if negative { -magnitude } else { magnitude })
 }
 
-/// Goes past a sign; says whether it is a minus. Signs come as they like: nothing here is for the processor to guess.
+/// Skips a sign; true if it is a minus. Without branches, since signs are unpredictable.
 #[inline(always)]
 fn sign(rest: &mut &[u8]) -> Option<bool> {
     let first = *rest.first()?;
@@ -48,7 +48,7 @@ fn sign(rest: &mut &[u8]) -> Option<bool> {
     Some(negative)
 }
 
-/// Goes past the first byte, if it is `wanted`.
+/// Skips the first byte, if it is `wanted`.
 #[inline(always)]
 fn skip_if(rest: &mut &[u8], wanted: impl Fn(u8) -> bool) -> bool {
     match rest.split_first() {
@@ -62,7 +62,7 @@ fn skip_if(rest: &mut &[u8], wanted: impl Fn(u8) -> bool) -> bool {
 
 /// Reads digits and appends them to `value`, which may wrap if there are more than [`MOST_DIGITS`].
 ///
-/// Byte by byte: the processor goes on before it knows the digits, so that short numbers cost next to no time.
+/// Reads byte by byte: the processor goes on before it knows the digits, so that short numbers cost next to no time.
 #[inline(always)]
 pub(super) fn digits(rest: &mut &[u8], mut value: u64) -> u64 {
     while let Some((byte, after)) = rest.split_first().filter(|(byte, _)| byte.is_ascii_digit()) {
@@ -72,7 +72,7 @@ pub(super) fn digits(rest: &mut &[u8], mut value: u64) -> u64 {
     value
 }
 
-/// As [`digits`], as long as there are eight of them.
+/// Reads groups of eight digits, as [`digits`] does.
 #[inline(always)]
 fn eights(rest: &mut &[u8], mut value: u64) -> u64 {
     while let Some((part, after)) =
@@ -102,7 +102,7 @@ fn exponent(rest: &mut &[u8]) -> Option<i64> {
 /// `significand·10^exponent`, rounded to nearest.
 #[inline(always)]
 fn scale(significand: u64, exponent: i64) -> Option<f64> {
-    /// Below it both factors are exact in `f64`, and so one operation rounds once.
+    /// Below it both factors are exact in `f64`, so that one operation rounds once.
     const EXACT: u64 = POWERS_OF_TEN[15];
     let digits = exponent.unsigned_abs() as usize;
     let power = *POWERS_OF_TEN.get(digits)?;
@@ -141,8 +141,8 @@ const DIVISORS: [Divisor; MOST_DIGITS + 1] = {
 
 /// `numerator / divisor`, rounded to nearest.
 ///
-/// With both shifted to the top bit, the quotient of `numerator << 62` has 62 or 63 bits. The last one, set where a
-/// remainder is left, is far below the 53 bits that stay, so that converting rounds as the true quotient would.
+/// With both shifted to the top bit, the quotient of `numerator << 62` has 62 or 63 bits. The last one, set if there is
+/// a remainder, is far below the 53 bits that stay, so that converting rounds as the true quotient would.
 #[inline(always)]
 fn divide(numerator: u64, divisor: &Divisor) -> f64 {
     if numerator == 0 {

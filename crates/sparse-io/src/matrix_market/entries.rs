@@ -3,7 +3,7 @@
 use super::header::{Field, Header, MatrixInfo, Symmetry};
 use super::plain::{self, Line};
 use super::token::{Cursor, is_integer, overflows, show};
-use super::triplets::{Slots, Triplets};
+use super::triplets::{PartMut, Triplets};
 use crate::any::show_number;
 use crate::parallel;
 use crate::source::Text;
@@ -18,7 +18,7 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Cuts the body into `parts` parts of like length, each of whole lines.
+    /// Cuts the body into `parts` parts of similar length, each of whole lines.
     pub(super) fn split(text: Text<'a>, header: Header, parts: usize) -> Self {
         let (start, length) = (header.body_at, text.bytes.len() - header.body_at);
         let cut = |k: usize| {
@@ -34,23 +34,23 @@ impl<'a> Body<'a> {
         Self { text, header, parts }
     }
 
-    /// Reads all entries, in the order of the file, and checks what the header says of them.
+    /// Reads all entries in the order of the file, and checks the claims of the header.
     pub(super) fn read<T: Scalar, R: Index, C: Index>(&self) -> Result<Triplets<T, R, C>> {
         let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
-        let room = parallel::map(self.parts.clone(), &|part| images * self.count_lines(part));
-        let mut triplets = Triplets::with_room(room.iter().sum());
-        let parts = self.parts.iter().cloned().zip(triplets.split(&room)).collect();
-        let tallies = parallel::map(parts, &|(part, slots)| self.read_part(part, slots));
+        let capacities = parallel::map(self.parts.clone(), &|part| images * self.count_lines(part));
+        let mut triplets = Triplets::with_length(capacities.iter().sum());
+        let parts = self.parts.iter().cloned().zip(triplets.split(&capacities)).collect();
+        let tallies = parallel::map(parts, &|(part, output)| self.read_part(part, output));
         let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
         self.check_number(&tallies)?;
         self.check_sides(&tallies)?;
-        triplets.close_gaps(&room, tallies.iter().map(|tally| tally.entries));
+        triplets.close_gaps(&capacities, tallies.iter().map(|tally| tally.entries));
         Ok(triplets)
     }
 
-    /// The lines of a part, or as many as make one entry too many.
+    /// Number of lines of a part; stops at the first beyond the claimed number of entries.
     fn count_lines(&self, part: Range<usize>) -> usize {
-        /// As many bytes as are counted in a byte.
+        /// Bytes whose newlines are counted in one byte.
         const BLOCK: usize = 192;
         let newlines = |block: &[u8]| block.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
         let bytes = &self.text.bytes[part];
@@ -63,7 +63,7 @@ impl<'a> Body<'a> {
     fn read_part<T: Scalar, R: Index, C: Index>(
         &self,
         part: Range<usize>,
-        mut slots: Slots<'_, T, R, C>,
+        mut output: PartMut<'_, T, R, C>,
     ) -> Result<Tally> {
         let MatrixInfo { symmetry, stored, .. } = self.header.info;
         let mut entries = self.entries(part);
@@ -73,14 +73,14 @@ impl<'a> Body<'a> {
                 return Err(self.surplus(entries.line_at));
             }
             tally.lines += 1;
-            slots.push(row, col, entries.convert(value)?);
+            output.push(row, col, entries.convert(value)?);
             if symmetry != Symmetry::General && row != col {
-                slots.push(col, row, T::from_c64(mirror(symmetry, value)));
+                output.push(col, row, T::from_c64(mirror(symmetry, value)));
                 let side = if row > col { &mut tally.below } else { &mut tally.above };
                 side.get_or_insert(entries.line_at);
             }
         }
-        tally.entries = slots.filled;
+        tally.entries = output.filled;
         Ok(tally)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Where entry `number` of a part stands.
+    /// The position of entry `number` of a part.
     fn line_of(&self, part: Range<usize>, number: usize) -> usize {
         let mut entries = self.entries(part);
         for _ in 0..number {
@@ -116,7 +116,8 @@ impl<'a> Body<'a> {
         self.text.error(at, format!("the size line claims {stored} entries; this is one more"))
     }
 
-    /// A file with a symmetry stores one triangle; whether a pair in both would count twice is anyone's guess.
+    /// Checks that a file with a symmetry stores one triangle: it is undefined whether a pair in both would count
+    /// twice.
     fn check_sides(&self, tallies: &[Tally]) -> Result<()> {
         let below = tallies.iter().find_map(|tally| tally.below);
         let above = tallies.iter().find_map(|tally| tally.above);
@@ -137,8 +138,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// What one part holds: the number of its lines and entries, mirror images included, and the first line on each side of
-/// the diagonal.
+/// Counts of one part: its lines and entries, mirror images included, and the first line on each side of the diagonal.
 #[derive(Debug, Default)]
 struct Tally {
     lines: usize,
@@ -180,7 +180,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Reads the next entry if it stands in a plain line and nothing is wrong with it.
+    /// Reads the next entry if its line is plain and valid.
     #[inline(always)]
     fn plain_entry(&mut self) -> Option<(usize, usize, c64)> {
         let Line { row, col, value, length } = plain::read(self.cursor.rest(), self.info.field)?;
@@ -196,7 +196,7 @@ impl<'a> Entries<'a> {
         Some((row, col, value))
     }
 
-    /// Reads the next entry, whatever its form.
+    /// Reads the next entry in any form.
     #[inline(never)]
     fn any_entry(&mut self) -> Result<Option<(usize, usize, c64)>> {
         if !self.next_line() {
@@ -207,7 +207,7 @@ impl<'a> Entries<'a> {
         Ok(Some((row, col, self.value(row == col)?)))
     }
 
-    /// Goes to the next line that holds data; `false` at the end.
+    /// Goes to the next data line; `false` at the end.
     pub(super) fn next_line(&mut self) -> bool {
         let found = self.cursor.seek_data();
         self.line_at = self.cursor.position();
@@ -253,7 +253,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// `value` rounded to nearest (rule T2).
+    /// `value` rounded to nearest.
     #[inline(always)]
     pub(super) fn convert<T: Scalar>(&self, value: c64) -> Result<T> {
         let converted = T::from_c64(value);
@@ -263,7 +263,7 @@ impl<'a> Entries<'a> {
         Ok(converted)
     }
 
-    /// `reason`, with the line of the entry. Nothing cold takes `self` by reference: its fields stay in registers.
+    /// `reason`, with the line of the entry. Takes `self` by value, so that its fields stay in registers.
     #[inline(always)]
     pub(super) fn error(&self, reason: String) -> sparse_core::Error {
         let (text, line_at) = (self.text, self.line_at);

@@ -4,7 +4,7 @@ use super::token::{Cursor, show};
 use crate::source::Text;
 use sparse_core::{DType, Error, Result};
 
-/// How the entries of a Matrix Market file are laid out.
+/// The layout of the entries of a Matrix Market file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// One line per entry: row, column, value.
@@ -13,21 +13,21 @@ pub enum Layout {
     Array,
 }
 
-/// What the values of a Matrix Market file are.
+/// The type of the values of a Matrix Market file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// One decimal number a line.
+    /// One decimal number per line.
     Real,
-    /// One number without fraction and exponent a line.
+    /// One number without fraction and exponent per line.
     Integer,
     /// No value: each entry is 1.
     Pattern,
-    /// Two decimal numbers a line.
+    /// Two decimal numbers per line.
     Complex,
 }
 
 impl Field {
-    /// The type that holds the values: `f64`, or `c64` where they are complex.
+    /// The type for the values: `f64`, or `c64` if they are complex.
     ///
     /// ```
     /// use sparse_core::DType;
@@ -40,10 +40,10 @@ impl Field {
     }
 }
 
-/// Which elements of a Matrix Market file stand for two.
+/// The symmetry of a Matrix Market file: the elements that are stored once for two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
-    /// All elements stand for themselves.
+    /// No symmetry: all elements are stored.
     General,
     /// `a_ji = a_ij`
     Symmetric,
@@ -53,7 +53,7 @@ pub enum Symmetry {
     Hermitian,
 }
 
-/// What the banner and the size line of a Matrix Market file say.
+/// The contents of the banner and the size line of a Matrix Market file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatrixInfo {
     /// The number of rows.
@@ -62,21 +62,21 @@ pub struct MatrixInfo {
     pub cols: usize,
     /// The number of lines with entries, before mirroring.
     pub stored: usize,
-    /// What the values are.
+    /// The type of the values.
     pub field: Field,
-    /// Which entries stand for two.
+    /// The symmetry of the entries.
     pub symmetry: Symmetry,
     /// Entries with coordinates or all elements.
     pub layout: Layout,
 }
 
-/// The header of a text and the places around it.
+/// The header of a text, and positions in the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) info: MatrixInfo,
-    /// Where the size line is.
+    /// The position of the size line.
     pub(super) size_at: usize,
-    /// Where the entries start.
+    /// The position of the first entry.
     pub(super) body_at: usize,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn parse(text: &Text<'_>) -> Result<Header> {
     Ok(header)
 }
 
-/// The number of lines that follow the header in `text`, if the header is sound.
+/// The number of lines after the header of `text`, if the header is valid.
 pub(super) fn claimed_lines(text: &[u8]) -> Option<usize> {
     read(&Text::in_memory(text)).ok().map(|header| header.info.stored)
 }
@@ -212,7 +212,7 @@ fn array_length(rows: usize, cols: usize, symmetry: Symmetry) -> Option<usize> {
     })
 }
 
-/// An error if the rest of the text is too short for as many lines as the header claims.
+/// An error if the rest of the text is too short for the claimed number of lines.
 fn check_length(text: &Text<'_>, header: &Header) -> Result<()> {
     const SHORTEST_LINE: usize = 2;
     let (stored, left) = (header.info.stored, text.bytes.len() - header.body_at);

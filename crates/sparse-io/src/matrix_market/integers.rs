@@ -1,4 +1,4 @@
-//! Integers that a type of values rounds.
+//! Integers that the type of values rounds.
 
 use super::entries::Body;
 use super::header::{Field, Header, Layout};
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use sparse_core::{DType, Scalar};
 use std::ops::Range;
 
-/// The integers of a sound file that `T` does not hold; none if it holds all, or if the values are no integers.
+/// The integers of a valid file that `T` does not represent; none if there are none, or if the values are no integers.
 pub(super) fn rounded<T: Scalar>(text: Text<'_>, header: Header, parts: usize) -> Option<RoundedIntegers> {
     if header.info.field != Field::Integer {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn rounded<T: Scalar>(text: Text<'_>, header: Header, parts: usize) -
 #[derive(Default)]
 struct Rounded<'a> {
     count: usize,
-    /// Where the first one is, and what it is.
+    /// The position of the first one, and its digits.
     first: Option<(usize, &'a [u8])>,
 }
 
@@ -51,7 +51,7 @@ fn scan<'a, T: Scalar>(body: &Body<'a>, part: Range<usize>) -> Rounded<'a> {
     rounded
 }
 
-/// True if `T` does not hold an integer, of which the sign and leading zeros do not count.
+/// True if `T` does not represent an integer; the sign and leading zeros do not count.
 fn is_rounded<T: Scalar>(integer: &[u8]) -> bool {
     let start = integer.iter().position(|byte| matches!(byte, b'1'..=b'9')).unwrap_or(integer.len());
     let digits = &integer[start..];
@@ -64,7 +64,7 @@ fn is_rounded<T: Scalar>(integer: &[u8]) -> bool {
     format!("{:.0}", T::from_c64(value.into()).to_c64().re).as_bytes() != digits
 }
 
-/// The number of decimal digits up to which no integer is rounded.
+/// The most decimal digits of which every integer is exact.
 fn exact_digits(dtype: DType) -> usize {
     match dtype {
         DType::F64 | DType::C64 => f64::DIGITS as usize,

@@ -1,6 +1,7 @@
 //! Matrix Market files: coordinate and array, plain or `.gz`.
 //!
-//! Files are mapped, cut at line ends and parsed by all threads. What is accepted and what is refused, case by case, stands in `docs/matrix-market.md`.
+//! Files are mapped, cut at line ends and parsed by all threads. `docs/matrix-market.md` lists what is accepted and
+//! what is refused.
 
 mod array;
 mod coo;
@@ -27,9 +28,9 @@ use header::Header;
 use sparse_core::{Coo, Csr, Dense, Error, Host, Index, Result, Scalar};
 use std::path::Path;
 
-/// The least number of bytes that are worth a part of their own.
+/// The least number of bytes of a part.
 const PART_BYTES: usize = 64 << 10;
-/// Parts for each thread, so that one that was kept waiting leaves its rest to the others.
+/// Parts per thread, so that a delayed thread leaves its rest to the others.
 const PARTS_PER_THREAD: usize = 8;
 
 /// Reads the banner and the size line.
@@ -53,7 +54,7 @@ pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixInfo> {
 }
 
 /// Reads a file to CSR: rows sorted, duplicates added in the order of the file, explicit zeros kept. Of an array
-/// file, zeros are dropped (rule V1).
+/// file, zeros are dropped.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`], with the line, if it is not sound, if it is complex and
@@ -64,10 +65,10 @@ pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result
 }
 
 /// Reads a file to COO: entries in the order of the file, mirror images after their originals, duplicates kept. Of an
-/// array file, zeros are dropped (rule V1).
+/// array file, zeros are dropped.
 ///
 /// # Errors
-/// As [`read_csr`].
+/// As for [`read_csr`].
 pub fn read_coo<T: Scalar, I: Index>(path: impl AsRef<Path>) -> Result<Coo<T, Host, I>> {
     with_text(path.as_ref(), coo_of)
 }
@@ -88,12 +89,12 @@ pub fn read_coo<T: Scalar, I: Index>(path: impl AsRef<Path>) -> Result<Coo<T, Ho
 /// ```
 ///
 /// # Errors
-/// As [`read_csr`]; [`Error::Unsupported`] for a coordinate file.
+/// As for [`read_csr`]; [`Error::Unsupported`] for a coordinate file.
 pub fn read_dense<T: Scalar>(path: impl AsRef<Path>) -> Result<Dense<T>> {
     with_text(path.as_ref(), dense_of)
 }
 
-/// As [`read_csr`], from the bytes of a file.
+/// Reads the bytes of a file, as [`read_csr`] does.
 ///
 /// ```
 /// use sparse_core::Csr;
@@ -110,12 +111,12 @@ pub fn read_dense<T: Scalar>(path: impl AsRef<Path>) -> Result<Dense<T>> {
 /// ```
 ///
 /// # Errors
-/// As [`read_csr`].
+/// As for [`read_csr`].
 pub fn parse_csr<T: Scalar, I: Index, O: Index>(bytes: &[u8]) -> Result<Csr<T, Host, I, O>> {
     csr_of(Text::in_memory(bytes))
 }
 
-/// As [`read_coo`], from the bytes of a file.
+/// Reads the bytes of a file, as [`read_coo`] does.
 ///
 /// ```
 /// use sparse_core::Coo;
@@ -128,12 +129,12 @@ pub fn parse_csr<T: Scalar, I: Index, O: Index>(bytes: &[u8]) -> Result<Csr<T, H
 /// ```
 ///
 /// # Errors
-/// As [`read_coo`].
+/// As for [`read_coo`].
 pub fn parse_coo<T: Scalar, I: Index>(bytes: &[u8]) -> Result<Coo<T, Host, I>> {
     coo_of(Text::in_memory(bytes))
 }
 
-/// As [`read_dense`], from the bytes of a file.
+/// Reads the bytes of a file, as [`read_dense`] does.
 ///
 /// ```
 /// use sparse_core::Dense;
@@ -146,7 +147,7 @@ pub fn parse_coo<T: Scalar, I: Index>(bytes: &[u8]) -> Result<Coo<T, Host, I>> {
 /// ```
 ///
 /// # Errors
-/// As [`read_dense`].
+/// As for [`read_dense`].
 pub fn parse_dense<T: Scalar>(bytes: &[u8]) -> Result<Dense<T>> {
     dense_of(Text::in_memory(bytes))
 }
@@ -155,12 +156,12 @@ fn with_text<R>(path: &Path, parse: impl FnOnce(Text<'_>) -> Result<R>) -> Resul
     parse(open_text(path)?.text(path))
 }
 
-/// What the banner and the size line of a text say.
+/// Reads the banner and the size line of a text.
 pub(crate) fn header_of(text: Text<'_>) -> Result<MatrixInfo> {
     Ok(header::parse(&text)?.info)
 }
 
-/// The integers of a text that `T` does not hold.
+/// The integers of a text that `T` does not represent.
 pub(crate) fn rounded_integers<T: Scalar>(text: Text<'_>) -> Result<Option<RoundedIntegers>> {
     Ok(integers::rounded::<T>(text, header::parse(&text)?, parts(&text)))
 }
@@ -200,7 +201,7 @@ fn dense_of<T: Scalar>(text: Text<'_>) -> Result<Dense<T>> {
     }
 }
 
-/// The header of a text that is to be read into `T`.
+/// The header of a text for reading into `T`.
 fn header_for<T: Scalar>(text: &Text<'_>) -> Result<Header> {
     let header = header::parse(text)?;
     if header.info.field == Field::Complex && !T::DTYPE.is_complex() {
@@ -210,7 +211,7 @@ fn header_for<T: Scalar>(text: &Text<'_>) -> Result<Header> {
     Ok(header)
 }
 
-/// In how many parts a text is read.
+/// The number of parts in which a text is read.
 fn parts(text: &Text<'_>) -> usize {
     (text.bytes.len() / PART_BYTES).clamp(1, PARTS_PER_THREAD * rayon::current_num_threads())
 }

@@ -1,14 +1,14 @@
-//! Lines as nearly all files have them: whole and decimal numbers apart by blanks, ended by a newline.
+//! Plain lines, as in nearly all files: whole and decimal numbers separated by blanks, ended by a newline.
 //!
-//! Whatever is not quite so is left to [`Entries`](super::entries::Entries), which
-//! reads every form that is allowed and says what is wrong with the others.
+//! Any other line is left to [`Entries`](super::entries::Entries), which reads every allowed form and reports the
+//! errors of others.
 
 use super::decimal;
 use super::header::Field;
 use super::token::{is_blank, is_integer};
 use sparse_core::c64;
 
-/// An entry as it stands in a line.
+/// The entry of a line.
 pub(super) struct Line {
     /// From 1.
     pub(super) row: usize,

@@ -1,7 +1,7 @@
-//! Texts that are read front to back: packed files, pipes and standard input.
+//! Texts that are read from front to back: compressed files, pipes and standard input.
 //!
-//! Only lines that hold data are kept, so that memory is in proportion to the entries: neither blank lines and comments
-//! nor entries beyond those that the size line claims take any.
+//! Only data lines are stored, so that memory is in proportion to the entries: neither blank lines and comments nor
+//! entries beyond the claimed number take any.
 
 use super::header;
 use super::token::is_blank;
@@ -12,12 +12,12 @@ use std::fs::{File, metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The most bytes in a line that holds data. Numbers with hundreds of digits take a few KiB.
+/// The most bytes of a data line. Numbers with hundreds of digits take a few KiB.
 const LONGEST_LINE: usize = 64 << 10;
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 64 << 10;
 
-/// The text in the file at `path`: mapped, unless it is packed or a pipe.
+/// The text in the file at `path`: mapped, unless it is compressed or a pipe.
 pub(crate) fn open_text(path: &Path) -> Result<Contents> {
     if has_extension(path, "gz") {
         return unpack_text(path, &open(path)?);
@@ -36,14 +36,14 @@ pub(crate) fn unpack_text(path: &Path, packed: &[u8]) -> Result<Contents> {
     Ok(lines.finish())
 }
 
-/// The data lines of a text that is not packed.
+/// The data lines of an uncompressed text.
 pub(crate) fn read_text(path: &Path, text: impl Read) -> Result<Contents> {
     let mut lines = DataLines::new(usize::MAX);
     lines.read(text).map_err(|stop| stop.reading(path))?;
     Ok(lines.finish())
 }
 
-/// Unpacks all members, one after the other. Zeros after the last one are padding.
+/// Decompresses all members, one after the other. Zeros after the last one are padding.
 fn unpack(packed: &[u8], lines: &mut DataLines) -> Result<(), Stop> {
     let mut rest = packed;
     loop {
@@ -56,7 +56,7 @@ fn unpack(packed: &[u8], lines: &mut DataLines) -> Result<(), Stop> {
     }
 }
 
-/// Why a text is not read to its end.
+/// The reason why a text is not read to its end.
 #[derive(Debug)]
 enum Stop {
     Read(io::Error),
@@ -80,32 +80,32 @@ impl Stop {
     }
 }
 
-/// Where in a line the text goes on.
+/// The position in a line at which the text goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// At its start, or among the blanks there.
     Start,
     /// In a comment.
     Comment,
-    /// In a line that is kept.
+    /// In a data line.
     Data,
 }
 
-/// Collects the lines of a text that hold data. The first line, which is the banner, is always kept.
+/// Collects the data lines of a text. The first line, which is the banner, is always stored.
 #[derive(Debug)]
 struct DataLines {
     bytes: Vec<u8>,
     state: State,
-    /// Where the last line that is kept starts.
+    /// The start of the last stored line.
     line_at: usize,
-    /// Lines that are kept and have ended.
+    /// Number of stored lines that have ended.
     kept: usize,
-    /// The most lines that are kept: the header, then one more than the header claims.
+    /// The most lines to store: the header, then one more than the header claims.
     most: usize,
-    /// Lines that were left out so far.
+    /// Number of lines left out so far.
     left_out: u64,
     skipped: Vec<Skipped>,
-    /// The most bytes that are kept.
+    /// The most bytes to store.
     limit: usize,
 }
 
@@ -126,7 +126,7 @@ impl DataLines {
         }
     }
 
-    /// True if no line is kept any more: there is one too many, or the header is not sound.
+    /// True if no more lines are stored: there is one too many, or the header is invalid.
     fn is_full(&self) -> bool {
         self.kept == self.most
     }
@@ -155,7 +155,7 @@ impl DataLines {
         Ok(())
     }
 
-    /// Goes on to the first byte that is no blank; gives the text from there.
+    /// Skips blanks; returns the rest of the text.
     fn skip_blanks<'a>(&mut self, text: &'a [u8]) -> &'a [u8] {
         let length = text.iter().position(|&byte| byte != b'\n' && !is_blank(byte)).unwrap_or(text.len());
         let (blanks, rest) = text.split_at(length);
@@ -181,7 +181,7 @@ impl DataLines {
         &text[length + 1..]
     }
 
-    /// Keeps the rest of a line, and with it the lines that follow as long as they start with a digit.
+    /// Stores the rest of a line, and the lines that follow as long as they start with a digit.
     fn keep_lines<'a>(&mut self, text: &'a [u8]) -> Result<&'a [u8], Stop> {
         let (mut end, mut line_length) = (0, self.bytes.len() - self.line_at);
         let is_whole = loop {
@@ -224,7 +224,7 @@ impl DataLines {
         }
     }
 
-    /// Notes how many lines were left out before the byte `at`.
+    /// Records the number of lines left out before the byte `at`.
     fn note_skipped(&mut self, at: usize) {
         if self.left_out > self.skipped.last().map_or(0, |skipped| skipped.lines) {
             self.skipped.push(Skipped { at, lines: self.left_out });
@@ -258,7 +258,7 @@ mod tests {
         csr_of(contents.text(Path::new(PATH)))
     }
 
-    /// The entries, or why there are none.
+    /// The entries, or the error.
     fn outcome(read: Result<Csr<f64, Host, i32, i32>>) -> Result<Vec<(usize, usize, f64)>, String> {
         read.map(|matrix| matrix.triplets().collect()).map_err(|error| error.to_string())
     }

@@ -1,35 +1,35 @@
 //! Numbers and lines of a text, read by hand.
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-/// Blanks within a line. The carriage return is one, so that CRLF ends a line as LF does.
+/// True for blanks within a line. The carriage return is one, so that CRLF ends a line as LF does.
 #[inline(always)]
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
 }
 
 impl<'a> Cursor<'a> {
-    /// The place `at` of `bytes`.
+    /// The position `at` of `bytes`.
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
 
-    /// The place, as a position in the text.
+    /// The position as a number of bytes.
     pub(super) fn position(self) -> usize {
         self.at
     }
 
-    /// The text from here on.
+    /// The text from the position on.
     pub(super) fn rest(self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// Goes on by so many bytes.
+    /// Skips `length` bytes.
     pub(super) fn advance(&mut self, length: usize) {
         self.at += length;
     }
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes past the end of the line, if nothing but blanks stands before it.
+    /// Skips the end of the line, if only blanks precede it.
     pub(super) fn end_line(&mut self) -> bool {
         self.skip_blanks();
         match self.peek() {
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether a token ends here.
+    /// True if a token ends here.
     fn at_token_end(self) -> bool {
         self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
     }
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         (!token.is_empty()).then_some(token)
     }
 
-    /// A whole number that is not negative. Stays before the token if it is none.
+    /// Reads a non-negative whole number. Stays before the token if it is none.
     pub(super) fn whole(&mut self) -> Option<usize> {
         self.skip_blanks();
         let start = self.at;
@@ -117,8 +117,8 @@ impl<'a> Cursor<'a> {
         str::from_utf8(&rest[..length]).ok()?.parse().ok()
     }
 
-    /// A decimal number, perhaps with a Fortran exponent, or `inf` or `nan`. A finite number that is too large for
-    /// `f64` is none. Stays before the token if it is none.
+    /// Reads a decimal number, perhaps with a Fortran exponent, or `inf` or `nan`. A finite number that is too large
+    /// for `f64` is none. Stays before the token if it is none.
     pub(super) fn real(&mut self) -> Option<f64> {
         self.skip_blanks();
         let token = self.token();
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a number has a sign and digits only.
+/// True if a number has only a sign and digits.
 pub(super) fn is_integer(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").or(number.strip_prefix(b"+")).unwrap_or(number);
     digits.iter().all(u8::is_ascii_digit)
@@ -146,7 +146,7 @@ fn real_or_infinite(token: &[u8]) -> Option<f64> {
     fast_float2::parse(with_e).ok()
 }
 
-/// Whether `token` is a number that is too large for `f64`.
+/// True if `token` is a number that is too large for `f64`.
 pub(super) fn overflows(token: &[u8]) -> bool {
     token.iter().any(u8::is_ascii_digit) && real_or_infinite(token).is_some_and(f64::is_infinite)
 }

@@ -11,25 +11,25 @@ pub(super) struct Triplets<T, R, C> {
 }
 
 impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
-    /// Room for so many entries.
-    pub(super) fn with_room(length: usize) -> Self {
+    /// Arrays of `length` entries, to be filled.
+    pub(super) fn with_length(length: usize) -> Self {
         let (rows, cols) = (vec![R::cast(0); length], vec![C::cast(0); length]);
         Self { rows, cols, values: vec![T::ZERO; length] }
     }
 
-    /// Neighbouring pieces of the given lengths, to be filled.
-    pub(super) fn split(&mut self, lengths: &[usize]) -> Vec<Slots<'_, T, R, C>> {
+    /// Neighbouring parts of the given lengths, to be filled.
+    pub(super) fn split(&mut self, lengths: &[usize]) -> Vec<PartMut<'_, T, R, C>> {
         let (mut rows, mut cols, mut values) = (&mut self.rows[..], &mut self.cols[..], &mut self.values[..]);
-        let piece = |&length: &usize| Slots {
+        let part = |&length: &usize| PartMut {
             rows: rows.split_off_mut(..length).unwrap_or_default(),
             cols: cols.split_off_mut(..length).unwrap_or_default(),
             values: values.split_off_mut(..length).unwrap_or_default(),
             filled: 0,
         };
-        lengths.iter().map(piece).collect()
+        lengths.iter().map(part).collect()
     }
 
-    /// Moves the entries together where a piece, of the lengths that were given to `split`, was not filled.
+    /// Moves the entries together where a part, of the lengths given to `split`, was not filled.
     pub(super) fn close_gaps(&mut self, lengths: &[usize], filled: impl Iterator<Item = usize>) {
         let (mut start, mut kept) = (0, 0);
         for (length, filled) in lengths.iter().zip(filled) {
@@ -51,16 +51,16 @@ impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
     }
 }
 
-/// A piece that one thread fills.
-pub(super) struct Slots<'a, T, R, C> {
+/// A part that one thread fills.
+pub(super) struct PartMut<'a, T, R, C> {
     rows: &'a mut [R],
     cols: &'a mut [C],
     values: &'a mut [T],
-    /// How many entries it has.
+    /// Number of entries filled.
     pub(super) filled: usize,
 }
 
-impl<T: Scalar, R: Index, C: Index> Slots<'_, T, R, C> {
+impl<T: Scalar, R: Index, C: Index> PartMut<'_, T, R, C> {
     #[inline(always)]
     pub(super) fn push(&mut self, row: usize, col: usize, value: T) {
         self.rows[self.filled] = R::cast(row);

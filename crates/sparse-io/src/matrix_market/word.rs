@@ -9,7 +9,7 @@ const fn repeat(byte: u8) -> u64 {
     u64::from_le_bytes([byte; EIGHT])
 }
 
-/// The number in eight digits; none where a byte is something else.
+/// The number in eight digits; none if a byte is not a digit.
 ///
 /// Neighbours are joined to pairs, pairs to fours, fours to eight.
 #[inline(always)]

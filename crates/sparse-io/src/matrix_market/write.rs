@@ -1,4 +1,4 @@
-//! Writing: numbers as short as they can be read back to the same bits.
+//! Writing: the shortest numbers that are read back to the same bits.
 
 use crate::output::Output;
 use crate::source::has_extension;
@@ -6,7 +6,7 @@ use flate2::{Compression, write::GzEncoder};
 use sparse_core::{Coo, Csr, DType, Dense, Host, Index, Result, Scalar, SparseFormat};
 use std::io::{self, Write};
 
-/// Writes a coordinate file, row by row; packed if the name ends in `.gz`.
+/// Writes a coordinate file, row by row; compressed if the name ends in `.gz`.
 ///
 /// ```
 /// use sparse_core::Csr;
@@ -27,7 +27,7 @@ pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
     write_coordinates::<T>(output.into(), matrix, matrix.triplets())
 }
 
-/// Writes a coordinate file, in the order of the entries; packed if the name ends in `.gz`.
+/// Writes a coordinate file, in the order of the entries; compressed if the name ends in `.gz`.
 ///
 /// ```
 /// use sparse_core::Coo;
@@ -50,7 +50,7 @@ pub fn write_coo<'a, T: Scalar, I: Index>(
     write_coordinates::<T>(output.into(), matrix, matrix.triplets())
 }
 
-/// Writes an array file; packed if the name ends in `.gz`.
+/// Writes an array file; compressed if the name ends in `.gz`.
 ///
 /// # Errors
 /// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.
@@ -100,7 +100,7 @@ fn write_value<T: Scalar>(out: &mut dyn Write, value: T) -> io::Result<()> {
     }
 }
 
-/// Writes a text, packed if the name ends in `.gz`.
+/// Writes a text, compressed if the name ends in `.gz`.
 fn write_text(output: Output<'_>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let packs = matches!(output, Output::Path(path) if has_extension(path, "gz"));
     output.write(|file| {

@@ -1,4 +1,4 @@
-//! The types of NumPy's elements: what a `descr` such as `<f8` says, and how elements become values.
+//! The types of NumPy's elements: parsing of a `descr` such as `<f8`, and conversion to values.
 
 use crate::any::{AnyIndices, AnyValues};
 use bytemuck::Pod;
@@ -8,11 +8,11 @@ use sparse_core::{DType, c32, c64};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
     kind: Kind,
-    /// The bytes of a number are not in the order of this machine.
+    /// True if the bytes of a number are not in the order of this machine.
     swapped: bool,
 }
 
-/// The types that are read.
+/// The supported types.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Bool,
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl Element {
-    /// The type that `descr` says.
+    /// The type of a `descr`.
     pub(super) fn parse(descr: &str) -> Result<Self, String> {
         let (order, code) = descr.split_at_checked(1).ok_or_else(|| unknown(descr))?;
         let kind = match code {
@@ -115,7 +115,7 @@ impl Element {
     }
 }
 
-/// The whole elements in `data`, each of numbers of `number_bytes` bytes.
+/// The elements in `data`, each of numbers of `number_bytes` bytes.
 fn elements<T: Pod>(data: &[u8], swapped: bool, number_bytes: usize) -> Vec<T> {
     let mut elements = vec![T::zeroed(); data.len() / size_of::<T>()];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements);

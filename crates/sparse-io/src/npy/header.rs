@@ -2,14 +2,14 @@
 
 use sparse_core::Order;
 
-/// What every `.npy` file starts with.
+/// The first bytes of every `.npy` file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// More dimensions than NumPy itself allows.
 const MOST_DIMENSIONS: usize = 64;
-/// NumPy pads the header to a multiple of this.
+/// The alignment of NumPy's headers.
 const ALIGNMENT: usize = 64;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) descr: String,
@@ -17,7 +17,7 @@ pub(super) struct Header {
     pub(super) shape: Vec<usize>,
 }
 
-/// Reads the header of a file; gives the bytes after it too.
+/// Reads the header of a file; returns also the bytes after it.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("the file does not start with the magic bytes of .npy")?;
     let (version, rest) = rest.split_first_chunk::<2>().ok_or("the file ends in its header")?;
@@ -54,7 +54,7 @@ pub(super) fn to_bytes(header: &Header) -> Vec<u8> {
     [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// Reads as much of Python's syntax as NumPy writes.
+/// Reads the subset of Python's syntax that NumPy writes.
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
@@ -113,7 +113,7 @@ impl Scanner<'_> {
         format!("byte {} of the header is {found} where {wanted} is needed", self.at)
     }
 
-    /// The bytes from here on that satisfy `wanted`.
+    /// Reads the bytes that satisfy `wanted`.
     fn run(&mut self, wanted: impl Fn(u8) -> bool) -> &str {
         let rest = &self.text[self.at..];
         let length = rest.iter().position(|&byte| !wanted(byte)).unwrap_or(rest.len());

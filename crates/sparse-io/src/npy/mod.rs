@@ -1,5 +1,5 @@
-//! NumPy's `.npy` arrays: `f4`, `f8`, `c8`, `c16`, integers and `bool`, of either byte order, in C or Fortran order, of one
-//! to three dimensions. Integers and `bool` are read as `f64` unless another type is asked for.
+//! NumPy's `.npy` arrays: `f4`, `f8`, `c8`, `c16`, integers and `bool`, of either byte order, in C or Fortran order, of
+//! one to three dimensions. Integers and `bool` are read as `f64` unless another type is requested.
 
 mod element;
 mod header;
@@ -18,13 +18,13 @@ use std::path::Path;
 /// More bytes than the header of an array of a plain type takes.
 pub(crate) const HEADER_BYTES: u64 = 4096;
 
-/// How NumPy marks this machine's byte order.
+/// NumPy's mark of this machine's byte order.
 const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
 
 /// An array of a `.npy` file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NpyArray {
-    /// The extents, the slowest first where the order is row-major.
+    /// The extents, the slowest first if the order is row-major.
     pub shape: Vec<usize>,
     /// Row-major is C order, column-major Fortran order.
     pub order: Order,
@@ -33,7 +33,7 @@ pub struct NpyArray {
 }
 
 impl NpyArray {
-    /// The array as a dense matrix of `T`, rounded to nearest (rule T2); a 1-D array is a column.
+    /// The array as a dense matrix of `T`, rounded to nearest; a 1-D array is a column.
     ///
     /// ```
     /// use sparse_core::{Dense, Order};
@@ -85,25 +85,25 @@ pub fn read(path: impl AsRef<Path>) -> Result<NpyArray> {
     parse_file(path, &open(path)?)
 }
 
-/// As [`read`], from a stream, which is read to its end; errors call it `name`.
+/// Reads an array from a stream, to its end; errors call it `name`.
 ///
 /// # Errors
-/// As [`read`].
+/// As for [`read`].
 pub fn read_from(name: impl AsRef<Path>, mut reader: impl Read) -> Result<NpyArray> {
     let (path, mut bytes) = (name.as_ref(), Vec::new());
     reader.read_to_end(&mut bytes).map_err(|source| Error::Io { path: path.into(), source })?;
     parse_file(path, &bytes)
 }
 
-/// As [`read`], from the bytes of a file.
+/// Reads an array from the bytes of a file.
 ///
 /// # Errors
-/// As [`read`].
+/// As for [`read`].
 pub fn parse(bytes: &[u8]) -> Result<NpyArray> {
     parse_file(Path::new("<memory>"), bytes)
 }
 
-/// As `read`, from the bytes of the file at `path`.
+/// Reads an array from the bytes of the file at `path`.
 pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
     let array = RawArray::parse(bytes).and_then(|raw| {
         let Header { shape, order, .. } = &raw.header;
@@ -127,7 +127,7 @@ pub(crate) fn holds_integers(bytes: &[u8]) -> Result<bool, String> {
     Ok(Element::parse(&header.descr)?.is_integer())
 }
 
-/// The integers of an array that `T` does not hold.
+/// The integers of an array that `T` does not represent.
 pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
     if !holds_integers(bytes)? {
         return Ok(None);
@@ -156,7 +156,7 @@ pub(crate) fn length(bytes: &[u8]) -> Result<usize, String> {
     length.ok_or_else(|| format!("shape {} has more elements than can be counted", show_shape(&header.shape)))
 }
 
-/// Writes an array; `values` stand in the given order.
+/// Writes an array; `values` are in the given order.
 ///
 /// ```
 /// use sparse_core::Order;
@@ -187,7 +187,7 @@ pub fn write<'a, T: Scalar>(
     output.into().write(|file| write_array(file, &bytes))
 }
 
-/// The header and the data of an array that is to be written.
+/// The header and the data of an array to write.
 pub(crate) type ArrayBytes<'a> = (Vec<u8>, &'a [u8]);
 
 /// An array of values.
@@ -231,7 +231,7 @@ pub(crate) fn write_array(out: &mut impl Write, (header, data): &ArrayBytes<'_>)
     out.write_all(data)
 }
 
-/// An array whose elements are still bytes.
+/// An array whose elements are not yet converted from bytes.
 #[derive(Debug)]
 pub(crate) struct RawArray<'a> {
     header: Header,
@@ -245,7 +245,7 @@ impl<'a> RawArray<'a> {
         Ok(Self { header, data: data.into() })
     }
 
-    /// Reads an array whose data may have so many bytes. Not more is read than the header claims, and a byte.
+    /// Reads an array of at most `limit` bytes of data, and at most one byte more than the header claims.
     pub(crate) fn read(mut packed: impl Read, limit: usize) -> Result<Self, String> {
         let mut bytes = Vec::new();
         let error = |error: io::Error| error.to_string();
@@ -286,7 +286,7 @@ impl<'a> RawArray<'a> {
         element.indices(&self.data).ok_or_else(other)
     }
 
-    /// The one string of bytes in the array.
+    /// The only string of bytes in the array.
     pub(crate) fn text(&self) -> Result<&[u8], String> {
         let descr = &self.header.descr;
         if *descr == format!("|S{}", self.data.len()) {
@@ -326,7 +326,7 @@ impl Header {
     }
 }
 
-/// A shape as Python writes it.
+/// A shape in Python's syntax.
 fn show_shape(shape: &[usize]) -> String {
     let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
     if let [extent] = &extents[..] { format!("({extent},)") } else { format!("({})", extents.join(", ")) }

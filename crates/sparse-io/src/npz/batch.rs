@@ -1,8 +1,8 @@
 //! Batches of matrices in `.npz` files.
 //!
 //! SciPy has no such files; the keys are this workspace's own. `format` is `batch_csr` or `batch_csc`, `shape` has the
-//! number of members and the extents of each; `member_ptr` says where the entries of each member start in `indices` and
-//! `data`; `indptr` holds the offsets of all members, one after the other, each of which start at 0.
+//! number of members and the extents of each; `member_ptr` has the first entry of each member in `indices` and `data`;
+//! `indptr` has the offsets of all members, one after the other, each starting at 0.
 
 use super::{Archive, NpzFormat, to_i64, write_arrays};
 use crate::any::{AnyIndices, AnyValues};
@@ -12,7 +12,7 @@ use crate::source::open;
 use sparse_core::{Axis, BatchCompressed, Col, Error, Host, Index, Result, Row, Scalar};
 use std::path::Path;
 
-/// A batch as it stands in a file: its types are known only at run time, its arrays not yet checked.
+/// A batch from a file: its types are known only at run time, its arrays not yet checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnyBatch {
     /// CSR or CSC.
@@ -23,7 +23,7 @@ pub struct AnyBatch {
     pub rows: usize,
     /// The number of columns of each member.
     pub cols: usize,
-    /// Where the entries of each member start, and nnz.
+    /// The first entry of each member, and nnz.
     pub member_ptr: AnyIndices,
     /// The offsets of all members, each starting at 0.
     pub offsets: AnyIndices,
@@ -68,12 +68,12 @@ pub(super) fn format_of(name: &[u8]) -> Option<NpzFormat> {
         .find_map(|(batch, format)| (batch.as_bytes() == name).then_some(format))
 }
 
-/// The format of the members, if the file holds a batch.
+/// The format of the members, if the file contains a batch.
 pub(crate) fn batch_format(bytes: &[u8]) -> Result<Option<NpzFormat>, String> {
     Archive::open(bytes)?.read("format", |array| Ok(format_of(array.text()?)))
 }
 
-/// Reads a file that [`write_batch`] wrote.
+/// Reads a file written by [`write_batch`].
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is not a sound archive of the arrays of a batch.
@@ -82,7 +82,7 @@ pub fn read_batch(path: impl AsRef<Path>) -> Result<AnyBatch> {
     parse_batch_file(path, &open(path)?)
 }
 
-/// As `read_batch`, from the bytes of the file at `path`.
+/// Reads a batch from the bytes of the file at `path`.
 pub(crate) fn parse_batch_file(path: &Path, bytes: &[u8]) -> Result<AnyBatch> {
     parse_archive(bytes).map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }
@@ -123,7 +123,7 @@ fn parse_archive(bytes: &[u8]) -> Result<AnyBatch, String> {
 /// ```
 ///
 /// # Errors
-/// As [`write_csr`](super::write_csr).
+/// As for [`write_csr`](super::write_csr).
 pub fn write_batch<'a, A: Axis, T: Scalar, I: Index, O: Index>(
     output: impl Into<Output<'a>>,
     batch: &BatchCompressed<A, T, Host, I, O>,

@@ -67,10 +67,10 @@ impl NpzFormat {
     }
 }
 
-/// A sparse matrix as it stands in a file: its types are known only at run time, its arrays not yet checked.
+/// A sparse matrix from a file: its types are known only at run time, its arrays not yet checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnySparse {
-    /// What the arrays mean.
+    /// The format, which gives the arrays their meaning.
     pub format: NpzFormat,
     /// The number of rows.
     pub rows: usize,
@@ -91,7 +91,7 @@ impl AnySparse {
     }
 
     /// The matrix as CSR. Of CSR, order and duplicates stay as they are; of CSC and COO, rows are sorted and duplicates
-    /// added (rule V4).
+    /// added.
     ///
     /// ```
     /// use sparse_core::{Csc, Csr};
@@ -138,7 +138,7 @@ impl AnySparse {
     /// ```
     ///
     /// # Errors
-    /// As [`into_csr`](Self::into_csr).
+    /// As for [`into_csr`](Self::into_csr).
     pub fn into_coo<T: Scalar, I: Index>(self) -> Result<Coo<T, Host, I>> {
         fn coordinates<A: Axis, T: Scalar, I: Index>(sparse: AnySparse) -> Result<Coo<T, Host, I>> {
             let matrix: Compressed<A, T, Host, I, i64> = sparse.into_compressed()?;
@@ -168,7 +168,7 @@ impl AnySparse {
     }
 }
 
-/// Reads a file that `scipy.sparse.save_npz` or this module wrote.
+/// Reads a file written by `scipy.sparse.save_npz` or this module.
 ///
 /// ```
 /// use sparse_core::{Csr, DType};
@@ -190,15 +190,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<AnySparse> {
     parse_file(path, &open(path)?)
 }
 
-/// As [`read`], from the bytes of a file.
+/// Reads a matrix from the bytes of a file.
 ///
 /// # Errors
-/// As [`read`].
+/// As for [`read`].
 pub fn parse(bytes: &[u8]) -> Result<AnySparse> {
     parse_file(Path::new("<memory>"), bytes)
 }
 
-/// As `read`, from the bytes of the file at `path`.
+/// Reads a matrix from the bytes of the file at `path`.
 pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
     parse_archive(bytes).map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }
@@ -239,7 +239,7 @@ pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
     npy::value_type(&Archive::open(bytes)?.head("data")?)
 }
 
-/// The integers of a file, of one matrix or of a batch, that `T` does not hold.
+/// The integers of a file, of one matrix or of a batch, that `T` does not represent.
 pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
     let mut archive = Archive::open(bytes)?;
     if !npy::holds_integers(&archive.head("data")?)? {
@@ -302,7 +302,7 @@ impl<'a> Archive<'a> {
         extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
     }
 
-    /// The file `key.npy`, still packed.
+    /// The file `key.npy`, still compressed.
     fn member(&mut self, key: &str) -> Result<impl Read, String> {
         self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))
     }
@@ -322,7 +322,7 @@ pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
 /// Writes a CSC matrix.
 ///
 /// # Errors
-/// As [`write_csr`].
+/// As for [`write_csr`].
 pub fn write_csc<'a, T: Scalar, I: Index, O: Index>(
     output: impl Into<Output<'a>>,
     matrix: &Csc<T, Host, I, O>,
@@ -333,7 +333,7 @@ pub fn write_csc<'a, T: Scalar, I: Index, O: Index>(
 /// Writes a COO matrix, in the order of its entries.
 ///
 /// # Errors
-/// As [`write_csr`].
+/// As for [`write_csr`].
 pub fn write_coo<'a, T: Scalar, I: Index>(
     output: impl Into<Output<'a>>,
     matrix: &Coo<T, Host, I>,
@@ -351,7 +351,7 @@ fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
 /// Writes a CSR or a CSC matrix.
 ///
 /// # Errors
-/// As [`write_csr`].
+/// As for [`write_csr`].
 pub fn write_compressed<'a, A: Axis, T: Scalar, I: Index, O: Index>(
     output: impl Into<Output<'a>>,
     matrix: &Compressed<A, T, Host, I, O>,

@@ -4,11 +4,11 @@ use std::io::{Result, Seek, SeekFrom, Write};
 
 /// A writer that drops everything after its first error, which [`finish`](Self::finish) reports.
 ///
-/// `ZipWriter` prints the errors that it meets when it is dropped; behind this writer it meets none.
+/// `ZipWriter` prints errors when it is dropped; behind this writer it meets none.
 pub(super) struct Patient<W> {
     out: W,
     outcome: Result<()>,
-    /// Where an output without errors would be.
+    /// The position of an output without errors.
     position: u64,
 }
 

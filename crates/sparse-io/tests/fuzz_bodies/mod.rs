@@ -1,11 +1,11 @@
-//! What the fuzz targets do with their bytes. `fuzz/fuzz_targets` includes this file; `fuzz_replay.rs` runs it on stable.
+//! The bodies of the fuzz targets. `fuzz/fuzz_targets` includes this file; `fuzz_replay.rs` runs it on stable.
 //!
-//! A target must come back, whatever the bytes, and what is accepted must be sound.
+//! A target must return for any bytes, and an accepted matrix must be valid.
 
 use sparse_core::{Coo, Csc, Csr, Ell, Host, Sell, SparseFormat, c64};
 use sparse_io::{matrix_market, npy, npz};
 
-/// Reads Matrix Market in every way; what is read to CSR has no more entries than what is read to COO.
+/// Reads Matrix Market in every way; CSR has at most the entries of COO.
 pub(crate) fn matrix_market(data: &[u8]) {
     let coo = matrix_market::parse_coo::<c64, i64>(data);
     if let Ok(csr) = matrix_market::parse_csr::<c64, i32, i64>(data) {
@@ -34,7 +34,7 @@ pub(crate) fn npy(data: &[u8]) {
     let _ = array.into_dense::<f32>();
 }
 
-/// Hands small arrays to the checked constructors and walks through whatever they accept.
+/// Gives small arrays to the checked constructors and walks through every accepted matrix.
 pub(crate) fn constructors(data: &[u8]) {
     let [rows, cols, width, split, rest @ ..] = data else { return };
     let (rows, cols, width) = (usize::from(*rows), usize::from(*cols), usize::from(*width));

@@ -1,15 +1,15 @@
-//! A caller who knows the backend only by its traits, as the command does.
+//! A caller that is generic in the backend, as the command is.
 
 use crate::common::{check, right_hand_side};
 use sparse_core::backend::SpaceOf;
-use sparse_core::generate::stencil_5;
 use sparse_core::op::FullBackend;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Space, SparseFormat};
+use sparse_generate::stencil_5;
 use sparse_solvers::{BiCgStab, Cg, Jacobi, Options, Solution, inverse_diagonal};
 use std::ops::ControlFlow;
 
-/// The second method starts from what the first has found, on the device.
+/// Solves by two methods; the second starts from the result of the first, on the device.
 fn solve_twice<B, T>(backend: &B, a: &Csr<T>, b: &[T], options: &Options) -> Result<([Solution; 2], Vec<T>)>
 where
     B: FullBackend<T, i32, i32>,

@@ -17,7 +17,7 @@ pub(crate) enum Method {
 impl Method {
     pub(crate) const ALL: [Self; 3] = [Self::Cg, Self::EnqueuedCg, Self::BiCgStab];
 
-    /// Whether a preconditioner may be asked for.
+    /// The preconditionings that the method takes: without, and with if it can.
     pub(crate) fn preconditioning(self) -> &'static [bool] {
         if self == Self::EnqueuedCg { &[false] } else { &[false, true] }
     }
@@ -41,13 +41,13 @@ pub(crate) fn hilbert<T: Scalar>(n: usize) -> Csr<T> {
     matrix(n, |i, j| T::from_c64(c64::from(1.0 / (i + j + 1) as f64)))
 }
 
-/// Values of either sign without a pattern that a matrix could share.
+/// Values of either sign without a regular pattern.
 pub(crate) fn right_hand_side<T: Scalar>(n: usize) -> Vec<T> {
     let part = |k: usize| (k * 37 % 101) as f64 / 50.0 - 1.0;
     (0..n).map(|k| T::from_c64(c64::new(part(k), part(k + 13)))).collect()
 }
 
-/// Solves A·x = b from x = 0 and checks that the residual that is reported is that of x.
+/// Solves A·x = b from x = 0 and checks that the reported residual is that of x.
 pub(crate) fn solve<T: Accumulator>(
     method: Method,
     a: &Csr<T>,
@@ -67,7 +67,7 @@ pub(crate) fn solve<T: Accumulator>(
     Ok((solution, x))
 }
 
-/// The residual, in double precision, is the one reported, and within the tolerance if the solver says so.
+/// Checks that the residual, in double precision, is the reported one, and within the tolerance if the solver says so.
 pub(crate) fn check<T: Accumulator>(a: &Csr<T>, b: &[T], x: &[T], solution: &Solution, tolerance: f64) {
     if !solution.residual.is_finite() {
         assert!(matches!(solution.outcome, Outcome::Breakdown(Breakdown::NotFinite { .. })), "{solution}");

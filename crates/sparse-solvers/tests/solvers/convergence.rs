@@ -2,9 +2,9 @@
 
 use crate::common::{Method, check, matrix, right_hand_side, solve};
 use proptest::prelude::*;
-use sparse_core::generate::{stencil_5, stencil_7};
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csc, Csr, Scalar, SparseFormat, c32, c64};
+use sparse_generate::{stencil_5, stencil_7};
 use sparse_solvers::{BiCgStab, Identity, Options, Solution};
 use std::ops::ControlFlow;
 
@@ -22,14 +22,14 @@ fn with_phases<T: Scalar>(a: &Csr<T>) -> Csr<T> {
     a.with_values(values.collect()).unwrap()
 }
 
-/// Rows and columns scaled by up to 1000: what Jacobi undoes.
+/// Rows and columns scaled by up to 1000, which Jacobi undoes.
 fn badly_scaled<T: Scalar>(a: &Csr<T>) -> Csr<T> {
     let factor = |k: usize| 10f64.powi((k % 4) as i32);
     let values = a.triplets().map(|(i, j, value)| T::from_c64(value.to_c64() * factor(i) * factor(j)));
     a.with_values(values.collect()).unwrap()
 }
 
-/// Convection and diffusion: a Laplacian with a wind, and so not symmetric.
+/// Convection and diffusion: a Laplacian with convection, and so not symmetric.
 fn convection<T: Scalar>(nx: usize, ny: usize) -> Csr<T> {
     let a = stencil_5::<T>(nx, ny).unwrap();
     let wind = |i: usize, j: usize| {

@@ -1,14 +1,13 @@
-//! Iterations that nobody waits for, beside those of the solver that waits for each; and that they claim no more than is
-//! true.
+//! Enqueued iterations beside those of the solver that waits for each, and their claims of convergence.
 
 use crate::common::{check, matrix, right_hand_side};
-use sparse_core::generate::stencil_5;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Error, Scalar, SparseFormat, c32, c64};
+use sparse_generate::stencil_5;
 use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Options, Outcome};
 use std::ops::ControlFlow;
 
-/// `iterations` by the solver that stops by itself, but not sooner.
+/// The result of `iterations` iterations of the solver that stops by itself.
 fn stopping<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, iterations: usize) -> Vec<T> {
     let options = Options { tolerance: 0.0, max_iterations: Some(iterations), ..Options::default() };
     let mut solver = Cg::new(&Reference, a, Identity, &options).unwrap();
@@ -16,7 +15,7 @@ fn stopping<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, iterations: usiz
     x
 }
 
-/// Runs of so many iterations each.
+/// The result of runs of these numbers of iterations.
 fn enqueued<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, runs: &[usize]) -> Vec<T> {
     let mut solver = EnqueuedCg::new(&Reference, a, Identity, &Options::default()).unwrap();
     solver.start(a, b, &x).unwrap();
@@ -85,7 +84,7 @@ fn iterations_behind_the_solution_change_nothing() {
     stays_solved::<c64>(1e-13);
 }
 
-/// ‖b‖² is not a number of the type.
+/// A ‖b‖² that underflows is not taken for zero.
 fn tiny_is_not_zero<T: Accumulator>(size: f64) {
     let a = three_eigenvalues::<T>();
     let small = |b: &T| T::from_c64(size * b.to_c64());

@@ -1,6 +1,6 @@
-//! Systems that are badly scaled, indefinite or singular: what each method says of them, beside SciPy.
+//! Systems that are badly scaled, indefinite or singular: the outcome of each method, beside SciPy's.
 //!
-//! What SciPy says was recorded by `outcomes_of_scipy.py`, which stands beside this file and makes the same systems.
+//! SciPy's outcomes were recorded by `outcomes_of_scipy.py`, which is beside this file and makes the same systems.
 
 use crate::common::{Method, hilbert, matrix, right_hand_side, solve};
 use sparse_core::op::{Op, Operations};
@@ -25,7 +25,7 @@ const fn scipy(claims: bool, residual: f64) -> SciPy {
     SciPy { claims, residual }
 }
 
-/// A system's name, and for CG and BiCGSTAB how ours ends and what SciPy says.
+/// A system's name, and for CG and BiCGSTAB our outcome and SciPy's.
 type Row = (&'static str, (&'static str, SciPy), (&'static str, SciPy));
 
 #[rustfmt::skip]
@@ -162,7 +162,7 @@ fn system(name: &str) -> (Csr<f64>, Vec<f64>) {
     }
 }
 
-/// An outcome as the tables have it.
+/// An outcome's name in the tables.
 fn name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Converged => "converged",
@@ -176,7 +176,7 @@ fn name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Solves a system by every method. [`solve`] computes b − A·x for itself, and fails where a claim is false.
+/// Solves a system by every method. [`solve`] computes b − A·x itself, and fails if a claim is false.
 fn compare((system, cg, bicgstab): &Row, a: &Csr<f64>, b: &[f64], options: &Options) {
     for (method, (expected, scipy)) in Method::ALL.into_iter().zip([cg, cg, bicgstab]) {
         let (solution, _) = solve(method, a, b, false, options).unwrap();
@@ -207,7 +207,7 @@ fn scipy_makes_false_claims_on_the_same_systems() {
     );
 }
 
-/// Real matrices with b = A·1, where their files are present; elsewhere there is nothing to test.
+/// Real matrices with b = A·1, if their files are present; otherwise the test checks nothing.
 #[test]
 fn no_claim_is_false_on_real_matrices() {
     let options = Options { tolerance: 1e-8, max_iterations: Some(500), ..Options::default() };

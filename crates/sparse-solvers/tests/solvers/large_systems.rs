@@ -1,8 +1,8 @@
 //! Systems of 10⁵ unknowns and condition numbers of 10⁶ and more, whose solutions are judged by their true residual.
 
 use crate::common::{Method, right_hand_side, solve};
-use sparse_core::generate::stencil_5;
 use sparse_core::{Csr, SparseFormat};
+use sparse_generate::stencil_5;
 use sparse_solvers::Options;
 
 const TOLERANCE: f64 = 1e-8;
@@ -10,7 +10,7 @@ const TOLERANCE: f64 = 1e-8;
 /// Points of each side of a square grid of 102 400.
 const SIDE: usize = 320;
 
-/// A Laplacian with something added to its diagonal, so that few iterations are needed, and with a wind.
+/// A Laplacian with a positive number added to its diagonal, so that few iterations are needed, and with convection.
 fn shifted_laplacian(wind: f64) -> Csr<f64> {
     let a = stencil_5::<f64>(SIDE, SIDE).unwrap();
     let change = |(i, j, value): (usize, usize, f64)| match j as isize - i as isize {
@@ -41,8 +41,8 @@ fn cg_solves_a_badly_scaled_laplacian() {
     converges(Method::Cg, &a.with_values(values).unwrap(), true);
 }
 
-/// A·D². A matrix has at least the condition number of the lengths of its columns: here 10⁶ and more, since those of the
-/// Laplacian are equal but at the boundary.
+/// A·D². A matrix has at least the condition number of the lengths of its columns: here 10⁶ and more, since those of
+/// the Laplacian are equal except at the boundary.
 #[test]
 fn bicgstab_solves_a_badly_scaled_convection() {
     let a = shifted_laplacian(0.4);

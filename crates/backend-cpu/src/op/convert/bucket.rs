@@ -1,4 +1,4 @@
-//! Some consecutive rows of the result: their entries are brought in, sorted and merged while they are in the cache.
+//! Buckets: consecutive rows of the result, whose entries are fetched, sorted and merged while they are in the cache.
 
 use super::radix::Coordinates;
 use crate::Cpu;
@@ -8,41 +8,41 @@ use sparse_core::op::Duplicates;
 use sparse_core::{Error, Index, Result, Scalar};
 use std::ops::Range;
 
-/// An entry on its way: major index, minor index, value.
+/// An entry to be sorted: major index, minor index, value.
 pub(super) type Entry<T, I> = (I, I, T);
 
-/// Digits that entries are told apart by.
+/// The most digits of a counting sort.
 const DIGITS: usize = 1024;
 
-/// Mean length of rows up to which they are sorted as they come.
+/// Average length of rows up to which they are sorted without a counting sort.
 const SHORT_ROW: usize = 12;
 
-/// Where buckets take their entries from.
+/// The source of a bucket's entries.
 pub(super) enum Source<'a, T, I> {
     /// The input, whose rows are in order.
     Input(Coordinates<'a, T, I>),
-    /// The entries in order of their buckets, with gaps between these.
+    /// The entries in order of their buckets, with gaps between buckets.
     Distributed(Vec<Entry<T, I>>),
 }
 
-/// Consecutive rows, their entries in the order of the result, and where these start in the source.
+/// Consecutive rows, the range of their entries in the result, and its start in the source.
 #[derive(Debug, Clone)]
-pub(super) struct Share {
+pub(super) struct RowBlock {
     pub(super) rows: Range<usize>,
     pub(super) entries: Range<usize>,
     pub(super) start: usize,
 }
 
-/// A share with the places of its result.
+/// A block of rows with its part of the result.
 pub(super) struct Bucket<'a, T, I> {
-    pub(super) share: &'a Share,
+    pub(super) block: &'a RowBlock,
     pub(super) indices: &'a mut [I],
     pub(super) values: &'a mut [T],
     pub(super) lengths: &'a mut [usize],
 }
 
 impl<T: Scalar, I: Index> Bucket<'_, T, I> {
-    /// Brings the entries in, row by row, sorted and merged; returns how many are left.
+    /// Fetches, sorts and merges the entries of each row; returns the number that is left.
     pub(super) fn build(
         mut self,
         cpu: &Cpu,
@@ -50,7 +50,7 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         duplicates: Duplicates,
         to_row_col: fn(usize, usize) -> (usize, usize),
     ) -> Result<usize> {
-        let range = self.share.start..self.share.start + self.share.entries.len();
+        let range = self.block.start..self.block.start + self.block.entries.len();
         match source {
             Source::Input(input) => self.copy(input.slice(range)),
             Source::Distributed(entries) => self.count(&entries[range]),
@@ -60,17 +60,17 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         self.merge(duplicates, to_row_col)
     }
 
-    /// Takes entries whose rows are in order.
+    /// Copies entries whose rows are in order.
     fn copy(&mut self, input: Coordinates<'_, T, I>) {
         self.indices.copy_from_slice(input.minor);
         self.values.copy_from_slice(input.values);
         for row in input.major.chunk_by(|a, b| a == b) {
-            self.lengths[row[0].as_usize() - self.share.rows.start] = row.len();
+            self.lengths[row[0].as_usize() - self.block.rows.start] = row.len();
         }
     }
 
-    /// Takes entries in any order, counted into rows. Those of long rows are first brought near their places by the
-    /// upper bits of their minor index.
+    /// Counts entries in any order into rows. Those of long rows are first moved near their positions by the upper bits
+    /// of their minor index.
     fn count(&mut self, entries: &[Entry<T, I>]) {
         let short = entries.len() < SHORT_ROW * self.lengths.len();
         if short || entries.is_sorted_by_key(|entry| entry.1) {
@@ -81,8 +81,8 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     }
 
     fn fill(&mut self, entries: &[Entry<T, I>]) {
-        let Self { share, indices, values, lengths } = self;
-        let first = share.rows.start;
+        let Self { block, indices, values, lengths } = self;
+        let first = block.rows.start;
         for (major, _, _) in entries {
             lengths[major.as_usize() - first] += 1;
         }
@@ -96,7 +96,7 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         differences(ends);
     }
 
-    /// Merges equal minor indices of each row, moves what is kept to the front, and returns how much that is.
+    /// Merges equal minor indices of each row, moves the merged entries to the front, and returns their number.
     fn merge(
         &mut self,
         duplicates: Duplicates,
@@ -106,7 +106,7 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
             return Ok(self.indices.len());
         }
         let (mut start, mut kept) = (0, 0);
-        for (row, length) in self.share.rows.clone().zip(self.lengths.iter_mut()) {
+        for (row, length) in self.block.rows.clone().zip(self.lengths.iter_mut()) {
             let end = start + *length;
             if kept == start && self.indices[start..end].is_sorted_by(|a, b| a < b) {
                 (start, kept) = (end, end);
@@ -139,7 +139,7 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     }
 }
 
-/// Puts the sum of all elements before it in the place of each.
+/// Replaces each element by the sum of all before it.
 fn exclusive_sums(lengths: &mut [usize]) -> &mut [usize] {
     let mut start = 0;
     for length in &mut *lengths {
@@ -148,7 +148,7 @@ fn exclusive_sums(lengths: &mut [usize]) -> &mut [usize] {
     lengths
 }
 
-/// Puts the distance from the element before it in the place of each.
+/// Replaces each element by its distance from the one before it.
 fn differences(ends: &mut [usize]) {
     let mut start = 0;
     for end in ends {
@@ -156,7 +156,7 @@ fn differences(ends: &mut [usize]) {
     }
 }
 
-/// The entries in order of the upper bits of what their minor index is above the smallest; stable.
+/// The entries sorted by the upper bits of their minor index less the smallest; stable.
 fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>]) -> Vec<Entry<T, I>> {
     let (smallest, largest) = entries.iter().fold((usize::MAX, 0), |(smallest, largest), entry| {
         (smallest.min(entry.1.as_usize()), largest.max(entry.1.as_usize()))
@@ -176,7 +176,7 @@ fn by_upper_bits<T: Scalar, I: Index>(entries: &[Entry<T, I>]) -> Vec<Entry<T, I
     sorted
 }
 
-/// How many low bits of indices below `extent` are left, so that the others tell so many digits apart.
+/// Number of low bits of indices below `extent` to drop so that the others have at most `digits` values.
 pub(super) fn digit_shift(extent: usize, digits: usize) -> u32 {
     let mut shift = 0;
     while extent >> shift > digits {

@@ -55,8 +55,8 @@ fn coordinates<A: Axis, T: Scalar, I: Index, O: Index>(
     let known = a.order();
     let order =
         IndexOrder { major_sorted: A::IS_ROW, sorted: A::IS_ROW && known.sorted, unique: known.unique };
-    // SAFETY: the indices are those of `a`, the expanded ones count its rows or columns; a row of CSR stands before
-    // the next, and its columns are as sorted as they were.
+    // SAFETY: the indices are those of `a`, the expanded ones count its rows or columns; a row of CSR precedes the
+    // next, and its columns are as sorted as they were.
     unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, cpu.copy_of(a.values()), order) }
 }
 

@@ -1,4 +1,4 @@
-//! From one sparse format to another.
+//! Conversions between sparse formats.
 
 mod bucket;
 mod compress;
@@ -13,7 +13,7 @@ use sparse_core::op::ConvertKernel;
 use sparse_core::reference::{ConversionPlan, Convert, Reference};
 use sparse_core::{Algorithm, Host, PlanOptions, Result, SparseFormat};
 
-/// A conversion that this backend has an algorithm of its own for.
+/// A conversion with a parallel algorithm.
 pub trait ParallelConvert<To>: Convert<To> {
     /// The algorithms, the default first.
     const ALGORITHMS: &'static [Algorithm];

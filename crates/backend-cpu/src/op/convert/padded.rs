@@ -15,7 +15,7 @@ use sparse_core::{
 const ROW_BLOCKS: [Algorithm; 2] =
     [Algorithm::new("row_blocks", "always: every block of rows is written by one thread"), SEQUENTIAL];
 
-/// Rows of a block of ELL, whose slots are written line by line.
+/// Rows of a block of ELL, which is written line by line.
 const ELL_ROWS: usize = 1024;
 
 /// Rows of a block whose lengths are counted together.
@@ -44,7 +44,7 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
         }
     });
     let nnz = lengths.iter().map(|&length| length.min(width)).sum();
-    // SAFETY: the slots of a row are its first entries, then padding; a part of a row is as sorted as the whole.
+    // SAFETY: the elements of a row are its first entries, then padding; a part of a row is as sorted as the whole.
     Ok(unsafe { Ell::new_unchecked((rows, a.cols()), width, nnz, col_idx, values, a.order()) })
 }
 
@@ -116,7 +116,7 @@ impl<T: Scalar, I: Index, O: Index> ParallelConvert<Sell<T, Host, I, O>> for Csr
         });
         let row_order = row_order.into_iter().map(I::cast).collect();
         let shape = (self.rows(), self.cols());
-        // SAFETY: every slice is as wide as its longest row; lanes hold the entries of one row, then padding.
+        // SAFETY: every slice is as wide as its longest row; lanes have the entries of one row, then padding.
         Ok(unsafe {
             Sell::new_unchecked(
                 shape,
@@ -132,7 +132,7 @@ impl<T: Scalar, I: Index, O: Index> ParallelConvert<Sell<T, Host, I, O>> for Csr
     }
 }
 
-/// The first slot of each slice. The plan has checked that the number of slots fits.
+/// The first element of each slice. The plan has checked that the number of elements fits.
 fn slice_ptr<O: Index>(
     cpu: &Cpu,
     layout: &SellLayout,
@@ -144,7 +144,7 @@ fn slice_ptr<O: Index>(
     cpu.offsets(&slots)
 }
 
-/// CSR with the entries of each row in their order.
+/// CSR with the entries of each row in storage order.
 fn to_csr<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &impl Rows<T>,

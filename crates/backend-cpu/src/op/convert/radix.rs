@@ -1,10 +1,10 @@
 //! A stable sort of coordinates: by rows into buckets that fit the cache, then each bucket by itself.
 //!
-//! The upper bits of the major index tell the bucket: fixed chunks of the input are counted, the counts scanned in the
-//! order bucket, chunk, and every chunk moves its entries to places of its own. Entries whose rows are in order
+//! The upper bits of the major index select the bucket: fixed chunks of the input are counted, the counts scanned in
+//! the order bucket, chunk, and every chunk moves its entries to positions of its own. Entries whose rows are in order
 //! already are taken from the input. Nothing depends on the number of threads.
 
-use super::bucket::{Bucket, Entry, Share, Source, digit_shift};
+use super::bucket::{Bucket, Entry, RowBlock, Source, digit_shift};
 use crate::Cpu;
 use crate::op::fill::{Arrays, zeroed};
 use crate::op::update::Disjoint;
@@ -17,17 +17,17 @@ use std::ops::Range;
 /// Entries of one chunk of the input.
 const INPUT_CHUNK: usize = 128 * 1024;
 
-/// Entries that a bucket should hold: they stay in the cache of a core.
+/// Entries that a bucket aims at: they stay in the cache of a core.
 const BUCKET: usize = 8 * 1024;
 
-/// Buckets that one pass may write to: more would miss the TLB with every entry.
+/// The most buckets of a pass: more would miss the TLB with every entry.
 const MAX_BUCKETS: usize = 1024;
 
-/// Unused places between buckets: without them, buckets of equal size that fill up evenly are written at positions
-/// that push each other out of the cache.
+/// Unused elements between buckets: without them, buckets of equal size that fill up evenly are written at positions
+/// that evict each other from the cache.
 const GAP: usize = 6;
 
-/// Bytes between the place of an entry in a bucket and the one that is fetched into the cache for later entries.
+/// Bytes between the position of an entry in a bucket and the one prefetched for later entries.
 const AHEAD: usize = 2 * LINE;
 
 /// Entries in any order; the result is ordered by the major index.
@@ -56,21 +56,21 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
     to_row_col: fn(usize, usize) -> (usize, usize),
 ) -> Result<Arrays<T, I, O>> {
     let nnz = input.major.len();
-    let (source, shares) = if rows_in_order(cpu, input.major) {
-        (Source::Input(input), shares_in_order(major, input.major))
+    let (source, blocks) = if rows_in_order(cpu, input.major) {
+        (Source::Input(input), row_blocks_in_order(major, input.major))
     } else {
-        let (entries, shares) = distribute(cpu, major, &input);
-        (Source::Distributed(entries), shares)
+        let (entries, blocks) = distribute(cpu, major, &input);
+        (Source::Distributed(entries), blocks)
     };
     let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
     let mut lengths = zeroed(major);
-    let ranges: Vec<_> = shares.iter().map(|share| share.entries.clone()).collect();
-    let rows: Vec<_> = shares.iter().map(|share| share.rows.clone()).collect();
+    let ranges: Vec<_> = blocks.iter().map(|block| block.entries.clone()).collect();
+    let rows: Vec<_> = blocks.iter().map(|block| block.rows.clone()).collect();
     let outputs = split_mut(&mut indices, &ranges).into_iter().zip(split_mut(&mut values, &ranges));
     let outputs = outputs.zip(split_mut(&mut lengths, &rows));
-    let buckets = shares.iter().zip(outputs);
+    let buckets = blocks.iter().zip(outputs);
     let buckets =
-        buckets.map(|(share, ((indices, values), lengths))| Bucket { share, indices, values, lengths });
+        buckets.map(|(block, ((indices, values), lengths))| Bucket { block, indices, values, lengths });
     let kept = cpu.map(nnz, buckets.collect(), |bucket: Bucket<'_, T, I>| {
         bucket.build(cpu, &source, duplicates, to_row_col)
     });
@@ -89,28 +89,28 @@ fn rows_in_order<I: Index>(cpu: &Cpu, major: &[I]) -> bool {
     cpu.map(len, chunks(len, INPUT_CHUNK), sorted).into_iter().all(|sorted| sorted)
 }
 
-/// Shares of entries whose rows are in order, cut between rows.
-fn shares_in_order<I: Index>(rows: usize, major: &[I]) -> Vec<Share> {
-    let mut shares: Vec<Share> = vec![];
+/// Blocks of rows that are in order, with about equal numbers of entries.
+fn row_blocks_in_order<I: Index>(rows: usize, major: &[I]) -> Vec<RowBlock> {
+    let mut blocks: Vec<RowBlock> = vec![];
     let (mut first_row, mut first) = (0, 0);
     for target in (BUCKET..major.len()).step_by(BUCKET) {
         let row = major[target].as_usize();
         let start = partition_point(first..target, |entry| major[entry].as_usize() < row);
         if start > first {
-            shares.push(Share { rows: first_row..row, entries: first..start, start: first });
+            blocks.push(RowBlock { rows: first_row..row, entries: first..start, start: first });
             (first_row, first) = (row, start);
         }
     }
-    shares.push(Share { rows: first_row..rows, entries: first..major.len(), start: first });
-    shares
+    blocks.push(RowBlock { rows: first_row..rows, entries: first..major.len(), start: first });
+    blocks
 }
 
-/// The entries in order of their buckets, and the share of each bucket.
+/// The entries in order of their buckets, and the row block of each bucket.
 fn distribute<T: Scalar, I: Index>(
     cpu: &Cpu,
     rows: usize,
     input: &Coordinates<'_, T, I>,
-) -> (Vec<Entry<T, I>>, Vec<Share>) {
+) -> (Vec<Entry<T, I>>, Vec<RowBlock>) {
     let nnz = input.major.len();
     let shift = digit_shift(rows, (nnz / BUCKET).clamp(1, MAX_BUCKETS));
     let bucket_rows = chunks(rows, 1 << shift);
@@ -120,37 +120,37 @@ fn distribute<T: Scalar, I: Index>(
         input.major[chunk].iter().for_each(|major| counts[major.as_usize() >> shift] += 1);
         counts
     });
-    let shares = scan(&mut places, bucket_rows);
-    let mut entries: Vec<Entry<T, I>> = zeroed(nnz + shares.len() * GAP);
+    let blocks = scan(&mut places, bucket_rows);
+    let mut entries: Vec<Entry<T, I>> = zeroed(nnz + blocks.len() * GAP);
     let output = Disjoint::new(&mut entries);
     cpu.for_each(nnz, input_chunks.into_iter().zip(places).collect(), |(chunk, mut places)| {
         let Coordinates { major, minor, values } = input.slice(chunk);
         for ((&major, &minor), &value) in major.iter().zip(minor).zip(values) {
             let place = &mut places[major.as_usize() >> shift];
-            // SAFETY: each chunk has as many places of its own in a bucket as it has entries for it.
+            // SAFETY: each chunk has one position of its own in a bucket for each of its entries there.
             *unsafe { output.at(*place) } = (major, minor, value);
             output.fetch(*place + AHEAD / size_of::<Entry<T, I>>());
             *place += 1;
         }
     });
-    (entries, shares)
+    (entries, blocks)
 }
 
-/// Turns the counts of each chunk into the places of its first entries in each bucket, in the order bucket, chunk;
-/// returns the shares of the buckets.
-fn scan(counts: &mut [Vec<usize>], bucket_rows: Vec<Range<usize>>) -> Vec<Share> {
+/// Replaces the counts of each chunk by the positions of its first entries in each bucket, in the order bucket, chunk;
+/// returns the row blocks of the buckets.
+fn scan(counts: &mut [Vec<usize>], bucket_rows: Vec<Range<usize>>) -> Vec<RowBlock> {
     let mut end = 0;
-    let share = |(bucket, rows)| {
+    let block = |(bucket, rows)| {
         let (first, gaps) = (end, bucket * GAP);
         for counts in &mut *counts {
             end += std::mem::replace(&mut counts[bucket], end + gaps);
         }
-        Share { rows, entries: first..end, start: first + gaps }
+        RowBlock { rows, entries: first..end, start: first + gaps }
     };
-    bucket_rows.into_iter().enumerate().map(share).collect()
+    bucket_rows.into_iter().enumerate().map(block).collect()
 }
 
-/// The first `kept` elements of each bucket, without the gaps between them.
+/// The first `kept` elements of each bucket, without the gaps.
 fn compact<T: sparse_core::Element>(
     cpu: &Cpu,
     source: &[T],

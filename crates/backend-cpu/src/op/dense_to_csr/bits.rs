@@ -1,4 +1,4 @@
-//! Which elements are kept: one bit each, row by row.
+//! One bit per element, row by row: set if the element is kept.
 
 use super::vectors::kept;
 use super::{STRIP, WORD};
@@ -41,7 +41,7 @@ fn by_rows<T: Scalar>(
     }
 }
 
-/// The bits of 64 columns of a strip are found column by column, and transposed 64 rows at a time.
+/// Finds the bits of 64 columns of a strip column by column, and transposes them 64 rows at a time.
 fn by_columns<T: Scalar>(
     cpu: &Cpu,
     a: &DenseBatchView<'_, T>,
@@ -68,8 +68,7 @@ fn by_columns<T: Scalar>(
     }
 }
 
-/// Bit `j` of row `i` becomes bit `i` of row `j`: halves are exchanged, then quarters, and so on (Warren: Hacker's
-/// Delight, 7-3).
+/// Transposes a block of bits: halves are exchanged, then quarters, and so on (Warren: Hacker's Delight, 7-3).
 fn transpose(block: &mut [u64; WORD]) {
     let (mut half, mut mask) = (32, 0x0000_0000_FFFF_FFFF_u64);
     while half > 0 {
@@ -83,7 +82,7 @@ fn transpose(block: &mut [u64; WORD]) {
     }
 }
 
-/// Bits of neighbouring elements.
+/// Sets the bits of contiguous elements.
 fn line<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) {
     let done = kept(simd, keep, line, bits);
     for (word, elements) in bits.iter_mut().zip(line.chunks(WORD)).skip(done) {

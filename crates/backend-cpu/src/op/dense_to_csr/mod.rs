@@ -1,5 +1,5 @@
-//! Dense to CSR: which elements are kept is found once and remembered in one bit each, and the kept ones are packed: at
-//! once where the plan knows from an earlier run how many there may be, else in a second pass.
+//! Dense to CSR: the elements to keep are found once and stored as one bit each, then packed: at once where the plan
+//! knows from an earlier run how many there may be, else in a second pass.
 
 mod bits;
 mod pack;
@@ -23,25 +23,25 @@ use std::ops::Range;
 
 const COMPRESS_STORE: Algorithm = Algorithm::new(
     "compress_store",
-    "always: one bit an element, counted and scanned; then the kept elements are packed by vectors",
+    "always: one bit per element, counted and scanned; then the kept elements are packed by vectors",
 )
 .preprocessing("memory for the bits and the row lengths");
 
 const ROW_PER_WARP: Algorithm =
-    Algorithm::new("row_per_warp", "never: seed 000's count, scan and fill with a task a row");
+    Algorithm::new("row_per_warp", "never: count, scan and fill with one task per row");
 
 const ALGORITHMS: [Algorithm; 3] = [COMPRESS_STORE, ROW_PER_WARP, SEQUENTIAL];
 
-/// Elements of a part, which one thread takes at a time: few enough to stay in its cache.
+/// Elements of a part, which one thread processes at a time: few enough to stay in its cache.
 const PART: usize = 64 * 1024;
 
 /// Columns of one word of bits.
 const WORD: usize = 64;
 
-/// Rows of a column-major matrix that are taken at once: the more, the longer the parts of its columns.
+/// Rows of a column-major matrix per strip: the more, the longer the parts of its columns.
 const STRIP: usize = 512;
 
-/// The plan of a compression: which elements are kept, and memory for bits and counts.
+/// The plan of a compression: the elements to keep, and memory for bits and counts.
 pub struct CompressionPlan<T: Scalar> {
     choice: Choice,
     keep: Keep<T>,
@@ -49,7 +49,7 @@ pub struct CompressionPlan<T: Scalar> {
     bits: Vec<u64>,
     /// Entries of every row of every member.
     lengths: Vec<usize>,
-    /// The most entries of an earlier run, for which the next one has room.
+    /// The most entries of an earlier run, which is the capacity of the next.
     most_entries: usize,
 }
 
@@ -184,7 +184,7 @@ fn entries_of(parts: &[Range<usize>], lengths: &[usize]) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Seed 000's three steps: every row is counted, the counts are scanned, every row is filled.
+/// Count, scan, fill: counts every row, scans the counts, fills every row.
 fn row_per_warp<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: DenseBatchView<'_, T>,

@@ -6,8 +6,8 @@ use sparse_core::op::Keep;
 use sparse_core::{DType, Index, Scalar};
 use std::arch::aarch64::*;
 
-/// Sets the bits of the elements that are kept, for as many whole words as there is a way for, and returns how many
-/// words that were.
+/// Sets the bits of the elements to keep, for as many whole words as there is code for, and returns the number of
+/// words.
 pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
     if simd != Simd::Neon {
         return 0;
@@ -31,7 +31,7 @@ pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut 
     whole
 }
 
-/// No way.
+/// Packs nothing.
 pub(super) fn pack<T: Scalar, I: Index>(
     _: Simd,
     _: &[u64],
@@ -69,7 +69,7 @@ fn above_f64(line: &[u64], bits: &mut [u64], tolerance: f64) {
     });
 }
 
-/// The bits of each word, where `kept` sets the lanes of elements that are kept.
+/// The bits of each word; `kept` sets the lanes of elements to keep.
 #[inline]
 #[target_feature(enable = "neon")]
 fn words_4(line: &[u32], bits: &mut [u64], kept: impl Fn(uint32x4_t) -> uint32x4_t) {
@@ -88,7 +88,7 @@ fn words_4(line: &[u32], bits: &mut [u64], kept: impl Fn(uint32x4_t) -> uint32x4
     }
 }
 
-/// As [`words_4`].
+/// As for [`words_4`].
 #[inline]
 #[target_feature(enable = "neon")]
 fn words_8(line: &[u64], bits: &mut [u64], kept: impl Fn(uint64x2_t) -> uint64x2_t) {
@@ -108,7 +108,7 @@ fn words_8(line: &[u64], bits: &mut [u64], kept: impl Fn(uint64x2_t) -> uint64x2
     }
 }
 
-/// One bit for each of 64 bytes that are all ones or zeros, 16 of them at a time: each keeps the bit of its place
+/// One bit for each of 64 bytes that are all ones or zeros, 16 at a time: each is masked to the bit of its position
 /// among eight, and neighbours are added.
 #[inline]
 #[target_feature(enable = "neon")]

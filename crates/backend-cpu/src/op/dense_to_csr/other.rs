@@ -1,15 +1,15 @@
-//! Processors without an implementation of their own: the portable code does it all.
+//! Processors without code of their own: the portable code does it all.
 
 use crate::Simd;
 use sparse_core::op::Keep;
 use sparse_core::{Index, Scalar};
 
-/// No words.
+/// Sets no bits.
 pub(super) fn kept<T: Scalar>(_: Simd, _: Keep<T>, _: &[T], _: &mut [u64]) -> usize {
     0
 }
 
-/// No way.
+/// Packs nothing.
 pub(super) fn pack<T: Scalar, I: Index>(
     _: Simd,
     _: &[u64],

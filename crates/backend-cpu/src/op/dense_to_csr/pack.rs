@@ -7,7 +7,7 @@ use crate::op::fill::{starts, zeroed};
 use sparse_core::{DenseBatchView, Index, Order, Scalar};
 use std::ops::Range;
 
-/// Elements between the columns of a tile: a strip, and some more so that columns do not stand a power of two apart.
+/// Elements between the columns of a tile: a strip, and some more so that columns are not a power of two apart.
 const TILE_COLUMN: usize = STRIP + 16;
 
 /// Columns and values of the elements of a part whose bits are set, row by row.
@@ -62,8 +62,8 @@ fn pack_row<T: Scalar, I: Index>(
     end
 }
 
-/// Tiles of 64 columns of a strip: copied, so that the columns of a row, which often stand a power of two apart, do not
-/// push each other out of the cache while the row is read.
+/// Packs tiles of 64 columns of a strip: copied, so that the columns of a row, which often are a power of two apart, do
+/// not evict each other from the cache while the row is read.
 fn by_columns<T: Scalar, I: Index>(
     a: &DenseBatchView<'_, T>,
     rows: Range<usize>,

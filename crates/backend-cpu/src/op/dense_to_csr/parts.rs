@@ -1,5 +1,4 @@
-//! The steps of all parts: bits and entries in one pass over the elements where there is room for the entries, else in
-//! two.
+//! The steps of all parts: bits and entries in one pass over the elements where the capacity suffices, else in two.
 
 use super::{WORD, bits, entries_of, pack};
 use crate::Cpu;
@@ -22,17 +21,17 @@ struct Part<'a> {
 /// The arrays that a part's entries go to.
 type Target<'a, T, I> = (&'a mut [I], &'a mut [T]);
 
-/// Hands out the places of entries, in the order of the parts.
+/// Assigns the output of entries, in the order of the parts.
 struct Places<'a, T, I> {
-    /// Where the next part's entries begin, unless they were too many.
+    /// The rest of the output, unless there were too many entries.
     rest: Option<Target<'a, T, I>>,
     next: usize,
-    /// The parts that are counted while one before them is not, by their numbers.
+    /// Parts that are counted while one before them is not, by their numbers.
     waiting: BTreeMap<usize, Part<'a>>,
 }
 
 impl<'a, T, I> Places<'a, T, I> {
-    /// The next part and its places, if it and all before it are counted and there is room.
+    /// The next part and its output, if it and all before it are counted and fit.
     fn next(&mut self) -> Option<(Part<'a>, Target<'a, T, I>)> {
         let part = self.waiting.remove(&self.next)?;
         self.next += 1;
@@ -45,8 +44,8 @@ impl<'a, T, I> Places<'a, T, I> {
     }
 }
 
-/// Sets the bits of all rows and counts them. Where the entries are at most `room`, they are packed while their part is
-/// in the cache; then the arrays end with zeros. A part is packed by whichever thread finds that all before it are
+/// Sets the bits of all rows and counts them. If there are at most `capacity` entries, they are packed while their part
+/// is in the cache; then the arrays end with zeros. A part is packed by whichever thread finds that all before it are
 /// counted.
 pub(super) fn find_and_pack<T: Scalar, I: Index>(
     cpu: &Cpu,
@@ -54,13 +53,13 @@ pub(super) fn find_and_pack<T: Scalar, I: Index>(
     keep: Keep<T>,
     parts: &[Range<usize>],
     (all_bits, all_lengths): (&mut [u64], &mut [usize]),
-    room: usize,
+    capacity: usize,
 ) -> Option<(Vec<I>, Vec<T>)> {
     let words = a.cols().div_ceil(WORD);
     let elements = all_lengths.len() * a.cols();
     let in_words: Vec<_> = parts.iter().map(|rows| rows.start * words..rows.end * words).collect();
     let memory = split_mut(all_bits, &in_words).into_iter().zip(split_mut(all_lengths, parts));
-    let (mut indices, mut values) = (zeroed(room), zeroed(room));
+    let (mut indices, mut values) = (zeroed(capacity), zeroed(capacity));
     let rest = Some((&mut indices[..], &mut values[..]));
     let places = Mutex::new(Places { rest, next: 0, waiting: BTreeMap::new() });
     let lock = || places.lock().unwrap_or_else(PoisonError::into_inner);

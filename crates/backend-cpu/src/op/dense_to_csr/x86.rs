@@ -11,14 +11,14 @@ use std::arch::x86_64::*;
 const BYTES_512: usize = 64;
 const BYTES_256: usize = 32;
 
-/// How many bytes ahead of those in use elements are fetched.
+/// Bytes by which loads are prefetched ahead.
 const AHEAD: usize = 2048;
 
 /// All bits of a complex number but the two signs.
 const BOTH_PARTS: i64 = 0x7FFF_FFFF_7FFF_FFFF;
 
-/// Sets the bits of the elements that are kept, for as many whole words as the instruction set has a way for, and
-/// returns how many words that were.
+/// Sets the bits of the elements to keep, for as many whole words as the instruction set has code for, and returns the
+/// number of words.
 pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
     let whole = line.len() / WORD;
     let (bytes, bits) = (bytemuck::cast_slice(&line[..whole * WORD]), &mut bits[..whole]);
@@ -32,7 +32,7 @@ pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut 
     if done { whole } else { 0 }
 }
 
-/// Those that are not zeros of either sign, if there is a way for the type.
+/// Sets the bits of elements that are not zeros of either sign, if there is code for the type.
 ///
 /// # Safety
 /// The processor has `simd`.
@@ -53,7 +53,8 @@ unsafe fn nonzero(simd: Simd, dtype: DType, bytes: &[u8], bits: &mut [u64]) -> b
     true
 }
 
-/// Those whose magnitude is not below or at `tolerance`, a number of the type itself, if there is a way for the type.
+/// Sets the bits of elements whose magnitude is not at most `tolerance`, a number of the type itself, if there is code
+/// for the type.
 ///
 /// # Safety
 /// The processor has `simd`.
@@ -122,7 +123,7 @@ fn above_8_avx512(bytes: &[u8], bits: &mut [u64], tolerance: f64) {
     });
 }
 
-/// The bits of each word from those of its vectors, which tell what is not kept.
+/// The bits of each word from those of its vectors, which mark dropped elements.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn words_avx2<const SIZE: usize>(bytes: &[u8], bits: &mut [u64], dropped: impl Fn(__m256i) -> i32) {
@@ -174,8 +175,8 @@ fn above_8_avx2(bytes: &[u8], bits: &mut [u64], tolerance: f64) {
     });
 }
 
-/// Packs the elements of a row whose bits are set to the front of `indices` and `values`, and returns how many they
-/// are, if the instruction set has a way for the types.
+/// Packs the elements of a row whose bits are set to the front of `indices` and `values`, and returns their number, if
+/// the instruction set has code for the types.
 pub(super) fn pack<T: Scalar, I: Index>(
     simd: Simd,
     bits: &[u64],
@@ -194,12 +195,18 @@ pub(super) fn pack<T: Scalar, I: Index>(
         _ => return None,
     };
     let count = bits.iter().map(|word| word.count_ones() as usize).sum();
-    let room = indices.len().min(values.len());
-    assert!(bits.len() == row.len().div_ceil(WORD) && count <= room);
-    // SAFETY: bits beyond the end of the row are never set, and there is room for all that are set; the
-    // instruction set and the sizes are as looked at.
+    let capacity = indices.len().min(values.len());
+    assert!(bits.len() == row.len().div_ceil(WORD) && count <= capacity);
+    // SAFETY: bits beyond the end of the row are never set, and both outputs are long enough for all that are set; the
+    // instruction set and the sizes were checked.
     unsafe {
-        compress(bits, row.as_ptr().cast(), room, indices.as_mut_ptr().cast(), values.as_mut_ptr().cast());
+        compress(
+            bits,
+            row.as_ptr().cast(),
+            capacity,
+            indices.as_mut_ptr().cast(),
+            values.as_mut_ptr().cast(),
+        );
     }
     Some(count)
 }
@@ -210,13 +217,13 @@ const QUARTER: usize = 16;
 /// Packs elements of `VALUE` bytes, and their positions into integers of `INDEX` bytes.
 ///
 /// # Safety
-/// `from` has an element for every bit that is set; `indices` and `values` have `room` elements, as many as bits are
-/// set or more.
+/// `from` has an element for every bit that is set; `indices` and `values` have `capacity` elements, at least one for
+/// each bit that is set.
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn compress<const VALUE: usize, const INDEX: usize>(
     bits: &[u64],
     from: *const u8,
-    room: usize,
+    capacity: usize,
     indices: *mut u8,
     values: *mut u8,
 ) {
@@ -224,11 +231,11 @@ unsafe fn compress<const VALUE: usize, const INDEX: usize>(
     for (k, &word) in bits.iter().enumerate().filter(|(_, word)| **word != 0) {
         for first in (0..WORD).step_by(QUARTER) {
             let (mask, first) = ((word >> first) as __mmask16, k * WORD + first);
-            // SAFETY: the caller's promises; whole vectors are only stored where there is room for them.
+            // SAFETY: the caller's promises; whole vectors are stored only where they fit.
             unsafe {
                 let from = from.wrapping_add(first * VALUE);
                 let (indices, values) = (indices.add(end * INDEX), values.add(end * VALUE));
-                if end + QUARTER <= room {
+                if end + QUARTER <= capacity {
                     elements::<VALUE, true>(mask, from, values);
                     positions::<INDEX, true>(mask, first, indices);
                 } else {
@@ -241,10 +248,10 @@ unsafe fn compress<const VALUE: usize, const INDEX: usize>(
     }
 }
 
-/// Stores the elements of set bits side by side, and what follows them if `WHOLE`.
+/// Stores the elements of set bits contiguously, and the rest of the vector if `WHOLE`.
 ///
 /// # Safety
-/// `from` has an element for every bit that is set, `to` room for so many, for 16 if `WHOLE`.
+/// `from` has an element for every bit that is set, `to` has that many, and 16 if `WHOLE`.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn elements<const SIZE: usize, const WHOLE: bool>(mask: __mmask16, from: *const u8, to: *mut u8) {
@@ -262,10 +269,10 @@ unsafe fn elements<const SIZE: usize, const WHOLE: bool>(mask: __mmask16, from: 
     }
 }
 
-/// As [`elements`], of the positions from `first` on.
+/// Stores the positions of set bits, counted from `first`, as [`elements`] does.
 ///
 /// # Safety
-/// `to` has room for as many integers as bits are set, for 16 if `WHOLE`.
+/// `to` has an integer for every bit that is set, and 16 if `WHOLE`.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn positions<const SIZE: usize, const WHOLE: bool>(mask: __mmask16, first: usize, to: *mut u8) {
@@ -284,10 +291,10 @@ unsafe fn positions<const SIZE: usize, const WHOLE: bool>(mask: __mmask16, first
     }
 }
 
-/// Stores the lanes of set bits side by side, and zeros behind them if `WHOLE`.
+/// Stores the lanes of set bits contiguously, and zeros behind them if `WHOLE`.
 ///
 /// # Safety
-/// `to` has room for as many lanes as bits are set, for all if `WHOLE`.
+/// `to` has a lane for every bit that is set, and all lanes if `WHOLE`.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn store_4<const WHOLE: bool>(mask: __mmask16, lanes: __m512i, to: *mut u8) {
@@ -297,7 +304,7 @@ unsafe fn store_4<const WHOLE: bool>(mask: __mmask16, lanes: __m512i, to: *mut u
     unsafe { _mm512_mask_storeu_epi32(to.cast(), stored, packed) };
 }
 
-/// As [`store_4`], of eight lanes.
+/// As for [`store_4`], with eight lanes.
 ///
 /// # Safety
 /// As for [`store_4`].

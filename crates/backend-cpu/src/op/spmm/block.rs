@@ -7,65 +7,64 @@ use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::ops::Range;
 
-/// Columns that are summed at a time.
+/// Columns summed at a time.
 pub(super) const WIDE: usize = 32;
-/// Columns that are summed at a time where fewer are left.
+/// Columns summed at a time where fewer are left.
 const NARROW: usize = 8;
 
 /// The accumulator of the values of rows.
 pub(super) type AccOf<R> = <<R as Rows>::Scalar as Scalar>::Acc;
 
-/// A dense matrix with contiguous rows: element (i, j) stands at `i·stride + j`.
+/// A dense matrix with contiguous rows: element (i, j) is at `i·stride + j`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowMajor<'a, T> {
     pub(super) data: &'a [T],
     pub(super) stride: usize,
     pub(super) columns: usize,
-    /// How many entries ahead of the one in use rows are fetched into the cache, and one cache line of the rows twice as
-    /// far ahead; none if 0.
+    /// Entries by which rows are prefetched ahead, and one cache line of the rows at twice the distance; none if 0.
     pub(super) ahead: usize,
 }
 
-/// Rows, or shares of rows, that are summed one after the other: their numbers and entries.
-pub(super) trait NumberedRows: Iterator<Item = (usize, Range<usize>)> + Clone {}
+/// Rows, or parts of rows, to sum one after the other: their numbers and entries.
+pub(super) trait RowRanges: Iterator<Item = (usize, Range<usize>)> + Clone {}
 
-impl<T: Iterator<Item = (usize, Range<usize>)> + Clone> NumberedRows for T {}
+impl<T: Iterator<Item = (usize, Range<usize>)> + Clone> RowRanges for T {}
 
-/// Memory that sums go to without being read: those of a line times `alpha`, from `line·stride` elements behind `start` on.
+/// Memory for sums that are written without being read: those of a line times `alpha`, from `line·stride` elements
+/// behind `start` on.
 pub(super) struct Streamed<T: Scalar> {
     pub(super) start: *mut T,
     pub(super) stride: usize,
     pub(super) alpha: T::Acc,
 }
 
-/// Where sums go.
+/// The output of sums.
 ///
-/// # Safety
-/// What [`Self::streamed`] names is valid for writes of its columns in every line that is summed, and nothing else reaches
-/// these before [`sums`] ends.
+/// The memory of [`Self::streamed`] is valid for writes of its columns in every line that is summed, and nothing else
+/// accesses it before [`sums`] ends.
 pub(super) unsafe trait Sink<T: Scalar> {
-    /// Takes the sums of a line in the columns from `first` on.
+    /// Writes the sums of a line in the columns from `first` on.
     fn write(&mut self, line: usize, first: usize, sums: &[T::Acc]);
 
-    /// What [`Self::write`] would update with `len` sums, if these elements stand side by side, and how.
+    /// The elements that [`Self::write`] would update with `len` sums, if they are contiguous, and the update.
     fn place(&mut self, _line: usize, _first: usize, _len: usize) -> Option<(&mut [T], Update<T::Acc>)> {
         None
     }
 
-    /// Where the sums in `len` columns from `first` on go in place of [`Self::place`], if they are to pass the caches by.
+    /// The output of `len` columns from `first` on in place of [`Self::place`], if it bypasses the caches.
     fn streamed(&self, _first: usize, _len: usize) -> Option<Streamed<T>> {
         None
     }
 }
 
-/// Gives `Σ value·B[column]` over the entries of each line to `sink`, for one block of columns after the other.
+/// Writes `Σ value·B[column]` over the entries of each line to `sink`, one block of columns after the other.
 ///
 /// # Safety
 /// Every column of `rows` is below the number of rows of `b`.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, R: Rows>(
     rows: &R,
-    lines: impl NumberedRows,
+    lines: impl RowRanges,
     b: RowMajor<'_, R::Scalar>,
     op: Op,
     mut sink: impl Sink<R::Scalar>,

@@ -1,7 +1,7 @@
 //! `C ← alpha·op(A)·B + beta·C`.
 //!
-//! Compressed formats in their stored direction are read as they are; for all else the plan holds the entries row by
-//! row with the slots of their values ([`RowPattern`]).
+//! Compressed formats are read as they are in their stored direction; for all else the plan has the entries row by row
+//! with the positions of their values ([`RowPattern`]).
 
 #![cfg_attr(
     not(target_arch = "x86_64"),
@@ -21,7 +21,7 @@ use super::entries::RowPattern;
 use super::update::Update;
 use crate::{Cpu, compiled};
 use block::WIDE;
-use source::{Rows, Slotted, SpmmFormat};
+use source::{GatheredRows, Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -33,16 +33,16 @@ use work::{Operands, SEGMENT, Work};
 const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "no row is longer than a segment"),
     Algorithm::new("row_split", "a row is longer than a segment")
-        .preprocessing("segments of long rows, room for their sums"),
+        .preprocessing("segments of long rows, and their partial sums"),
     SEQUENTIAL,
 ];
 const TRANSPOSED: &[Algorithm] = &[
     Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
-        .preprocessing("op(A)'s pattern by rows, with the slots of the values"),
+        .preprocessing("op(A)'s pattern by rows, with the positions of the values"),
     SEQUENTIAL,
 ];
 
-/// What the CPU backend keeps for SpMM with one pattern.
+/// The plan of SpMM for one pattern.
 pub struct SpmmPlan<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,
@@ -91,8 +91,8 @@ where
     }
 }
 
-/// The algorithm for these rows and a matrix B of this shape, and its shares of the work.
-fn share<R: Rows>(
+/// Chooses the algorithm for these rows and a matrix B of this shape, and partitions the work.
+fn plan_work<R: Rows>(
     rows: &R,
     table: &'static [Algorithm],
     options: &PlanOptions,
@@ -100,7 +100,7 @@ fn share<R: Rows>(
 ) -> Result<(Choice, Work<R::Scalar>)> {
     let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
     let (automatic, reason) = if table == TRANSPOSED {
-        ("transposed_pattern", "the entries of a row of op(A) do not stand together".to_string())
+        ("transposed_pattern", "the entries of a row of op(A) are not contiguous".to_string())
     } else {
         let name = if longest > SEGMENT { "row_split" } else { "row_per_thread" };
         (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
@@ -122,7 +122,7 @@ where
     run: RunOf<M>,
 }
 
-/// As [`SpmmKernel::spmm`].
+/// As for [`SpmmKernel::spmm`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut SpmmPlan<M>,
@@ -185,7 +185,7 @@ where
         beta: AccOf<M>,
         c: DenseViewMut<'_, M::Scalar>,
     ) -> Result<()> {
-        // SAFETY: the caller promises what is asked.
+        // SAFETY: the caller makes the same promises.
         unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
     }
 }
@@ -204,10 +204,15 @@ where
         }
         let b = (op.shape(a).1, columns);
         let (pattern, (choice, work)) = match a.stored_rows(op) {
-            Some(lines) => (RowPattern::empty(), share(&lines, table, options, b)?),
+            Some(lines) => (RowPattern::empty(), plan_work(&lines, table, options, b)?),
             None => {
                 let pattern = RowPattern::new(a, op);
-                let shared = share(&Slotted { pattern: &pattern, slots: a.slots() }, table, options, b)?;
+                let shared = plan_work(
+                    &GatheredRows { pattern: &pattern, values: a.value_arrays() },
+                    table,
+                    options,
+                    b,
+                )?;
                 (pattern, shared)
             }
         };
@@ -215,7 +220,7 @@ where
     }
 
     /// # Safety
-    /// As [`SpmmKernel::spmm`].
+    /// As for [`SpmmKernel::spmm`].
     unsafe fn run(
         cpu: &Cpu,
         plan: &mut Self,
@@ -228,13 +233,13 @@ where
         let op = plan.op;
         let update = Update { alpha, beta };
         match &mut plan.kernel {
-            // SAFETY: the caller promises the same for this plan, which holds the reference's own.
+            // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmm(plan, alpha, a, b, beta, c) },
             Kernel::Rows(pattern, work) => {
                 let operands = Operands { b, c, update, op };
                 match a.stored_rows(op) {
                     Some(lines) => work.run(cpu, lines, operands),
-                    None => work.run(cpu, Slotted { pattern, slots: a.slots() }, operands),
+                    None => work.run(cpu, GatheredRows { pattern, values: a.value_arrays() }, operands),
                 }
             }
         }

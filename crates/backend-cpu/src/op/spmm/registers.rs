@@ -1,6 +1,6 @@
 //! Blocks of columns of `f32` and `f64` in the registers of AVX-512 and AVX2.
 
-use super::block::{NumberedRows, RowMajor, Sink, WIDE};
+use super::block::{RowMajor, RowRanges, Sink, WIDE};
 use super::source::Rows;
 use super::stream::Stream;
 use crate::simd::{Isa, Simd, fetch, fetch_line, is};
@@ -9,7 +9,7 @@ use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// The most vectors that are summed at a time; registers are left for a value and a row of B.
+/// The most vectors summed at a time; registers are left for a value and a row of B.
 const MOST: usize = 16;
 
 /// True if kernels in registers take any number of columns.
@@ -17,15 +17,15 @@ pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
     is::<S, T>(Simd::Avx512, DType::F32) || is::<S, T>(Simd::Avx512, DType::F64)
 }
 
-/// Gives `Σ value·B[column]` over the entries of each line to `sink`, for as many columns from `first` on as the registers
-/// of `S` take: their number, or 0 if there are no registers for these.
+/// Writes `Σ value·B[column]` over the entries of each line to `sink`, for as many columns from `first` on as the
+/// registers of `S` take: their number, or 0 if there are no kernels in registers.
 ///
 /// # Safety
 /// The processor has `S`; every column of `rows` is below the number of rows of `b`.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, R: Rows>(
     rows: &R,
-    lines: impl NumberedRows,
+    lines: impl RowRanges,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     sink: &mut impl Sink<R::Scalar>,
@@ -67,7 +67,7 @@ fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
     row.as_usize() * b.stride + first
 }
 
-/// The column of each entry, and those of the entries that stand `ahead` and twice as far ahead of it, if there are such.
+/// The column of each entry, and those of the entries `ahead` and twice as far ahead of it, if there are such.
 #[inline(always)]
 fn with_ahead<'a, I: Index>(
     columns: &'a [I],
@@ -79,8 +79,8 @@ fn with_ahead<'a, I: Index>(
     own.iter().zip(later(ahead)).zip(later(2 * ahead)).map(|((&own, &next), &far)| (own, [next, far]))
 }
 
-/// Fetches `len` elements of the next row, and one of the row that is far ahead: the processor finds the address of its
-/// page meanwhile, which may take as long as the elements themselves.
+/// Prefetches `len` elements of the next row, and one of the row that is far ahead: the processor translates the
+/// address of its page meanwhile, which may take as long as the elements themselves.
 #[inline(always)]
 fn fetch_rows<I: Index, T: Scalar>(b: RowMajor<'_, T>, [next, far]: [I; 2], first: usize, len: usize) {
     if b.ahead > 0 {
@@ -92,16 +92,16 @@ fn fetch_rows<I: Index, T: Scalar>(b: RowMajor<'_, T>, [next, far]: [I; 2], firs
 macro_rules! block {
     ($name:ident, $t:ty, lanes $lanes:literal, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident]) => {
-        /// The sums in `V` vectors, or if `V` is 1 in the lanes that there are columns for. Entries are added to `C` chains
-        /// of sums in turn, so that one addition need not wait for the last, and the chains in order.
+        /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
+        /// in turn, so that one addition need not wait for the last, and the chains in order.
         ///
         /// # Safety
-        /// As [`sums`]; there are at least `V·lanes` columns, or `V` is 1.
+        /// As for [`sums`]; there are at least `V·lanes` columns, or `V` is 1.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         unsafe fn $name<const V: usize, const C: usize, R: Rows>(
             rows: &R,
-            lines: impl NumberedRows,
+            lines: impl RowRanges,
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             sink: &mut impl Sink<R::Scalar>,
@@ -138,7 +138,7 @@ macro_rules! block {
                 }
                 if let Some((to, stream)) = &mut streamed {
                     let alpha = $set(cast::<_, $t>(to.alpha));
-                    // SAFETY: the sink's promise: the line has room for `len` elements, those of the vectors.
+                    // SAFETY: the sink's promise: the line has `len` elements, those of the vectors.
                     unsafe {
                         stream.seek(to.start.wrapping_add(line * to.stride).cast());
                         for sum in sums {
@@ -191,12 +191,12 @@ macro_rules! whole_block {
         /// The sums of [`WIDE`] columns.
         ///
         /// # Safety
-        /// As [`sums`]; there are as many columns.
+        /// As for [`sums`]; there are [`WIDE`] columns.
         #[inline]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn $name<R: Rows>(
             rows: &R,
-            lines: impl NumberedRows,
+            lines: impl RowRanges,
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             sink: &mut impl Sink<R::Scalar>,

@@ -1,17 +1,17 @@
 //! The rows of op(A), stored or gathered.
 
-use crate::op::entries::{Entries, RowPattern, Slots};
+use crate::op::entries::{Entries, RowPattern, ValueArrays};
 use crate::op::lines::Lines;
 use crate::parallel::{hull, rows_by_entries};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
 use std::ops::Range;
 
-/// What a format brings to SpMM besides its entries.
+/// The rows of a format for SpMM.
 pub trait SpmmFormat: Entries {
     /// The type of the offsets of stored rows.
     type Offset: Index;
-    /// Whether the stored direction is by rows; COO, ELL, HYB and SELL are.
+    /// True if the stored direction is by rows, as in COO, ELL, HYB and SELL.
     const BY_ROWS: bool = true;
 
     /// The rows of op(A), if they are stored one after another.
@@ -53,7 +53,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmFormat for Sell<T, Host, I, O> {
     type Offset = i64;
 }
 
-/// The rows of op(A), whose entries stand one after another.
+/// The rows of op(A), with the entries of each contiguous.
 pub(super) trait Rows: Copy + Send + Sync {
     /// The type of the values.
     type Scalar: Scalar;
@@ -72,17 +72,17 @@ pub(super) trait Rows: Copy + Send + Sync {
     /// The values of these entries.
     fn values(&self, entries: Range<usize>) -> impl Iterator<Item = Self::Scalar>;
 
-    /// Ranges of rows with about so many entries each.
+    /// Ranges of rows with about `entries` entries each.
     fn parts(&self, entries: usize) -> Vec<Range<usize>>;
 
-    /// From the first to the last column of some rows.
+    /// The range from the first to the last column of some rows.
     fn columns_of(&self, rows: Range<usize>) -> Range<usize> {
         let entries = self.entries(rows.start).start..self.entries(rows.end - 1).end;
         hull(self.columns()[entries].iter().map(|column| column.as_usize()))
     }
 }
 
-/// As stored.
+/// Rows as stored.
 impl<T: Scalar, I: Index, O: Index> Rows for Lines<'_, T, I, O> {
     type Scalar = T;
     type Index = I;
@@ -111,14 +111,14 @@ impl<T: Scalar, I: Index, O: Index> Rows for Lines<'_, T, I, O> {
     }
 }
 
-/// By the pattern that the plan holds.
+/// Rows by the plan's pattern.
 #[derive(Clone, Copy)]
-pub(super) struct Slotted<'a, T, I> {
+pub(super) struct GatheredRows<'a, T, I> {
     pub(super) pattern: &'a RowPattern<I>,
-    pub(super) slots: Slots<'a, T>,
+    pub(super) values: ValueArrays<'a, T>,
 }
 
-impl<T: Scalar, I: Index> Rows for Slotted<'_, T, I> {
+impl<T: Scalar, I: Index> Rows for GatheredRows<'_, T, I> {
     type Scalar = T;
     type Index = I;
 
@@ -138,7 +138,7 @@ impl<T: Scalar, I: Index> Rows for Slotted<'_, T, I> {
 
     #[inline(always)]
     fn values(&self, entries: Range<usize>) -> impl Iterator<Item = T> {
-        self.pattern.slots[entries].iter().map(|&slot| self.slots.at(slot))
+        self.pattern.positions[entries].iter().map(|&position| self.values.at(position))
     }
 
     fn parts(&self, entries: usize) -> Vec<Range<usize>> {

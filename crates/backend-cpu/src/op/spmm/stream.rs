@@ -1,23 +1,23 @@
-//! Vectors on their way to memory, past the caches.
+//! Stores of vectors that bypass the caches.
 
 use crate::simd::LINE;
 use std::arch::x86_64::*;
 
-/// 32-bit words of a vector, and of a line of the caches.
+/// 32-bit words of a vector, and of a cache line.
 const WORDS: usize = LINE / 4;
 
-/// Writes vectors one after another in whole lines past the caches, wherever they begin: a line that is not read before
-/// it is written moves half as many bytes. What a line lacks at either end of the vectors is left as it is.
+/// Writes vectors one after another in whole cache lines that bypass the caches, at any alignment: a line that is not
+/// read before it is written moves half as many bytes. Words of a line outside the vectors stay.
 ///
-/// Where vectors begin `waiting` words behind the beginning of a line, a line takes the last `waiting` words of one
-/// vector and the first words of the next.
+/// If vectors begin `waiting` words behind the beginning of a line, a line takes the last `waiting` words of one vector
+/// and the first words of the next.
 pub(super) struct Stream {
-    /// The line that is written next.
+    /// The next line to write.
     line: *mut i32,
     /// Words of `last` that wait for their line to fill.
     waiting: usize,
     last: __m512i,
-    /// What a line takes of `last` and of the vector behind it.
+    /// The words that a line takes of `last` and of the vector behind it.
     pick: __m512i,
     /// The words of the line that belong to the vectors.
     own: __mmask16,
@@ -31,10 +31,11 @@ impl Stream {
         Self { line: std::ptr::null_mut(), waiting: 0, last: zero, pick: zero, own: 0 }
     }
 
-    /// Makes the next vector begin at `to`, a multiple of four bytes, and writes what waits unless it ends there.
+    /// Makes the next vector begin at `to`, a multiple of four bytes, and writes the waiting words unless it ends
+    /// there.
     ///
     /// # Safety
-    /// As [`Self::write`].
+    /// As for [`Self::write`].
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn seek(&mut self, to: *mut i32) {
@@ -50,16 +51,17 @@ impl Stream {
         self.pick = _mm512_add_epi32(words, _mm512_set1_epi32((WORDS - self.waiting) as i32));
     }
 
-    /// Writes a vector behind the last one, or where [`Self::seek`] says.
+    /// Writes a vector behind the last one, or at the position of [`Self::seek`].
     ///
     /// # Safety
-    /// There is memory for it, in the same allocation as for all others, which nothing else reaches before [`Self::end`] is
-    /// called.
+    /// There is memory for it, in the same allocation as for all others, and nothing else accesses it before
+    /// [`Self::end`] is called.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn write(&mut self, vector: __m512i) {
         let words = _mm512_permutex2var_epi32(self.last, self.pick, vector);
-        // SAFETY: a line that is wholly the vectors', or only words of it that are; it begins at a multiple of its size.
+        // SAFETY: a line that is wholly the vectors', or only words of it that are; it begins at a multiple of its
+        // size.
         unsafe {
             if self.own == !0 {
                 _mm512_stream_si512(self.line.cast(), words);
@@ -72,10 +74,10 @@ impl Stream {
         self.line = self.line.wrapping_add(WORDS);
     }
 
-    /// Writes what waits, and makes all writes visible to whoever learns that the task is done.
+    /// Writes the waiting words, and makes all writes visible to threads that synchronise with the end of the task.
     ///
     /// # Safety
-    /// As [`Self::write`].
+    /// As for [`Self::write`].
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn end(self) {
@@ -87,7 +89,7 @@ impl Stream {
     }
 
     /// # Safety
-    /// As [`Self::write`].
+    /// As for [`Self::write`].
     #[inline]
     #[target_feature(enable = "avx512f")]
     unsafe fn write_waiting(&self) {
@@ -106,14 +108,14 @@ mod tests {
     use super::*;
     use crate::Simd;
 
-    /// Writes vectors of these first words, a run of so many vectors at each of these positions.
+    /// Writes vectors of these first words, a run of vectors at each of these positions.
     #[target_feature(enable = "avx512f")]
     fn stream(memory: &mut [i32], runs: &[(usize, usize)]) {
         let mut stream = Stream::new();
         let (start, len) = (memory.as_mut_ptr(), memory.len());
         for &(position, vectors) in runs {
             assert!(position + vectors * WORDS <= len);
-            // SAFETY: there is room for the vectors of this run.
+            // SAFETY: the vectors of this run fit.
             unsafe {
                 stream.seek(start.add(position));
                 for v in 0..vectors {
@@ -127,7 +129,7 @@ mod tests {
         unsafe { stream.end() };
     }
 
-    /// The elements of `runs` hold their positions, all others -1.
+    /// Checks that the elements of `runs` are their positions, all others -1.
     fn check(start: usize, runs: &[(usize, usize)]) {
         let mut memory = vec![-1; start + 200];
         // SAFETY: the caller has asked for the instructions.

@@ -1,4 +1,4 @@
-//! How SpMM is shared out: parts of whole rows, and segments of long ones.
+//! The partition of SpMM: parts of whole rows, and segments of long ones.
 
 use super::block::{AccOf, RowMajor, Sink, Streamed, WIDE, sums};
 use super::source::Rows;
@@ -19,22 +19,22 @@ const PART: usize = 256 * 1024;
 /// Bytes of B that stay in the cache of a core while neighbouring rows of op(A) use them.
 const CACHE: usize = 3 << 19;
 
-/// From so many bytes on, the elements of B that neighbouring rows use do not stay there.
+/// Bytes from which on the elements of B that neighbouring rows use do not stay in the cache.
 const BEYOND_CACHE: usize = 4 << 20;
 
-/// How often a row of B is to be used where slices are copied.
+/// Average uses of a row of B from which on slices are copied.
 const USES: usize = 64;
 
-/// Bytes of B that are on their way into the cache.
+/// Bytes of B to prefetch.
 const AHEAD: usize = 8 << 10;
 
-/// The most rows that are on their way.
+/// The most rows to prefetch.
 const MOST_AHEAD: usize = 32;
 
-/// From so many bytes on, C is written past the caches, of which it would take all.
+/// Bytes from which on C is written past the caches, which it would fill.
 const STREAMED: usize = 64 << 20;
 
-/// Parts that are looked at to see how far apart neighbouring rows reach.
+/// Parts sampled for the distance that neighbouring rows span.
 const SOME_PARTS: usize = 64;
 
 /// The operands of one product.
@@ -45,24 +45,24 @@ pub(super) struct Operands<'b, 'c, T: Scalar> {
     pub(super) op: Op,
 }
 
-/// A share of a long row.
+/// A part of a long row.
 #[derive(Debug, Clone)]
 struct Segment {
     row: usize,
     entries: Range<usize>,
 }
 
-/// The split of a pattern's work, and the memory that it needs.
+/// The partition of a pattern's work, and its workspace.
 pub(super) struct Work<T: Scalar> {
     split: WorkSplit<T::Acc>,
-    /// Some columns of B, row by row; made when they are first needed.
+    /// Some columns of B, row by row; allocated at their first use.
     panel: Vec<T>,
 }
 
 struct WorkSplit<Acc> {
     /// [`RowMajor::ahead`] of B.
     ahead: usize,
-    /// Whether a row-major B is multiplied some columns at a time, too.
+    /// True if a row-major B is multiplied some columns at a time, too.
     sliced: bool,
     parts: Vec<Range<usize>>,
     split: bool,
@@ -100,7 +100,7 @@ impl<T: Scalar> Work<T> {
         Self { split, panel: vec![] }
     }
 
-    /// Whether a row-major B is multiplied some columns at a time.
+    /// True if a row-major B is multiplied some columns at a time.
     pub(super) fn is_sliced(&self) -> bool {
         self.split.sliced
     }
@@ -136,9 +136,9 @@ fn entries_of_part(columns: usize) -> usize {
     (PART / columns.max(1)).max(64)
 }
 
-/// Whether [`WIDE`] columns of a wider B, copied so that they stand side by side, are better than all at once:
-/// neighbouring rows of op(A) share so much of B that this much of it stays in the cache and all of it would not, and
-/// every row of B is used so often that the copy does not count.
+/// True if [`WIDE`] columns of a wider B, copied so that they are contiguous, are better than all at once: neighbouring
+/// rows of op(A) have so much of B in common that this much of it stays in the cache and all of it would not, and every
+/// row of B is used so often that the copy is cheap.
 fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
     if columns <= WIDE {
         return false;
@@ -149,15 +149,15 @@ fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
         && rows.columns().len() >= USES * b_rows
 }
 
-/// [`RowMajor::ahead`] of so many columns of B: the rows that neighbouring entries use are fetched unless they stay
-/// in the cache. Slices, which all rows of op(A) use, are fetched too: where they lie in memory, some of them may not stay.
+/// [`RowMajor::ahead`] for `columns` columns of B: rows of neighbouring entries are prefetched unless they stay in the
+/// cache. Slices, which all rows of op(A) use, are prefetched too: by their place in memory, some may not stay.
 fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
     let bytes = columns * size_of::<R::Scalar>();
     let stay = !sliced && reach(rows).saturating_mul(bytes) <= CACHE;
     if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
 }
 
-/// The rows of B from the first to the last that a part uses, on average over some parts.
+/// The number of rows of B from the first to the last that a part uses, on average over some parts.
 fn reach<R: Rows>(rows: &R) -> usize {
     let parts = rows.parts(entries_of_part(WIDE));
     let some = parts.iter().step_by(parts.len().div_ceil(SOME_PARTS).max(1));
@@ -165,7 +165,7 @@ fn reach<R: Rows>(rows: &R) -> usize {
     reach / some.len().max(1)
 }
 
-/// The distances between neighbours of a column and of a row.
+/// The strides between neighbours of a column and of a row.
 fn strides(order: Order, leading_dimension: usize) -> (usize, usize) {
     match order {
         Order::RowMajor => (leading_dimension, 1),
@@ -205,19 +205,19 @@ struct Product<'a, R: Rows> {
     first: usize,
 }
 
-/// C, and what is done to it.
+/// C and its update.
 #[derive(Clone, Copy)]
 struct Output<T: Scalar> {
     c: Disjoint<T>,
     strides: (usize, usize),
-    /// Whether C has [`STREAMED`] bytes.
+    /// True if C has [`STREAMED`] bytes.
     is_large: bool,
     update: Update<T::Acc>,
 }
 
 impl<T: Scalar> Output<T> {
-    /// Where these columns of C are written past the caches: if C is large and not read, and they fill whole cache lines, as
-    /// they do if rows follow each other without a gap or all of them begin with a cache line.
+    /// The output of these columns of C past the caches: if C is large and not read, and the columns fill whole cache
+    /// lines, because rows follow each other without a gap or all begin with a cache line.
     fn streamed(&self, first: usize, len: usize) -> Option<Streamed<T>> {
         let Self { c, strides: (stride, column_stride), is_large, update } = *self;
         let start = c.start().wrapping_add(first);
@@ -229,10 +229,10 @@ impl<T: Scalar> Output<T> {
 }
 
 impl<R: Rows> Product<'_, R> {
-    /// `len` elements of C in `row` from `column` on, if they stand side by side.
+    /// `len` elements of C in `row` from `column` on, if they are contiguous.
     ///
     /// # Safety
-    /// C outlives the reference; nothing else reaches these elements meanwhile.
+    /// C outlives the reference; nothing else accesses these elements meanwhile.
     #[inline(always)]
     unsafe fn place<'a>(&self, row: usize, column: usize, len: usize) -> Option<&'a mut [R::Scalar]> {
         let Output { c, strides: (row_stride, column_stride), .. } = self.output;
@@ -243,7 +243,7 @@ impl<R: Rows> Product<'_, R> {
     /// Writes the elements of C in `row` from `column` on.
     ///
     /// # Safety
-    /// C outlives the call; nothing else reaches these elements meanwhile.
+    /// C outlives the call; nothing else accesses these elements meanwhile.
     #[inline(always)]
     unsafe fn write(&self, row: usize, column: usize, sums: &[AccOf<R>]) {
         let Output { c, strides: (row_stride, column_stride), update, .. } = self.output;

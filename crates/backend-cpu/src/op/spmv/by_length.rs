@@ -1,5 +1,5 @@
-//! Algorithm `rows_by_length`: all products of a part first, without looking at rows, then the sums of its rows by their
-//! length, so that no branch depends on where a row ends, and many elements of x are on their way at once. For short rows.
+//! Algorithm `rows_by_length`: all products of a part first, without regard to rows, then the sums of its rows by their
+//! length, so that no branch depends on the end of a row, and many elements of x are loaded at once. For short rows.
 
 use super::Product;
 use super::compressed::Members;
@@ -13,13 +13,13 @@ use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Scalar};
 use std::ops::Range;
 
-/// Rows of up to so many entries are summed side by side.
+/// The longest rows that are summed side by side.
 const SHORT: usize = 16;
 
-/// Entries of a row, on average, from which on most of the time goes into rows that are long enough for vectors.
+/// Average entries per row from which on most of the time goes into rows that are long enough for vectors.
 const LONG: usize = 32;
 
-/// Parts that one task sums, one after the other in the same memory.
+/// Parts per task, summed one after the other in the same memory.
 const PARTS_OF_TASK: usize = 4;
 
 /// Neighbouring rows of a member that have [`CHUNK`] entries and rows together, or one longer row.
@@ -27,7 +27,7 @@ struct Part {
     member: usize,
     rows: Range<usize>,
     entries: Range<usize>,
-    /// Its rows in the lists: up to [`SHORT`] entries, then longer ones.
+    /// The positions of its rows in the lists: up to [`SHORT`] entries, then longer ones.
     short: Range<usize>,
     long: Range<usize>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Listed<'a> {
     pub(super) lengths: &'a [u16],
 }
 
-/// Whether rows are short on average.
+/// True if rows are short on average.
 pub(super) fn are_short<M: Members>(a: &M) -> bool {
     let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
     a.nnz() < LONG * rows
@@ -129,7 +129,7 @@ struct PartSums<'a, T: Scalar, I, O> {
     lines: Lines<'a, T, I, O>,
     x: &'a [T],
     y: &'a mut [T],
-    /// As long as products and sums together.
+    /// Workspace for the products, then the sums.
     memory: &'a mut [T::Acc],
     update: Update<T::Acc>,
     op: Op,

@@ -9,10 +9,10 @@ use std::arch::x86_64::*;
 /// Lanes of a vector.
 const LANES: usize = 16;
 
-/// How many entries ahead of those in use columns and values are fetched.
+/// Entries by which columns and values are prefetched ahead.
 const AHEAD: usize = 512;
 
-/// Sets `products` and the `sums` of the listed rows, if `S` has registers for the types.
+/// Computes `products` and the `sums` of the listed rows, if `S` has kernels for the types.
 ///
 /// # Safety
 /// The processor has `S`; columns, values and products have one length; every column is below the length of `x`; the
@@ -47,7 +47,7 @@ fn lanes(count: usize) -> __mmask16 {
 /// `values·x[columns]`.
 ///
 /// # Safety
-/// As [`sums`].
+/// As for [`sums`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn multiply(columns: &[i32], values: &[f32], x: &[f32], products: &mut [f32]) {
@@ -68,7 +68,7 @@ unsafe fn multiply(columns: &[i32], values: &[f32], x: &[f32], products: &mut [f
 /// Sums 16 rows side by side.
 ///
 /// # Safety
-/// As [`sums`].
+/// As for [`sums`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn add_short(listed: Listed<'_>, products: &[f32], sums: &mut [f32]) {
@@ -98,7 +98,7 @@ unsafe fn add_short(listed: Listed<'_>, products: &[f32], sums: &mut [f32]) {
 /// Sums one row after the other.
 ///
 /// # Safety
-/// As [`sums`].
+/// As for [`sums`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn add_long(listed: Listed<'_>, products: &[f32], sums: &mut [f32]) {

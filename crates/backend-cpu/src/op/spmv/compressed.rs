@@ -1,4 +1,4 @@
-//! CSR, CSC and batches of them in the direction that they are stored in.
+//! CSR, CSC and batches of them along the compressed direction.
 
 use super::by_length::{ByLength, are_short};
 use super::part_sums::PartSums;
@@ -42,7 +42,7 @@ const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
 pub trait Members: Entries {
     /// The type of the offsets.
     type Offset: Index;
-    /// Whether rows are compressed.
+    /// True if rows are compressed.
     const BY_ROWS: bool;
 
     /// The number of members.
@@ -91,9 +91,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Members for BatchCompressed<A, T, H
     }
 }
 
-/// What a plan of compressed matrices holds.
+/// The plan of compressed matrices.
 pub enum Native<Acc> {
-    /// Rows and entries split into equal parts.
+    /// Rows and entries in equal parts.
     Split(WorkSplit<Acc>),
     /// Groups of rows.
     Repeated(Repeated),

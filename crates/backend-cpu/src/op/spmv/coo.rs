@@ -13,7 +13,7 @@ const STORED: &[Algorithm] = &[
     Algorithm::new("segmented", "rows are in order").preprocessing("chunks of entries"),
     CHUNKED_SCATTER,
     Algorithm::new("sorted_rows", "rows are not in order, and the sums of all chunks above 2·nnz")
-        .preprocessing("the pattern by rows, with the slots of the values"),
+        .preprocessing("the pattern by rows, with the positions of the values"),
     SEQUENTIAL,
 ];
 const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
@@ -119,12 +119,12 @@ fn segments<I: Index, Acc: Accumulator>(rows: usize, row_idx: &[I]) -> Partition
     Partition::of(parts.collect())
 }
 
-/// Rows in order, told by the row of each entry.
+/// Rows in order, by the row of each entry.
 struct Segments<'a, I>(&'a [I]);
 
 impl<I: Index> RowEnds for Segments<'_, I> {
     #[inline(always)]
-    fn begins(&self, row: usize, entry: usize) -> bool {
+    fn row_starts_at(&self, row: usize, entry: usize) -> bool {
         entry == 0 || self.0[entry - 1].as_usize() < row
     }
 

@@ -21,7 +21,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Ell<T, Host, I> {
 
     fn automatic(&self, op: Op) -> (&'static str, String) {
         if op.transposes() {
-            ("transposed_pattern", "the entries of a column do not stand together".into())
+            ("transposed_pattern", "the entries of a column are not contiguous".into())
         } else {
             ("row_per_thread", "rows are padded to one width".into())
         }
@@ -40,7 +40,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Ell<T, Host, I> {
     }
 }
 
-/// The product with an ELL matrix, where `more(rows, sums)` may add to the sums of some rows.
+/// Multiplies with an ELL matrix; `more(rows, sums)` may add to the sums of some rows.
 pub(super) fn multiply_ell<T: Scalar, I: Index>(
     cpu: &Cpu,
     a: &Ell<T, Host, I>,

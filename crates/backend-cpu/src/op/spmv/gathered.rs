@@ -1,8 +1,8 @@
-//! Algorithms `transposed_pattern` and `sorted_rows`: the plan holds the entries of op(A) row by row.
+//! Algorithms `transposed_pattern` and `sorted_rows`: the plan has the entries of op(A) row by row.
 
 use super::Product;
 use crate::Cpu;
-use crate::op::entries::{Entries, RowPattern, Slots};
+use crate::op::entries::{Entries, RowPattern, ValueArrays};
 use crate::op::partition::{Cut, Partition};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Scalar};
@@ -31,7 +31,7 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
         self.pattern.bytes() + self.parts.bytes()
     }
 
-    pub(super) fn multiply<T>(&mut self, cpu: &Cpu, slots: Slots<'_, T>, product: Product<'_, T>)
+    pub(super) fn multiply<T>(&mut self, cpu: &Cpu, values: ValueArrays<'_, T>, product: Product<'_, T>)
     where
         T: Scalar<Acc = Acc>,
     {
@@ -44,7 +44,7 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
             |part, y| {
                 let offsets = &pattern.offsets[part.member * rows..][..=rows];
                 let x = &x[part.member * cols..][..cols];
-                let sum = |range| sum(pattern, slots, x, op, range);
+                let sum = |range| sum(pattern, values, x, op, range);
                 part.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
             },
         );
@@ -54,14 +54,14 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
 #[inline(always)]
 fn sum<T: Scalar, I: Index>(
     pattern: &RowPattern<I>,
-    slots: Slots<'_, T>,
+    values: ValueArrays<'_, T>,
     x: &[T],
     op: Op,
     range: Range<usize>,
 ) -> T::Acc {
     let mut sum = T::Acc::ZERO;
-    for (column, &slot) in pattern.columns[range.clone()].iter().zip(&pattern.slots[range]) {
-        let value = slots.at(slot);
+    for (column, &position) in pattern.columns[range.clone()].iter().zip(&pattern.positions[range]) {
+        let value = values.at(position);
         let value = op.apply(value);
         sum += value.to_acc() * x[column.as_usize()].to_acc();
     }

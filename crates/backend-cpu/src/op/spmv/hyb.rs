@@ -10,7 +10,7 @@ use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar};
 use std::ops::Range;
 
 const STORED: &[Algorithm] = &[
-    Algorithm::new("device", "always").preprocessing("the rows of the overflow, with room for their sums"),
+    Algorithm::new("device", "always").preprocessing("the rows of the overflow, and their sums"),
     SEQUENTIAL,
 ];
 
@@ -36,7 +36,7 @@ impl<I: Index, Acc: Accumulator> Overflow<I, Acc> {
         Self { rows, offsets, parts, sums }
     }
 
-    /// Adds the sums of overflow rows to those of `rows`, whose sums they are.
+    /// Adds the sums of overflow rows to `sums`, those of `rows`.
     fn add_to(&self, rows: Range<usize>, sums: &mut [Acc]) {
         let first = self.rows.partition_point(|row| row.as_usize() < rows.start);
         let overflow = self.rows[first..].iter().zip(&self.sums[first..]);
@@ -55,7 +55,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
 
     fn automatic(&self, op: Op) -> (&'static str, String) {
         if op.transposes() {
-            ("transposed_pattern", "the entries of a column do not stand together".into())
+            ("transposed_pattern", "the entries of a column are not contiguous".into())
         } else {
             ("device", "both parts are on the device".into())
         }

@@ -4,15 +4,15 @@ use crate::simd::Isa;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
-/// Rows that are summed at a time.
+/// Rows summed at a time.
 pub(crate) const LANES: usize = 32;
 
-/// The columns of slots.
+/// The columns of a padded format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Columns<'a, I> {
-    /// One column a slot, or padding.
+    /// One column per element, or padding.
     Plain(&'a [I]),
-    /// Column = base of `height` neighbouring slots + delta of the slot; [`NO_DELTA`] is padding.
+    /// Column = base of `height` neighbouring elements + delta of the element; [`NO_DELTA`] is padding.
     Deltas { bases: &'a [I], deltas: &'a [u16], height: usize },
 }
 
@@ -20,20 +20,20 @@ pub(crate) enum Columns<'a, I> {
 pub(crate) const NO_DELTA: u16 = u16::MAX;
 
 impl<I: Index> Columns<'_, I> {
-    /// The column of a slot, unless the slot is padding.
+    /// The column at `position`, unless it is padding.
     #[inline(always)]
-    pub(crate) fn at(&self, slot: usize) -> Option<usize> {
+    pub(crate) fn at(&self, position: usize) -> Option<usize> {
         match *self {
-            Self::Plain(columns) => (columns[slot] != I::PADDING).then(|| columns[slot].as_usize()),
+            Self::Plain(columns) => (columns[position] != I::PADDING).then(|| columns[position].as_usize()),
             Self::Deltas { bases, deltas, height } => {
-                let delta = deltas[slot];
-                (delta != NO_DELTA).then(|| bases[slot / height].as_usize() + usize::from(delta))
+                let delta = deltas[position];
+                (delta != NO_DELTA).then(|| bases[position / height].as_usize() + usize::from(delta))
             }
         }
     }
 }
 
-/// Up to [`LANES`] rows: slot `k` of row `lane` stands at `start + k·stride + lane`.
+/// Up to [`LANES`] rows: element `k` of row `lane` is at `start + k·stride + lane`.
 pub(crate) struct Slab<'a, T, I> {
     pub(crate) columns: Columns<'a, I>,
     pub(crate) values: &'a [T],
@@ -44,7 +44,7 @@ pub(crate) struct Slab<'a, T, I> {
 }
 
 impl<T: Scalar, I: Index> Slab<'_, T, I> {
-    /// Adds the sum of each row to `sums`. Padding touches neither `x` nor the sums (rule V3).
+    /// Adds the sum of each row to `sums`. Padding touches neither `x` nor the sums.
     ///
     /// # Safety
     /// The slab lies within its arrays; every column is below the length of `x`.
@@ -57,9 +57,9 @@ impl<T: Scalar, I: Index> Slab<'_, T, I> {
         }
         for k in 0..self.width {
             let first = self.start + k * self.stride;
-            for (sum, slot) in sums.iter_mut().zip(first..first + self.lanes) {
-                if let Some(column) = self.columns.at(slot) {
-                    *sum += op.apply(self.values[slot]).to_acc() * x[column].to_acc();
+            for (sum, position) in sums.iter_mut().zip(first..first + self.lanes) {
+                if let Some(column) = self.columns.at(position) {
+                    *sum += op.apply(self.values[position]).to_acc() * x[column].to_acc();
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! `y ← alpha·op(A)·x + beta·y`.
 //!
-//! Every format has a native kernel for the direction that it is stored in. For the other direction, and for
-//! coordinates out of order, the plan holds the entries row by row with the slots of their values ([`RowPattern`]).
+//! Every format has a native kernel for the direction that it is stored in. For the other direction, and for unsorted
+//! coordinates, the plan has the entries row by row with the positions of their values ([`RowPattern`]).
 
 mod by_length;
 #[cfg(target_arch = "x86_64")]
@@ -34,22 +34,22 @@ use sparse_core::{
 
 const TRANSPOSED_PATTERN: Algorithm =
     Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
-        .preprocessing("op(A)'s pattern by rows, with the slots of the values");
+        .preprocessing("op(A)'s pattern by rows, with the positions of the values");
 /// The algorithms that run on a pattern by rows.
 const GATHERED: [&str; 2] = ["transposed_pattern", "sorted_rows"];
 /// Calls from which on a plan may take as long as several products.
 const OFTEN: usize = 32;
 const TRANSPOSED: &[Algorithm] = &[TRANSPOSED_PATTERN, SEQUENTIAL];
 
-/// What a format brings to SpMV besides its entries.
+/// The kernels of a format for SpMV.
 pub trait SpmvFormat: Entries {
-    /// What a plan of one of the format's own algorithms holds.
+    /// The plan of the format's own algorithms.
     type Native: Send;
 
     /// The format's algorithms for `op`; `sequential` and those of [`Gathered`] may be among them.
     fn algorithms(op: Op) -> &'static [Algorithm];
 
-    /// The best algorithm for this pattern, and why.
+    /// The best algorithm for this pattern, with the reason.
     fn automatic(&self, op: Op) -> (&'static str, String);
 
     /// The best algorithm for a plan that is used often, if it is another.
@@ -60,14 +60,13 @@ pub trait SpmvFormat: Entries {
     /// Prepares a native algorithm of the table.
     fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native>;
 
-    /// Bytes that the preparation holds.
+    /// Bytes of the plan.
     fn native_bytes(native: &Self::Native) -> usize;
 
-    /// Runs what was prepared.
+    /// Multiplies by a prepared algorithm.
     ///
     /// # Safety
-    /// `native` was prepared for the pattern of `self`; the operands have the lengths that `self` and its direction
-    /// demand.
+    /// `native` was prepared for the pattern of `self`; the operands have the lengths of its shape and direction.
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>);
 }
 
@@ -79,7 +78,7 @@ pub struct Product<'a, T: Scalar> {
     op: Op,
 }
 
-/// What the CPU backend keeps for SpMV with one pattern.
+/// The plan of SpMV for one pattern.
 pub struct SpmvPlan<M: SpmvFormat>
 where
     Reference: SpmvKernel<M>,
@@ -129,7 +128,7 @@ where
     }
 }
 
-/// The best algorithm for this pattern and so many calls, and why.
+/// The best algorithm for this pattern and number of calls, with the reason.
 fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> (&'static str, String) {
     if options.expected_calls >= OFTEN
         && let Some(choice) = a.automatic_if_often(cpu.simd(), op)
@@ -152,7 +151,7 @@ where
     run: RunOf<M>,
 }
 
-/// As [`SpmvKernel::spmv`].
+/// As for [`SpmvKernel::spmv`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut SpmvPlan<M>,
@@ -212,7 +211,7 @@ where
         beta: AccOf<M>,
         y: &mut [M::Scalar],
     ) -> Result<()> {
-        // SAFETY: the caller promises what is asked.
+        // SAFETY: the caller makes the same promises.
         unsafe { (plan.functions.run)(self, plan, alpha, a, x, beta, y) }
     }
 }
@@ -239,7 +238,7 @@ where
     }
 
     /// # Safety
-    /// As [`SpmvKernel::spmv`].
+    /// As for [`SpmvKernel::spmv`].
     unsafe fn run(
         cpu: &Cpu,
         plan: &mut Self,
@@ -252,9 +251,11 @@ where
         let op = plan.op;
         let update = Update { alpha, beta };
         match &mut plan.kernel {
-            // SAFETY: the caller promises the same for this plan, which holds the reference's own.
+            // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spmv(plan, alpha, a, x, beta, y) },
-            Kernel::Gathered(gathered) => gathered.multiply(cpu, a.slots(), Product { x, y, update, op }),
+            Kernel::Gathered(gathered) => {
+                gathered.multiply(cpu, a.value_arrays(), Product { x, y, update, op })
+            }
             // SAFETY: the caller promises lengths and pattern.
             Kernel::Native(native) => unsafe {
                 a.multiply(cpu, native, Product { x, y, update, op });

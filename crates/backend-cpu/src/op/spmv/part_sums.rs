@@ -1,4 +1,4 @@
-//! The rows of one part, summed.
+//! The sums of the rows of one part.
 
 use crate::op::dot::dot;
 use crate::op::partition::{Carry, Part, RowEnds};
@@ -7,22 +7,22 @@ use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::ops::Range;
 
-/// Rows of up to so many entries have columns and values fetched, a line each.
+/// The longest rows whose columns and values are prefetched, one cache line each.
 const SHORT: usize = 16;
 
-/// How many entries ahead of those in use these are.
+/// Entries by which they are prefetched ahead.
 const AHEAD: usize = 512;
 
-/// The sums of one part, whose entries stand side by side in `columns` and `values`.
+/// The sums of one part, whose entries are contiguous in `columns` and `values`.
 pub(super) struct PartSums<'a, T, I, Ends, Write> {
     pub(super) part: &'a Part,
     pub(super) ends: Ends,
     pub(super) columns: &'a [I],
     pub(super) values: &'a [T],
-    /// As long as a member has columns: what every column is below.
+    /// The operand, whose length exceeds every column.
     pub(super) x: &'a [T],
     pub(super) op: Op,
-    /// Takes a row, counted from the first of the part, and its sum.
+    /// Called with a row, counted from the first of the part, and its sum.
     pub(super) write: Write,
 }
 

@@ -1,6 +1,6 @@
-//! Algorithm `repeated_rows`: neighbouring rows with the same columns, each one column further than in the row before, as
-//! in stencils and bands. The plan holds the columns of the first of them as runs of neighbours, so that a product reads
-//! no columns and gathers nothing. After Kourtis, Karakasis, Goumas, Koziris: CSX, PPoPP 2011.
+//! Algorithm `repeated_rows`: neighbouring rows with the same columns, each one column further than in the row before,
+//! as in stencils and bands. The plan has the columns of the first of them as runs of neighbours, so that a product
+//! reads no columns and gathers nothing. After Kourtis, Karakasis, Goumas, Koziris: CSX, PPoPP 2011.
 
 use super::Product;
 use super::compressed::Members;
@@ -14,13 +14,13 @@ use sparse_core::{Index, Scalar};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Rows of a group, on average, from which on runs are better than columns.
+/// Average rows per group from which on runs are better than columns.
 const ROWS_OF_GROUP: usize = 8;
 
-/// Neighbouring columns, no more than fit a vector of 64 bytes.
+/// Neighbouring columns, at most a vector of 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Run {
-    /// The first column less the row.
+    /// The first column minus the row.
     pub(super) distance: isize,
     pub(super) len: usize,
 }
@@ -46,14 +46,14 @@ pub struct Repeated {
     entries: usize,
 }
 
-/// Whether there are so few groups of rows that their runs are worth a plan.
+/// True if there are so few groups of rows that their runs are worth a plan.
 pub(super) fn repeats<M: Members>(a: &M) -> bool {
     let rows = |k| 0..a.lines(k).offsets.len() - 1;
     let most = (0..a.members()).map(|k| rows(k).len()).sum::<usize>() / ROWS_OF_GROUP;
     (0..a.members()).flat_map(|k| groups(a.lines(k), rows(k))).take(most + 1).count() <= most
 }
 
-/// Neighbouring rows whose columns are each one further than in the row before.
+/// Groups of neighbouring rows whose columns are each one further than in the row before.
 fn groups<'a, T: Scalar, I: Index, O: Index>(
     lines: Lines<'a, T, I, O>,
     rows: Range<usize>,

@@ -7,20 +7,20 @@ use bytemuck::{cast, cast_slice};
 use sparse_core::{DType, Scalar};
 use std::arch::x86_64::*;
 
-/// Rows that are summed side by side.
+/// Rows summed side by side.
 const ROWS: usize = 4;
 
-/// How many bytes ahead of those in use values are fetched into the cache.
+/// Bytes by which values are prefetched ahead.
 const AHEAD: usize = 2048;
 
 /// Lanes of the short vectors, for rows without longer runs.
 const SHORT: usize = 4;
 
-/// Writes the sums of as many rows from `first` on as `y` has elements, if `S` has registers for the type.
+/// Writes the sums of the rows from `first` on, one for each element of `y`, if `S` has kernels for the type.
 ///
 /// # Safety
-/// The processor has `S`; `values` holds as many entries of each row as the runs; the columns of the runs are below the
-/// length of `x` in each of the rows.
+/// The processor has `S`; `values` has one value for each column of the runs in each row; the columns of the runs are
+/// below the length of `x` in each of the rows.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     runs: &[Run],
@@ -58,7 +58,7 @@ macro_rules! kernel {
             use super::*;
 
             /// # Safety
-            /// As [`super::sums`]; no run is longer than a vector.
+            /// As for [`super::sums`]; no run is longer than a vector.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn sums<T: Scalar>(
@@ -84,10 +84,10 @@ macro_rules! kernel {
                 }
             }
 
-            /// The rows from `first` on, whose values `values` begins with.
+            /// Sums the rows from `first` on; `values` begins with their values.
             ///
             /// # Safety
-            /// As [`sums`].
+            /// As for [`sums`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             unsafe fn block<const N: usize, T: Scalar>(

@@ -1,7 +1,7 @@
 //! Algorithm `chunked_scatter`: chunks of the stored entries add to sums of their own, which are added in order.
 //!
 //! A chunk's sums cover the rows from its first to its last one, so that for a banded matrix they take little more
-//! than `y` itself.
+//! memory than `y` itself.
 
 use super::Product;
 use crate::Cpu;
@@ -16,10 +16,10 @@ pub(super) const CHUNKED_SCATTER: Algorithm = Algorithm::new(
 )
 .preprocessing("chunks of entries, with sums for the rows that each of them meets");
 
-/// Chunks that a large matrix is cut into, whatever the number of threads (rule R2).
+/// Chunks of a large matrix, for any number of threads.
 const CHUNKS: usize = 8;
 
-/// Rows that are added at a time.
+/// Rows added at a time.
 const BLOCK: usize = 256;
 
 /// Entries of a chunk of a matrix with `work` entries and lines.
@@ -30,19 +30,19 @@ pub(super) fn chunk_size(work: usize) -> usize {
 /// The chunks of a matrix and their sums.
 pub struct Scatter<Acc> {
     chunks: Vec<Part>,
-    /// The rows of op(A) that each chunk meets.
+    /// The range of rows of op(A) of each chunk.
     rows: Vec<Range<usize>>,
-    /// Where the sums of each chunk stand in `sums`.
+    /// The range of the sums of each chunk in `sums`.
     ranges: Vec<Range<usize>>,
     sums: Vec<Acc>,
     entries: usize,
 }
 
-/// How a product is shared out.
+/// The partition of a product.
 pub enum WorkSplit<Acc> {
-    /// Along the stored direction.
+    /// Along the compressed direction.
     Partition(Partition<Acc>),
-    /// Across it, or in no order.
+    /// Across the compressed direction, or unsorted.
     Scatter(Scatter<Acc>),
 }
 
@@ -69,7 +69,7 @@ impl<Acc: Accumulator> ChunkSums<'_, Acc> {
 }
 
 impl<Acc: Accumulator> Scatter<Acc> {
-    /// Sums for `chunks`, where `rows(chunk)` is the range of rows of op(A) that a chunk meets.
+    /// Sums for `chunks`; `rows(chunk)` is the range of rows of op(A) of a chunk.
     pub(super) fn new(chunks: Vec<Part>, rows: impl Fn(&Part) -> Range<usize>) -> Self {
         let rows: Vec<_> = chunks.iter().map(rows).collect();
         let mut end = 0;
@@ -129,7 +129,7 @@ impl<Acc: Accumulator> Scatter<Acc> {
     }
 }
 
-/// The better of `chunked_scatter` and `transposed_pattern`, and why.
+/// The better of `chunked_scatter` and `transposed_pattern`, with the reason.
 pub(super) fn across<Acc>(scatter: &Scatter<Acc>) -> (&'static str, String) {
     let (sums, entries) = (scatter.sums.len(), scatter.entries);
     let name = if sums <= 2 * entries { "chunked_scatter" } else { "transposed_pattern" };

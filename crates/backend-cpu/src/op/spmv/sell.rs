@@ -12,27 +12,27 @@ use std::ops::Range;
 
 const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "columns of neighbouring rows lie far apart")
-        .preprocessing("parts of equal slots"),
+        .preprocessing("parts with equal numbers of elements"),
     Algorithm::new("delta16", "columns of neighbouring rows lie less than 65535 apart")
-        .preprocessing("16-bit column deltas, a base for each slot of a slice"),
+        .preprocessing("16-bit column deltas, a base for each column of a slice"),
     SEQUENTIAL,
 ];
 
-/// What a plan for SELL holds.
+/// The plan for SELL.
 pub struct SellParts<I> {
-    /// Ranges of slices with equal slots.
+    /// Ranges of slices with about equal numbers of elements.
     parts: Vec<Range<usize>>,
     deltas: Option<Deltas<I>>,
 }
 
-/// Columns as one base for the lanes of a slot of a slice, and 16-bit distances from it.
+/// Columns as one base for the lanes at a position of a slice's rows, and 16-bit distances from it.
 struct Deltas<I> {
     bases: Vec<I>,
     deltas: Vec<u16>,
 }
 
 impl<I: Index> Deltas<I> {
-    /// The deltas of slots whose lanes are `height` neighbours; none may be a [`misfit`].
+    /// The deltas of columns whose lanes are `height` neighbours; none may be a [`misfit`].
     fn new(col_idx: &[I], height: usize) -> Self {
         let bases: Vec<I> = col_idx.chunks(height).map(|lanes| least_and_greatest(lanes).0).collect();
         let delta = |base: I, column: I| {
@@ -45,14 +45,14 @@ impl<I: Index> Deltas<I> {
     }
 }
 
-/// The least and the greatest column of some slots, padding excepted.
+/// The least and the greatest of some columns, padding excepted.
 fn least_and_greatest<I: Index>(columns: &[I]) -> (I, I) {
     let mut stored = columns.iter().copied().filter(|&column| column != I::PADDING);
     let first = stored.next().unwrap_or_default();
     stored.fold((first, first), |(least, greatest), column| (least.min(column), greatest.max(column)))
 }
 
-/// The first slot of the lanes whose columns lie too far apart for 16-bit deltas.
+/// The first element of the lanes whose columns are too far apart for 16-bit deltas.
 fn misfit<I: Index>(col_idx: &[I], height: usize) -> Option<usize> {
     let too_far = |lanes: &[I]| {
         let (least, greatest) = least_and_greatest(lanes);
@@ -70,12 +70,12 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
 
     fn automatic(&self, op: Op) -> (&'static str, String) {
         if op.transposes() {
-            return ("transposed_pattern", "the entries of a column do not stand together".into());
+            return ("transposed_pattern", "the entries of a column are not contiguous".into());
         }
         match misfit(self.col_idx(), self.slice_height()) {
             None => ("delta16", "every column is within 16 bits of its slice's base".into()),
-            Some(slot) => {
-                ("row_per_thread", format!("the columns from slot {slot} on do not fit 16-bit deltas"))
+            Some(at) => {
+                ("row_per_thread", format!("the columns from element {at} on do not fit 16-bit deltas"))
             }
         }
     }
@@ -85,9 +85,9 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
         if algorithm != "delta16" {
             return Ok(SellParts { parts, deltas: None });
         }
-        if let Some(slot) = misfit(self.col_idx(), self.slice_height()) {
+        if let Some(at) = misfit(self.col_idx(), self.slice_height()) {
             let what = "spmv algorithm `delta16` for this pattern";
-            let why = format_args!("the columns from slot {slot} on lie 65535 or more apart");
+            let why = format_args!("the columns from element {at} on lie 65535 or more apart");
             return Err(Error::unsupported(what, why));
         }
         Ok(SellParts { parts, deltas: Some(Deltas::new(self.col_idx(), self.slice_height())) })

@@ -36,7 +36,7 @@ fn download<T: Element>(device: &Device, buffer: &Buffer<T>, range: Range<usize>
     Ok(host)
 }
 
-/// Members of a batch, one after the other, each with room for as many entries as the fullest has.
+/// Members of a batch, one after the other, each with the capacity of the fullest.
 struct DenseToCsr<'a> {
     library: &'a Cusparse,
     a: DenseBatchView<'a, f32, Device>,
@@ -79,7 +79,7 @@ impl<'a> DenseToCsr<'a> {
         Ok(this)
     }
 
-    /// A member, and its CSR that has row offsets alone.
+    /// A member, and its CSR of which only the row offsets exist yet.
     fn descriptors(&self, member: usize) -> Result<(DenseMatrix, SparseMatrix)> {
         let (rows, cols) = (self.a.rows(), self.a.cols());
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (rows + 1));
@@ -88,7 +88,7 @@ impl<'a> DenseToCsr<'a> {
         Ok((DenseMatrix::new(&self.a.member(member))?, csr))
     }
 
-    /// Converts a member; gives its number of entries.
+    /// Converts a member; returns its number of entries.
     fn convert(&self, member: usize) -> Result<usize> {
         let (handle, workspace) = (self.library.handle, start::<_, c_void>(&self.workspace));
         let (dense, csr) = self.descriptors(member)?;
@@ -103,13 +103,13 @@ impl<'a> DenseToCsr<'a> {
         check("cusparseSpMatGetSize", status)?;
         let nnz = nnz as usize;
         if nnz > self.most {
-            let reason = format!("member {member} has {nnz} entries where there is room for {}", self.most);
+            let reason = format!("member {member} has {nnz} entries where the capacity is {}", self.most);
             return Err(Error::unsupported("cuSPARSE's dense to CSR", reason));
         }
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (self.a.rows() + 1));
         let indices = start::<_, i32>(&self.indices).wrapping_add(member * self.most);
         let values = start::<_, f32>(&self.values).wrapping_add(member * self.most);
-        // SAFETY: the descriptor is alive; the arrays have room for the entries, as checked.
+        // SAFETY: the descriptor is alive; the arrays are long enough for the entries, as checked.
         let status =
             unsafe { sys::cusparseCsrSetPointers(csr.0, offsets.cast(), indices.cast(), values.cast()) };
         check("cusparseCsrSetPointers", status)?;
@@ -129,7 +129,7 @@ impl Convert for DenseToCsr<'_> {
         Ok(None)
     }
 
-    /// The entries of a row in order, which the library leaves in any.
+    /// Sorts the entries of each row, which the library leaves in any order.
     fn arrays(&mut self) -> Result<Arrays> {
         let device = &self.library.device;
         let offsets = device.download(&self.offsets)?;
@@ -151,7 +151,8 @@ impl Convert for DenseToCsr<'_> {
     }
 }
 
-/// The coordinates are copied, since the sort changes them, and sorted with their positions; the values follow.
+/// COO to CSR: the coordinates are copied, since the sort changes them, and sorted with their positions; the values
+/// follow.
 struct CooToCsr<'a> {
     library: &'a Cusparse,
     a: &'a Coo<f32, Device>,

@@ -1,4 +1,4 @@
-//! What cuSPARSE is told of operands. A descriptor names memory and does not keep it.
+//! Descriptors of operands for cuSPARSE. A descriptor names memory and does not own it.
 
 use super::check;
 use backend_cuda::{Device, address};
@@ -91,7 +91,7 @@ impl Vector {
         Ok(Self(descriptor))
     }
 
-    /// Names other elements, as many.
+    /// Sets other elements, of the same number.
     pub(super) fn set<T: Element>(&self, view: &View<'_, T>) -> Result<()> {
         // SAFETY: the descriptor is alive; the library does not look into the elements.
         check("cusparseDnVecSetValues", unsafe { sys::cusparseDnVecSetValues(self.0, pointer(view)) })
@@ -109,7 +109,7 @@ impl Drop for Vector {
 pub(super) struct SparseVector(pub(super) sys::cusparseSpVecDescr_t);
 
 impl SparseVector {
-    /// One of as many entries as it has elements.
+    /// A vector with an entry for each element of `indices`.
     pub(super) fn new(indices: &Buffer<i32>, values: &Buffer<f32>) -> Result<Self> {
         let mut descriptor = ptr::null_mut();
         let len = sparse_core::space::Buffer::len(indices) as i64;

@@ -66,7 +66,7 @@ impl Scalars {
     }
 }
 
-/// A system with what its solution needs.
+/// A system with its workspace.
 struct Gradients<'a> {
     device: &'a Device,
     blas: &'a Cublas,
@@ -103,7 +103,7 @@ impl<'a> Gradients<'a> {
         })
     }
 
-    /// Enqueues all of it; what `x` was does not matter.
+    /// Enqueues all of it, for any old `x`.
     fn solve(&mut self, iterations: usize, mut x: ViewMut<'_, f32>) -> Result<()> {
         let Self { blas, b, zero, r, p, scalars, .. } = self;
         blas.copy(Device::view(zero), Device::reborrow(&mut x))?;

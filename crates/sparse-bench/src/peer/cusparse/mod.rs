@@ -17,7 +17,7 @@ use sparse_core::{Backend, Coo, Csr, DenseBatchView, DenseView, Error, Result, S
 use sparse_device::View;
 use std::fmt::Debug;
 
-/// What a library said to a call.
+/// A library's answer to a failed call.
 #[derive(Debug, thiserror::Error)]
 #[error("{call}: {code:?}")]
 pub(super) struct CallFailed<S: Debug> {
@@ -64,7 +64,7 @@ impl Peer for Cusparse {
         device.synchronize()?;
         let handle = result::create().map_err(failed("cusparseCreate"))?;
         let mut library = Self { device: device.clone(), blas: None, handle, version: 0 };
-        // SAFETY: handle and stream are alive; the device that is kept keeps the stream.
+        // SAFETY: handle and stream are alive; the device that is stored here keeps the stream alive.
         check("cusparseSetStream", unsafe { sys::cusparseSetStream(handle, stream(device)?.cast()) })?;
         // SAFETY: the number is written by the call.
         let status = unsafe { sys::cusparseGetVersion(handle, &raw mut library.version) };

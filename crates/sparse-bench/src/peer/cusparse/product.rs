@@ -79,7 +79,7 @@ pub(super) struct Spmv<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> Spmv<'a, T> {
-    /// Prepared with vectors of its own, which are not kept.
+    /// A prepared product; the vectors of the preparation are freed.
     pub(super) fn new(
         library: &'a Cusparse,
         matrix: &'a Csr<T, Device>,
@@ -127,7 +127,7 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         Ok(plan)
     }
 
-    /// `x` and `y` have as many elements as there are columns and rows.
+    /// Multiplies: `x` has an element for each column, `y` for each row.
     pub(super) fn run(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         self.x.set(&x)?;
         self.y.set(&Device::as_shared(&y))?;

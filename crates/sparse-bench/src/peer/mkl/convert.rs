@@ -28,7 +28,7 @@ pub(crate) fn dense_to_csr<'a>(
     ])
 }
 
-/// A conversion as a contender, once its matrix is what it should be.
+/// A conversion as a contender, once its matrix is checked.
 fn checked<'a>(
     name: &str,
     make: impl Fn() -> Result<SparseMatrix<'a>> + 'a,
@@ -76,17 +76,18 @@ fn dense2csr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize) -> Result<SparseM
     })
 }
 
-/// The routine without handles, into arrays that were made before.
+/// The routine without handles, into arrays that are allocated before.
 fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>) -> Result<Contender<'a>> {
     let convert = library.mkl_sdnscsr()?;
     let (n, nnz) = (i32::try_from(n)?, i32::try_from(expected.nnz())?);
-    // From dense, all indices from zero, the whole matrix, room for so many entries, all three arrays.
+    // From dense, all indices from zero, the whole matrix, the capacity in entries, all three arrays.
     let job = [0, 0, 0, 2, nnz, 1];
     let mut made = (vec![0; expected.rows() + 1], vec![0; expected.nnz()], vec![0.0; expected.nnz()]);
     let run = move |(offsets, indices, values): &mut (Vec<i32>, Vec<i32>, Vec<f32>)| {
         let (mut info, dense) = (0, dense.as_ptr().cast_mut());
         let (acsr, ja, ia) = (values.as_mut_ptr(), indices.as_mut_ptr(), offsets.as_mut_ptr());
-        // SAFETY: there are n² elements, which this direction does not write, and room for all entries and offsets.
+        // SAFETY: there are n² elements, which this direction does not write, and the arrays are long enough for all
+        // entries and offsets.
         unsafe { convert(job.as_ptr(), &n, &n, dense, &n, acsr, ja, ia, &raw mut info) };
         ensure!(info == 0, "mkl_sdnscsr stopped in row {info}");
         Ok(())
@@ -100,7 +101,7 @@ fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>)
 }
 
 impl SparseMatrix<'_> {
-    /// An error unless it is the matrix that is expected.
+    /// An error unless it is the expected matrix.
     fn check(&self, expected: &Csr<f32>) -> Result<()> {
         let export = self.library.mkl_sparse_s_export_csr()?;
         let (mut indexing, mut rows, mut cols) = (0, 0, 0);
@@ -127,7 +128,7 @@ impl SparseMatrix<'_> {
         // SAFETY: each array has an element for each row, and the arrays live as long as the handle.
         let offsets = unsafe { std::slice::from_raw_parts(end, rows as usize) };
         ensure!(offsets == &expected.row_ptr()[1..], DIFFERENT);
-        // SAFETY: there are as many entries as the last offset says, which is that of the reference.
+        // SAFETY: the number of entries is the last offset, which is that of the reference.
         let (indices, values) = unsafe {
             (
                 std::slice::from_raw_parts(indices, expected.nnz()),

@@ -18,7 +18,7 @@ pub(super) struct Description {
     diagonal: c_int,
 }
 
-/// `SPARSE_MATRIX_TYPE_GENERAL`; the other two are not looked at.
+/// `SPARSE_MATRIX_TYPE_GENERAL`; the other two are ignored.
 pub(super) const GENERAL: Description = Description { kind: 20, fill: 40, diagonal: 50 };
 /// `SPARSE_OPERATION_NON_TRANSPOSE`.
 pub(super) const PLAIN: c_int = 10;
@@ -27,7 +27,7 @@ pub(super) const ROW_MAJOR: c_int = 101;
 /// `SPARSE_INDEX_BASE_ZERO`.
 pub(super) const FROM_ZERO: c_int = 0;
 
-/// Declares functions of the library by their names and types; to ask for one that it lacks is an error.
+/// Declares functions of the library by their names and types; a missing one is an error when it is used.
 macro_rules! functions {
     ($($name:ident: $type:ty,)*) => {
         #[allow(non_snake_case, reason = "these are the library's names")]

@@ -16,9 +16,9 @@ use std::ptr;
 pub(crate) use convert::{coo_to_csr, dense_to_csr};
 pub(crate) use product::{spmm, spmv};
 
-/// The library by the names of its versions, the latest with plain routines first.
+/// The library's file names by version, the latest with plain routines first.
 const NAMES: [&str; 2] = ["libmkl_rt.so.2", "libmkl_rt.so.3"];
-/// The threads that MKL works with.
+/// The OpenMP runtime of MKL.
 const OPENMP: &str = "libiomp5.so";
 /// `MKL_INTERFACE_LP64`: integers have 32 bits.
 const LP64: c_int = 0;
@@ -33,10 +33,10 @@ pub(crate) struct Mkl {
 }
 
 impl Mkl {
-    /// The library, set to so many threads.
+    /// Loads the library for this number of threads.
     ///
     /// # Errors
-    /// The reason why it cannot be had.
+    /// The reason why it is unavailable.
     pub(crate) fn connect(threads: usize) -> Result<Self> {
         // MKL ends the process if it finds no threads, so they are looked for before.
         let openmp = load(OPENMP)?;
@@ -85,7 +85,7 @@ fn check(call: &str, status: Status) -> Result<()> {
     Ok(())
 }
 
-/// A matrix of the inspector-executor, made from arrays that live as long as `'a`, or on its own.
+/// A matrix of the inspector-executor, over arrays that live as long as `'a`, or of its own.
 struct SparseMatrix<'a> {
     library: &'a Mkl,
     handle: Handle,
@@ -93,7 +93,7 @@ struct SparseMatrix<'a> {
 }
 
 impl<'a> SparseMatrix<'a> {
-    /// What a call writes that makes a matrix.
+    /// The matrix that a call makes.
     fn made(library: &'a Mkl, call: &str, make: impl FnOnce(*mut Handle) -> Status) -> Result<Self> {
         let mut handle = ptr::null_mut();
         check(call, make(&raw mut handle))?;
@@ -110,7 +110,7 @@ impl Drop for SparseMatrix<'_> {
     }
 }
 
-/// The contenders that MKL has; why it lacks another is said.
+/// The contenders of MKL; the reason for a missing one is printed.
 fn available<'a>(
     found: impl IntoIterator<Item = (&'static str, Result<Contender<'a>>)>,
 ) -> Vec<Contender<'a>> {

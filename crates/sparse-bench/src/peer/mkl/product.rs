@@ -1,4 +1,4 @@
-//! SpMV and SpMM: the plain routines, which take CSR as it is, and the inspector-executor, which looks at it before.
+//! SpMV and SpMM: the plain routines, which take CSR as it is, and the inspector-executor, which analyses it before.
 
 use super::functions::{FROM_ZERO, GENERAL, Handle, PLAIN, ROW_MAJOR};
 use super::{Mkl, SparseMatrix, available, check};
@@ -10,7 +10,7 @@ use sparse_core::{Csr, SparseFormat};
 use std::ffi::c_char;
 use std::time::Instant;
 
-/// Calls that the inspector is told to expect.
+/// The number of calls that the inspector is told to expect.
 const EXPECTED_CALLS: i32 = 1000;
 /// No transpose.
 const NO: *const c_char = c"N".as_ptr();
@@ -45,7 +45,7 @@ pub(crate) fn spmm<'a>(
     ])
 }
 
-/// A matrix as MKL takes it: borrowed, for nothing here asks MKL to write it.
+/// A matrix in MKL's types: borrowed, for nothing here asks MKL to write it.
 struct Arrays {
     rows: i32,
     cols: i32,
@@ -145,7 +145,7 @@ fn csrmm<'a>(
 }
 
 impl<'a> SparseMatrix<'a> {
-    /// The arrays of a matrix as they are.
+    /// The arrays of a matrix, unconverted.
     fn of(library: &'a Mkl, a: &'a Csr<f32>) -> Result<Self> {
         let create = library.mkl_sparse_s_create_csr()?;
         let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
@@ -166,12 +166,12 @@ impl<'a> SparseMatrix<'a> {
         })
     }
 
-    /// For calls in closures, which would take the field alone and leave the matrix to be dropped.
+    /// The handle, for closures: they would capture the field alone and drop the matrix.
     fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// Lets the inspector look at it, once it has been told what for.
+    /// Runs the inspector, after its hints.
     fn optimize(&self) -> Result<()> {
         let optimize = self.library.mkl_sparse_optimize()?;
         // SAFETY: the handle is alive.

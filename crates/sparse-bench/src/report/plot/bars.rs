@@ -4,7 +4,7 @@ use super::{Area, Drawn, drawn};
 use anyhow::Result;
 use plotters::prelude::*;
 
-/// Groups that the legend takes the place of.
+/// Groups that are as wide as the legend.
 const LEGEND: f64 = 1.6;
 
 /// The bars of one workload.
@@ -13,7 +13,7 @@ pub(super) struct Group {
     pub(super) bars: Vec<(String, f64)>,
 }
 
-/// Pixels of a picture that has room for all groups.
+/// Pixels of a picture for all groups.
 pub(super) fn size(groups: &[Group]) -> (u32, u32) {
     (250 + 110 * groups.len() as u32, 500)
 }

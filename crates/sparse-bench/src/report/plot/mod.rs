@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A drawing in progress.
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-/// What a drawing ends with.
+/// The result of a drawing.
 type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
 /// Writes the plots of all operations into a folder, which is made. `limit` is in bytes a second.
@@ -83,7 +83,7 @@ fn roofline(rows: &[Row], limit: f64) -> Vec<Series> {
     series
 }
 
-/// Entries and the speed of the bytes that had to move, by size.
+/// The speed over the number of entries.
 fn scaling(rows: &[Row]) -> Vec<Series> {
     let mut series = series(rows, |row| (row.entries as f64, row.bytes_per_second / 1e9));
     for series in &mut series {

@@ -11,13 +11,13 @@ const LEGEND: f64 = 0.4;
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) points: Vec<(f64, f64)>,
-    /// Whether a line goes through them.
+    /// True if a line joins them.
     pub(super) joined: bool,
-    /// Whether each has a mark.
+    /// True if each has a mark.
     pub(super) marked: bool,
 }
 
-/// What stands at the axes, and above.
+/// The labels of the axes, and the title.
 pub(super) struct Axes<'a> {
     pub(super) caption: String,
     pub(super) x: &'a str,
@@ -61,10 +61,10 @@ fn draw_series<'a>(area: &Area<'a>, axes: &Axes<'_>, series: &[Series]) -> Drawn
     area.present()
 }
 
-/// What a logarithmic axis spans, at least: on shorter ones plotters looks for labels without end.
+/// The least span of a logarithmic axis: on shorter ones plotters looks for labels without end.
 const LEAST_SPAN: f64 = 10.0;
 
-/// What all values lie in, with room on both sides, above as much of the whole as `spare`.
+/// A range around all values, with a margin on both sides, above with the fraction `spare` of the whole.
 fn range(values: impl Iterator<Item = f64>, spare: f64) -> std::ops::Range<f64> {
     let (least, most) =
         values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));

@@ -1,4 +1,4 @@
-//! Compressed rows by blocks of columns whose part of x stands in memory that a work-group strategy.
+//! Compressed rows by blocks of columns, whose part of x a work-group loads into shared memory.
 
 use crate::Device;
 use crate::launch::LANES;
@@ -7,24 +7,24 @@ use crate::op::raw::{RawCompressed, VectorOperands};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
-/// Entries for each compute unit from which on filling shared memory and adding up sums are a small part of the time.
+/// Entries per compute unit from which on filling shared memory and adding sums are a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
 
-/// Rows that are looked at, to see how many blocks they have entries in.
+/// Rows sampled for the number of blocks that they have entries in.
 const SAMPLED_ROWS: usize = 1 << 12;
 
-/// Entries of a row in a block of columns, on average, from which on a gather from shared memory gains more than short
-/// pieces of rows lose. (Found by trial on an H100.)
+/// Average entries of a row per block of columns from which on a gather from shared memory gains more than short
+/// segments of rows lose. (Found by trial on an H100.)
 const LONG_PIECES: usize = 4;
 
 impl Device {
-    /// Whether there is an algorithm by blocks of columns.
+    /// True if the device offers an algorithm by blocks of columns.
     pub(super) fn has_column_blocks(&self) -> bool {
         self.can_share(FILE)
     }
 
-    /// Three quarters of what a work-group can share, so that the rest caches entries beside those of a block. The
-    /// blocks are as many as the work-groups that run at once are a multiple of, or nearly so.
+    /// The division of columns into blocks of three quarters of the shared memory, so that the rest caches entries. The
+    /// number of blocks nearly divides the number of work-groups that run at once.
     fn cut_columns(&self, a: RawCompressed<'_>) -> Cut {
         let lane_bytes = a.offsets.element_bytes + a.dtype.accumulator().bytes();
         let of_lanes = self.properties().largest_group * lane_bytes;
@@ -36,8 +36,8 @@ impl Device {
         Cut { blocks, width: a.cols.div_ceil(blocks) }
     }
 
-    /// Why products with this matrix gain by blocks of columns, if they do: x is larger than what a work-group strategy,
-    /// and rows have several entries in each block, in whatever order, so that no cache holds what is gathered.
+    /// The reason why products with this matrix gain by blocks of columns, if they do: x is larger than shared memory,
+    /// and rows have several entries in each block, in any order, so that no cache holds the gathered elements.
     pub(super) fn reason_for_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
         let rows = a.rows;
         let Cut { blocks, width } = self.cut_columns(a);
@@ -62,7 +62,7 @@ impl Device {
 }
 
 impl ColumnBlocks {
-    /// The plan of a product with a vector: room for a sum for each row of a block.
+    /// The plan of a product with a vector, with a partial sum for each row of a block.
     pub(super) fn for_spmv(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
         let defines = defines(backend, a, op);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());

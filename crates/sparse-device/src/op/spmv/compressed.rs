@@ -19,7 +19,7 @@ const STORED: &[Algorithm] = &[
         "CUDA, for plans of 32 calls and more: x is larger than shared memory, rows are many and have 4 entries and more in most \
          blocks of columns whose part of x it holds",
     )
-    .preprocessing("the first entry of each row in each block of columns, and room for a sum for each"),
+    .preprocessing("the first entry of each row in each block of columns, and a partial sum for each"),
     Algorithm::new(
         "row_per_thread",
         "the device is a CPU, or rows are many and short: fewer than 8 entries on average with OpenCL, fewer than 64 bytes \
@@ -27,8 +27,8 @@ const STORED: &[Algorithm] = &[
     ),
     Algorithm::new(
         "row_per_warp",
-        "CUDA, where rows are few and one is much longer than the mean; where the plan runs once, rows of 128 entries in the \
-         mean",
+        "CUDA, where rows are few and one is much longer than the average; where the plan runs once, rows of 128 entries on \
+         average",
     ),
     Algorithm::new(
         "row_per_block",
@@ -38,47 +38,47 @@ const STORED: &[Algorithm] = &[
     .preprocessing("where rows are few: their order"),
     Algorithm::new(
         "row_per_vector",
-        "rows are too few to fill the device; CUDA, where rows have 64 entries and are alike; where the plan runs once, rows \
+        "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform; where the plan runs once, rows \
          of 8 entries on average: 2 to 32 lanes a row",
     ),
     Algorithm::new(
         "merge_path",
-        "OpenCL, where the plan runs more than once, some row is much longer than the mean, and that is less than 8",
+        "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8",
     )
-    .preprocessing("the first row of each tile, and room for two sums a tile"),
+    .preprocessing("the first row of each tile, and two partial sums per tile"),
     Algorithm::new(
         "segmented",
-        "the plan runs more than once, and rows are many, and neither short nor long and alike, or one is much longer than the \
-         mean",
+        "the plan runs more than once, and rows are many, and neither short nor long and uniform, or one is much longer than the \
+         average",
     )
-    .preprocessing("a bit an entry, the rows in order, and room for two sums for some hundred entries"),
+    .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
     Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
     Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
 ];
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
-/// Entries a row, on average, from which on several lanes a row are worth it.
+/// Average entries per row from which on several lanes a row are worth it.
 const LONG_ROWS: usize = 8;
 
-/// Entries a row, on average, below which rows of which some are long take less time along the merge path than in segments,
-/// where the lanes of a warp meet at barriers; found by trial on an H100.
+/// Average entries per row below which skewed rows take less time along the merge path than in segments, where the
+/// lanes of a warp meet at barriers; found by trial on an H100.
 const SHORT_FOR_SEGMENTS: usize = 8;
 
-/// Rows for each compute unit from which on short ones fill a device: up to there several lanes a row are free, and
-/// wait side by side for what one would wait for in turn.
+/// Rows per compute unit from which on short rows fill a device: up to there several lanes a row are free, and wait
+/// side by side for what one lane would wait for in turn.
 pub(super) const MANY_ROWS_PER_UNIT: usize = 256;
 
-/// Entries a row, on average, from which on the lanes of a warp have several neighbouring ones each. Where a warp is a
+/// Average entries per row from which on each lane of a warp has several neighbouring ones. Where a warp is a
 /// work-group whose lanes meet at barriers, rows are better than segments from there on.
 const LONG_FOR_WARPS: usize = 4 * LANES;
 
-/// How many times the mean the longest row has before rows count as unlike, if it has [`LONGEST_UNIFORM`] entries.
+/// Rows count as skewed when the longest has this many times the average, and [`LONGEST_UNIFORM`] entries.
 const SKEW_RATIO: usize = 16;
 
-/// Entries up to which a row counts as like the others, whatever the mean.
+/// Entries up to which a row never makes rows skewed.
 const LONGEST_UNIFORM: usize = 256;
 
-/// Whether op(A) goes along the rows (CSR) or columns (CSC) that are stored.
+/// True if op(A) goes along the compressed rows (CSR) or columns (CSC).
 pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
     A::IS_ROW != op.transposes()
 }
@@ -122,13 +122,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
 }
 
 impl Device {
-    /// [`STORED`], without its first where work-groups share too little.
+    /// The algorithms of [`STORED`], without the first where the device has too little shared memory.
     fn stored_algorithms(&self) -> AvailableAlgorithms {
         let algorithms = if self.has_column_blocks() { STORED } else { &STORED[1..] };
         AvailableAlgorithms { algorithms, files: &[SUB_GROUP_FILE] }
     }
 
-    /// The plan of a product along what is stored.
+    /// The plan of a product along the compressed direction.
     fn plan_stored_spmv(
         &self,
         a: RawCompressed<'_>,
@@ -141,7 +141,7 @@ impl Device {
         Ok(ProductPlan { choice, traversal })
     }
 
-    /// The algorithm that fits the rows, and why. It looks at their lengths where a plan is worth it.
+    /// Chooses the algorithm for the rows, with the reason. Reads their lengths where a plan is worth it.
     fn choose_row_strategy(
         &self,
         a: RawCompressed<'_>,

@@ -1,4 +1,4 @@
-//! COO: seed 002's segmented sum, atomic additions, one work-item for all entries, or grouped entries.
+//! COO: a segmented sum, atomic additions, one work-item for all entries, or grouped entries.
 
 use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::launch::{LANES, Launch};
@@ -13,12 +13,12 @@ use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Coo, DType, Error, Index, PlanOptions, Result, Scalar};
 
 const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: one work-item takes all entries")
-    .preprocessing("room for a sum for each row");
+    .preprocessing("a sum for each row");
 const ATOMIC: Algorithm = Algorithm::new("atomic", "never: entries in any order, by atomic additions")
-    .preprocessing("room for a sum for each row")
+    .preprocessing("a sum for each row")
     .relaxed();
 const SEGMENTED: Algorithm = Algorithm::new("segmented", "the rows of A are in order")
-    .preprocessing("room for a sum for each row and a carry for each warp");
+    .preprocessing("a sum for each row and a carry for each warp");
 const SYCL_SEGMENTED: Algorithm = Algorithm {
     name: "segmented_sycl",
     chosen: "never: the same in SYCL C++, by sub-groups of 32",
@@ -33,10 +33,10 @@ const BY_COLUMNS: &[Algorithm] = &[GROUPED_ROWS, ATOMIC, SEQUENTIAL];
 /// The file of the kernel of `segmented_sycl`.
 const WARP_FILE: &str = "coo_spmv_warp";
 
-/// Units of 32 entries that a warp walks, at least, before another warp is worth it.
+/// The fewest units of 32 entries per warp: another warp is worth it only beyond.
 const UNITS_PER_WARP: usize = 8;
 
-/// The plan of op(A)·x in unrounded sums, one for each row.
+/// The plan of the unrounded sums op(A)·x, one for each row.
 #[derive(Debug)]
 pub struct CooSums {
     sums: RawBuffer,
@@ -45,14 +45,14 @@ pub struct CooSums {
     walk: Walk,
 }
 
-/// How the entries come to their sums.
+/// The order in which entries are added.
 #[derive(Debug)]
 enum Walk {
-    /// One after the other.
+    /// One entry after the other.
     Sequential(Kernel),
     /// In any order, by atomic additions.
     Atomic(Kernel),
-    /// By intervals.
+    /// By an interval of entries per warp.
     Segmented(Segments),
 }
 
@@ -71,7 +71,7 @@ struct Segments {
 }
 
 impl Segments {
-    /// `walk` is the kernel that walks the intervals.
+    /// Allocates the intervals; `walk` is the kernel that adds their entries.
     fn new(backend: &Device, a: RawCoo<'_>, walk: Kernel, defines: &Defines) -> Result<Self> {
         let block = backend.inner.block;
         let kernel = |entry| coo_kernel(backend, a.dtype, entry, defines);
@@ -116,7 +116,7 @@ impl CooSums {
         Ok(Self { sums: backend.allocate_raw(rows, a.dtype.accumulator().bytes())?, rows, op, walk })
     }
 
-    /// Sets the arguments that all walks share.
+    /// Sets the common arguments of all walks.
     fn operands<'a>(&'a self, launch: Launch<'a>, a: RawCoo<'a>, x: Place<'a>) -> Launch<'a> {
         let (rows, cols) = match self.op.transposes() {
             false => (a.row_idx, a.col_idx),
@@ -125,7 +125,7 @@ impl CooSums {
         launch.buffer(rows).buffer(cols).buffer(a.values).view(x).buffer(&self.sums)
     }
 
-    /// Computes the sums, and gives them.
+    /// Computes the sums, and returns them.
     pub(super) fn run(&self, backend: &Device, a: RawCoo<'_>, x: Place<'_>) -> Result<&RawBuffer> {
         let nnz = a.nnz();
         let one_by_one = |kernel, from| {
@@ -151,7 +151,7 @@ impl CooSums {
     }
 }
 
-/// The plan of y: the sums, and the kernel that makes y of them.
+/// The plan of y: the sums, and the kernel that computes y from them.
 #[derive(Debug)]
 pub struct CooProduct {
     sums: CooSums,

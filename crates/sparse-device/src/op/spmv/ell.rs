@@ -1,4 +1,4 @@
-//! ELL: a row a work-item.
+//! ELL: one row per work-item.
 
 use super::{Grouped, ProductPlan, Traversal};
 use crate::op::grouped::GROUPED_ROWS;

@@ -5,7 +5,7 @@ use crate::program::{Defines, IndexType};
 use crate::{Buffer, Device, Kernel, View};
 use sparse_core::{Backend, Hyb, Index, Result, Scalar, Space, SparseFormat};
 
-/// The plan: where the entries of the overflow stand, and room for all that passes between host and device.
+/// The plan: the coordinates of the overflow, and buffers for the transfers between host and device.
 #[derive(Debug)]
 pub struct HostOverflow<T: Scalar> {
     rows: Kernel,
@@ -42,7 +42,7 @@ impl<T: Scalar> HostOverflow<T> {
         self.row_sums.bytes() + self.overflow_sums.bytes()
     }
 
-    /// Fetches x and the values, lets the device begin with the rows, adds the overflow up, and brings both together.
+    /// Fetches x and the values, submits the rows to the device, adds the overflow on the host, and adds both.
     pub(super) fn run<I: Index>(
         &mut self,
         backend: &Device,
@@ -57,7 +57,7 @@ impl<T: Scalar> HostOverflow<T> {
         launch.buffer(ell.values()).view(x).buffer(&self.row_sums).items(n)?;
         backend.driver().flush()?;
         self.add_up();
-        // SAFETY: the plan alone has the sums, which are of this type.
+        // SAFETY: only the plan uses the sums, which are of this type.
         unsafe { backend.driver().write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums)) }?;
         let launch = backend.launch(&self.add).size(n).factor(operands.alpha).buffer(&self.row_sums);
         launch.buffer(&self.overflow_sums).factor(operands.beta).view(operands.y).items(n)

@@ -14,13 +14,13 @@ use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseForm
 const HOST_COO: &str = "host_coo";
 const STORED: &[Algorithm] = &[
     Algorithm::new("device", "always: the overflow by `segmented`, then the rows")
-        .preprocessing("room for a sum for each row and a carry for each warp"),
+        .preprocessing("a sum for each row and a carry for each warp"),
     Algorithm::new(
         HOST_COO,
         "never: the host adds the overflow up while the device has the rows; waits for the host, so that no graph can \
          record it",
     )
-    .preprocessing("the coordinates of the overflow on the host, room for x and for two sums for each row"),
+    .preprocessing("the coordinates of the overflow on the host, x, and two sums for each row"),
 ];
 const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 

@@ -1,4 +1,4 @@
-//! `y ← alpha·op(A)·x + beta·y`, a file for each family of formats.
+//! `y ← alpha·op(A)·x + beta·y`, one file for each family of formats.
 
 mod batch;
 mod column_blocks;
@@ -78,7 +78,7 @@ impl<Stored: Workspace> KernelPlan for ProductPlan<Stored> {
     }
 }
 
-/// What a format's own kernels need.
+/// The workspace of a format's own kernels.
 pub trait Workspace: std::fmt::Debug + Send {
     /// Bytes on the device.
     fn bytes(&self) -> usize {

@@ -1,4 +1,4 @@
-//! The ways to share the rows of a compressed matrix out among work-items.
+//! Row strategies: the distribution of the rows of a compressed matrix over work-items.
 
 use super::Workspace;
 use super::segmented::Segmented;
@@ -14,12 +14,12 @@ use sparse_core::{Backend, Result};
 /// Steps of the merge that a work-item takes: `ITEMS` of the kernels.
 const MERGE_ITEMS: usize = 5;
 
-/// Lanes a row of `row_per_block`: of rows as they stand, and of those that are taken in their order.
+/// Lanes per row of `row_per_block`: in the matrix's order of rows, and with the longest rows first.
 const BLOCK_LANES: usize = 2 * LANES;
 const ORDERED_LANES: usize = 4 * LANES;
 
-/// Rows for each compute unit up to which all are on their traversal at once: the product then lasts as long as the row that
-/// ends last, so that the longest begin first.
+/// Rows per compute unit up to which all run at once: the product then lasts as long as the row that ends last, so that
+/// the longest begin first.
 const ROWS_AT_ONCE: usize = 64;
 
 /// The file of the kernel of `row_per_sub_group`.
@@ -28,24 +28,24 @@ pub(super) const SUB_GROUP_FILE: &str = "csr_spmv_sub_group";
 /// Entries of a row block for each work-item of its work-group: `CHUNK` of the kernels.
 const BLOCK_ITEMS: usize = 4;
 
-/// The kernels of a product along what is stored, with what they need to find their rows.
+/// SpMV kernels along the compressed direction (rows of CSR, columns of CSC), each with its workspace.
 #[derive(Debug)]
 pub enum RowStrategy {
-    /// A work-item a row.
+    /// One work-item per row.
     Thread(Kernel),
-    /// So many lanes a row, of the 32 of a warp.
+    /// This number of lanes per row, of the 32 of a warp.
     Lanes(Kernel, usize),
-    /// A work-group of [`BLOCK_LANES`] a row, or of [`ORDERED_LANES`] in this order.
+    /// A work-group of [`BLOCK_LANES`] per row, or of [`ORDERED_LANES`] in this order of rows.
     Block(Kernel, Option<Chunks>),
-    /// A sub-group a row.
+    /// One sub-group per row.
     SubGroup(Kernel),
-    /// A work-group for each block of neighbouring rows.
+    /// One work-group for each block of neighbouring rows.
     Blocks(RowBlocks),
-    /// A work-group for each tile of the merge of rows and entries.
+    /// One work-group for each tile of the merge of rows and entries.
     Merge(MergePath),
-    /// A warp for each share of neighbouring entries.
+    /// One warp for each part of neighbouring entries.
     Segmented(Segmented),
-    /// As many work-groups for each block of columns.
+    /// The same number of work-groups for each block of columns.
     ColumnBlocks(ColumnBlocks),
 }
 
@@ -57,7 +57,7 @@ pub struct RowBlocks {
     starts: Buffer<i64>,
 }
 
-/// The first row of each tile, and room for what it has of rows that begin before it or end behind it.
+/// The first row of each tile, and the partial sums of its rows that begin before it or end behind it.
 #[derive(Debug)]
 pub struct MergePath {
     kernel: Kernel,
@@ -83,12 +83,12 @@ impl Workspace for RowStrategy {
     }
 }
 
-/// Lanes for rows of so many entries on average: the next power of two, from 2 to 32.
+/// Lanes for rows of `mean` entries: the next power of two, from 2 to 32.
 pub(super) fn lanes_for(mean: usize) -> usize {
     mean.next_power_of_two().clamp(2, LANES)
 }
 
-/// The rows with the longest first, where they are few.
+/// The rows with the longest first, if they are few.
 fn order_of(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks>> {
     if a.rows > backend.caps().compute_units * ROWS_AT_ONCE {
         return Ok(None);
@@ -99,7 +99,7 @@ fn order_of(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks>> {
 }
 
 impl RowStrategy {
-    /// What the algorithm of this name needs.
+    /// Compiles the kernels of this algorithm and allocates their workspace.
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, algorithm: &str) -> Result<Self> {
         let defines = a.product_defines(op);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
@@ -206,7 +206,7 @@ impl RowStrategy {
 }
 
 impl<'a> Launch<'a> {
-    /// The operands that most kernels end with.
+    /// The last arguments of most kernels: the matrix and the operands.
     fn product(self, a: RawCompressed<'a>, operands: VectorOperands<'a>) -> Self {
         self.buffer(a.offsets).buffer(a.indices).buffer(a.values).vectors(operands)
     }

@@ -1,4 +1,4 @@
-//! Compressed rows in equal strategy of entries, summed by segments.
+//! Compressed rows in parts of equal numbers of entries, summed by segments.
 
 use super::Workspace;
 use crate::launch::LANES;
@@ -12,36 +12,36 @@ use sparse_core::Result;
 /// The file of the kernels.
 const FILE: &str = "csr_spmv_segmented";
 
-/// Entries that a warp takes at once: `STEP` of the kernels.
+/// Entries per step of a warp: `STEP` of the kernels.
 const STEP: usize = 4 * LANES;
 
 /// Bits of a word.
 const BITS: usize = 32;
 
-/// How many steps there are for the square of those of one share: more strategy hide waiting better, fewer leave less to add
-/// at the end. Where matrices are small, neither may be short. (Found by trial on an H100.)
+/// The ratio of the number of parts to the steps per part is at most this: more parts hide waiting better, fewer leave
+/// less to add at the end. (Found by trial on an H100.)
 const SQUARE: usize = 46 * 46;
 
-/// Steps of a share, at most.
+/// The most steps of a part.
 const MOST_STEPS: usize = 16;
 
-/// Where rows begin, and room for what strategy have of rows that begin before them or end behind them.
+/// The starts of rows, and the partial sums of rows that begin before a part or end behind it.
 #[derive(Debug)]
 pub struct Segmented {
     kernel: Kernel,
     carries: Kernel,
-    /// Entries of a share.
+    /// Entries of a part.
     size: usize,
-    strategy: usize,
+    parts: usize,
     filled_rows: usize,
-    /// A bit an entry: whether a row begins with it.
+    /// One bit per entry: true if it is the first of a row.
     bits: Buffer<i32>,
-    /// For each share, how many rows with entries have begun before.
+    /// For each part, the number of rows with entries that have begun before.
     begun: Buffer<i64>,
     /// The rows with entries, then the others.
     order: RawBuffer,
-    /// For each share, the row that is open at its end and begins in it, or −1, and the last share that it has entries
-    /// in, negative if it goes on to the end of that one.
+    /// For each part, the row that is open at its end and begins in it, or −1; and the last part with entries of that
+    /// row, negative if the row goes on to the end of that part.
     open_rows: RawBuffer,
     open_ends: Buffer<i64>,
     head: RawBuffer,
@@ -49,13 +49,13 @@ pub struct Segmented {
 }
 
 impl Segmented {
-    /// Finds where rows begin; `defines` are those of the kernels.
+    /// Computes the starts of rows; `defines` are those of the kernels.
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, defines: &Defines) -> Result<Self> {
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let (index_bytes, sum_bytes) = (a.indices.element_bytes, a.dtype.accumulator().bytes());
         let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
         let size = STEP * (nnz / STEP / SQUARE).isqrt().clamp(1, MOST_STEPS);
-        let strategy = nnz.div_ceil(size);
+        let parts = nnz.div_ceil(size);
 
         let starts: Buffer<i64> = backend.allocate(rows + 1)?;
         let count = kernel("csr_spmv_segmented_count")?;
@@ -68,28 +68,27 @@ impl Segmented {
         let launch = backend.launch(&mark).size(rows).buffer(offsets).buffer(&starts);
         launch.buffer(&bits).buffer(&order).items(rows)?;
 
-        let begun = backend.allocate(strategy + 1)?;
+        let begun = backend.allocate(parts + 1)?;
         let search = kernel("csr_spmv_segmented_begun")?;
-        let launch = backend.launch(&search).size(strategy).size(size).size(rows);
-        launch.buffer(offsets).buffer(&starts).buffer(&begun).items(strategy + 1)?;
-        let (open_rows, open_ends) =
-            (backend.allocate_raw(strategy, index_bytes)?, backend.allocate(strategy)?);
+        let launch = backend.launch(&search).size(parts).size(size).size(rows);
+        launch.buffer(offsets).buffer(&starts).buffer(&begun).items(parts + 1)?;
+        let (open_rows, open_ends) = (backend.allocate_raw(parts, index_bytes)?, backend.allocate(parts)?);
         let open = kernel("csr_spmv_segmented_open")?;
-        let launch = backend.launch(&open).size(strategy).size(size).size(nnz).buffer(offsets).buffer(&begun);
-        launch.buffer(&order).buffer(&open_rows).buffer(&open_ends).items(strategy)?;
+        let launch = backend.launch(&open).size(parts).size(size).size(nnz).buffer(offsets).buffer(&begun);
+        launch.buffer(&order).buffer(&open_rows).buffer(&open_ends).items(parts)?;
         Ok(Self {
             kernel: kernel("csr_spmv_segmented")?,
             carries: kernel("csr_spmv_segmented_carries")?,
             size,
-            strategy,
+            parts,
             filled_rows: filled,
             bits,
             begun,
             order,
             open_rows,
             open_ends,
-            head: backend.allocate_raw(strategy, sum_bytes)?,
-            tail: backend.allocate_raw(strategy, sum_bytes)?,
+            head: backend.allocate_raw(parts, sum_bytes)?,
+            tail: backend.allocate_raw(parts, sum_bytes)?,
         })
     }
 
@@ -104,17 +103,17 @@ impl Segmented {
         let (rows, nnz) = (a.rows, a.nnz());
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
         let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices).buffer(a.values);
-        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.strategy)?;
-        let launch = backend.launch(&self.carries).size(self.strategy).buffer(&self.open_rows);
+        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.parts)?;
+        let launch = backend.launch(&self.carries).size(self.parts).buffer(&self.open_rows);
         let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
         let launch = launch.factor(alpha).factor(beta).view(y).buffer(&self.head).buffer(&self.tail);
-        launch.early().warps(self.strategy.max(rows - self.filled_rows).div_ceil(LANES))
+        launch.early().warps(self.parts.max(rows - self.filled_rows).div_ceil(LANES))
     }
 }
 
 impl Workspace for Segmented {
     fn bytes(&self) -> usize {
-        let permutation = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
-        permutation + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
+        let pattern = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
+        pattern + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
     }
 }

@@ -1,4 +1,4 @@
-//! SELL: a row a work-item, its columns as they are stored or as 16-bit deltas.
+//! SELL: one row per work-item, with its columns as they are stored or as 16-bit deltas.
 
 use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::op::grouped::GROUPED_ROWS;
@@ -13,19 +13,20 @@ use sparse_core::{Algorithm, Backend, Error, Index, PlanOptions, Result, Scalar,
 const DELTAS: &str = "delta16";
 const STORED: &[Algorithm] = &[
     Algorithm::new("row_per_thread", "always"),
-    Algorithm::new(DELTAS, "never: columns as 16-bit distances from a base for each slot of a slice")
-        .preprocessing("16-bit column deltas, a base for each slot of a slice"),
+    Algorithm::new(DELTAS, "never: columns as 16-bit distances from a base for each column of a slice")
+        .preprocessing("16-bit column deltas, a base for each column of a slice"),
 ];
 const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
 
-/// The kernel of a product along the rows, and the columns that it reads in place of the matrix's.
+/// The kernel of a product along the rows, and the deltas that it reads in place of the columns.
 #[derive(Debug)]
 pub struct SellRows {
     kernel: Kernel,
     deltas: Option<Deltas>,
 }
 
-/// A column is the base of its slot, the places of a slice that stand side by side, and its delta.
+/// Columns as deltas: a column is the base of its position in a slice's rows, which the lanes of the slice share, plus
+/// a 16-bit delta.
 #[derive(Debug)]
 struct Deltas {
     bases: RawBuffer,
@@ -48,7 +49,10 @@ impl Deltas {
         launch.buffer(&bases).buffer(&deltas).buffer(&misfits).warps(slots)?;
         if backend.download(&misfits)? != [0] {
             let what = "spmv algorithm `delta16` for this pattern";
-            return Err(Error::unsupported(what, "columns of one slot lie 65535 or more apart"));
+            return Err(Error::unsupported(
+                what,
+                "columns at one position of a slice's rows lie 65535 or more apart",
+            ));
         }
         Ok(Self { bases, deltas })
     }

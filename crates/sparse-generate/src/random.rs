@@ -1,8 +1,8 @@
 //! Randomness that is the same on every machine.
 
-use crate::scalar::{Scalar, c64};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sparse_core::scalar::{Scalar, c64};
 use std::f64::consts::TAU;
 
 /// The key of a family of independent streams.
@@ -55,7 +55,7 @@ impl Stream {
         ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether an event of probability `p` happens.
+    /// True with probability `p`.
     #[inline]
     pub(super) fn chance(&mut self, p: f64) -> bool {
         self.unit() <= p

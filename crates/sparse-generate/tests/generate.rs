@@ -1,8 +1,8 @@
 //! Generators: exact sizes, the statistics that recipes promise, and checksums that hold on every machine.
 
 use proptest::prelude::*;
-use sparse_core::generate::*;
 use sparse_core::{Csr, IndexOrder, SparseFormat, bf16, c64};
+use sparse_generate::*;
 
 fn graph(name: &str, divisor: usize) -> Csr<f32> {
     stand_in::find(name).unwrap().generate(divisor).unwrap()

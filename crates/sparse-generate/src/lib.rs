@@ -4,7 +4,7 @@
 //! - Random: [`uniform`], [`power_law`], [`rmat`], and any [`Recipe`] of row lengths and columns.
 //! - Stand-ins for 13 well-known graphs: [`stand_in`].
 //! - Small matrices that break kernels: [`adversarial`].
-//! - Families of large ones that choices of algorithms are fitted to and judged by: [`families`].
+//! - Families of large matrices for fitting and judging choices of algorithms: [`families`].
 //!
 //! All have `i32` indices; rows are sorted, and columns unique in a row, except where that is said. A generator gives the
 //! same matrix on every machine: randomness is ChaCha8, keyed by the seed and with a stream for each row (so that rows

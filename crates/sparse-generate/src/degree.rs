@@ -1,9 +1,9 @@
 //! Row lengths with an exact sum.
 
 use super::random::Stream;
-use crate::error::{Error, Result};
+use sparse_core::error::{Error, Result};
 
-/// A law that row lengths are drawn from, cut off at a range.
+/// A distribution of row lengths, truncated to a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// `exp(mu + sigma·z)` with a standard normal `z`.
@@ -21,7 +21,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// After so many draws outside its range a law gives the nearest end of the range.
+    /// Draws outside the range after which the nearest end of the range is taken.
     const TRIES: usize = 64;
 
     /// A number from `least` to below `most + 1`.
@@ -46,10 +46,10 @@ impl Law {
     }
 }
 
-/// Rows whose lengths are pinned: `rows` of them, from `least` to `most` entries by a power law of exponent 2.
+/// Rows of given lengths: `rows` of them, from `least` to `most` entries by a power law of exponent 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tail {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
     /// The fewest entries.
     pub least: usize,
@@ -64,7 +64,7 @@ impl Tail {
     }
 }
 
-/// How long the rows of a graph are.
+/// A distribution of the row lengths of a graph.
 ///
 /// One row has `longest` entries, [`Tail`]s pin some others, and the rest, the body, is drawn from `law` within
 /// `least` and `most` and multiplied by the factor that brings the sum to exactly `nnz`; the multiples are rounded down
@@ -80,9 +80,9 @@ pub struct RowLengths<'a> {
     pub nnz: usize,
     /// The length of the longest row.
     pub longest: usize,
-    /// Rows apart from the body.
+    /// Rows besides the body.
     pub tails: &'a [Tail],
-    /// The law of the body.
+    /// The distribution of the body.
     pub law: Law,
     /// The shortest row of the body.
     pub least: usize,
@@ -94,7 +94,7 @@ impl RowLengths<'_> {
     /// Rows and entries of the graph that is `divisor` times smaller.
     ///
     /// ```
-    /// use sparse_core::generate::stand_in;
+    /// use sparse_generate::stand_in;
     ///
     /// let lengths = stand_in::find("yelp")?.recipe.lengths;
     /// assert_eq!(lengths.size(1), (716_847, 13_954_819));
@@ -107,7 +107,7 @@ impl RowLengths<'_> {
     /// The longest row of the graph that is `divisor` times smaller.
     ///
     /// ```
-    /// use sparse_core::generate::stand_in;
+    /// use sparse_generate::stand_in;
     ///
     /// let lengths = stand_in::find("yelp")?.recipe.lengths;
     /// assert_eq!((lengths.longest(1), lengths.longest(1000)), (4886, 429)); // 3/5 of 716 columns
@@ -149,7 +149,7 @@ impl RowLengths<'_> {
     }
 }
 
-/// The multiples of `samples` by one factor, rounded down and kept within the range, whose sum is `total`; `None` if no
+/// The multiples of `samples` by one factor, rounded down and clamped to the range, whose sum is `total`; `None` if no
 /// factor gives it.
 ///
 /// The factor is found by bisection. Where several rows step at the same factor, the first of them do.

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 /// Walker's alias method (1977), with tables built as Vose (1991) does, one for each segment of the positions.
 ///
-/// Each position owns one equal slot; the part of its slot that its own weight does not fill belongs to one other
-/// position. A draw takes a slot and then one of its two owners.
+/// Each position owns one bucket of equal size; the part that its own weight does not fill belongs to one other
+/// position. A draw takes a bucket, then one of its two owners.
 #[derive(Debug)]
 pub(super) struct Alias {
-    /// The owner's part of each slot, in units of 2⁻³².
+    /// The owner's part of each bucket, in units of 2⁻³².
     own: Vec<u32>,
-    /// Who has the rest.
+    /// The owner of the rest.
     other: Vec<u32>,
 }
 

@@ -1,11 +1,11 @@
 //! The families that choices are fitted to and judged by: sound, varied, and the same on every machine.
 
-use sparse_core::generate::families::{Half, Member, members, transposed};
-use sparse_core::generate::{checksum, stencil_5};
 use sparse_core::{Csr, SparseFormat};
+use sparse_generate::families::{Half, Member, members, transposed};
+use sparse_generate::{checksum, stencil_5};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the matrices are divided by, so that all of them take seconds.
+/// The divisor of the matrix sizes, so that all of them take seconds.
 const DIVISOR: usize = 256;
 
 fn small(name: &str) -> Csr<f32> {

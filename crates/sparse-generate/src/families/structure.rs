@@ -2,18 +2,18 @@
 
 use super::bipartite::{Bipartite, Clauses, Program};
 use super::mesh::{Circuit, Mesh};
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::generate::builder::Builder;
-use crate::generate::random::{Seed, Stream};
-use crate::generate::uniform::distinct;
-use crate::generate::{band, power_law, rmat, uniform};
-use crate::scalar::Scalar;
+use crate::builder::Builder;
+use crate::random::{Seed, Stream};
+use crate::uniform::distinct;
+use crate::{band, power_law, rmat, uniform};
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 /// The seed of all families.
 pub(super) const SEED: u64 = 1;
 
-/// How a matrix is made.
+/// The structure of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Structure {
     /// A mesh.
@@ -121,8 +121,8 @@ impl Structure {
     }
 }
 
-/// The matrix of random values whose columns `draw` leaves in an empty vector, row by row, in any order. Columns that come
-/// twice are taken once. `most` is about the number of entries of all rows.
+/// A matrix of random values in the columns that `draw` leaves in an empty vector, row by row, in any order. Repeated
+/// columns are dropped. `most` is about the number of entries of all rows.
 pub(super) fn by_rows<T: Scalar>(
     (rows, cols): (usize, usize),
     most: usize,

@@ -4,13 +4,13 @@ use super::alias::Alias;
 use super::degree::{Law, RowLengths};
 use super::random::{Seed, Stream};
 use super::uniform::{distinct, fill_distinct};
-use crate::error::{Error, Result, checked_product};
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 use std::ops::Range;
 
-/// What makes a column popular.
+/// The weight of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Weight {
     /// A column weighs as much as its row is long (Chung and Lu 2002).
@@ -27,7 +27,7 @@ pub enum Weight {
     },
 }
 
-/// How the columns of a row are drawn.
+/// The distribution of the columns of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Columns {
     /// By weight: with probability `inside` among the row's own community, otherwise among all columns. Communities
@@ -48,7 +48,7 @@ pub enum Columns {
     },
 }
 
-/// A random graph: row lengths, a choice of columns, and whether labels are shuffled.
+/// A random graph: row lengths, a choice of columns, and random labels if wanted.
 ///
 /// Values are odd multiples of 1/128 in (−1, 1).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +60,7 @@ pub struct Recipe<'a> {
     /// `None`: columns are unique in a row. `Some(p)`: they may repeat, and an entry copies the column of an earlier
     /// one of its row with probability `p`. Rows of [`Columns::Near`] are always unique.
     pub repeats: Option<f64>,
-    /// Whether rows and columns get random labels, the same for both.
+    /// True if rows and columns get random labels, the same for both.
     pub shuffled: bool,
     /// The seed.
     pub seed: u64,
@@ -70,7 +70,8 @@ impl Recipe<'_> {
     /// The matrix, `divisor` times smaller than the recipe says (see [`RowLengths`]); 1 for the whole.
     ///
     /// ```
-    /// use sparse_core::{SparseFormat, generate::stand_in};
+    /// use sparse_core::SparseFormat;
+    /// use sparse_generate::stand_in;
     ///
     /// let arxiv = stand_in::find("arxiv")?.recipe; // 169 343 rows
     /// let a = arxiv.generate::<f32>(16)?;
@@ -90,10 +91,10 @@ impl Recipe<'_> {
         Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
     }
 
-    /// What the rows of [`generate`](Self::generate)'s matrix have in common, for those who draw rows on several threads.
+    /// The common data of the rows of [`generate`](Self::generate)'s matrix, for drawing rows on several threads.
     ///
     /// ```
-    /// use sparse_core::generate::stand_in;
+    /// use sparse_generate::stand_in;
     ///
     /// let graph = stand_in::find("collab")?.recipe.prepare(100)?;
     /// let row_ptr = graph.row_ptr();
@@ -106,7 +107,7 @@ impl Recipe<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`generate`](Self::generate).
+    /// As for [`generate`](Self::generate).
     pub fn prepare(&self, divisor: usize) -> Result<Graph> {
         if divisor == 0 {
             return Err(Error::unsupported("a graph divided by 0", "the divisor must be at least 1"));
@@ -125,13 +126,13 @@ mod purpose {
     pub(super) const LABELS: u64 = 2;
 }
 
-/// All that the rows of a graph have in common. Rows can be drawn in any order, and several at a time.
+/// The common data of the rows of a graph. Rows can be drawn in any order, and several at a time.
 #[derive(Debug)]
 pub struct Graph {
     lengths: Vec<u32>,
     picker: Picker,
     repeats: Option<f64>,
-    /// The vertex, in the order in which it was made, that has each label.
+    /// The vertex of each label.
     vertex: Vec<u32>,
     /// The label of each vertex.
     label: Vec<u32>,
@@ -169,7 +170,7 @@ impl Graph {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// Draws the entries of a range of rows, one row after another, into slices that have room for them.
+    /// Draws the entries of a range of rows, one row after another, into slices that are long enough for them.
     pub fn draw<T: Scalar>(&self, rows: Range<usize>, col_idx: &mut [i32], values: &mut [T]) {
         let mut places = col_idx.iter_mut().zip(values);
         let mut columns = vec![];
@@ -234,13 +235,13 @@ fn near(vertex: usize, length: usize, n: usize, block: usize, out: &mut Vec<u32>
     out.iter_mut().for_each(|col| *col += start as u32);
 }
 
-/// The run of `length` positions, below `n`, that holds `position`.
+/// The run of `length` positions, below `n`, around `position`.
 fn segment(position: usize, length: usize, n: usize) -> Range<usize> {
     let start = position / length * length;
     start..n.min(start + length)
 }
 
-/// [`Columns`], made ready for drawing.
+/// [`Columns`] prepared for drawing.
 #[derive(Debug)]
 enum Picker {
     Near { block: usize },
@@ -287,8 +288,8 @@ struct Local {
 }
 
 impl Weighted {
-    /// After so many rounds of draws by weight, what a row still lacks is drawn uniformly: a long row may have taken
-    /// all heavy columns.
+    /// Rounds of draws by weight before missing columns are drawn uniformly: a long row may have taken all heavy
+    /// columns.
     const ROUNDS: usize = 8;
 
     #[inline]
@@ -309,9 +310,9 @@ impl Weighted {
 /// scaled to the exact number of edges. Columns are unique in a row; values are odd multiples of 1/128 in (−1, 1).
 ///
 /// ```
-/// use sparse_core::{SparseFormat, generate};
+/// use sparse_core::SparseFormat;
 ///
-/// let a = generate::power_law::<f64>(1000, 5, 2.1, 300, 42)?;
+/// let a = sparse_generate::power_law::<f64>(1000, 5, 2.1, 300, 42)?;
 /// assert_eq!((a.rows(), a.nnz()), (1000, 5000));
 /// assert_eq!(a.row_lengths().into_iter().max(), Some(300));
 /// # Ok::<(), sparse_core::Error>(())

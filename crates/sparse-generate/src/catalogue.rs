@@ -3,8 +3,8 @@
 use super::{
     adversarial, band, power_law, rmat, stand_in, stencil_5, stencil_7, stencil_9, stencil_27, uniform,
 };
-use crate::error::{Error, Result};
-use crate::format::Csr;
+use sparse_core::error::{Error, Result};
+use sparse_core::format::Csr;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
@@ -29,11 +29,11 @@ impl Display for Argument {
 /// A generator that can be called by name.
 #[derive(Debug)]
 pub struct Generator {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// What it is given, in order.
+    /// The arguments, in order.
     pub arguments: &'static [Argument],
-    /// What it makes, in one line.
+    /// A description in one line.
     pub about: &'static str,
     run: fn(&Given<'_>) -> Result<Csr<f64>>,
 }
@@ -42,9 +42,9 @@ impl Generator {
     /// The matrix for these arguments.
     ///
     /// ```
-    /// use sparse_core::{SparseFormat, generate};
+    /// use sparse_core::SparseFormat;
     ///
-    /// let band = generate::catalogue().iter().find(|generator| generator.name == "band").unwrap();
+    /// let band = sparse_generate::catalogue().iter().find(|generator| generator.name == "band").unwrap();
     /// let arguments = ["100", "1", "1"].map(String::from);
     /// assert_eq!(band.generate(&arguments)?.nnz(), 298);
     /// let error = band.generate(&arguments[..1]).unwrap_err().to_string();
@@ -106,7 +106,7 @@ impl Given<'_> {
 ///
 /// ```
 /// let usages: Vec<String> =
-///     sparse_core::generate::catalogue().iter().map(|generator| generator.to_string()).collect();
+///     sparse_generate::catalogue().iter().map(|generator| generator.to_string()).collect();
 /// assert_eq!(usages[0], "stencil_5 NX NY");
 /// ```
 pub fn catalogue() -> &'static [Generator] {
@@ -116,7 +116,7 @@ pub fn catalogue() -> &'static [Generator] {
 /// The matrix of the generator `name` for `arguments`.
 ///
 /// ```
-/// let a = sparse_core::generate::by_name("stencil_5", &["3".into(), "2".into()])?;
+/// let a = sparse_generate::by_name("stencil_5", &["3".into(), "2".into()])?;
 /// assert_eq!(a.row_ptr(), &[0, 3, 7, 10, 13, 17, 20]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```

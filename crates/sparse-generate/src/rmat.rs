@@ -2,10 +2,10 @@
 
 use super::builder::Builder;
 use super::random::{Seed, Stream};
-use crate::error::{Error, Result, checked_product};
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The quadrants' probabilities in the Graph500 benchmark.
 pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
@@ -17,9 +17,9 @@ pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 /// is drawn again is dropped, so that nnz is a little lower. Values are integers from −4 to 4, never 0.
 ///
 /// ```
-/// use sparse_core::{SparseFormat, generate};
+/// use sparse_core::SparseFormat;
 ///
-/// let a = generate::rmat::<f64>(6, 8, generate::GRAPH500, 42)?;
+/// let a = sparse_generate::rmat::<f64>(6, 8, sparse_generate::GRAPH500, 42)?;
 /// assert_eq!(a.rows(), 64);
 /// assert!(a.nnz() <= 8 * 64); // edges that were drawn twice are dropped
 /// # Ok::<(), sparse_core::Error>(())

@@ -1,25 +1,25 @@
-//! Matrices of nodes that are connected with what is near: meshes and circuits.
+//! Matrices of nodes with near neighbours: meshes and circuits.
 
 use super::structure::{SEED, by_rows, near};
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::generate::random::Seed;
-use crate::scalar::Scalar;
+use crate::random::Seed;
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
-/// Nodes of a grid, each connected with its neighbours: a dense block of the unknowns of both for each pair.
+/// A grid of nodes with a dense block of unknowns for each pair of neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mesh {
     /// Nodes along each axis.
     pub grid: [usize; 3],
-    /// Whether neighbours across edges and corners count too.
+    /// True if neighbours across edges and corners count too.
     pub corners: bool,
-    /// Unknowns of a node.
+    /// Unknowns per node.
     pub unknowns: usize,
     /// The probability of a neighbour, in each direction by itself.
     pub present: f64,
-    /// Whether nodes are connected with themselves.
+    /// True if nodes are connected with themselves.
     pub diagonal: bool,
-    /// Whether nodes stand in random order; the unknowns of a node stay together.
+    /// True if nodes are in random order; the unknowns of a node stay together.
     pub shuffled: bool,
 }
 
@@ -80,24 +80,24 @@ fn neighbour([nx, ny, nz]: [usize; 3], node: usize, [dx, dy, dz]: [isize; 3]) ->
     Some(x + nx * (y + ny * z))
 }
 
-/// Nodes with few near neighbours, and rails that many nodes are connected with: dense rows and columns.
+/// Nodes with few near neighbours, and rails connected with many nodes: dense rows and columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Circuit {
     /// Nodes.
     pub nodes: usize,
-    /// Near neighbours of a node, at most; at least one.
+    /// The most near neighbours per node; at least one.
     pub neighbours: usize,
     /// Rails, at equal distances.
     pub rails: usize,
-    /// Nodes that a rail is connected with.
+    /// Nodes per rail.
     pub fan_out: usize,
 }
 
 impl Circuit {
-    /// Nodes among which the neighbours of one are.
+    /// Number of nodes that the neighbours of one are drawn from.
     const WINDOW: usize = 64;
 
-    /// One node in so many has a neighbour anywhere.
+    /// Fraction of nodes with one neighbour anywhere.
     const FAR: f64 = 1.0 / 8.0;
 
     /// The matrix, with nodes and fan-out divided.

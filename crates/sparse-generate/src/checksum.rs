@@ -1,9 +1,9 @@
 //! A fingerprint of a matrix.
 
-use crate::format::{Csr, SparseFormat};
-use crate::index::Index;
-use crate::scalar::Scalar;
-use crate::space::Host;
+use sparse_core::format::{Csr, SparseFormat};
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
+use sparse_core::space::Host;
 
 /// A hash of shape, offsets, columns and values, the same on every machine.
 ///
@@ -12,7 +12,7 @@ use crate::space::Host;
 /// has one checksum in all index types, and in all scalar types that hold its values exactly and agree on being real.
 ///
 /// ```
-/// use sparse_core::generate::{band, checksum};
+/// use sparse_generate::{band, checksum};
 ///
 /// assert_eq!(checksum(&band::<f64>(9, 1, 1, 7)?), checksum(&band::<f64>(9, 1, 1, 7)?));
 /// assert_ne!(checksum(&band::<f64>(9, 1, 1, 7)?), checksum(&band::<f64>(9, 1, 1, 8)?));

@@ -1,10 +1,10 @@
-//! Families of matrices that a choice of algorithms is fitted to, and others that it is judged by.
+//! Families of matrices for fitting a choice of algorithms, and others for judging it.
 //!
-//! A choice that is tuned on a few matrices fits those few. The families here are what sparse matrices come from:
-//! meshes, circuits, constraints of linear programs and of satisfiability, ratings, texts, roads, graphs. A whole family is
+//! A choice tuned on a few matrices fits only those. The families here are the sources of sparse matrices: meshes,
+//! circuits, constraints of linear programs and of satisfiability, ratings, texts, roads, graphs. A whole family is
 //! either for fitting or for judging, so that a choice is judged by structures that it was not fitted to.
 //!
-//! | family | half | what it is like | matrices, with transposes |
+//! | family | half | structure | matrices, with transposes |
 //! |---|---|---|--:|
 //! | `mesh_2d` | fit | grids of 5 and 9 points, 1 to 6 unknowns a node, also reordered and with holes | 9 |
 //! | `circuit` | fit | few near neighbours a node, and rails: dense rows and columns | 8 |
@@ -35,13 +35,13 @@ pub use bipartite::{Bipartite, Clauses, Program};
 pub use mesh::{Circuit, Mesh};
 pub use structure::Structure;
 
-use crate::error::Result;
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::Result;
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 use table::FAMILIES;
 
-/// What a family is for.
+/// The use of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Half {
     /// Choices are fitted to it.
@@ -54,7 +54,7 @@ impl Half {
     /// `fit` or `judge`.
     ///
     /// ```
-    /// use sparse_core::generate::families::Half;
+    /// use sparse_generate::families::Half;
     ///
     /// assert_eq!(Half::Judge.name(), "judge");
     /// ```
@@ -71,13 +71,13 @@ impl Half {
 pub struct Member {
     /// The family.
     pub family: &'static str,
-    /// What the family is for.
+    /// The use of the family.
     pub half: Half,
-    /// The name within the family, without what a transpose adds.
+    /// The name within the family, without the suffix of a transpose.
     name: &'static str,
-    /// How it is made.
+    /// The structure.
     pub structure: Structure,
-    /// Whether it is the transpose of what the structure gives.
+    /// True for the transpose of the structure's matrix.
     pub transposed: bool,
 }
 
@@ -85,7 +85,7 @@ impl Member {
     /// The family and the name: `mesh_2d/corners`, `ratings/films_t` for a transpose.
     ///
     /// ```
-    /// use sparse_core::generate::families;
+    /// use sparse_generate::families;
     ///
     /// assert!(families::members().any(|member| member.name() == "ratings/films_t"));
     /// ```
@@ -104,11 +104,11 @@ impl Member {
     }
 }
 
-/// The matrices of all families; of those that are not alike along rows and columns, the transposes too.
+/// The matrices of all families, with the transposes of those whose rows and columns differ.
 ///
 /// ```
 /// use sparse_core::SparseFormat;
-/// use sparse_core::generate::families;
+/// use sparse_generate::families;
 ///
 /// let member = families::members().find(|member| member.name() == "band/three").unwrap();
 /// let a = member.generate::<f32>(1 << 20)?;
@@ -125,10 +125,11 @@ pub fn members() -> impl Iterator<Item = Member> {
     })
 }
 
-/// Aᵀ by rows: entries are counted by columns, then each is put behind the earlier ones of its column.
+/// Aᵀ by rows: counts the entries of each column, then appends each entry to its column.
 ///
 /// ```
-/// use sparse_core::{Csr, generate::families};
+/// use sparse_core::Csr;
+/// use sparse_generate::families;
 ///
 /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
 /// assert!(families::transposed(&a)?.triplets().eq([(0, 0, 1.0), (1, 1, 3.0), (2, 0, 2.0)]));
@@ -138,7 +139,7 @@ pub fn members() -> impl Iterator<Item = Member> {
 /// # Errors
 /// Those of [`Csr::new_unsorted`].
 pub fn transposed<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
-    use crate::format::SparseFormat as _;
+    use sparse_core::format::SparseFormat as _;
     let mut next = vec![0; a.cols() + 1];
     a.col_idx().iter().for_each(|&col| next[col as usize + 1] += 1);
     for col in 0..a.cols() {

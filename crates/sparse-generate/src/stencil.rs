@@ -1,9 +1,9 @@
 //! Laplacians on regular grids.
 
 use super::builder::Builder;
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::scalar::{Scalar, c64};
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::{Scalar, c64};
 
 /// The 5-point Laplacian on an `nx × ny` grid: 4 on the diagonal, −1 for each neighbour along an axis.
 ///
@@ -11,9 +11,7 @@ use crate::scalar::{Scalar, c64};
 /// symmetric positive definite. The same holds for the other stencils.
 ///
 /// ```
-/// use sparse_core::generate;
-///
-/// let a = generate::stencil_5::<f64>(3, 2)?; // 6 points
+/// let a = sparse_generate::stencil_5::<f64>(3, 2)?; // 6 points
 /// assert!(a.major_entries(0).eq([(0, 4.0), (1, -1.0), (3, -1.0)]));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -27,15 +25,13 @@ pub fn stencil_5<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// The 9-point Laplacian on an `nx × ny` grid: 8 on the diagonal, −1 for each neighbour, diagonal ones included.
 ///
 /// ```
-/// use sparse_core::generate;
-///
-/// let a = generate::stencil_9::<f64>(2, 2)?; // every point is a neighbour of every other
+/// let a = sparse_generate::stencil_9::<f64>(2, 2)?; // every point is a neighbour of every other
 /// assert!(a.major_entries(0).eq([(0, 8.0), (1, -1.0), (2, -1.0), (3, -1.0)]));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`stencil_5`].
+/// As for [`stencil_5`].
 pub fn stencil_9<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, 1], |[_, _, dz]| dz == 0)
 }
@@ -45,15 +41,15 @@ pub fn stencil_9<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// Point (x, y, z) is row `x + nx·(y + ny·z)`.
 ///
 /// ```
-/// use sparse_core::{SparseFormat, generate};
+/// use sparse_core::SparseFormat;
 ///
-/// let a = generate::stencil_7::<f64>(10, 10, 10)?;
+/// let a = sparse_generate::stencil_7::<f64>(10, 10, 10)?;
 /// assert_eq!((a.rows(), a.nnz()), (1000, 6400));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`stencil_5`].
+/// As for [`stencil_5`].
 pub fn stencil_7<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, nz], |[dx, dy, dz]| dx.abs() + dy.abs() + dz.abs() <= 1)
 }
@@ -62,15 +58,13 @@ pub fn stencil_7<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
 /// included.
 ///
 /// ```
-/// use sparse_core::generate;
-///
-/// let a = generate::stencil_27::<f64>(3, 3, 3)?;
+/// let a = sparse_generate::stencil_27::<f64>(3, 3, 3)?;
 /// assert_eq!(a.major_entries(13).count(), 27); // the point in the middle
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`stencil_5`].
+/// As for [`stencil_5`].
 pub fn stencil_27<T: Scalar>(nx: usize, ny: usize, nz: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, nz], |_| true)
 }

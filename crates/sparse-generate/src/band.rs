@@ -2,19 +2,17 @@
 
 use super::builder::Builder;
 use super::random::Seed;
-use crate::error::Result;
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::Result;
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The full band of an `n × n` matrix: an entry wherever `−lower ≤ column − row ≤ upper`.
 ///
 /// Values are integers from −4 to 4, never 0.
 ///
 /// ```
-/// use sparse_core::generate;
-///
-/// let a = generate::band::<f64>(4, 1, 0, 7)?; // lower bidiagonal
+/// let a = sparse_generate::band::<f64>(4, 1, 0, 7)?; // lower bidiagonal
 /// assert_eq!(a.col_idx(), &[0, 0, 1, 1, 2, 2, 3]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```

@@ -1,9 +1,9 @@
 //! Builds a CSR matrix row by row.
 
-use crate::error::Result;
-use crate::format::Csr;
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::Result;
+use sparse_core::format::Csr;
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The rows of a matrix so far.
 pub(super) struct Builder<T> {
@@ -14,7 +14,7 @@ pub(super) struct Builder<T> {
 }
 
 impl<T: Scalar> Builder<T> {
-    /// No rows yet, and room for `nnz` entries in `rows` rows.
+    /// An empty builder with capacity for `rows` rows and `nnz` entries.
     ///
     /// # Errors
     /// [`IndexOverflow`](crate::Error::IndexOverflow) if a size does not fit `i32`; nothing is allocated then.
@@ -38,7 +38,7 @@ impl<T: Scalar> Builder<T> {
         self.offsets.push(i32::cast(self.indices.len()));
     }
 
-    /// The matrix of all rows that were ended.
+    /// The matrix of all finished rows.
     ///
     /// # Errors
     /// Those of [`Csr::new_unsorted`].

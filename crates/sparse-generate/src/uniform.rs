@@ -2,24 +2,24 @@
 
 use super::builder::Builder;
 use super::random::{Seed, Stream};
-use crate::error::{Error, Result, checked_product};
-use crate::format::Csr;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 /// A matrix with `per_row` entries in every row, in columns drawn uniformly without repetition.
 ///
 /// Values are integers from −4 to 4, never 0.
 ///
 /// ```
-/// use sparse_core::{SparseFormat, generate};
+/// use sparse_core::SparseFormat;
 ///
-/// let a = generate::uniform::<f32>(1000, 500, 8, 42)?;
+/// let a = sparse_generate::uniform::<f32>(1000, 500, 8, 42)?;
 /// assert_eq!((a.rows(), a.cols(), a.nnz()), (1000, 500, 8000));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`with_row_lengths`].
+/// As for [`with_row_lengths`].
 pub fn uniform<T: Scalar>(rows: usize, cols: usize, per_row: usize, seed: u64) -> Result<Csr<T>> {
     let nnz = checked_product("rows x entries of a row", rows, per_row)?;
     generate(std::iter::repeat_n(per_row, rows), cols, nnz, seed)
@@ -30,9 +30,7 @@ pub fn uniform<T: Scalar>(rows: usize, cols: usize, per_row: usize, seed: u64) -
 /// Values are integers from −4 to 4, never 0.
 ///
 /// ```
-/// use sparse_core::generate;
-///
-/// let a = generate::with_row_lengths::<f64>(&[2, 0, 5], 10, 42)?;
+/// let a = sparse_generate::with_row_lengths::<f64>(&[2, 0, 5], 10, 42)?;
 /// assert_eq!(a.row_ptr(), &[0, 2, 2, 7]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -71,7 +69,7 @@ fn generate<T: Scalar>(
 
 /// Fills `out` with `count` different numbers below `bound`, ascending; every such set is equally likely.
 ///
-/// `count` is at most `bound`. Where more than half are wanted, those left out are drawn.
+/// `count` is at most `bound`. Above half of `bound`, the complement is drawn.
 pub(super) fn distinct(count: usize, bound: usize, out: &mut Vec<u32>, stream: &mut Stream) {
     if 2 * count <= bound {
         return fill_distinct(count, out, |_| stream.below(bound) as u32);
@@ -81,8 +79,8 @@ pub(super) fn distinct(count: usize, bound: usize, out: &mut Vec<u32>, stream: &
     *out = (0..bound as u32).filter(|number| left_out.next_if_eq(number).is_none()).collect();
 }
 
-/// Fills `out` with `count` different numbers, ascending: draws as many as are missing, drops what came twice, and
-/// again. `draw` is told the round, from 0.
+/// Fills `out` with `count` different numbers, ascending: draws the missing ones, drops repeated ones, and repeats.
+/// `draw` gets the round, from 0.
 pub(super) fn fill_distinct(count: usize, out: &mut Vec<u32>, mut draw: impl FnMut(usize) -> u32) {
     out.clear();
     let mut round = 0;

@@ -6,13 +6,13 @@ use super::Structure::{
     PowerLaw, Program as Linear, Rmat, Scattered, Uniform,
 };
 use super::{Bipartite, Circuit, Clauses, Half, Mesh, Program, Structure};
-use crate::generate::GRAPH500;
+use crate::GRAPH500;
 
 /// Matrices of one origin.
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) half: Half,
-    /// Whether the transposes are members too.
+    /// True if the transposes are members too.
     pub(super) transposes: bool,
     pub(super) members: &'static [(&'static str, Structure)],
 }
@@ -31,7 +31,7 @@ const fn shuffled(mesh: Mesh) -> Structure {
     Grid(Mesh { shuffled: true, ..mesh })
 }
 
-/// Neighbours along the axes, of which some are missing, and no diagonal.
+/// A grid without a diagonal, whose nodes are connected along the axes with probability `present`.
 const fn road(grid: [usize; 3], present: f64) -> Mesh {
     Mesh { present, diagonal: false, ..axes(grid, 1) }
 }

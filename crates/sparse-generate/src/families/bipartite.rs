@@ -1,17 +1,17 @@
 //! Matrices whose rows and columns are different things: constraints, clauses, ratings, nets, documents.
 
 use super::structure::{by_rows, near};
-use crate::error::{Result, checked_product};
-use crate::format::Csr;
-use crate::generate::random::Stream;
-use crate::generate::uniform::{distinct, fill_distinct};
-use crate::scalar::Scalar;
+use crate::random::Stream;
+use crate::uniform::{distinct, fill_distinct};
+use sparse_core::error::{Result, checked_product};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
 fn divided(n: usize, divisor: usize) -> usize {
     n.div_ceil(divisor.max(1)).max(2)
 }
 
-/// Where the columns of a row would be if rows and columns ran along the diagonal.
+/// The column of a row on the diagonal of a rectangular matrix.
 fn center(row: usize, (rows, cols): (usize, usize)) -> usize {
     (row as u64 * cols as u64 / rows as u64) as usize
 }
@@ -32,7 +32,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// One entry in so many is not near the others of its row.
+    /// Fraction of entries that are far from the others of their row.
     const FAR: f64 = 1.0 / 16.0;
 
     pub(super) fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
@@ -55,7 +55,7 @@ impl Program {
     }
 }
 
-/// Clauses of a formula: 2 or 3 variables, one in ten more; near each other, or popular.
+/// Clauses of a formula: 2 or 3 variables, one clause in ten has more; variables are near each other, or popular.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clauses {
     /// Clauses.
@@ -67,7 +67,7 @@ pub struct Clauses {
 }
 
 impl Clauses {
-    /// Variables among which those of a clause are that are near.
+    /// Number of variables that the near variables of a clause are drawn from.
     const WINDOW: usize = 256;
 
     pub(super) fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
@@ -87,7 +87,7 @@ impl Clauses {
     }
 }
 
-/// Rows whose lengths follow a power law, with columns that do too.
+/// Rows and columns whose lengths follow power laws.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bipartite {
     /// Rows.
@@ -98,14 +98,16 @@ pub struct Bipartite {
     pub length: (usize, usize),
     /// The exponent of the density of row lengths, above 1.
     pub exponent: f64,
-    /// The power of a uniform number that says which column comes, by popularity; 1 for all alike.
+    /// The exponent p of popularity: for a uniform u, column `floor(cols·uᵖ)` in order of popularity; 1 makes all
+    /// equally likely.
+    /// popular.
     pub popularity: f64,
-    /// Columns among which those of a row are, as a multiple of its length; 0 for all of them.
+    /// Number of columns that those of a row are drawn from, as a multiple of its length; 0 for all of them.
     pub window: usize,
 }
 
 impl Bipartite {
-    /// Draws by popularity after which what a row still lacks is drawn uniformly.
+    /// Rounds of draws by popularity before missing columns are drawn uniformly.
     const ROUNDS: usize = 4;
 
     pub(super) fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
@@ -124,7 +126,7 @@ impl Bipartite {
     }
 }
 
-/// A column by popularity: the `floor(cols·u^power)`-th most popular one. The most popular ones stand far from each other.
+/// A column by popularity: the `floor(cols·u^power)`-th most popular one. Popular columns are far from each other.
 fn popular(cols: usize, power: f64, stream: &mut Stream) -> u32 {
     /// A prime above every number of columns.
     const STRIDE: u64 = 2_654_435_761;

@@ -5,7 +5,7 @@
 //! columns a guess at how the original clusters. Each is a [`Recipe`] with a fixed seed. Where an original is only known
 //! to have a few empty rows, the stand-in has 0.1 %.
 //!
-//! | name | rows | entries | longest row | what it is like |
+//! | name | rows | entries | longest row | structure |
 //! |---|--:|--:|--:|---|
 //! | arxiv | 169 343 | 1 166 243 | 13 161 | 62 006 rows empty, 31 101 of one entry, 30 rows from 5000 |
 //! | collab | 235 868 | 2 358 104 | 670 | communities of 20, 18 % duplicates |
@@ -23,16 +23,16 @@
 
 use super::degree::{Law, RowLengths, Tail};
 use super::recipe::{Columns, Recipe, Weight};
-use crate::error::{Error, Result};
-use crate::format::Csr;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result};
+use sparse_core::format::Csr;
+use sparse_core::scalar::Scalar;
 
-/// A graph that takes the place of a well-known one.
+/// A graph in place of a well-known one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StandIn {
     /// The name of the original.
     pub name: &'static str,
-    /// How it is made.
+    /// The recipe.
     pub recipe: Recipe<'static>,
 }
 
@@ -40,7 +40,8 @@ impl StandIn {
     /// The matrix, with rows and entries divided by `divisor`: 1 for the whole, 16 for a machine with two cores.
     ///
     /// ```
-    /// use sparse_core::{SparseFormat, generate::stand_in};
+    /// use sparse_core::SparseFormat;
+    /// use sparse_generate::stand_in;
     ///
     /// let a = stand_in::find("am")?.generate::<f32>(100)?;
     /// assert_eq!(a.rows(), 8816);
@@ -48,7 +49,7 @@ impl StandIn {
     /// ```
     ///
     /// # Errors
-    /// As [`Recipe::generate`]; ddi, for one, is too dense to be divided by more than 5.
+    /// As for [`Recipe::generate`]; ddi, for one, is too dense to be divided by more than 5.
     pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
         self.recipe.generate(divisor)
     }
@@ -57,7 +58,7 @@ impl StandIn {
 /// The stand-in called `name`.
 ///
 /// ```
-/// use sparse_core::generate::stand_in;
+/// use sparse_generate::stand_in;
 ///
 /// assert_eq!(stand_in::find("reddit")?.recipe.lengths.nnz, 114_615_891);
 /// assert!(stand_in::find("facebook").is_err());
@@ -196,7 +197,7 @@ pub static ALL: [StandIn; 13] = [
     },
 ];
 
-/// A shuffled graph with unique columns, whose row lengths are yet to be said.
+/// A shuffled graph with unique columns, without row lengths yet.
 const fn recipe(seed: u64, columns: Columns) -> Recipe<'static> {
     let lengths = lengths(0, 0, 0, log_normal(0.0, 1.0));
     Recipe { lengths, columns, repeats: None, shuffled: true, seed }

@@ -3,10 +3,10 @@
 use super::builder::Builder;
 use super::stencil::stencil_5;
 use super::uniform::{uniform, with_row_lengths};
-use crate::error::{Error, Result};
-use crate::format::{Csr, SparseFormat};
-use crate::index::Index;
-use crate::scalar::Scalar;
+use sparse_core::error::{Error, Result};
+use sparse_core::format::{Csr, SparseFormat};
+use sparse_core::index::Index;
+use sparse_core::scalar::Scalar;
 
 /// The seed of all matrices of this module.
 const SEED: u64 = 0;
@@ -14,7 +14,7 @@ const SEED: u64 = 0;
 /// Rows of 3 entries, every `period`-th of them empty, counted from `first`.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// let a = adversarial::empty_rows::<f64>(5, 1, 2)?;
 /// assert_eq!(a.row_lengths(), [3, 0, 3, 0, 3]);
@@ -22,7 +22,7 @@ const SEED: u64 = 0;
 /// ```
 ///
 /// # Errors
-/// As [`with_row_lengths`], for this and all functions of this module.
+/// As for [`with_row_lengths`], for this and all functions of this module.
 pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result<Csr<T>> {
     let empty = |row: usize| row >= first && (row - first).is_multiple_of(period);
     lengths_by(rows, rows, |row| if empty(row) { 0 } else { 3 })
@@ -31,7 +31,7 @@ pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result
 /// Empty and full rows in turn.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::alternating::<f64>(4, 9)?.row_lengths(), [0, 9, 0, 9]);
 /// # Ok::<(), sparse_core::Error>(())
@@ -43,7 +43,7 @@ pub fn alternating<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// Row `i` has `i mod (cols + 1)` entries: every length from none to all.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::staircase::<f64>(5, 3)?.row_lengths(), [0, 1, 2, 3, 0]);
 /// # Ok::<(), sparse_core::Error>(())
@@ -55,7 +55,7 @@ pub fn staircase<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// The 5-point Laplacian on an `nx × ny` grid, with the middle row full.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::long_row_in_stencil::<f64>(3, 3)?.row_lengths(), [3, 4, 3, 4, 9, 4, 3, 4, 3]);
 /// # Ok::<(), sparse_core::Error>(())
@@ -73,7 +73,8 @@ pub fn long_row_in_stencil<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// Every element stored.
 ///
 /// ```
-/// use sparse_core::{SparseFormat, generate::adversarial};
+/// use sparse_core::SparseFormat;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::dense::<f64>(3, 4)?.nnz(), 12);
 /// # Ok::<(), sparse_core::Error>(())
@@ -85,7 +86,7 @@ pub fn dense<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// Every row has one entry, all in the same column.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::one_column_hit_by_all::<f64>(4, 9)?.col_idx(), &[4, 4, 4, 4]);
 /// # Ok::<(), sparse_core::Error>(())
@@ -101,7 +102,7 @@ pub fn one_column_hit_by_all<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<
 /// Every third stored entry is a zero.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// let a = adversarial::stored_zeros::<f64>(3, 6)?;
 /// assert_eq!(a.values().iter().filter(|&&value| value == 0.0).count(), 3);
@@ -116,7 +117,7 @@ pub fn stored_zeros<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// Columns descend within each row.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert!(!adversarial::unsorted::<f64>(5, 3)?.order().sorted);
 /// # Ok::<(), sparse_core::Error>(())
@@ -129,7 +130,7 @@ pub fn unsorted<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// Every entry stands twice, with the same value; rows are sorted.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::duplicates::<f64>(4, 3)?.row_lengths(), [0, 2, 4, 6]);
 /// # Ok::<(), sparse_core::Error>(())
@@ -142,7 +143,7 @@ pub fn duplicates<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// An `n × n` matrix with rows of 0 to 3 entries in turn, the last row full: for sizes around the edge of a block.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::full_last_row::<f64>(6)?.row_lengths(), [0, 1, 2, 3, 0, 6]);
 /// # Ok::<(), sparse_core::Error>(())
@@ -154,7 +155,7 @@ pub fn full_last_row<T: Scalar>(n: usize) -> Result<Csr<T>> {
 /// All cases with their names.
 ///
 /// ```
-/// use sparse_core::generate::adversarial;
+/// use sparse_generate::adversarial;
 ///
 /// assert!(adversarial::all::<f32>()?.iter().any(|(name, _)| name == "0x0"));
 /// # Ok::<(), sparse_core::Error>(())
@@ -199,7 +200,8 @@ pub fn all<T: Scalar>() -> Result<Vec<(String, Csr<T>)>> {
 /// The case called `name`.
 ///
 /// ```
-/// use sparse_core::{SparseFormat, generate::adversarial};
+/// use sparse_core::SparseFormat;
+/// use sparse_generate::adversarial;
 ///
 /// assert_eq!(adversarial::find::<f64>("no_entries")?.nnz(), 0);
 /// # Ok::<(), sparse_core::Error>(())
