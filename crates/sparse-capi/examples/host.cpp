@@ -100,7 +100,7 @@ int main() {
     expect(c[place] == (place % step < columns ? product(place / step) : -1.0), "C, and nothing beside it");
   }
 
-  // What is wrong is said.
+  // Errors have a message.
   std::vector<double> plain(rows + 2);
   expect_refusal(nnz_spmv(matrix, 1.0, x_there, 0.0, plain.data()), NNZ_WRONG_MEMORY, "y: ");
   sycl::queue elsewhere{sycl::context{where}, where, sycl::property::queue::in_order{}};

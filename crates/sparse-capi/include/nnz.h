@@ -7,7 +7,7 @@
  * OpenCL serves its device, which has unified shared memory. Products are enqueued there, behind the caller's own work.
  *
  * Arrays that a matrix borrows stay as long as the matrix. The result of a call shares no memory with what it reads.
- * Where an array has no elements its pointer may be anything.
+ * The pointer of an empty array may be anything.
  *
  * A function that fails writes nothing through its last argument, and nnz_message says what was wrong. One matrix is
  * used by one thread at a time. */

@@ -78,13 +78,13 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the library.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
 
-    /// Writes to memory from byte `offset` on; `host` is free again when the call is back.
-    ///
     /// Writes to memory from byte `offset` on; `host` is free again when the call returns.
+    ///
+    /// # Errors
     /// An error of the library.
     ///
     /// # Safety
-    /// These bytes are not relied on to stay: they are no indices of a checked matrix.
+    /// Nobody relies on these bytes to stay: they are no indices of a checked matrix.
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()>;
 
     /// Reads memory from byte `offset` on, after all work before it.

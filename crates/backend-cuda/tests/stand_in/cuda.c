@@ -72,7 +72,7 @@ Result cuStreamCreate(Stream **stream, unsigned flags) {
 }
 Result cuStreamDestroy_v2(Stream *stream) { CHECK(in_context(stream->device)); free(stream); return OK; }
 
-// What a stream that is captured does not take; it spoils the capture.
+// Calls that a captured stream refuses; they spoil the capture.
 static Result spoils(Stream *stream) {
     if (stream->captures) { stream->broken = 1; return CAPTURE_UNSUPPORTED; }
     return in_context(stream->device);

@@ -2,7 +2,7 @@
 // for the queue's context; those of SYCL's own are compiled here.
 //
 // A function that can fail returns 0, or a `sycl::errc` (or -1 for an error of another kind) with the reason as text in
-// `reason`, which has room for `reason_bytes`. No exception leaves this file.
+// `reason`, a buffer of `reason_bytes`. No exception leaves this file.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ sycl::property_list properties(bool clock) {
   return {in_order};
 }
 
-// What SYCL can do on a device, in words with a space behind each.
+// The SYCL features of a device, as words with a space after each.
 std::string features(const sycl::device &device) {
   std::string words;
   if (device.has(sycl::aspect::usm_device_allocations)) words += "usm_device_allocations ";

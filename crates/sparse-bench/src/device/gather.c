@@ -1,4 +1,4 @@
-// What is left of a product without its rows: the row of a table that each index names is read, and nothing is kept.
+// The gathers of a product alone: reads the row of a table for each index, and stores nothing.
 // For OpenCL C and CUDA C++. BYTES: of the word that a thread reads at once, 4, 8 or 16. WORDS: of a row.
 
 #ifdef __OPENCL_VERSION__

@@ -1,6 +1,6 @@
 // ViennaCL behind a C ABI: products of its CSR matrix, in a context, on a queue and over buffers of the caller's.
 //
-// A function that can fail returns 0, or 1 with the reason as text in `reason`, which has room for `reason_bytes`. No
+// A function that can fail returns 0, or 1 with the reason as text in `reason`, a buffer of `reason_bytes`. No
 // exception leaves this file.
 
 #include <cstddef>

@@ -21,6 +21,7 @@ impl AvailableAlgorithms {
 
     /// [`PlanOptions::choose`] among the algorithms that the device offers.
     ///
+    /// # Errors
     /// As for [`PlanOptions::choose`]; for an algorithm of the table that the device lacks, the missing file.
     pub(super) fn choose(
         self,

@@ -40,6 +40,7 @@ pub(super) struct Streamed<T: Scalar> {
 
 /// The output of sums.
 ///
+/// # Safety
 /// The memory of [`Self::streamed`] is valid for writes of its columns in every line that is summed, and nothing else
 /// accesses it before [`sums`] ends.
 pub(super) unsafe trait Sink<T: Scalar> {
