@@ -16,8 +16,6 @@ pub struct Properties {
     pub files: &'static [File],
     /// The warps that share a work-group in kernels that give a row to a warp.
     pub warps_per_group: usize,
-    /// Whether it is a processor of the host, which prefers few and long work-items.
-    pub is_cpu: bool,
     /// Bytes of the largest cache that all work-groups share; 0 if it is not known.
     pub cache_bytes: usize,
     /// Bytes that a work-group can share beyond what its kernel names, at most; 0 where a launch cannot ask for any.

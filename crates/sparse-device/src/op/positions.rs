@@ -24,7 +24,7 @@ impl Positions {
 
     /// Others behind these, positions of the same entries.
     pub(super) fn joined(&self, backend: &Device, tail: &Self) -> Result<Self> {
-        Ok(Self(backend.joined(&self.0, &tail.0)?))
+        Ok(Self(backend.joined(&[(&self.0, self.len()), (&tail.0, tail.len())])?))
     }
 
     /// Those at which a run begins, as `starts` say, of which there are `kept`.

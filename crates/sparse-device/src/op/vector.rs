@@ -46,7 +46,7 @@ impl Device {
     /// The work-groups of the kernels of a step of conjugate gradients, each of which adds up what those before it left:
     /// on a GPU with an element a work-item, as long as there are few, since it waits for memory above all.
     fn step_groups(&self, len: usize) -> usize {
-        let items = if self.properties().is_cpu { ITEMS_PER_LANE } else { 1 };
+        let items = if self.caps().is_cpu { ITEMS_PER_LANE } else { 1 };
         len.div_ceil(self.inner.block * items).clamp(1, PARTIALS)
     }
 

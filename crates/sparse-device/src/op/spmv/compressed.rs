@@ -145,7 +145,7 @@ impl Device {
     fn share_out(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<(&'static str, String)> {
         let (rows, mean) = (a.rows, a.mean_length());
         let reason = format!("{rows} rows have {mean} entries in the mean");
-        if self.properties().is_cpu {
+        if self.caps().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
         let has_barriers = self.properties().warps_per_group == 1;
