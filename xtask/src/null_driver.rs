@@ -13,7 +13,7 @@ impl NullDriver {
     pub(crate) fn new(backend: &'static str, files: &'static [File], warps_per_group: usize) -> Self {
         let caps = Caps {
             backend,
-            device: "paper".into(),
+            device: "none".into(),
             compute_units: 1,
             is_cpu: false,
             memory_bytes: None,
@@ -25,7 +25,6 @@ impl NullDriver {
             caps,
             files,
             warps_per_group,
-            is_cpu: false,
             cache_bytes: 0,
             shared_bytes: 1 << 16,
             largest_group: 256,

@@ -151,6 +151,21 @@ fn long_rows_are_split() {
 }
 
 #[test]
+fn operands_whose_bytes_cannot_be_counted_are_planned_or_refused() {
+    let (cpu, options) = (Cpu::new().unwrap(), PlanOptions::default());
+    let (rows, cols) = (15_000, i64::MAX);
+    let (offsets, indices) = ((0..=rows as i64).map(|row| 2 * row).collect(), [0, cols - 1].repeat(rows));
+    let ones = vec![1.0; 2 * rows];
+    let a = Csr::<f64, Host, i64, i64>::new(rows, cols as usize, offsets, indices, ones).unwrap();
+    for columns in [1, 33, usize::MAX] {
+        SpmmPlan::new(&cpu, &a, Op::None, columns, &options).unwrap();
+    }
+    let long = with_row_lengths::<f64>(&[5000], 6000, 1).unwrap();
+    let error = SpmmPlan::new(&cpu, &long, Op::None, usize::MAX, &options).unwrap_err();
+    assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
+}
+
+#[test]
 fn a_wide_b_whose_rows_are_used_often_is_sliced() {
     let a = uniform::<f64>(80, 4000, 3200, 5).unwrap();
     let (columns, options) = (140, PlanOptions::default());

@@ -84,7 +84,6 @@ impl Found {
             caps,
             files: kernels_cu::FILES,
             warps_per_group: 8,
-            is_cpu: false,
             cache_bytes,
             shared_bytes,
             largest_group: 1024,

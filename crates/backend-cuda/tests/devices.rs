@@ -28,6 +28,8 @@ fn main() -> ExitCode {
             limits::about_2_to_the_31_entries,
             limits::more_than_2_to_the_31_rows,
             limits::more_than_2_to_the_31_columns,
+            limits::a_product_with_more_than_2_to_the_31_elements,
+            limits::a_factor_with_more_than_2_to_the_31_elements,
         ],
     )
 }

@@ -64,7 +64,6 @@ impl DeviceInfo {
                 caps,
                 files,
                 warps_per_group: 1,
-                is_cpu,
                 cache_bytes: device.global_mem_cache_size()? as usize,
                 shared_bytes: 0,
                 largest_group: device.max_work_group_size()?,

@@ -1,8 +1,13 @@
-//! Matrices with about 2^31 entries, rows or columns, on devices with enough memory.
+//! Matrices with about 2^31 entries, rows or columns, and dense ones with more elements, on devices whose memory holds
+//! them.
 
 use crate::each_device;
-use sparse_core::op::{Op, SpmvKernel, SpmvPlan};
-use sparse_core::{Backend, Csr, Error, Host, Index, PlanOptions, Space, SparseFormat, f16};
+use sparse_core::op::{Op, Operations, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Backend, Coo, Csr, DenseView, DenseViewMut, Error, Host, Index, Order, PlanOptions, Space, SparseFormat,
+    f16,
+};
 use sparse_device::{Device, Library};
 
 /// 2^31, the first number that does not fit `i32`.
@@ -14,7 +19,16 @@ const ENOUGH: u64 = 60 << 30;
 /// The entries of a row: a number that fits `f16`.
 const ROW: usize = 2048;
 
-/// Slightly fewer entries than 32-bit offsets can count, and more than they can with 64-bit ones.
+/// The columns of B and C where one of them is large, and where A is.
+const COLUMNS: usize = 1024;
+const FEW_COLUMNS: usize = 8;
+
+/// After so many elements in memory those of B repeat, a prime, so that neighbours of every kind differ. The sum of two
+/// numbers below is one that `f16` holds.
+const PERIOD: usize = 1009;
+
+/// As many entries as offsets of 32 bits can count, but for a few, and some more than they can with those of 64: times a
+/// vector, and times a few columns.
 pub fn about_2_to_the_31_entries(library: &'static Library) {
     each_device(library, |device| {
         if holds_limits(device) {
@@ -48,6 +62,24 @@ pub fn more_than_2_to_the_31_columns(library: &'static Library) {
     });
 }
 
+/// A product C with more elements than an `i32` can count.
+pub fn a_product_with_more_than_2_to_the_31_elements(library: &'static Library) {
+    each_device(library, |device| {
+        if holds_limits(device) {
+            tall_product(device, LIMIT / COLUMNS + 3);
+        }
+    });
+}
+
+/// A dense factor B with more elements than an `i32` can count.
+pub fn a_factor_with_more_than_2_to_the_31_elements(library: &'static Library) {
+    each_device(library, |device| {
+        if holds_limits(device) {
+            tall_factor(device, LIMIT / COLUMNS + 3);
+        }
+    });
+}
+
 fn holds_limits(device: &Device) -> bool {
     let caps = device.caps();
     let holds = caps.memory_bytes.is_some_and(|bytes| bytes >= ENOUGH);
@@ -68,6 +100,79 @@ fn full_rows<O: Index>(device: &Device, nnz: usize) {
     let offsets = (0..=rows).map(|row| O::cast(nnz.min(row * ROW))).collect();
     let a = Csr::<f16, _, i32, O>::new(rows, ROW, offsets, indices, vec![f16::ONE; nnz]).unwrap();
     multiply(device, &a, ROW, &[(rows - 1, nnz - (rows - 1) * ROW)]);
+    multiply_dense(device, &a, &a, FEW_COLUMNS, 2);
+}
+
+/// `A·B` with many rows of A, two entries in each, and few rows of B.
+fn tall_product(device: &Device, rows: usize) {
+    let offsets = (0..=rows).map(|row| 2 * row as i32).collect();
+    let indices = (0..rows).flat_map(|row| [row as i32 % 3, 3]).collect();
+    let a = Csr::<f16>::new(rows, 4, offsets, indices, vec![f16::ONE; 2 * rows]).unwrap();
+    multiply_short_rows(device, &a);
+}
+
+/// `A·B` with five rows of A, of which no row has more than two entries, and many rows of B.
+fn tall_factor(device: &Device, rows: usize) {
+    let last = rows as i32 - 1;
+    let (offsets, indices) = (vec![0, 2, 3, 5, 5, 6], vec![0, last, 1, last / 2, last - 1, last]);
+    let a = Csr::<f16>::new(5, rows, offsets, indices, vec![f16::ONE; 6]).unwrap();
+    multiply_short_rows(device, &a);
+}
+
+/// The product with [`COLUMNS`] columns by all algorithms of CSR and COO, for rows of at most two entries.
+fn multiply_short_rows(device: &Device, a: &Csr<f16>) {
+    multiply_dense(device, a, a, COLUMNS, PERIOD);
+    let coo: Coo<f16> = Reference.convert(a, &()).unwrap();
+    multiply_dense(device, &coo, a, COLUMNS, PERIOD);
+}
+
+/// The number at a position of the memory of B, below `most`.
+fn number_at(position: usize, most: usize) -> usize {
+    position % PERIOD % most
+}
+
+/// `A·B` by every algorithm and in both orders of B and C. Compared with `rows`, which is A too, are the first and the last
+/// rows of C, and some between.
+fn multiply_dense<M, O>(device: &Device, host: &M, rows: &Csr<f16, Host, i32, O>, columns: usize, most: usize)
+where
+    M: SparseFormat<Scalar = f16, Space = Host>,
+    O: Index,
+    Device: SpmmKernel<M::In<Device>> + VectorKernel<f16> + Backend<Space = Device>,
+{
+    let (height, inner) = (host.rows(), host.cols());
+    let period: Vec<f16> = (0..PERIOD).map(|at| f16::from_f64(number_at(at, most) as f64)).collect();
+    let mut elements = period.repeat((inner * columns).div_ceil(PERIOD));
+    elements.truncate(inner * columns);
+    let (a, b) = (host.to_device(device).unwrap(), device.upload(&elements).unwrap());
+    drop(elements);
+    let mut found = vec![f16::NAN; height * columns];
+    let unwritten = device.upload(&found).unwrap();
+    let mut c = device.zeros(height * columns).unwrap();
+    let ends = (0..height.min(3)).chain(height.saturating_sub(4)..height);
+    let looked_at: Vec<usize> = ends.chain((0..height).step_by(height / 97 + 1)).collect();
+    for algorithm in Device::spmm_algorithms(device, Op::None) {
+        let options = PlanOptions::forced(algorithm.name).relaxed();
+        let plan = SpmmPlan::new(device, &a, Op::None, columns, &options);
+        let mut plan = match plan {
+            Err(Error::OutOfMemory { .. } | Error::Unsupported { .. }) => continue,
+            plan => plan.unwrap_or_else(|error| panic!("{}: {error}", algorithm.name)),
+        };
+        for order in [Order::RowMajor, Order::ColMajor] {
+            let leading = |rows| if order == Order::RowMajor { columns } else { rows };
+            let position = |rows, i, j| if order == Order::RowMajor { i * columns + j } else { i + j * rows };
+            device.copy(Device::view(&unwritten), Device::view_mut(&mut c)).unwrap();
+            let b_view = DenseView::new(Device::view(&b), inner, columns, leading(inner), order).unwrap();
+            let c_view = Device::view_mut(&mut c);
+            let c_view = DenseViewMut::new(c_view, height, columns, leading(height), order).unwrap();
+            plan.run(1.0, &a, b_view, 0.0, c_view).unwrap();
+            device.download_into(Device::view(&c), &mut found).unwrap();
+            for (&i, j) in looked_at.iter().flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                let products = rows.major_entries(i).map(|(k, _)| number_at(position(inner, k, j), most));
+                let (sum, element) = (products.sum::<usize>(), found[position(height, i, j)]);
+                assert_eq!(element.to_f64(), sum as f64, "{} {order:?} ({i}, {j})", algorithm.name);
+            }
+        }
+    }
 }
 
 /// Multiplies the matrix of ones by a vector of ones by every algorithm: an element of y is the row's number of

@@ -167,11 +167,25 @@ impl Context {
         self.options.dtype.map(DType::from)
     }
 
-    /// Writes a report to stdout, in the requested form.
+    /// Writes a report to stdout.
     pub(crate) fn report(&self, report: &impl Report) -> Result<()> {
+        self.print(self.formatted(report)?)
+    }
+
+    /// Writes a report to stderr, since stdout has data, unless `-q` was given.
+    pub(crate) fn report_beside_data(&self, report: &impl Report) -> Result<()> {
+        if !self.options.quiet {
+            // A message that cannot be written is no reason to stop.
+            let _ = writeln!(io::stderr(), "{}", self.formatted(report)?);
+        }
+        Ok(())
+    }
+
+    /// A report in the form that was asked for.
+    fn formatted(&self, report: &impl Report) -> Result<String> {
         match self.options.output {
-            Output::Text => self.print(report),
-            Output::Json => self.print(serde_json::to_string_pretty(report)?),
+            Output::Text => Ok(report.to_string()),
+            Output::Json => Ok(serde_json::to_string_pretty(report)?),
         }
     }
 

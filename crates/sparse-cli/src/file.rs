@@ -11,9 +11,8 @@ use nnz::io::{self, FileKind, MatrixFile, Output, matrix_market, npy};
 use nnz::op::Operations;
 use nnz::reference::Reference;
 use nnz::{Accumulator, Csr, DType, Dense, Host, Index, Order, SparseFormat};
-use std::io::{Stdin, stdin};
+use std::io::stdin;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of standard input in messages.
 pub(crate) const STDIN: &str = "<stdin>";
@@ -23,19 +22,18 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Standard input, which only one file can be read from.
-pub(crate) fn standard_input() -> Result<Stdin> {
-    static TAKEN: AtomicBool = AtomicBool::new(false);
-    if TAKEN.swap(true, Ordering::Relaxed) {
+/// Fails if several of the files to read are standard input, which can be read once.
+pub(crate) fn check_inputs<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    if paths.into_iter().filter(|path| is_standard(path)).count() > 1 {
         return Err(usage("- stands for two files, but standard input can be read once"));
     }
-    Ok(stdin())
+    Ok(())
 }
 
 /// Opens a matrix file; `-` is standard input.
 pub(crate) fn open(path: &Path) -> Result<MatrixFile> {
     if is_standard(path) {
-        return Ok(MatrixFile::from_reader(STDIN, standard_input()?.lock())?);
+        return Ok(MatrixFile::from_reader(STDIN, stdin().lock())?);
     }
     Ok(MatrixFile::open(path)?)
 }

@@ -11,7 +11,7 @@ use anyhow::Result;
 use nnz::op::{FullBackend, SpmmKernel, SpmvKernel, VectorKernel};
 use nnz::{Accumulator, Backend, Coo, Csr, Dense, Host, Index, SpaceOf, SparseFormat};
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The right-hand factor of a product: a vector or a matrix.
 pub(crate) trait Multiplication: Sized {
@@ -33,6 +33,7 @@ pub(crate) fn multiply<K: Multiplication>(
     [matrix, x, out]: [&Path; 3],
 ) -> Result<()> {
     options.check()?;
+    file::check_inputs([matrix, x].into_iter().chain(options.added().map(PathBuf::as_path)))?;
     file::output(out).check()?;
     let device = context.device()?;
     let x = Operand::read(x)?;

@@ -7,6 +7,7 @@ use crate::rounding;
 use anyhow::Result;
 use nnz::io::npy::{self, NpyArray};
 use nnz::{Accumulator, Backend, DType, Dense, Error, Order, SpaceOf};
+use std::io::stdin;
 use std::path::{Path, PathBuf};
 
 /// A vector (1-D) or a matrix (2-D) from a file, of any type.
@@ -66,7 +67,7 @@ impl Operand {
 /// Reads an array; returns also its name in messages; `-` is standard input.
 pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
     if file::is_standard(path) {
-        return Ok((file::STDIN.into(), npy::read_from(file::STDIN, file::standard_input()?.lock())?));
+        return Ok((file::STDIN.into(), npy::read_from(file::STDIN, stdin().lock())?));
     }
     Ok((path.into(), npy::read(path)?))
 }

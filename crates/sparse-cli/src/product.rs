@@ -121,8 +121,16 @@ fn parse_factor(text: &str) -> Result<c64, String> {
     Ok(value)
 }
 
+/// Parses a number of at least 0, which may be infinite.
+pub(crate) fn parse_not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= 0.0 => check_infinities(text, [number]).map(|()| number),
+        _ => Err("a number that is not negative is needed".into()),
+    }
+}
+
 /// Fails if a number parsed from `text` is infinite or NaN unless the text says so.
-pub(crate) fn check_infinities<const N: usize>(text: &str, values: [f64; N]) -> Result<(), String> {
+fn check_infinities<const N: usize>(text: &str, values: [f64; N]) -> Result<(), String> {
     let text = text.to_ascii_lowercase();
     let found = |is: fn(f64) -> bool| values.iter().filter(|&&value| is(value)).count();
     if found(f64::is_infinite) > text.matches("inf").count()

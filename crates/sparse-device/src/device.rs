@@ -152,13 +152,19 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Copies the first `len` elements of a buffer to another, from its element `at` on.
-    pub(crate) fn copy_raw(&self, from: &RawBuffer, len: usize, to: &mut RawBuffer, at: usize) -> Result<()> {
-        assert!(len <= from.len && at + len <= to.len, "{len} of {} at {at} of {}", from.len, to.len);
-        let at = at * to.element_bytes;
-        // SAFETY: the target is borrowed exclusively, so that it belongs to no matrix's pattern; callers copy between
-        // buffers of one type.
-        unsafe { self.driver().copy((&from.memory, 0), (&to.memory, at), len * from.element_bytes) }
+    /// A new buffer: the first `len` elements of each part, one part behind the other.
+    pub(crate) fn joined(&self, parts: &[(&RawBuffer, usize)]) -> Result<RawBuffer> {
+        let element_bytes = parts.first().map_or(1, |(part, _)| part.element_bytes);
+        let all = self.allocate_raw(parts.iter().map(|&(_, len)| len).sum(), element_bytes)?;
+        let mut at = 0;
+        for &(part, len) in parts {
+            assert!(len <= part.len && part.element_bytes == element_bytes, "{len} elements of {part:?}");
+            let bytes = len * element_bytes;
+            // SAFETY: the target is new, so that it is no part of a matrix and does not overlap the source.
+            unsafe { self.driver().copy((&part.memory, 0), (&all.memory, at), bytes) }?;
+            at += bytes;
+        }
+        Ok(all)
     }
 }
 

@@ -16,8 +16,6 @@ pub struct Properties {
     pub files: &'static [File],
     /// Warps per work-group in kernels that give a row to a warp.
     pub warps_per_group: usize,
-    /// True if it is a processor of the host, which prefers few and long work-items.
-    pub is_cpu: bool,
     /// Bytes of the largest cache that all work-groups share; 0 if unknown.
     pub cache_bytes: usize,
     /// The most bytes of dynamic shared memory per work-group, beside the kernel's own; 0 if a launch cannot request

@@ -7,7 +7,7 @@
 use crate::driver::{Arg, Grid, Value};
 use crate::program::Defines;
 use crate::space::{DensePlace, Place, RawBuffer};
-use crate::{Device, Kernel, Memory, Properties};
+use crate::{Device, Kernel, Memory};
 use sparse_core::op::Coefficient;
 use sparse_core::{Backend, Caps, DType, Element, Error, Order, Result, Scalar};
 
@@ -154,7 +154,7 @@ impl<'a> Launch<'a> {
     /// Launches a work-item for each of `items`, up to the most worth it. A CPU's runtime compiles a kernel anew for
     /// each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {
-        let block = match self.device.properties().is_cpu {
+        let block = match self.device.caps().is_cpu {
             true => self.device.inner.block,
             false => self.device.inner.block.min(items.next_multiple_of(LANES).max(LANES)),
         };
@@ -177,8 +177,8 @@ impl<'a> Launch<'a> {
 
     /// The most warps worth launching.
     fn most_warps(&self) -> usize {
-        let Properties { ref caps, is_cpu, .. } = *self.device.properties();
-        caps.compute_units * if is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT }
+        let caps = self.device.caps();
+        caps.compute_units * if caps.is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_PER_UNIT }
     }
 
     /// Launches `groups` work-groups of `local` work-items.

@@ -7,6 +7,8 @@
 
 mod device;
 mod driver;
+#[cfg(test)]
+mod idle_driver;
 mod launch;
 mod library;
 mod op;

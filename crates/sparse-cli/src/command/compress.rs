@@ -6,7 +6,7 @@ use crate::dispatch::with_type;
 use crate::failure::usage;
 use crate::file;
 use crate::operand;
-use crate::product::{check_algorithm, check_infinities, factor, tell_choice};
+use crate::product::{check_algorithm, factor, parse_not_negative, tell_choice};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use nnz::backend::Buf;
@@ -38,7 +38,7 @@ pub(crate) struct Compress {
     #[arg(long, value_name = "FORMAT", default_value = "csr", ignore_case = true)]
     to: Target,
     /// Drops elements up to this magnitude, too; NaN stays
-    #[arg(long, value_name = "TOL", value_parser = parse_threshold, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOL", value_parser = parse_not_negative, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// The algorithm by name; without it the plan chooses
     #[arg(long, value_name = "NAME")]
@@ -50,16 +50,6 @@ pub(crate) struct Compress {
 enum Target {
     Csr,
     Csc,
-}
-
-fn parse_threshold(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(threshold) if threshold >= 0.0 => {
-            check_infinities(text, [threshold])?;
-            Ok(threshold)
-        }
-        _ => Err("a number that is not negative is needed".into()),
-    }
 }
 
 impl Compress {

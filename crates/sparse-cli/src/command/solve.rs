@@ -1,20 +1,21 @@
 //! `nnz solve`: A·X = B by iteration.
 
+use crate::claim;
 use crate::context::Context;
 use crate::dispatch::{Compute, compute, upload};
 use crate::failure::usage;
+use crate::file;
 use crate::operand::{self, Operand};
-use crate::product::{self, tell_choice};
+use crate::product::{self, parse_not_negative, tell_choice};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use nnz::backend::{Buf, ViewMutOf, ViewOf};
-use nnz::io::MatrixFile;
 use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
 use nnz::solvers::{
     BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal,
 };
-use nnz::{Accumulator, Csr, Dense, Host, Index, Space, SpaceOf, SparseFormat};
+use nnz::{Accumulator, Csr, Dense, Error, Host, Index, Space, SpaceOf, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -26,17 +27,17 @@ use std::path::PathBuf;
 /// names the residual that was, and X holds the last iterate.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
-    /// The square matrix A
+    /// The square matrix A; - is standard input
     matrix: PathBuf,
-    /// The right-hand sides: a vector, or a matrix of them
+    /// The right-hand sides: a vector, or a matrix of them; - is standard input
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// The file to write X to
+    /// The file to write X to; - is standard output, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
     /// The method: cg or enqueued-cg for Hermitian positive definite matrices, bicgstab for any other; enqueued-cg takes up
     /// to 32 iterations before it waits for the device
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", ignore_case = true)]
     method: Method,
     /// The residual to reach, relative to that of x = 0
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
@@ -64,10 +65,8 @@ enum Method {
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(tolerance) if tolerance >= 0.0 => Ok(tolerance),
-        _ => Err("a number that is not negative is needed".into()),
-    }
+    let tolerance = parse_not_negative(text)?;
+    if tolerance.is_infinite() { Err("a finite number is needed".into()) } else { Ok(tolerance) }
 }
 
 impl Solve {
@@ -78,9 +77,11 @@ impl Solve {
         if self.fixed_iterations.is_some() && self.method != Method::EnqueuedCg {
             return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
         }
+        file::check_inputs([&*self.matrix, &*self.b])?;
+        file::output(&self.out).check()?;
         let device = context.device()?;
         let b = Operand::read(&self.b)?;
-        let matrix = MatrixFile::open(&self.matrix)?;
+        let matrix = file::open(&self.matrix)?;
         let dtype = product::dtype(context, &matrix, [&b])?;
         compute(matrix, dtype, &device, System { b, command: &self, context })
     }
@@ -107,6 +108,7 @@ impl Compute for System<'_> {
         let Self { b, command, context } = self;
         let dimensions = b.dimensions();
         let b = b.into_dense::<T>()?;
+        check_right_hand_sides(&a, &b)?;
         let jacobi = if command.jacobi { Some(Jacobi::new(backend, inverse_diagonal(&a)?)?) } else { None };
         let a = upload(a, backend)?;
         let (columns, options) = (Columns { backend, a: &a, b: &b, context }, command.options());
@@ -123,9 +125,25 @@ impl Compute for System<'_> {
         }?;
         operand::write(&command.out, &x, dimensions)?;
         let outcome = Outcome { method: command.method, tolerance: command.tol, columns: solutions };
-        context.report(&outcome)?;
+        if file::is_standard(&command.out) {
+            context.report_beside_data(&outcome)?;
+        } else {
+            context.report(&outcome)?;
+        }
         outcome.check()
     }
+}
+
+/// Fails unless b has as many rows as A, and if it has so many columns and so few elements that the columns' outcomes would
+/// fill the memory.
+fn check_right_hand_sides<T: Accumulator>(a: &impl SparseFormat, b: &Dense<T>) -> Result<()> {
+    let (found, needed, columns) = (b.rows(), a.rows(), b.cols());
+    if found != needed {
+        let reason = format!("the length of b is {found} where {needed} is needed");
+        return Err(Error::shape("solve", reason).into());
+    }
+    let outcomes = columns.saturating_mul(size_of::<Column>());
+    claim::check(&format!("the outcomes of {columns} columns"), outcomes, size_of_val(&b.data()[..]))
 }
 
 /// A system with one right-hand side for each column of b.

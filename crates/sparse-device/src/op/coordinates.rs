@@ -387,9 +387,7 @@ fn sort_apart(
 impl Device {
     /// A copy.
     fn duplicate(&self, buffer: &RawBuffer) -> Result<RawBuffer> {
-        let mut copy = self.allocate_raw(buffer.len, buffer.element_bytes)?;
-        self.copy_raw(buffer, buffer.len, &mut copy, 0)?;
-        Ok(copy)
+        self.joined(&[(buffer, buffer.len)])
     }
 
     /// The numbers of a range, as indices.

@@ -232,7 +232,7 @@ impl CompressionPlan {
         options: &PlanOptions,
     ) -> Result<Self> {
         let repeats = options.expected_calls > 1 && backend.has(single_pass::FILE);
-        let (automatic, reason) = match (backend.properties().is_cpu, a.steps.1) {
+        let (automatic, reason) = match (backend.caps().is_cpu, a.steps.1) {
             (true, _) => ("row_per_thread", "the device is a CPU"),
             (false, 1) if repeats => {
                 (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")

@@ -93,3 +93,52 @@ impl<'a> Launch<'a> {
         self.buffer(&groups.offsets).buffer(&groups.columns).permutation(&groups.permutation).values(values)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idle_driver::idle_device;
+    use sparse_core::{BatchCompressed, BatchCsc, BatchCsr, Col, Error, Row};
+
+    /// Two members of shape (1, n), with an entry in the first column of the first and in the last one of the second.
+    fn row_members(n: i32) -> BatchCsr<f64> {
+        BatchCompressed::<Row, f64>::new(
+            (1, n as usize),
+            vec![0, 1, 2],
+            vec![0, 1, 0, 1],
+            vec![0, n - 1],
+            vec![1.0, 2.0],
+        )
+        .unwrap()
+    }
+
+    /// The same with columns for rows.
+    fn column_members(n: i32) -> BatchCsc<f64> {
+        BatchCompressed::<Col, f64>::new(
+            (n as usize, 1),
+            vec![0, 1, 2],
+            vec![0, 1, 0, 1],
+            vec![0, n - 1],
+            vec![1.0, 2.0],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn columns_of_a_batch_are_refused_where_the_index_of_its_members_cannot_number_them() {
+        let device = idle_device();
+        let (fits, passes) = (1 << 30, (1 << 30) + 1);
+        let of_rows =
+            |n, index| RowGroups::numbered(&device, &row_members(n), Op::None, index).map(|g| g.bytes());
+        let of_columns = |n, index| {
+            RowGroups::numbered(&device, &column_members(n), Op::Transpose, index).map(|g| g.bytes())
+        };
+        for groups in [&of_rows as &dyn Fn(i32, IndexType) -> Result<usize>, &of_columns] {
+            groups(fits, IndexType::I32).unwrap();
+            groups(passes, IndexType::I64).unwrap();
+            let error = groups(passes, IndexType::I32).unwrap_err();
+            let Error::IndexOverflow { ref what, value, target } = error else { panic!("{error}") };
+            assert_eq!((&what[..], value, target), ("a column", (1 << 31) + 1, "i32"));
+        }
+    }
+}

@@ -41,7 +41,5 @@ fn cut(backend: &Device, mut buffer: RawBuffer, n: usize) -> Result<RawBuffer> {
         buffer.len = n;
         return Ok(buffer);
     }
-    let mut exact = backend.allocate_raw(n, buffer.element_bytes)?;
-    backend.copy_raw(&buffer, n, &mut exact, 0)?;
-    Ok(exact)
+    backend.joined(&[(&buffer, n)])
 }

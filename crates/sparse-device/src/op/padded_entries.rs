@@ -88,8 +88,8 @@ impl<T: Scalar, I: Index> PaddedEntries for Hyb<T, Device, I> {
         let head = entries_of_ell(backend, self.rows(), self.ell().col_idx(), slots)?;
         let tail = Permutation::counted(backend, split..slots, slots)?;
         Ok(Places {
-            rows: backend.joined(&head.rows, coo.row_idx())?,
-            cols: backend.joined(&head.cols, coo.col_idx())?,
+            rows: backend.joined(&[(&head.rows, head.rows.len), (coo.row_idx(), coo.nnz())])?,
+            cols: backend.joined(&[(&head.cols, head.cols.len), (coo.col_idx(), coo.nnz())])?,
             permutation: head.permutation.joined(backend, &tail)?,
         })
     }
@@ -105,15 +105,5 @@ impl<T: Scalar, I: Index, O: Index> PaddedEntries for Sell<T, Device, I, O> {
         let launch = backend.launch(&kernel).size(self.rows()).size(self.slice_ptr().len - 1);
         let launch = launch.size(self.slice_height()).buffer(self.slice_ptr()).buffer(self.row_order());
         without_padding(backend, launch, cols, &permutation)
-    }
-}
-
-impl Device {
-    /// The concatenation of two buffers.
-    pub(super) fn joined(&self, head: &RawBuffer, tail: &RawBuffer) -> Result<RawBuffer> {
-        let mut all = self.allocate_raw(head.len + tail.len, head.element_bytes)?;
-        self.copy_raw(head, head.len, &mut all, 0)?;
-        self.copy_raw(tail, tail.len, &mut all, head.len)?;
-        Ok(all)
     }
 }

@@ -24,7 +24,7 @@ impl Permutation {
 
     /// The concatenation of two lists of positions.
     pub(super) fn joined(&self, backend: &Device, tail: &Self) -> Result<Self> {
-        Ok(Self(backend.joined(&self.0, &tail.0)?))
+        Ok(Self(backend.joined(&[(&self.0, self.len()), (&tail.0, tail.len())])?))
     }
 
     /// The first position of each run, as marked by `starts`; there are `runs` of them.

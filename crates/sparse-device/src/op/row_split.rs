@@ -67,7 +67,7 @@ const FAR: usize = 1 << 30;
 /// True if slices of B, of this shape, are better copied where A has `nnz` entries.
 pub(super) fn is_far(nnz: usize, (b_rows, columns): (usize, usize), value_bytes: usize) -> bool {
     let bytes = b_rows.saturating_mul(columns).saturating_mul(value_bytes);
-    bytes >= FAR && nnz >= REUSES * b_rows && columns > SLICES[1] / value_bytes
+    bytes >= FAR && nnz >= b_rows.saturating_mul(REUSES) && columns > SLICES[1] / value_bytes
 }
 
 /// Columns per slice.
@@ -75,7 +75,7 @@ fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> us
     let [long, usual, short] = SLICES.map(|bytes| bytes / a.dtype.bytes());
     let slice = if a.nnz() < SHORT * a.rows && columns >= long {
         long
-    } else if a.cols * SLICES[1] > cache_bytes && a.nnz() >= REUSES * a.cols {
+    } else if a.cols.saturating_mul(SLICES[1]) > cache_bytes && a.nnz() >= a.cols.saturating_mul(REUSES) {
         short
     } else {
         usual

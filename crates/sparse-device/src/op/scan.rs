@@ -211,7 +211,7 @@ impl<T: ScanElement> ScanKernel<T> for Device {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<ScanSteps<T>> {
-        let (automatic, reason) = match self.properties().is_cpu {
+        let (automatic, reason) = match self.caps().is_cpu {
             true => ("work_efficient", "the device is a CPU"),
             false => (PADDED, "the device is no CPU"),
         };

@@ -12,8 +12,8 @@ use crate::launch::{LANES, Launch};
 use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan,
-    PlanOptions, Result, Scalar, Sell,
+    Algorithm, Axis, Backend, Choice, Compressed, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index,
+    KernelPlan, PlanOptions, Result, Scalar, Sell,
 };
 
 const STORED: &[Algorithm] = &[
@@ -144,7 +144,7 @@ impl Device {
             return Ok((column_blocks::NAME, reason));
         }
         Ok(match columns {
-            _ if self.properties().is_cpu => ("row_per_thread", "the device is a CPU".into()),
+            _ if self.caps().is_cpu => ("row_per_thread", "the device is a CPU".into()),
             _ if self.is_worth_splitting(a, options)? => {
                 let packed = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes());
                 let name = if packed { "row_split_packed" } else { "row_split" };

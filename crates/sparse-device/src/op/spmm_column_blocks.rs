@@ -1,12 +1,13 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns, whose rows of B a work-group loads into shared
 //! memory, a slice of B's columns at a time.
 
-use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS};
+use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS, NAME};
 use super::raw::{DenseOperands, RawCompressed};
 use crate::Device;
+use crate::launch::LANES;
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Backend, PlanOptions, Result};
+use sparse_core::{Backend, Error, PlanOptions, Result};
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_spmm_column_blocks";
@@ -27,6 +28,12 @@ const FEW_BLOCKS: usize = 18;
 /// Entries per compute unit from which on filling shared memory is a small part of the time.
 const MANY_ENTRIES_PER_UNIT: usize = 1 << 13;
 
+/// True if the kernel's `int` counts the entries that a row has in a block of columns, and a step of a warp beyond: one for
+/// each column, unless columns repeat.
+fn counts_in_int(a: RawCompressed<'_>) -> bool {
+    a.order.unique || a.nnz() <= i32::MAX as usize - 2 * LANES
+}
+
 /// Columns per slice.
 fn slice_columns(a: RawCompressed<'_>) -> usize {
     SLICE_BYTES / a.dtype.bytes()
@@ -36,7 +43,8 @@ fn slice_columns(a: RawCompressed<'_>) -> usize {
 fn groups(tiles: usize, units: usize) -> usize {
     let whole = |waves: usize| waves * units / tiles.max(1) * tiles;
     let leaves_few_idle = |&waves: &usize| tiles == 0 || whole(waves) * 10 >= waves * units * 9;
-    (1..).find(leaves_few_idle).map_or(tiles, whole)
+    let first = tiles.div_ceil(units).max(1);
+    (first..).find(leaves_few_idle).map_or(tiles, whole)
 }
 
 impl Device {
@@ -61,7 +69,7 @@ impl Device {
         let Cut { blocks, width } = self.cut_rows_of_b(a.cols);
         let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
         let is_narrow = columns < slice_columns(a);
-        if few || is_narrow || blocks > FEW_BLOCKS || !a.order.sorted {
+        if few || is_narrow || blocks > FEW_BLOCKS || !a.order.sorted || !counts_in_int(a) {
             return None;
         }
         let mean = a.mean_length();
@@ -73,19 +81,26 @@ impl Device {
 impl ColumnBlocks {
     /// The plan of a product with a dense matrix, with a row of partial sums of C for each row of a block.
     pub(super) fn for_spmm(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+        if !counts_in_int(a) {
+            let reason = format!("columns repeat among {} entries: add up the duplicates first", a.nnz());
+            return Err(Error::unsupported(format!("{NAME} on {}", backend.caps().backend), reason));
+        }
         let defines = a.product_defines(op);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let cut = backend.cut_rows_of_b(a.cols);
         let slices = columns.div_ceil(slice_columns(a));
         let rows = checked_product("rows x blocks of columns", a.rows, cut.blocks)?;
-        let len = checked_product("rows x slices of B", rows, slices * slice_columns(a))?;
+        let padded = checked_product("slices of B x columns", slices, slice_columns(a))?;
+        let len = checked_product("rows x slices of B", rows, padded)?;
+        let (splits, sums) =
+            (backend.split_rows(a, op, cut)?, backend.allocate_raw(len, a.dtype.accumulator().bytes())?);
         Ok(Self {
             kernel: kernel("csr_spmm_column_blocks")?,
             add: kernel("csr_spmm_column_blocks_add")?,
             cut,
             groups: groups(cut.blocks * slices, backend.caps().compute_units),
-            splits: backend.split_rows(a, op, cut)?,
-            sums: backend.allocate_raw(len, a.dtype.accumulator().bytes())?,
+            splits,
+            sums,
         })
     }
 
@@ -109,10 +124,35 @@ impl ColumnBlocks {
 
 #[cfg(test)]
 mod tests {
-    use super::groups;
+    use super::*;
+    use crate::idle_driver::idle_device;
+    use sparse_core::{DType, IndexOrder};
 
     #[test]
     fn the_last_groups_leave_few_units_idle() {
         assert_eq!([0, 1, 20, 80, 200].map(|tiles| groups(tiles, 132)), [0, 132, 120, 240, 600]);
+        assert_eq!(groups(1 << 50, 132), 1 << 50);
+    }
+
+    #[test]
+    fn entries_that_repeat_columns_are_counted_only_as_far_as_an_int_reaches() {
+        let device = idle_device();
+        let buffer = |len, bytes| device.allocate_raw(len, bytes).unwrap();
+        let counts = |nnz, unique| {
+            let (offsets, indices, values) = (buffer(2, 8), buffer(nnz, 4), buffer(nnz, 2));
+            let order = IndexOrder { unique, ..IndexOrder::CANONICAL };
+            counts_in_int(RawCompressed {
+                dtype: DType::F16,
+                rows: 1,
+                cols: 900,
+                order,
+                offsets: &offsets,
+                indices: &indices,
+                values: &values,
+            })
+        };
+        let most = i32::MAX as usize - 2 * LANES;
+        assert!(counts(most, false) && counts(2 * most, true));
+        assert!(!counts(most + 1, false) && !counts(1 << 31, false));
     }
 }

@@ -47,7 +47,7 @@ impl Device {
     /// of the kernel before: on a GPU one element per work-item, as long as there are few, since it waits for memory
     /// above all.
     fn step_groups(&self, len: usize) -> usize {
-        let items = if self.properties().is_cpu { ITEMS_PER_LANE } else { 1 };
+        let items = if self.caps().is_cpu { ITEMS_PER_LANE } else { 1 };
         len.div_ceil(self.inner.block * items).clamp(1, PARTIALS)
     }
 

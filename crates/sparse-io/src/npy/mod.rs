@@ -254,9 +254,7 @@ impl<'a> RawArray<'a> {
         let claimed = header.data_bytes()?;
         if claimed > limit {
             let shape = show_shape(&header.shape);
-            return Err(format!(
-                "shape {shape} needs {claimed} bytes, but the file may unpack to {limit} at most"
-            ));
+            return Err(format!("shape {shape} needs {claimed} bytes, but {limit} are read at most"));
         }
         let mut data = data.to_vec();
         let rest = (claimed + 1).saturating_sub(data.len());

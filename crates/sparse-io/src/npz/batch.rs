@@ -70,7 +70,29 @@ pub(super) fn format_of(name: &[u8]) -> Option<NpzFormat> {
 
 /// The format of the members, if the file contains a batch.
 pub(crate) fn batch_format(bytes: &[u8]) -> Result<Option<NpzFormat>, String> {
-    Archive::open(bytes)?.read("format", |array| Ok(format_of(array.text()?)))
+    format_in(&mut Archive::open(bytes)?)
+}
+
+/// The format of the members, if the archive contains a batch.
+pub(super) fn format_in(archive: &mut Archive<'_>) -> Result<Option<NpzFormat>, String> {
+    archive.describe("format", |array| Ok(format_of(array.text()?)))
+}
+
+/// The format of the members, their number and extents, in an archive whose arrays claim the lengths that these need.
+pub(super) fn described(archive: &mut Archive<'_>) -> Result<(NpzFormat, [usize; 3]), String> {
+    let format = archive.describe("format", |array| {
+        let name = array.text()?;
+        let unknown = || format!("`{}` is neither batch_csr nor batch_csc", name.escape_ascii());
+        format_of(name).ok_or_else(unknown)
+    })?;
+    let shape @ [count, rows, cols] = archive.shape()?;
+    let entries = archive.length("data")?;
+    let lines = if format == NpzFormat::Csc { cols } else { rows };
+    let offsets = lines.saturating_add(1).saturating_mul(count);
+    let batch = format!("a batch of shape {shape:?} with {entries} entries");
+    let lengths = [("member_ptr", count.saturating_add(1)), ("indptr", offsets), ("indices", entries)];
+    archive.check_lengths(&batch, &lengths)?;
+    Ok((format, shape))
 }
 
 /// Reads a file written by [`write_batch`].
@@ -89,12 +111,7 @@ pub(crate) fn parse_batch_file(path: &Path, bytes: &[u8]) -> Result<AnyBatch> {
 
 fn parse_archive(bytes: &[u8]) -> Result<AnyBatch, String> {
     let mut archive = Archive::open(bytes)?;
-    let format = archive.read("format", |array| {
-        let name = array.text()?;
-        let unknown = || format!("`{}` is neither batch_csr nor batch_csc", name.escape_ascii());
-        format_of(name).ok_or_else(unknown)
-    })?;
-    let [count, rows, cols] = archive.shape()?;
+    let (format, [count, rows, cols]) = described(&mut archive)?;
     Ok(AnyBatch {
         format,
         count,

@@ -205,25 +205,8 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
 
 fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
     let mut archive = Archive::open(bytes)?;
-    let format = archive.read("format", |array| NpzFormat::from_name(array.text()?))?;
-    let [rows, cols] = archive.shape()?;
+    let (format, [rows, cols]) = described(&mut archive)?;
     let (major, minor) = format.index_keys();
-    let lines = match format {
-        NpzFormat::Csr => Some(rows),
-        NpzFormat::Csc => Some(cols),
-        NpzFormat::Coo => None,
-    };
-    let entries = archive.length("data")?;
-    let needed = lines.map_or(entries, |lines| lines.saturating_add(1));
-    for (key, needed) in [(minor, entries), (major, needed)] {
-        let found = archive.length(key)?;
-        if found != needed {
-            let (format, shape) = (format.name(), [rows, cols]);
-            return Err(format!(
-                "`{key}` has {found} elements where a {format} matrix of shape {shape:?} with {entries} entries needs {needed}"
-            ));
-        }
-    }
     Ok(AnySparse {
         format,
         rows,
@@ -232,6 +215,22 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
         minor: archive.read(minor, |array| array.indices())?,
         values: archive.read("data", |array| array.values())?,
     })
+}
+
+/// The format and the shape of the matrix in an archive, whose arrays claim the lengths that these need.
+fn described(archive: &mut Archive<'_>) -> Result<(NpzFormat, [usize; 2]), String> {
+    let format = archive.describe("format", |array| NpzFormat::from_name(array.text()?))?;
+    let shape @ [rows, cols] = archive.shape()?;
+    let (major, minor) = format.index_keys();
+    let entries = archive.length("data")?;
+    let offsets = match format {
+        NpzFormat::Csr => rows.saturating_add(1),
+        NpzFormat::Csc => cols.saturating_add(1),
+        NpzFormat::Coo => entries,
+    };
+    let matrix = format!("a {} matrix of shape {shape:?} with {entries} entries", format.name());
+    archive.check_lengths(&matrix, &[(minor, entries), (major, offsets)])?;
+    Ok((format, shape))
 }
 
 /// The type of the values of a file.
@@ -245,16 +244,23 @@ pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<Rounded
     if !npy::holds_integers(&archive.head("data")?)? {
         return Ok(None);
     }
+    match batch::format_in(&mut archive)? {
+        Some(_) => batch::described(&mut archive).map(drop)?,
+        None => described(&mut archive).map(drop)?,
+    }
     archive.read("data", |array| Ok(array.values()?.rounded_integers::<T>()))
 }
 
 /// Rows, columns and entries of the matrix in a file.
 pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let mut archive = Archive::open(bytes)?;
-    archive.read("format", |array| NpzFormat::from_name(array.text()?))?;
+    archive.describe("format", |array| NpzFormat::from_name(array.text()?))?;
     let [rows, cols] = archive.shape()?;
     Ok((rows, cols, archive.length("data")?))
 }
+
+/// More bytes than a format's name or a shape takes.
+const DESCRIPTION_BYTES: usize = 1 << 10;
 
 /// A zip file of `.npy` files.
 struct Archive<'a> {
@@ -275,7 +281,25 @@ impl<'a> Archive<'a> {
         key: &str,
         interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
     ) -> Result<R, String> {
-        let limit = self.limit;
+        self.read_within(self.limit, key, interpret)
+    }
+
+    /// The array `key`, which says what the others are.
+    fn describe<R>(
+        &mut self,
+        key: &str,
+        interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
+    ) -> Result<R, String> {
+        self.read_within(DESCRIPTION_BYTES, key, interpret)
+    }
+
+    /// The array `key`, if it has no more bytes than `limit`.
+    fn read_within<R>(
+        &mut self,
+        limit: usize,
+        key: &str,
+        interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
+    ) -> Result<R, String> {
         let array = RawArray::read(self.member(key)?, limit).and_then(|array| interpret(&array));
         array.map_err(|reason| format!("`{key}`: {reason}"))
     }
@@ -283,6 +307,17 @@ impl<'a> Archive<'a> {
     /// The number of elements that the array `key` claims.
     fn length(&mut self, key: &str) -> Result<usize, String> {
         npy::length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// Fails unless these arrays claim so many elements, which `matrix` needs.
+    fn check_lengths(&mut self, matrix: &str, lengths: &[(&str, usize)]) -> Result<(), String> {
+        for &(key, needed) in lengths {
+            let found = self.length(key)?;
+            if found != needed {
+                return Err(format!("`{key}` has {found} elements where {matrix} needs {needed}"));
+            }
+        }
+        Ok(())
     }
 
     /// The start of the array `key`, at least its header.
@@ -295,7 +330,7 @@ impl<'a> Archive<'a> {
 
     /// The array `shape`, of `N` sizes.
     fn shape<const N: usize>(&mut self) -> Result<[usize; N], String> {
-        let shape = self.read("shape", |array| array.indices())?;
+        let shape = self.describe("shape", |array| array.indices())?;
         let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
         let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
         let extents = extents.ok().and_then(|extents| extents.try_into().ok());

@@ -106,7 +106,7 @@ fn plan_work<R: Rows>(
         (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
     };
     let mut choice = options.choose("spmm", table, automatic, reason)?;
-    let work = Work::new(rows, choice.algorithm != "row_per_thread", b);
+    let work = Work::new(rows, choice.algorithm != "row_per_thread", b)?;
     if work.is_sliced() {
         choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
     }

@@ -6,8 +6,9 @@ use crate::Cpu;
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, chunks};
 use crate::simd::{Isa, LINE, Vectorize};
+use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{DenseView, DenseViewMut, Order, Scalar};
+use sparse_core::{DenseView, DenseViewMut, Order, Result, Scalar};
 use std::ops::Range;
 
 /// Entries of a segment; a longer row is split where the algorithm splits rows.
@@ -75,7 +76,7 @@ struct WorkSplit<Acc> {
 
 impl<T: Scalar> Work<T> {
     /// The work of a product with a matrix B of this shape.
-    pub(super) fn new<R: Rows<Scalar = T>>(rows: &R, split: bool, b: (usize, usize)) -> Self {
+    pub(super) fn new<R: Rows<Scalar = T>>(rows: &R, split: bool, b: (usize, usize)) -> Result<Self> {
         let columns = b.1;
         let long = (0..rows.len()).filter(|&row| split && rows.entries(row).len() > SEGMENT);
         let segments: Vec<_> = long
@@ -85,6 +86,7 @@ impl<T: Scalar> Work<T> {
                 split.map(move |s| Segment { row, entries: entries.start + s.start..entries.start + s.end })
             })
             .collect();
+        let sums = checked_product("segments x columns", segments.len(), columns)?;
         let sliced = pays_to_slice(rows, b);
         let at_once = if sliced { WIDE } else { columns };
         let split = WorkSplit {
@@ -92,12 +94,12 @@ impl<T: Scalar> Work<T> {
             sliced,
             parts: rows.parts(entries_of_part(at_once)),
             split,
-            sums: vec![T::Acc::ZERO; segments.len() * columns],
+            sums: vec![T::Acc::ZERO; sums],
             segments,
             columns,
             products: rows.columns().len().saturating_mul(columns),
         };
-        Self { split, panel: vec![] }
+        Ok(Self { split, panel: vec![] })
     }
 
     /// True if a row-major B is multiplied some columns at a time.
@@ -143,16 +145,16 @@ fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
     if columns <= WIDE {
         return false;
     }
-    let bytes = reach(rows) * size_of::<R::Scalar>();
-    bytes * WIDE <= CACHE
+    let bytes = reach(rows).saturating_mul(size_of::<R::Scalar>());
+    bytes.saturating_mul(WIDE) <= CACHE
         && bytes.saturating_mul(columns) > BEYOND_CACHE
-        && rows.columns().len() >= USES * b_rows
+        && rows.columns().len() >= b_rows.saturating_mul(USES)
 }
 
 /// [`RowMajor::ahead`] for `columns` columns of B: rows of neighbouring entries are prefetched unless they stay in the
 /// cache. Slices, which all rows of op(A) use, are prefetched too: by their place in memory, some may not stay.
 fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
-    let bytes = columns * size_of::<R::Scalar>();
+    let bytes = columns.saturating_mul(size_of::<R::Scalar>());
     let stay = !sliced && reach(rows).saturating_mul(bytes) <= CACHE;
     if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
 }
@@ -161,8 +163,8 @@ fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
 fn reach<R: Rows>(rows: &R) -> usize {
     let parts = rows.parts(entries_of_part(WIDE));
     let some = parts.iter().step_by(parts.len().div_ceil(SOME_PARTS).max(1));
-    let reach: usize = some.clone().map(|part| rows.columns_of(part.clone()).len()).sum();
-    reach / some.len().max(1)
+    let reach = some.clone().map(|part| rows.columns_of(part.clone()).len());
+    reach.fold(0, usize::saturating_add) / some.len().max(1)
 }
 
 /// The strides between neighbours of a column and of a row.

@@ -149,7 +149,7 @@ impl Device {
     ) -> Result<(&'static str, String)> {
         let (rows, mean) = (a.rows, a.mean_length());
         let reason = format!("{rows} rows have {mean} entries on average");
-        if self.properties().is_cpu {
+        if self.caps().is_cpu {
             return Ok(("row_per_thread", "the device is a CPU".into()));
         }
         let has_barriers = self.properties().warps_per_group == 1;
