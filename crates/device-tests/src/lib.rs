@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod contexts;
+pub mod faults;
 pub mod gradients;
 pub mod limits;
 pub mod operations;
@@ -54,6 +55,7 @@ const TESTS: &[Test] = &tests![
     contexts::eight_threads_share_a_device,
     contexts::plans_of_several_types_compress_at_once,
     contexts::a_device_is_dropped_with_work_in_its_queue,
+    faults::nothing_is_found_without_a_fault,
     gradients::conjugate_gradients_wait_for_no_number,
     operations::products_and_conversions_in_single_precision,
     operations::products_and_conversions_of_complex_numbers,
@@ -75,19 +77,25 @@ const WITHOUT_A_DEVICE: [Test; 2] = [
     Test { needs_device: false, ..tests![a_device_that_is_not_there_is_an_error_that_says_what_is][0] },
 ];
 
-/// Runs the tests of every library and a library's `own`, with the options of `cargo test`.
+/// Runs the tests of every library, one for each of its faults among them, and a library's `own`, with the options of
+/// `cargo test`.
 pub fn main(library: &'static Library, own: &[Test]) -> ExitCode {
     let reason = library.probe().reason;
-    let trial = |test: &Test| {
-        let run = test.run;
-        let skipped = test.needs_device && reason.is_some();
+    let trial = |name: String, needs_device: bool, run: Box<dyn FnOnce() + Send>| {
         let runner = move || {
-            run(library);
+            run();
             Ok(())
         };
-        Trial::test(test.name, runner).with_ignored_flag(skipped)
+        Trial::test(name, runner).with_ignored_flag(needs_device && reason.is_some())
     };
-    let trials: Vec<_> = WITHOUT_A_DEVICE.iter().chain(TESTS).chain(own).map(trial).collect();
+    let tests = WITHOUT_A_DEVICE.iter().chain(TESTS).chain(own).map(|test| {
+        let run = test.run;
+        trial(test.name.into(), test.needs_device, Box::new(move || run(library)))
+    });
+    let planted = faults::FAULTS.iter().filter(|fault| fault.is_for(library)).map(|fault| {
+        trial(format!("faults::{}", fault.name()), true, Box::new(move || faults::is_found(library, fault)))
+    });
+    let trials: Vec<_> = tests.chain(planted).collect();
     let skipped = trials.iter().filter(|trial| trial.has_ignored_flag()).count();
     let passed = libtest_mimic::run(&Arguments::from_args(), trials).exit_code();
     let Some(reason) = reason else { return passed };

@@ -25,6 +25,8 @@ pub struct Filter {
     pub case: Option<String>,
     /// A prefix of the names of types: `f64`, `f32,i32,i32`.
     pub types: Option<String>,
+    /// The name of an algorithm; without it all run, and the plan's own choice.
+    pub algorithm: Option<String>,
 }
 
 impl Filter {
@@ -44,6 +46,10 @@ impl Filter {
         };
         let is_named = self.types.as_ref().is_none_or(|start| key.types.starts_with(start));
         types && is_named && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
+    }
+
+    fn takes_algorithm(&self, algorithm: Option<&Algorithm>) -> bool {
+        self.algorithm.as_ref().is_none_or(|name| algorithm.is_some_and(|algorithm| algorithm.name == *name))
     }
 }
 
@@ -141,7 +147,8 @@ impl Run<'_> {
         let problem = &posed.problem;
         let questions = posed.questions(subject, self.reference);
         let given = subject.given(&problem.matrix).map_err(Verdict::from);
-        for algorithm in algorithms(subject, &questions) {
+        let algorithms = algorithms(subject, &questions).into_iter();
+        for algorithm in algorithms.filter(|algorithm| self.filter.takes_algorithm(*algorithm)) {
             let mut digest = Digest::default();
             let verdict = caught(|| {
                 let given = given.as_deref().map_err(Verdict::clone)?;

@@ -1,5 +1,6 @@
 //! The harness itself: expectations, filters, snapshots.
 
+use backend_cpu::Cpu;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, table};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Host, c64};
@@ -17,7 +18,7 @@ fn run(suite: &Suite, cases: &[Case], filter: &Filter, snapshots: &mut Snapshots
 }
 
 fn only(op: &str, case: &str) -> Filter {
-    Filter { tier: Tier::Quick, op: Some(op.into()), case: Some(case.into()), types: None }
+    Filter { tier: Tier::Quick, op: Some(op.into()), case: Some(case.into()), ..Filter::default() }
 }
 
 #[test]
@@ -89,6 +90,18 @@ fn names_and_tiers_select() {
         ["spmv/csr/edge_255", "spmv/csr/edge_256", "spmv/csr/edge_257", "spmv/csr/edge_1025"]
     );
     assert_eq!(names(&only("rule", "x1")), ["rule/backend/x1_arrays_that_break_a_format_are_refused"]);
+}
+
+#[test]
+fn an_algorithm_is_chosen_by_its_name() {
+    let cpu = Cpu::new().expect("the CPU backend starts");
+    let mut suite = Suite::new(&cpu);
+    suite.spmv::<Cpu, Csr<f64>>(&cpu);
+    let filter = Filter { algorithm: Some("merge_path".into()), ..only("spmv", "fully_dense") };
+    let mut snapshots = Snapshots::compare(Snapshots::default_folder());
+    let records = run(&suite, &table(), &filter, &mut snapshots);
+    assert_eq!(records.len(), 1);
+    assert_eq!((records[0].algorithm.as_str(), records[0].status), ("merge_path", Status::Pass));
 }
 
 #[test]

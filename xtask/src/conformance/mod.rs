@@ -139,7 +139,8 @@ impl Selection {
     }
 
     fn filter(&self) -> Filter {
-        Filter { tier: self.tier, op: self.op.clone(), case: self.case.clone(), types: self.types.clone() }
+        let (op, case, types) = (self.op.clone(), self.case.clone(), self.types.clone());
+        Filter { tier: self.tier, op, case, types, ..Filter::default() }
     }
 }
 
