@@ -1,0 +1,148 @@
+//! Planted faults of the CPU backend: each is found by every operation that it is for, and without them all pass.
+//!
+//! Faults of devices are planted in their kernels, by `device-tests`.
+
+mod faulty;
+
+use faulty::{Fault, Faulty};
+use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The cases that find faults: rows of many lengths, entries in no order, numbers of many bits and with fractions, and what
+/// is uploaded.
+const CASES: [&str; 5] = [
+    "tiny_rows_of_many_lengths",
+    "tiny_unsorted",
+    "t2_f64_is_not_narrowed",
+    "a1_random",
+    "x3_uploaded_matrices_pass_the_checks",
+];
+
+/// A fault, and who must find it.
+struct Planted {
+    fault: Fault,
+    /// What happens, in words.
+    what: &'static str,
+    /// The operations, as the table names them; those without a format in every one that they have.
+    found_by: &'static [&'static str],
+    /// What one of the failures of each says.
+    reason: &'static str,
+}
+
+/// Declares [`FAULTS`] and a test of each.
+macro_rules! faults {
+    ($($name:ident: $fault:ident, $what:literal, $found_by:expr, $reason:literal;)+) => {
+        /// The faults of the CPU backend.
+        const FAULTS: &[Planted] =
+            &[$(Planted { fault: Fault::$fault, what: $what, found_by: &$found_by, reason: $reason }),+];
+
+        $(
+            #[test]
+            fn $name() {
+                FAULTS.iter().filter(|planted| planted.fault == Fault::$fault).for_each(is_found);
+            }
+        )+
+    };
+}
+
+faults! {
+    a_dropped_entry_is_found: DropsAnEntry, "an entry is taken for zero, or left out",
+        ["spmv", "spmm", "to_dense", "convert", "sort", "prune", "row_statistics", "dense_to_csr", "scan",
+            "vector/dot", "vector/nrm2"],
+        "expected";
+    a_column_off_by_one_is_found: ReadsTheNextColumn, "x is read one element further",
+        ["spmv", "spmm", "vector/axpby", "vector/dot"], "element";
+    an_index_off_by_one_is_found: ShiftsAnIndex, "an index is one too low",
+        ["convert", "sort", "prune", "dense_to_csr"], "expected";
+    an_element_that_is_not_written_is_found: KeepsAnElement, "the first element stays as it was",
+        ["spmv", "spmm", "to_dense", "scan", "vector/axpby", "vector/scal", "vector/scale_dense"], "element";
+    a_stale_workspace_is_found: KeepsTheFirstResult, "a second run gives what the first one gave",
+        ["spmv", "spmm", "to_dense", "convert", "sort", "prune", "dense_to_csr"], "expected";
+    a_read_of_y_at_beta_zero_is_found: ReadsYAtBetaZero, "y is read where beta is 0",
+        ["spmv"], "B1, B3: element";
+    a_write_past_the_end_is_found: WritesPastTheEnd, "the element behind y is written",
+        ["spmv"], "guard";
+    a_wrong_leading_dimension_is_found: WrongLeadingDimension, "lines stand as if there were no padding",
+        ["spmm", "to_dense", "vector/scale_dense"], "padding";
+    f32_accumulation_is_found_by_integers: AccumulatesInF32, "sums are made in single precision",
+        ["spmv"], "A2: element";
+    a_sum_in_the_order_of_threads_is_found: DependsOnThreadOrder, "sums depend on the order of threads",
+        ["spmv"], "R1: a second run gives other bits";
+    a_direction_that_is_not_turned_is_found: KeepsTheDirection, "the direction stays that of the last step",
+        ["vector/gradient_step"], "result=x, r, p factor=1: A1: element";
+    a_value_lost_on_its_way_is_found: ForgetsAnUpload, "the first value is not uploaded",
+        ["rule"], "a matrix comes back";
+}
+
+/// Every operation of the backend with a fault, in one type of values and indices.
+fn suite(fault: Fault) -> Suite {
+    let backend = Faulty::new(fault);
+    let mut suite = Suite::new(&backend);
+    suite.all_operations::<Faulty, f64, i32, i32>(&backend).scan::<Faulty, i32>(&backend);
+    suite
+}
+
+/// What an operation gives, or every one.
+fn records(suite: &Suite, op: Option<&str>) -> Vec<Record> {
+    let cases: Vec<Case> = table().into_iter().filter(|case| CASES.contains(&case.name.as_str())).collect();
+    let filter = Filter { tier: Tier::Quick, op: op.map(Into::into), ..Filter::default() };
+    let mut records = vec![];
+    let run = Run { suite, reference: &Suite::reference(), cases: &cases, filter: &filter };
+    run.run(&mut Snapshots::compare(Snapshots::default_folder()), &mut records);
+    records
+}
+
+/// The operations that must find a fault, each in one format.
+fn finders(planted: &Planted, suite: &Suite) -> BTreeSet<String> {
+    let finds = |name: &String| {
+        let op = name.split('/').next();
+        planted.found_by.iter().any(|known| *known == name || op == Some(*known))
+    };
+    suite.subjects().map(|subject| subject.key().name()).filter(finds).collect()
+}
+
+/// Asserts that every operation finds the fault, for the right reason.
+fn is_found(planted: &Planted) {
+    let suite = suite(planted.fault);
+    for name in finders(planted, &suite) {
+        let records = records(&suite, Some(&name));
+        let finds = |record: &Record| record.status == Status::Fail && record.reason.contains(planted.reason);
+        assert!(records.iter().any(finds), "{name} does not say `{}`: {records:#?}", planted.reason);
+    }
+}
+
+#[test]
+fn without_a_fault_everything_passes() {
+    let failed = |record: &Record| record.status == Status::Fail;
+    let records = records(&suite(Fault::None), None);
+    assert!(records.len() > 200, "{} records", records.len());
+    let failures: Vec<_> = records.into_iter().filter(failed).collect();
+    assert_eq!(failures, vec![]);
+}
+
+#[test]
+fn f32_accumulation_is_found_by_the_bound_too() {
+    let bound = |record: &Record| record.reason.contains("A1: element");
+    assert!(records(&suite(Fault::AccumulatesInF32), Some("spmv/csr")).iter().any(bound));
+}
+
+#[test]
+fn every_operation_has_a_fault() {
+    let suite = suite(Fault::None);
+    let all: BTreeSet<_> = suite.subjects().map(|subject| subject.key().name()).collect();
+    let found: BTreeSet<_> = FAULTS.iter().flat_map(|planted| finders(planted, &suite)).collect();
+    assert_eq!(found, all);
+}
+
+#[test]
+fn the_page_lists_every_fault() {
+    let mut lines = String::from("| fault | found by |\n|---|---|\n");
+    for Planted { what, found_by, .. } in FAULTS {
+        writeln!(lines, "| {what} | `{}` |", found_by.join("`, `")).expect("a string takes it");
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/faults.md");
+    let page = std::fs::read_to_string(page).expect("docs/faults.md");
+    assert!(page.contains(&lines), "docs/faults.md should have this table:\n{lines}");
+}
