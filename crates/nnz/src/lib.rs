@@ -29,6 +29,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! The folder `examples` has eight programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
+//!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
 //! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole, as
