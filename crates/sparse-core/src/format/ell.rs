@@ -66,7 +66,6 @@ impl<S: Space, I: Index> EllPattern<S, I> {
 
 /// ELLPACK: slot `k` of row `i` stands at `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
 /// row, has the column −1 and is not stored in the sense of rule V3: it never touches `x`.
-#[derive(Debug)]
 pub struct Ell<T: Scalar, S: Space = Host, I: Index = i32> {
     pattern: Arc<EllPattern<S, I>>,
     values: S::Buffer<T>,
