@@ -194,6 +194,10 @@ fn rows_and_columns_are_as_stored() -> Result<()> {
     assert!(a.row(0).iter().eq([(2, 1.0), (0, 2.0), (2, 4.0)]));
     assert_eq!((a.row(0).get(2), a.row(0).get(1), a.row(0).dim()), (Some(5.0), None, 4));
     assert!(a.get(2, 1).is_some_and(f64::is_nan));
+    let sorted = Csr::<f64>::from_triplets(2, 4, [(1, 1, 7.0)])?;
+    let unsorted = Csr::<f64>::new_unsorted(2, 4, vec![0, 1, 3], vec![1, 2, 0], vec![7.0, 1.0, 1.0])?;
+    assert_eq!(sorted.row(1), unsorted.row(0));
+    assert_ne!(sorted.row(0), unsorted.row(0));
     assert!(a.iter_rows().map(|row| row.nnz()).eq([3, 0, 1]));
     assert!((0..3).map(|i| a.row_nnz(i)).eq([3, 0, 1]));
     let columns = a.transpose().to_owned()?;

@@ -8,7 +8,7 @@ use std::iter::{Copied, Map, Zip};
 use std::slice::Iter;
 
 /// The entries of one row or column, borrowed from the matrix.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct SparseVecView<'a, T: Scalar, I: Index = i32> {
     dim: usize,
     indices: &'a [I],
@@ -72,6 +72,12 @@ impl<'a, T: Scalar, I: Index> SparseVecView<'a, T, I> {
             return found.ok().map(|position| self.values[position]);
         }
         rounded_sum(self.iter().filter(|&(stored, _)| stored == index).map(|(_, value)| value))
+    }
+}
+
+impl<T: Scalar, I: Index> PartialEq for SparseVecView<'_, T, I> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.dim, self.indices, self.values) == (other.dim, other.indices, other.values)
     }
 }
 
