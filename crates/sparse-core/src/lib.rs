@@ -4,6 +4,7 @@
 //! - [`op`]: one file per operation, with the trait that a backend implements and the plan that a user runs.
 //! - [`mod@reference`]: every operation, serially and simply; what all backends are compared with.
 //! - [`generate`]: seeded test matrices.
+//! - [`interop`]: conversions from and to other crates, behind features.
 //!
 //! There is no I/O here, no thread and no device.
 
@@ -12,6 +13,7 @@ pub mod error;
 pub mod format;
 pub mod generate;
 pub mod index;
+pub mod interop;
 pub mod op;
 pub mod plan;
 pub mod reference;
@@ -23,6 +25,8 @@ pub use error::{Error, Result};
 pub use format::*;
 pub use half::{bf16, f16};
 pub use index::Index;
+#[cfg(feature = "proptest_1")]
+pub use interop::proptest as strategy;
 pub use plan::{Algorithm, Choice, Determinism, KernelPlan, PlanOptions};
 pub use scalar::{Accumulator, DType, Real, Scalar, c32, c64};
 pub use space::{ContextId, Element, Host, Space};
