@@ -37,7 +37,8 @@
 //! [`solvers::EnqueuedCg`] does.
 //!
 //! The features `cpu` (default), `opencl`, `sycl` and `cuda` select the backends; `cuda-aot` compiles the CUDA kernels
-//! when this crate is built, by nvcc, for machines without NVRTC.
+//! when this crate is built, by nvcc, for machines without NVRTC. The features `ndarray_0_17`, `sprs_0_11`,
+//! `nalgebra_0_35`, `faer_0_24`, `serde` and `proptest_1` convert matrices from and to those crates ([`interop`]).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(

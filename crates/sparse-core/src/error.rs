@@ -138,3 +138,16 @@ pub fn checked_product(what: &str, a: usize, b: usize) -> Result<usize> {
         target: "usize",
     })
 }
+
+/// An error unless so many elements fit a vector.
+///
+/// # Errors
+/// [`Error::IndexOverflow`], which names `what` they are.
+pub(crate) fn check_allocation<T>(what: &str, elements: usize) -> Result<()> {
+    let bytes = elements as u128 * size_of::<T>() as u128;
+    if bytes > isize::MAX as u128 {
+        let what = format!("the number of bytes of {what}");
+        return Err(Error::IndexOverflow { what, value: bytes, target: "isize" });
+    }
+    Ok(())
+}

@@ -148,6 +148,12 @@ pub trait Accumulator: Scalar<Acc = Self> + NumAssign + Neg<Output = Self> {
     fn re(self) -> Self::Real;
 }
 
+/// The sum in the accumulator's type, rounded once; `None` of no values. It starts from the first value, not from
+/// zero, so that a lone −0 stays what it is.
+pub(crate) fn rounded_sum<T: Scalar>(values: impl Iterator<Item = T>) -> Option<T> {
+    values.map(T::to_acc).reduce(|sum, value| sum + value).map(T::from_acc)
+}
+
 macro_rules! impl_real {
     ($($t:ident, $dtype:ident);*) => {$(
         impl sealed::Sealed for $t {}

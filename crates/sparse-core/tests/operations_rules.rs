@@ -7,7 +7,7 @@ use sparse_core::op::{Duplicates, Keep, Op, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Order, PlanOptions, Result,
-    Sell, SellLayout, SparseFormat, c64, f16,
+    Sell, SellLayout, c64, f16,
 };
 
 fn refusal<M: std::fmt::Debug>(result: Result<M>) -> String {

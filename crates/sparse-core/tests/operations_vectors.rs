@@ -4,7 +4,6 @@ use sparse_core::op::{Keep, Op, Operations, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Csc, Csr, Dense, DenseView, Ell, EllLayout, Hyb, HybWidth, Order, PlanOptions, Result, Sell, SellLayout,
-    SparseFormat,
 };
 
 #[rustfmt::skip]

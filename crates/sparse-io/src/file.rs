@@ -6,7 +6,7 @@ use crate::matrix_market::{self, Layout, Symmetry};
 use crate::npz::NpzFormat;
 use crate::source::{Bytes, Contents, Text, open};
 use crate::{FileKind, npy, npz};
-use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Result, Scalar, SparseFormat};
+use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Result, Scalar};
 use std::fs::{File, metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Order, PlanOptions, Result,
-    Scalar, Sell, SparseFormat,
+    Scalar, Sell,
 };
 use std::ops::Range;
 

@@ -16,7 +16,7 @@ use record::Records;
 use sources::{Source, sources};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{SpmmKernel, SpmvKernel, VectorKernel};
-use sparse_core::{Backend, Csr, SparseFormat};
+use sparse_core::{Backend, Csr};
 use std::thread;
 
 /// Returns the seconds of a number of repetitions of the work.

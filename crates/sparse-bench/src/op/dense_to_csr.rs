@@ -8,7 +8,7 @@ use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
 use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, DenseView, PlanOptions, Row, SparseFormat};
+use sparse_core::{Csr, DenseView, PlanOptions, Row};
 
 pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let n = if context.arguments.smoke { 64 } else { 4096 };

@@ -6,7 +6,7 @@ use crate::peer::scipy;
 use crate::report::Case;
 use crate::{Context, Report, workload};
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, SparseFormat};
+use sparse_core::Csr;
 use sparse_io::matrix_market;
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use sparse_core::op::{
 use sparse_core::reference::Entries;
 use sparse_core::{
     Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseBatchView, DenseView, DenseViewMut, Element, Host,
-    KernelPlan, Matrix, PlanOptions, Result,
+    KernelPlan, PlanOptions, Result, SparseFormat,
 };
 use std::any::TypeId;
 use std::fmt::Debug;
@@ -65,9 +65,9 @@ impl<P: KernelPlan, R: Debug + Send> KernelPlan for FaultyPlan<P, R> {
 }
 
 /// A matrix of double precision on the host.
-pub(crate) trait OnHost: Matrix<Scalar = f64, Space = Host, In<Host> = Self> + Sized {}
+pub(crate) trait OnHost: SparseFormat<Scalar = f64, Space = Host, In<Host> = Self> + Sized {}
 
-impl<M: Matrix<Scalar = f64, Space = Host, In<Host> = M>> OnHost for M {}
+impl<M: SparseFormat<Scalar = f64, Space = Host, In<Host> = M>> OnHost for M {}
 
 /// Copies of arrays, which a fault spoils.
 struct Copies(Fault);

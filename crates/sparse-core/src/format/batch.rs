@@ -42,7 +42,6 @@ impl<S: Space, I: Index, O: Index> BatchPattern<S, I, O> {
 ///
 /// As a [`SparseFormat`] a batch is the block-diagonal matrix of its members: `y = A·x` multiplies member `k` with part
 /// `k` of `x`.
-#[derive(Debug)]
 pub struct BatchCompressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
     pattern: Arc<BatchPattern<S, I, O>>,
     values: S::Buffer<T>,

@@ -67,12 +67,12 @@ impl Axis for Col {
 /// `offsets[k]..offsets[k + 1]` have the minor indices `indices[..]`.
 #[derive(Debug)]
 pub struct CompressedPattern<S: Space = Host, I: Index = i32, O: Index = i32> {
-    id: PatternId,
-    major: usize,
-    minor: usize,
-    offsets: S::Buffer<O>,
-    indices: S::Buffer<I>,
-    order: IndexOrder,
+    pub(super) id: PatternId,
+    pub(super) major: usize,
+    pub(super) minor: usize,
+    pub(super) offsets: S::Buffer<O>,
+    pub(super) indices: S::Buffer<I>,
+    pub(super) order: IndexOrder,
 }
 
 impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
@@ -228,11 +228,10 @@ fn neighbours<I: Index, O: Index>(
 }
 
 /// A compressed sparse matrix: [`Csr`] by rows, [`Csc`] by columns.
-#[derive(Debug)]
 pub struct Compressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
-    pattern: Arc<CompressedPattern<S, I, O>>,
-    values: S::Buffer<T>,
-    axis: PhantomData<A>,
+    pub(super) pattern: Arc<CompressedPattern<S, I, O>>,
+    pub(super) values: S::Buffer<T>,
+    pub(super) axis: PhantomData<A>,
 }
 
 /// Compressed sparse rows: the entries of row `i` stand at `row_ptr[i]..row_ptr[i + 1]` of `col_idx` and `values`.

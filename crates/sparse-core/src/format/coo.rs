@@ -5,17 +5,18 @@ use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Host, Space};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The structure of a [`Coo`] matrix.
 #[derive(Debug)]
 pub struct CooPattern<S: Space = Host, I: Index = i32> {
-    id: PatternId,
-    rows: usize,
-    cols: usize,
-    row_idx: S::Buffer<I>,
-    col_idx: S::Buffer<I>,
-    order: IndexOrder,
+    pub(super) id: PatternId,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) row_idx: S::Buffer<I>,
+    pub(super) col_idx: S::Buffer<I>,
+    pub(super) order: IndexOrder,
 }
 
 impl<S: Space, I: Index> CooPattern<S, I> {
@@ -32,10 +33,9 @@ impl<S: Space, I: Index> CooPattern<S, I> {
 }
 
 /// Coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`). Coordinates may repeat.
-#[derive(Debug)]
 pub struct Coo<T: Scalar, S: Space = Host, I: Index = i32> {
-    pattern: Arc<CooPattern<S, I>>,
-    values: S::Buffer<T>,
+    pub(super) pattern: Arc<CooPattern<S, I>>,
+    pub(super) values: S::Buffer<T>,
 }
 
 impl<T: Scalar> Coo<T> {
@@ -56,12 +56,8 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
         check_length("coo", "col_idx", col_idx.len(), row_idx.len())?;
         check_values::<Host, T, I>("coo", &values, &row_idx)?;
         for (k, (&i, &j)) in row_idx.iter().zip(&col_idx).enumerate() {
-            if i.as_usize() >= rows {
-                return Err(Error::format("coo", format_args!("entry {k}: row {i} is not below {rows}")));
-            }
-            if j.as_usize() >= cols {
-                return Err(Error::format("coo", format_args!("entry {k}: column {j} is not below {cols}")));
-            }
+            check_index(k, "row", i, i.as_usize(), rows)?;
+            check_index(k, "column", j, j.as_usize(), cols)?;
         }
         let order = order_of(&row_idx, &col_idx);
         let pattern = CooPattern { id: PatternId::unique(), rows, cols, row_idx, col_idx, order };
@@ -106,6 +102,20 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
             Err(shared) => (shared.row_idx.clone(), shared.col_idx.clone(), values),
         }
     }
+}
+
+/// An error unless the index of entry `k` is below the extent.
+pub(super) fn check_index(
+    k: usize,
+    what: &str,
+    index: impl Display,
+    position: usize,
+    extent: usize,
+) -> Result<()> {
+    if position < extent {
+        return Ok(());
+    }
+    Err(Error::format("coo", format_args!("entry {k}: {what} {index} is not below {extent}")))
 }
 
 fn order_of<I: Index>(row_idx: &[I], col_idx: &[I]) -> IndexOrder {

@@ -1,6 +1,6 @@
 //! Dense matrices: views with rows, columns, leading dimension and order, and owned ones.
 
-use crate::error::{Error, Result, checked_product};
+use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, Element, Host, Space, View, ViewMut};
 use std::ops::Range;
@@ -98,6 +98,24 @@ macro_rules! layout_accessors {
         /// The number of columns.
         pub fn cols(&self) -> usize {
             self.layout.cols
+        }
+
+        /// The number of rows.
+        #[doc(alias = "m")]
+        pub fn nrows(&self) -> usize {
+            self.layout.rows
+        }
+
+        /// The number of columns.
+        #[doc(alias = "n")]
+        pub fn ncols(&self) -> usize {
+            self.layout.cols
+        }
+
+        /// (rows, columns).
+        #[doc(alias = "dim")]
+        pub fn shape(&self) -> (usize, usize) {
+            (self.layout.rows, self.layout.cols)
         }
 
         /// The distance between the first elements of two neighbouring rows (row-major) or columns (column-major).
@@ -258,7 +276,8 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
 }
 
 /// A dense matrix that owns its memory, without padding.
-#[derive(Debug)]
+///
+/// Two matrices are equal if their shapes and elements are, whatever their orders.
 pub struct Dense<T: Element, S: Space = Host> {
     data: S::Buffer<T>,
     layout: Layout,
@@ -303,10 +322,48 @@ impl<T: Scalar> Dense<T, Host> {
     /// A matrix of zeros.
     ///
     /// # Errors
-    /// [`Error::IndexOverflow`] if `rows * cols` does not fit `usize`.
+    /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have.
     pub fn zeros(rows: usize, cols: usize, order: Order) -> Result<Self> {
         let len = checked_product("rows x columns", rows, cols)?;
+        check_allocation::<T>("a dense matrix", len)?;
         Self::new(vec![T::ZERO; len], rows, cols, order)
+    }
+}
+
+impl<T: Element> Dense<T, Host> {
+    /// Element (row, col).
+    ///
+    /// ```
+    /// use sparse_core::{Dense, Order};
+    /// let a = Dense::new(vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// assert_eq!(a.at(0, 1), 2.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the element lies behind the last; use [`shape`](Self::shape) to stay inside.
+    #[inline(always)]
+    pub fn at(&self, row: usize, col: usize) -> T {
+        self.data[self.layout.position(row, col)]
+    }
+}
+
+impl<T: Element, S: Space> Clone for Dense<T, S>
+where
+    S::Buffer<T>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { data: self.data.clone(), layout: self.layout }
+    }
+}
+
+impl<T: Element> PartialEq for Dense<T, Host> {
+    fn eq(&self, other: &Self) -> bool {
+        if self.layout == other.layout {
+            return self.data == other.data;
+        }
+        let (rows, cols) = self.shape();
+        self.shape() == other.shape() && (0..rows).all(|i| (0..cols).all(|j| self.at(i, j) == other.at(i, j)))
     }
 }
 

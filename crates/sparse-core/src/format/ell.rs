@@ -66,7 +66,6 @@ impl<S: Space, I: Index> EllPattern<S, I> {
 
 /// ELLPACK: position `k` of row `i` is element `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
 /// row, has the column −1 and never touches `x`.
-#[derive(Debug)]
 pub struct Ell<T: Scalar, S: Space = Host, I: Index = i32> {
     pattern: Arc<EllPattern<S, I>>,
     values: S::Buffer<T>,

@@ -28,20 +28,29 @@ macro_rules! shares_pattern {
 
 mod batch;
 mod cast;
+mod combine;
 mod compressed;
 mod coo;
 mod dense;
+mod dense_conversion;
+mod display;
+mod element_access;
 mod ell;
 pub mod estimate;
 mod host_csr;
 mod hyb;
 mod sell;
+mod shape;
+mod transform;
+mod triplets;
 
 pub use batch::{BatchCompressed, BatchCsc, BatchCsr, BatchPattern};
 pub use cast::cast_slice;
+pub use combine::{block_diag, hstack, kron, vstack};
 pub use compressed::{Axis, Col, Compressed, CompressedPattern, CompressedRef, Csc, Csr, Row};
 pub use coo::{Coo, CooPattern};
 pub use dense::{Dense, DenseBatchView, DenseView, DenseViewMut, Order};
+pub use element_access::SparseVecView;
 pub use ell::{Ell, EllLayout, EllPattern};
 pub use host_csr::HostCsr;
 pub use hyb::{Hyb, HybWidth};

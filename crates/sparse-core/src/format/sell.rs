@@ -89,7 +89,6 @@ impl<S: Space, I: Index, O: Index> SellPattern<S, I, O> {
 /// SELL-C-σ: slice `s` has the rows `row_order[s·C..(s + 1)·C]`; element `k` of its lane `l` is at
 /// `slice_ptr[s] + k·C + l`. Padding follows the entries of a row, has the column −1 and never touches `x`. The last
 /// slice has C lanes too; those without a row have only padding.
-#[derive(Debug)]
 pub struct Sell<T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
     pattern: Arc<SellPattern<S, I, O>>,
     values: S::Buffer<T>,

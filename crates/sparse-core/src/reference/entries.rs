@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::format::{Axis, BatchCompressed, Compressed, Coo, Ell, HostCsr, Hyb, Sell, SparseFormat};
 use crate::index::Index;
 use crate::op::Duplicates;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, rounded_sum};
 use crate::space::Host;
 
 /// Row, column and value of a stored entry.
@@ -106,9 +106,6 @@ pub(super) fn merge<T: Scalar>(entries: Vec<Entry<T>>, duplicates: Duplicates) -
         .collect()
 }
 
-/// The sum in the accumulator's type, rounded once. It starts from the first entry, not from zero, so that a lone −0
-/// stays −0.
 fn sum<T: Scalar>(same: &[Entry<T>]) -> T {
-    let values = same.iter().map(|entry| entry.2.to_acc());
-    values.reduce(|sum, value| sum + value).map_or(T::ZERO, T::from_acc)
+    rounded_sum(same.iter().map(|entry| entry.2)).unwrap_or(T::ZERO)
 }

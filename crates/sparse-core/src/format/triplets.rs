@@ -1,0 +1,143 @@
+//! Matrices from (row, column, value) triplets, all at once or one by one.
+
+use super::coo::check_index;
+use super::{Axis, Compressed, Coo, CooPattern, PatternId};
+use crate::error::Result;
+use crate::index::Index;
+use crate::op::{Duplicates, Operations};
+use crate::reference::Reference;
+use crate::scalar::Scalar;
+use crate::space::Host;
+use std::sync::Arc;
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
+    /// A matrix from triplets in any order; those of one coordinate are added.
+    ///
+    /// The result is sorted and without duplicates. Zeros are stored. O(n · log n) of n triplets. Other policies for
+    /// duplicates: [`Coo::from_triplets`] and [`Operations::convert`].
+    ///
+    /// ```
+    /// let a = sparse_core::Csr::<f64>::from_triplets(2, 3, [(1, 2, 1.0), (0, 0, 4.0), (1, 2, 0.5)])?;
+    /// assert!(a.triplets().eq([(0, 0, 4.0), (1, 2, 1.5)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Format`](crate::Error::Format) if a coordinate lies outside; [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I` or nnz
+    /// does not fit `O`.
+    #[doc(alias("try_new_from_triplets", "csr_array", "csc_array"))]
+    pub fn from_triplets(
+        nrows: usize,
+        ncols: usize,
+        triplets: impl IntoIterator<Item = (usize, usize, T)>,
+    ) -> Result<Self> {
+        let coo = Coo::<T, Host, I>::from_triplets(nrows, ncols, triplets)?;
+        Reference.convert(&coo, &Duplicates::Sum)
+    }
+}
+
+impl<T: Scalar, I: Index> Coo<T, Host, I> {
+    /// A matrix without entries that can take `capacity` of them before it allocates again.
+    ///
+    /// ```
+    /// let mut a = sparse_core::Coo::<f64>::with_capacity(2, 3, 1)?;
+    /// a.push(1, 2, 5.0)?;
+    /// assert_eq!((a.shape(), a.nnz()), ((2, 3), 1));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`.
+    pub fn with_capacity(nrows: usize, ncols: usize, capacity: usize) -> Result<Self> {
+        let (rows, columns) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+        Self::new(nrows, ncols, rows, columns, Vec::with_capacity(capacity))
+    }
+
+    /// Adds an entry behind the last. Coordinates may repeat: such entries count as their sum.
+    ///
+    /// O(1) on average. The pattern becomes another one: plans made before do not fit any more. A pattern that is
+    /// shared with a clone is copied first, and the clone stays as it is.
+    ///
+    /// ```
+    /// let mut a = sparse_core::Coo::<f64>::zeros(2, 2)?;
+    /// a.push(0, 1, 5.0)?;
+    /// a.push(0, 1, 1.0)?;
+    /// assert_eq!((a.nnz(), a.get(0, 1)), (2, Some(6.0)));
+    /// assert_eq!(a.push(2, 0, 1.0).unwrap_err().to_string(), "coo: entry 2: row 2 is not below 2");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Format`](crate::Error::Format) if the coordinate lies outside; the matrix stays as it was.
+    #[doc(alias("add_triplet"))]
+    pub fn push(&mut self, i: usize, j: usize, value: T) -> Result<()> {
+        self.extend([(i, j, value)])
+    }
+
+    /// Adds entries behind the last, as [`push`](Self::push) does.
+    ///
+    /// ```
+    /// let mut a = sparse_core::Coo::<f64>::zeros(3, 3)?;
+    /// a.extend((0..3).map(|k| (k, k, 1.0)))?;
+    /// assert_eq!(a.diagonal(), [1.0, 1.0, 1.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Format`](crate::Error::Format) if a coordinate lies outside; the entries before it are added.
+    pub fn extend(&mut self, triplets: impl IntoIterator<Item = (usize, usize, T)>) -> Result<()> {
+        let pattern = Arc::make_mut(&mut self.pattern);
+        pattern.id = PatternId::unique();
+        for (i, j, value) in triplets {
+            pattern.push(i, j)?;
+            self.values.push(value);
+        }
+        Ok(())
+    }
+}
+
+impl<I: Index> CooPattern<Host, I> {
+    /// Adds a coordinate behind the last.
+    fn push(&mut self, i: usize, j: usize) -> Result<()> {
+        let k = self.row_idx.len();
+        check_index(k, "row", i, i, self.rows)?;
+        check_index(k, "column", j, j, self.cols)?;
+        let next = (I::cast(i), I::cast(j));
+        if let (Some(&row), Some(&col)) = (self.row_idx.last(), self.col_idx.last()) {
+            self.order.major_sorted &= row <= next.0;
+            self.order.sorted &= (row, col) <= next;
+            self.order.unique &= (row, col) < next;
+        }
+        self.row_idx.push(next.0);
+        self.col_idx.push(next.1);
+        Ok(())
+    }
+}
+
+/// For [`Arc::make_mut`]; the copy has the id of the original.
+impl<I: Index> Clone for CooPattern<Host, I> {
+    fn clone(&self) -> Self {
+        let (row_idx, col_idx) = (self.row_idx.clone(), self.col_idx.clone());
+        Self { row_idx, col_idx, ..*self }
+    }
+}
+
+/// The smallest matrix that has all coordinates.
+///
+/// ```
+/// let a: sparse_core::Coo<f64> = [(0, 4, 1.0), (2, 0, 2.0)].into_iter().collect();
+/// assert_eq!((a.shape(), a.nnz()), ((3, 5), 2));
+/// ```
+///
+/// # Panics
+/// If an index is not below the largest value of `I`; [`Coo::from_triplets`] returns an error instead.
+impl<T: Scalar, I: Index> FromIterator<(usize, usize, T)> for Coo<T, Host, I> {
+    fn from_iter<Triplets: IntoIterator<Item = (usize, usize, T)>>(triplets: Triplets) -> Self {
+        let triplets: Vec<_> = triplets.into_iter().collect();
+        let extent =
+            |indices: &mut dyn Iterator<Item = usize>| indices.max().map_or(0, |i| i.saturating_add(1));
+        let rows = extent(&mut triplets.iter().map(|entry| entry.0));
+        let cols = extent(&mut triplets.iter().map(|entry| entry.1));
+        Self::from_triplets(rows, cols, triplets).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
