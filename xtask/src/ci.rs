@@ -58,7 +58,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "opencl",
         about: "tests of devices on PoCL, and the conformance table on PoCL and on Intel's runtime",
-        budget: 330,
+        budget: 360,
         run: opencl,
     },
     Step {
