@@ -40,7 +40,7 @@ mod suite;
 mod triplets;
 
 pub use build::Build;
-pub use case::{Case, Operands, Problem, Tier, corpus, table};
+pub use case::{Case, Operands, Problem, Tier, corpus, corpus_folder, repository_corpus, table};
 pub use check::{Check, Expected};
 pub use held::{HeldMatrix, Values};
 pub use memory::{Cell, Frame, Memory};

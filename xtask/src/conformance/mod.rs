@@ -4,6 +4,7 @@
 
 mod backends;
 mod child;
+mod corpora;
 mod summary;
 mod support;
 
@@ -11,6 +12,7 @@ pub(crate) use child::{ChildArgs, run as run_child};
 
 use anyhow::{Context, Error, Result, anyhow};
 use backends::Known;
+use corpora::Corpus;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sparse_conformance::{Case, Ending, Filter, Listener, Record, Run, Status, Suite, Supervisor, Tier};
 use std::collections::BTreeSet;
@@ -76,7 +78,7 @@ pub(crate) struct Args {
 /// What runs, and how: the part of the command line that a child is given too.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Selection {
-    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too; may be repeated.
+    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too, beside those of the repository; may be repeated.
     #[arg(long, value_name = "PATH")]
     corpus: Vec<PathBuf>,
     /// An operation, or an operation and a format: spmv, spmv/csr.
@@ -128,14 +130,15 @@ impl Selection {
         Ok(run.names().map(|(name, _)| name).collect())
     }
 
-    /// The table with the corpus.
+    /// The table with the real matrices.
     fn cases(&self) -> Result<Vec<Case>> {
-        let mut cases = sparse_conformance::table();
-        for folder in &self.corpus {
-            let corpus = sparse_conformance::corpus(folder);
-            cases.extend(corpus.with_context(|| format!("the corpus {}", folder.display()))?);
-        }
-        Ok(cases)
+        let real = self.corpora()?.into_iter().flat_map(|corpus| corpus.cases);
+        Ok(sparse_conformance::table().into_iter().chain(real).collect())
+    }
+
+    /// The real matrices, each once.
+    fn corpora(&self) -> Result<Vec<Corpus>> {
+        corpora::read(&self.corpus)
     }
 
     fn filter(&self) -> Filter {
@@ -251,7 +254,7 @@ impl Report {
     fn new(args: &Args) -> Result<Self> {
         let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
         Ok(Self {
-            summary: Summary::default(),
+            summary: Summary::new(&args.selection.corpora()?),
             support: Support::default(),
             json: args.json.as_ref().map(create).transpose()?.map(BufWriter::new),
             digests: vec![],
