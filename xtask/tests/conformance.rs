@@ -151,6 +151,29 @@ fn a_corpus_adds_matrices_and_none_twice() {
     assert!(err.contains("`zenios` is another matrix in the repository: rename it"), "{err}");
 }
 
+/// The reference does not say how much memory it has, so that it refuses to run out of it.
+#[test]
+fn a_refusal_more_or_fewer_than_listed_ends_with_1() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (run, pin) = ("--backend reference --op rule --case x5", path(&folder, "pin.txt"));
+    ends_with(0, &format!("{run} --pin-support {pin}"));
+    let listed = read_to_string(&pin).expect("the list");
+    assert!(
+        listed.ends_with("rule/backend direct x5_running_out_of_memory_is_an_error: running out of memory\n")
+    );
+    ends_with(0, &format!("{run} --support {pin}"));
+
+    std::fs::write(&pin, format!("{listed}spmv/csr sequential fully_dense f64,i32,i32: csr\n"))
+        .expect("a file");
+    ends_with(0, &format!("{run} --support {pin}"));
+    let (out, _) = ends_with(1, &format!("{SMALL} --support {pin}"));
+    assert!(out.contains("csr was not refused, which "), "{out}");
+    std::fs::write(&pin, "").expect("a file");
+    let (out, _) = ends_with(1, &format!("{run} --support {pin}"));
+    assert!(out.contains("FAIL rule/backend/x5_running_out_of_memory_is_an_error"), "{out}");
+    assert!(out.contains("running out of memory was refused, which "), "{out}");
+}
+
 #[test]
 fn blessed_answers_pass() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -82,6 +82,8 @@ impl Record {
 
 /// Hears of cases as they run.
 pub trait Listener {
+    /// Before anything else, the name of the device that the backend runs on; once for each process.
+    fn opened(&mut self, _device: &str) {}
     /// Before the first of so many cases, each of one subject; once for each part of the table that runs by itself.
     fn begun(&mut self, _cases: usize) {}
     /// Before a subject runs a case, so that a crash can be named.

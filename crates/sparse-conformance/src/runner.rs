@@ -93,6 +93,7 @@ impl Run<'_> {
 
     /// Runs everything but the first so many [`names`](Self::names).
     pub fn resume(&self, mut done: usize, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+        listener.opened(&self.suite.caps().device);
         listener.begun(self.names().count().saturating_sub(done));
         for case in self.cases.iter().filter(|case| self.filter.takes_case(case)) {
             let subjects: Vec<_> = self.subjects(case).collect();

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 pub(super) struct Corpus {
     /// `the repository`, or a folder.
     pub(super) origin: String,
+    pub(super) is_of_the_repository: bool,
     pub(super) cases: Vec<Case>,
 }
 
@@ -18,7 +19,7 @@ pub(super) struct Corpus {
 /// Those of reading a folder; two matrices of one name that are not the same.
 pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<Corpus>> {
     let cases = repository_corpus().context("the corpus of the repository")?;
-    let mut corpora = vec![Corpus { origin: "the repository".into(), cases }];
+    let mut corpora = vec![Corpus { origin: "the repository".into(), is_of_the_repository: true, cases }];
     for folder in folders {
         let origin = folder.display().to_string();
         let mut cases = vec![];
@@ -27,7 +28,7 @@ pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<Corpus>> {
                 cases.push(case);
             }
         }
-        corpora.push(Corpus { origin, cases });
+        corpora.push(Corpus { origin, is_of_the_repository: false, cases });
     }
     Ok(corpora)
 }

@@ -54,10 +54,11 @@ pub(crate) struct Args {
     /// Write a hash of every result, to compare runs.
     #[arg(long, value_name = "FILE")]
     digest: Option<PathBuf>,
-    /// The file that says what is refused; anything more or less is a failure.
+    /// The file that lists the checks that are refused; of those that run, one more or fewer is a failure. Without it: that
+    /// of the device in xtask/support, if it has one.
     #[arg(long, value_name = "FILE")]
     support: Option<PathBuf>,
-    /// Write the file that --support compares with.
+    /// Bring the file that --support compares with up to date for the checks that run.
     #[arg(long, value_name = "FILE", conflicts_with = "support")]
     pin_support: Option<PathBuf>,
     /// How long one algorithm may take on one case before its process is ended.
@@ -253,9 +254,13 @@ struct Report {
 impl Report {
     fn new(args: &Args) -> Result<Self> {
         let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
+        let corpora = args.selection.corpora()?;
+        let names = |corpus: &Corpus| corpus.cases.iter().map(|case| case.name.clone()).collect::<Vec<_>>();
+        let of_others =
+            corpora.iter().filter(|corpus| !corpus.is_of_the_repository).flat_map(names).collect();
         Ok(Self {
-            summary: Summary::new(&args.selection.corpora()?),
-            support: Support::default(),
+            summary: Summary::new(&corpora),
+            support: Support::new(args.support.as_ref(), args.pin_support.as_ref(), of_others)?,
             json: args.json.as_ref().map(create).transpose()?.map(BufWriter::new),
             digests: vec![],
             bar: ProgressBar::hidden(),
@@ -291,12 +296,7 @@ impl Report {
             std::fs::write(path, self.digests.join("\n")).with_context(|| path.display().to_string())?;
         }
         print!("{}", self.summary.text(&args.selection));
-        if let Some(pinned) = &args.support {
-            self.support.compare(pinned)?;
-        }
-        if let Some(path) = &args.pin_support {
-            self.support.pin(path)?;
-        }
+        self.support.save()?;
         Ok(match () {
             () if self.required_missing => ExitCode::from(3),
             () if self.summary.failed() => ExitCode::FAILURE,
@@ -306,6 +306,10 @@ impl Report {
 }
 
 impl Listener for Report {
+    fn opened(&mut self, device: &str) {
+        self.support.opened(self.backend, device);
+    }
+
     fn begun(&mut self, cases: usize) {
         if self.begun {
             return self.bar.inc_length(cases as u64);
@@ -327,6 +331,7 @@ impl Listener for Report {
     }
 
     fn finished(&mut self, record: Record) {
+        let record = self.support.hold(record);
         if let Some(digest) = record.digest {
             let Record { backend, algorithm, types, .. } = &record;
             self.digests.push(format!("{digest:016x} {backend} {} {types} {algorithm}", record.name()));
@@ -335,7 +340,6 @@ impl Listener for Report {
             let line = serde_json::to_string(&Record { digest: None, ..record.clone() }).unwrap_or_default();
             let _ = writeln!(json, "{line}");
         }
-        self.support.add(&record);
         self.summary.add(record);
     }
 }
