@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use table::Variant;
 
 /// Names nvcc itself.
 const NVCC: &str = "NVCC";
@@ -27,12 +28,6 @@ const TOOLKITS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 /// architecture, for no kernel asks for its own; one run for each would take twice the time.
 const TARGETS: [&str; 2] =
     ["arch=compute_75,code=[compute_75,sm_75,sm_80,sm_90]", "arch=compute_100,code=sm_100"];
-
-/// Values of macros that `backend-cuda` never uses: its blocks have 256 threads.
-const LEFT_OUT: (&str, &str) = ("BLOCK", "64");
-
-/// A set of defines.
-type Variant = Vec<(&'static str, &'static str)>;
 
 fn main() {
     for variable in [&[NVCC], &TOOLKITS[..]].concat() {
@@ -84,9 +79,7 @@ fn compile_all(nvcc: &Path, folder: &Path) -> Result<Vec<(String, PathBuf)>, Str
     for file in table::FILES {
         write(&folder.join(file.name), &file.source())?;
     }
-    let is_kept = |variant: &Variant| !variant.contains(&LEFT_OUT);
-    let variants = |file: &'static File| file.variants().into_iter().map(move |variant| (file, variant));
-    let jobs: Vec<_> = table::FILES.iter().flat_map(variants).filter(|(_, v)| is_kept(v)).collect();
+    let jobs: Vec<_> = table::programs().collect();
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<_>, String> {
         let mut images = vec![];

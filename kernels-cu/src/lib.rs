@@ -49,6 +49,11 @@ pub fn image<'a, 'b>(
     Some(&IMAGES[at].1.0)
 }
 
+/// Every file with every set of defines that `backend-cuda` can ask for.
+pub fn programs() -> impl Iterator<Item = (&'static File, Vec<(&'static str, &'static str)>)> {
+    table::programs()
+}
+
 /// The file of this name.
 pub fn file(name: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.name == name)

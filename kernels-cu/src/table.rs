@@ -52,6 +52,18 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
     ]
 );
 
+/// A set of defines.
+pub(crate) type Variant = Vec<(&'static str, &'static str)>;
+
+/// A define that `backend-cuda` never uses: its blocks have 256 threads.
+const LEFT_OUT: (&str, &str) = ("BLOCK", "64");
+
+/// Every file with every set of defines that `backend-cuda` can ask for.
+pub(crate) fn programs() -> impl Iterator<Item = (&'static File, Variant)> {
+    let variants = |file: &'static File| file.variants().into_iter().map(move |variant| (file, variant));
+    FILES.iter().flat_map(variants).filter(|(_, variant)| !variant.contains(&LEFT_OUT))
+}
+
 /// The key of the image of a file with these defines, independent of their order.
 pub(crate) fn key<'a, 'b>(file: &str, defines: impl IntoIterator<Item = (&'a str, &'b str)>) -> String {
     let mut defines: Vec<_> = defines.into_iter().map(|(name, value)| format!(" {name}={value}")).collect();

@@ -46,7 +46,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "kernels",
         about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
-        budget: 100,
+        budget: 130,
         run: kernels,
     },
     Step {
@@ -182,10 +182,16 @@ fn doc(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "{xtask} algorithms --check").run()?)
 }
 
+/// Both languages at once: PoCL compiles on one core.
 fn kernels(sh: &Shell) -> Result<()> {
-    let xtask = std::env::current_exe()?;
-    cmd!(sh, "{xtask} kernels cuda --check").run()?;
-    xtask_on(sh, Runtime::Pocl, &["kernels", "opencl"])
+    // Before that, since both fetch packages by the same pip.
+    let pocl = Runtime::Pocl.variables(sh)?;
+    let cuda = || xtask_with(&Shell::new()?, vec![], &["kernels", "cuda", "--check"]);
+    std::thread::scope(|scope| {
+        let cuda = scope.spawn(cuda);
+        let opencl = xtask_with(sh, pocl, &["kernels", "opencl"]);
+        cuda.join().unwrap_or_else(|_| bail!("a thread panicked")).and(opencl)
+    })
 }
 
 /// Runs the whole table twice: with one thread and with two, which must write the same bits.
@@ -201,7 +207,7 @@ fn conformance(sh: &Shell) -> Result<()> {
         let digest = results.join(format!("threads-{threads}.digest"));
         let json = results.join(format!("threads-{threads}.jsonl"));
         let xtask = std::env::current_exe()?;
-        cmd!(sh, "{xtask} conformance --backend cpu --tier ci {corpus...} --threads {threads} --digest {digest} --json {json}")
+        cmd!(sh, "{xtask} conformance --backend cpu --tier ci {corpus...} --threads {threads} --digest {digest} --json {json} --support xtask/support/cpu.txt")
             .run()?;
         digests.push(sh.read_file(&digest)?);
     }
@@ -223,16 +229,17 @@ fn xtask_with(sh: &Shell, variables: Vec<(&'static str, String)>, arguments: &[&
     Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
 }
 
-/// Runs the tests that need a device, and the quick tier; PoCL's refusals are pinned.
+/// Runs the tests that need a device, and the quick tier.
 fn opencl(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo test --workspace --quiet --test devices --test opencl --test properties --test exit")
         .envs(Runtime::Pocl.variables(sh)?)
         .env("NNZ_REQUIRE", "opencl")
         .run()?;
-    let table = ["conformance", "--backend", "opencl", "--tier", "quick"];
-    let pinned = ["--support", "xtask/support/opencl-pocl.txt"];
-    xtask_on(sh, Runtime::Pocl, &[&table[..], &pinned].concat())?;
-    xtask_on(sh, Runtime::Intel, &table)
+    for runtime in [Runtime::Pocl, Runtime::Intel] {
+        let pin = format!("xtask/support/opencl-{}.txt", runtime.name());
+        xtask_on(sh, runtime, &["conformance", "--backend", "opencl", "--tier", "quick", "--support", &pin])?;
+    }
+    Ok(())
 }
 
 /// Runs the quick tier on SYCL: most kernels are those of the step `opencl`, so that one type of values is enough;
@@ -242,16 +249,20 @@ fn sycl(sh: &Shell) -> Result<()> {
     let shim = provision::compile_sycl(sh, shim, &["-Wno-subobject-linkage".into()], "shim")?;
     for runtime in [Runtime::Pocl, Runtime::Intel] {
         let variables = provision::sycl(sh, Some(runtime))?;
-        cmd!(sh, "{shim}").envs(variables.clone()).run()?;
-        let table =
-            ["conformance", "--backend", "sycl", "--require", "sycl", "--tier", "quick", "--types", "f64"];
-        xtask_with(sh, variables, &table)?;
+        cmd!(sh, "{shim}").envs(variables).run()?;
+        sycl_table(sh, runtime, &["--types", "f64"])?;
     }
     for op in ["dense_to_csr", "spmv/coo"] {
-        let variables = provision::sycl(sh, Some(Runtime::Intel))?;
-        xtask_with(sh, variables, &["conformance", "--backend", "sycl", "--tier", "quick", "--op", op])?;
+        sycl_table(sh, Runtime::Intel, &["--op", op])?;
     }
     host_program(sh)
+}
+
+/// Runs a part of the quick tier on a SYCL queue of a runtime.
+fn sycl_table(sh: &Shell, runtime: Runtime, part: &[&str]) -> Result<()> {
+    let pin = format!("xtask/support/sycl-{}.txt", runtime.name());
+    let table = ["conformance", "--backend", "sycl", "--tier", "quick", "--support", &pin];
+    xtask_with(sh, provision::sycl(sh, Some(runtime))?, &[&table, part].concat())
 }
 
 /// Runs a C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it

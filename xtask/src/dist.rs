@@ -26,10 +26,10 @@ fi
 exec "$program" "$@"
 "#;
 
-/// Builds the harness, the benchmark and the command, stripped and packed, beside the snapshots that the harness compares
-/// with.
+/// Builds the harness, the benchmark and the command, stripped and packed, beside the snapshots and real
+/// matrices of the harness.
 ///
-/// A program unpacks itself beside its own file when it is first called. On the other machine `./xtask conformance` finds its snapshots beside itself; with `--corpus` it takes matrices too.
+/// A program unpacks itself beside its own file when it is first called. On the other machine `./xtask conformance` finds both folders beside itself; with `--corpus` it takes more matrices.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to make.
@@ -49,10 +49,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let built = target().join("dist").join(program);
         pack(&shell, &built, &out.join(program)).with_context(|| format!("packing {}", built.display()))?;
     }
-    let snapshots = out.join("snapshots");
-    shell.create_dir(&snapshots)?;
-    for file in shell.read_dir(root().join("crates/sparse-conformance/snapshots"))? {
-        shell.copy_file(file, &snapshots)?;
+    for folder in ["snapshots", "corpus"] {
+        let copies = shell.create_dir(out.join(folder))?;
+        for file in shell.read_dir(root().join("crates/sparse-conformance").join(folder))? {
+            shell.copy_file(file, &copies)?;
+        }
     }
     println!("{}", cmd!(shell, "du -sh {out}").quiet().read()?);
     Ok(())

@@ -90,7 +90,7 @@ pub(crate) enum Runtime {
 const INTEL: [&str; 2] = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"];
 
 impl Runtime {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pocl => "pocl",
             Self::Intel => "intel",

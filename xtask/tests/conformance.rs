@@ -117,6 +117,63 @@ fn a_list_names_what_would_run() {
     assert_eq!(out, "spmv/csr/edge_31\nspmv/csr/edge_32\nspmv/csr/edge_33\n");
 }
 
+/// The folder of the repository's real matrices.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sparse-conformance/corpus");
+
+#[test]
+fn real_matrices_of_the_repository_run_without_an_option() {
+    let (names, _) = ends_with(0, "--list --tier ci --op spmv/csr --case zenios");
+    assert_eq!(names, "spmv/csr/zenios\n");
+    let (tiny, _) = ends_with(0, "--list --tier tiny");
+    assert!(!tiny.contains("west0067") && tiny.contains("tiny_"), "{tiny}");
+    let (out, _) = ends_with(0, "--backend reference --tier quick --op spmv/csr --case west0067");
+    assert!(out.contains("\nreal matrices: 1 of the repository\n"), "{out}");
+    let (out, _) = ends_with(0, SMALL);
+    assert!(out.contains("\nreal matrices: none\n"), "{out}");
+}
+
+#[test]
+fn a_corpus_adds_matrices_and_none_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::copy(format!("{CORPUS}/west0067.mtx.gz"), folder.path().join("west0067.mtx.gz"))
+        .expect("a copy");
+    let more = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2.5\n";
+    std::fs::write(folder.path().join("more_than_west0067.mtx"), more).expect("a file");
+    let corpus = format!("--op spmv/csr --case west0067 --corpus {}", folder.path().display());
+    let (names, _) = ends_with(0, &format!("--list {corpus}"));
+    assert_eq!(names, "spmv/csr/more_than_west0067\nspmv/csr/west0067\n");
+    let (out, _) = ends_with(0, &format!("--backend reference {corpus} --types f64,i32,i32"));
+    let counts = format!("\nreal matrices: 1 of the repository, 1 of {}\n3 passed", folder.path().display());
+    assert!(out.contains(&counts), "{out}");
+
+    std::fs::write(folder.path().join("zenios.mtx"), more).expect("a file");
+    let (_, err) = ends_with(2, &corpus);
+    assert!(err.contains("`zenios` is another matrix in the repository: rename it"), "{err}");
+}
+
+/// The reference does not say how much memory it has, so that it refuses to run out of it.
+#[test]
+fn a_refusal_more_or_fewer_than_listed_ends_with_1() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (run, pin) = ("--backend reference --op rule --case x5", path(&folder, "pin.txt"));
+    ends_with(0, &format!("{run} --pin-support {pin}"));
+    let listed = read_to_string(&pin).expect("the list");
+    assert!(
+        listed.ends_with("rule/backend direct x5_running_out_of_memory_is_an_error: running out of memory\n")
+    );
+    ends_with(0, &format!("{run} --support {pin}"));
+
+    std::fs::write(&pin, format!("{listed}spmv/csr sequential fully_dense f64,i32,i32: csr\n"))
+        .expect("a file");
+    ends_with(0, &format!("{run} --support {pin}"));
+    let (out, _) = ends_with(1, &format!("{SMALL} --support {pin}"));
+    assert!(out.contains("csr was not refused, which "), "{out}");
+    std::fs::write(&pin, "").expect("a file");
+    let (out, _) = ends_with(1, &format!("{run} --support {pin}"));
+    assert!(out.contains("FAIL rule/backend/x5_running_out_of_memory_is_an_error"), "{out}");
+    assert!(out.contains("running out of memory was refused, which "), "{out}");
+}
+
 #[test]
 fn blessed_answers_pass() {
     let folder = tempfile::tempdir().expect("a folder");

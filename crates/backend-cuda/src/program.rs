@@ -196,16 +196,11 @@ mod tests {
     use crate::cu::CuDriver;
     use device_tests::each_device;
 
-    /// Every file with every set of defines that this backend asks for: its blocks have 256 threads.
-    fn programs() -> Vec<(&'static File, Defines)> {
-        let defines = |variant: Vec<(&'static str, &str)>| {
-            variant.into_iter().fold(Defines::default(), |all, (name, value)| all.set(name, value))
-        };
-        let of_file = |file: &'static File| {
-            let variants = file.variants().into_iter().filter(|variant| !variant.contains(&("BLOCK", "64")));
-            variants.map(move |variant| (file, defines(variant)))
-        };
-        kernels_cu::FILES.iter().flat_map(of_file).collect()
+    /// Every file with every set of defines that this backend can ask for.
+    fn programs() -> impl Iterator<Item = (&'static File, Defines)> {
+        let set = |all: Defines, (name, value)| all.set(name, value);
+        kernels_cu::programs()
+            .map(move |(file, variant)| (file, variant.into_iter().fold(Defines::default(), set)))
     }
 
     #[test]

@@ -86,6 +86,20 @@ impl File {
         });
         variants
     }
+
+    /// True if one of the [`variants`](Self::variants) has these values of macros, in any order. Work-groups may have any
+    /// size (`BLOCK`), which is the device's.
+    pub fn has_variant<'a, 'b>(&self, defines: impl Iterator<Item = (&'a str, &'b str)>) -> bool {
+        let wanted = without_block(defines);
+        self.variants().into_iter().any(|variant| without_block(variant.into_iter()) == wanted)
+    }
+}
+
+/// The macros but for the size of work-groups, in order.
+fn without_block<'a, 'b>(defines: impl Iterator<Item = (&'a str, &'b str)>) -> Vec<(&'a str, &'b str)> {
+    let mut defines: Vec<_> = defines.filter(|(name, _)| *name != table::BLOCK.name).collect();
+    defines.sort_unstable();
+    defines
 }
 
 /// The text of a file, to which files and their includes are appended.
@@ -169,6 +183,21 @@ mod tests {
         assert_eq!(values.len(), expected.len());
         assert!(expected.iter().all(|triple| values.contains(triple)));
         assert_eq!(file(&[], "").variants(), [vec![]]);
+    }
+
+    #[test]
+    fn a_variant_has_every_macro_and_a_work_group_of_any_size() {
+        const DEFINES: &[Define] = &[
+            Define { name: "SCALAR", values: &["F16", "F32"] },
+            Define { name: "OFF", values: &["int", "long"] },
+            table::BLOCK,
+        ];
+        let has = |defines: &[(&str, &str)]| file(DEFINES, "").has_variant(defines.iter().copied());
+        assert!(has(&[("BLOCK", "128"), ("OFF", "long"), ("SCALAR", "F32")]));
+        assert!(!has(&[("BLOCK", "128"), ("OFF", "long"), ("SCALAR", "F16")]), "half precision is narrow");
+        assert!(!has(&[("BLOCK", "128"), ("OFF", "int"), ("SCALAR", "F64")]), "a value that is not listed");
+        assert!(!has(&[("BLOCK", "128"), ("SCALAR", "F32")]), "a macro is missing");
+        assert!(!has(&[("OFF", "int"), ("SCALAR", "F32"), ("WIDE", "0")]), "a macro too many");
     }
 
     #[test]

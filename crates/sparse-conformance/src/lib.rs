@@ -41,7 +41,7 @@ mod triplets;
 
 pub use array_dump::ArrayDump;
 pub use build::Build;
-pub use case::{Case, Operands, Problem, Tier, corpus, table};
+pub use case::{Case, Operands, Problem, Tier, corpus, corpus_folder, repository_corpus, table};
 pub use check::{Check, Expected};
 pub use device_matrix::{TrialMatrix, ValueSet};
 pub use error_bound::Bounded;

@@ -20,6 +20,8 @@ use std::time::Duration;
 enum Event {
     /// The backend is not there, for this reason.
     Missing(String),
+    /// The name of the device that the backend runs on.
+    Opened(String),
     /// The number of cases that will run.
     Begun(usize),
     /// A case starts, in these types.
@@ -63,6 +65,10 @@ impl<W: Write> Reporter<W> {
 }
 
 impl<W: Write> Listener for Reporter<W> {
+    fn opened(&mut self, device: &str) {
+        self.send(&Event::Opened(device.into()));
+    }
+
     fn begun(&mut self, cases: usize) {
         self.send(&Event::Begun(cases));
     }
@@ -169,6 +175,10 @@ impl<'b> Shared<'_, 'b> {
 }
 
 impl Listener for Shared<'_, '_> {
+    fn opened(&mut self, device: &str) {
+        self.listener().opened(device);
+    }
+
     fn begun(&mut self, cases: usize) {
         self.listener().begun(cases);
     }
@@ -207,6 +217,7 @@ struct Progress {
 impl Progress {
     fn hear(&mut self, event: Event, listener: &mut dyn Listener) {
         match event {
+            Event::Opened(device) => listener.opened(&device),
             Event::Begun(cases) if self.started == 0 => listener.begun(cases),
             Event::Begun(_) | Event::Missing(_) => {}
             Event::Started(name, types) => {

@@ -82,6 +82,8 @@ impl Record {
 
 /// Receives the events of cases as they run.
 pub trait Listener {
+    /// Called before anything else with the name of the device that the backend runs on; once for each process.
+    fn opened(&mut self, _device: &str) {}
     /// Called before the first of `cases` cases, each of one subject; once for each part of the table that runs by
     /// itself.
     fn begun(&mut self, _cases: usize) {}

@@ -100,6 +100,7 @@ impl Run<'_> {
 
     /// Runs everything except the first `done` [`names`](Self::names).
     pub fn resume(&self, mut done: usize, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
+        listener.opened(&self.suite.caps().device);
         listener.begun(self.names().count().saturating_sub(done));
         for case in self.cases.iter().filter(|case| self.filter.takes_case(case)) {
             let subjects: Vec<_> = self.subjects(case).collect();

@@ -1,7 +1,10 @@
 //! The harness itself: expectations, filters, snapshots.
 
 use backend_cpu::Cpu;
-use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, table};
+use sparse_conformance::{
+    Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, corpus_folder, repository_corpus,
+    table,
+};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Host, c64};
 
@@ -122,4 +125,23 @@ fn the_tiny_tier_takes_one_type_of_values_and_indices() {
     let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &table(), filter: &filter };
     let types: Vec<_> = run.names().map(|(_, types)| types).collect();
     assert!(!types.is_empty() && types.iter().all(|types| *types == "f64,i32,i32"), "{types:?}");
+}
+
+#[test]
+fn the_repository_has_eight_small_matrices_with_their_sources() {
+    let folder = corpus_folder().expect("the folder");
+    let sources = std::fs::read_to_string(folder.join("README.md")).expect("the sources");
+    let cases = repository_corpus().expect("the corpus");
+    assert_eq!(cases.len(), 8);
+    let mut bytes = 0;
+    for case in &cases {
+        let file = folder.join(format!("{}.mtx.gz", case.name));
+        bytes += std::fs::metadata(file).expect("a file").len();
+        let rows = sources.lines().filter(|line| line.starts_with(&format!("| `{}` |", case.name)));
+        assert_eq!(rows.count(), 2, "{} is described, and its source is named", case.name);
+        assert!(!case.matrix().expect("a matrix").entries.is_empty(), "{}", case.name);
+    }
+    assert!(bytes <= 300_000, "{bytes} bytes");
+    let of = |tier| cases.iter().filter(|case| case.tier == tier).count();
+    assert_eq!([of(Tier::Tiny), of(Tier::Quick), of(Tier::Ci)], [0, 5, 3]);
 }

@@ -4,6 +4,7 @@
 
 mod backends;
 mod child;
+mod corpora;
 mod summary;
 mod support;
 
@@ -11,6 +12,7 @@ pub(crate) use child::{ChildArgs, run as run_child};
 
 use anyhow::{Context, Error, Result, anyhow};
 use backends::Known;
+use corpora::Corpus;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sparse_conformance::{Case, Ending, Filter, Listener, Record, Run, Status, Suite, Supervisor, Tier};
 use std::collections::BTreeSet;
@@ -52,10 +54,11 @@ pub(crate) struct Args {
     /// Write a hash of every result, to compare runs.
     #[arg(long, value_name = "FILE")]
     digest: Option<PathBuf>,
-    /// The file that says what is refused; anything more or less is a failure.
+    /// The file that lists the checks that are refused; of those that run, one more or fewer is a failure. Without it: that
+    /// of the device in xtask/support, if it has one.
     #[arg(long, value_name = "FILE")]
     support: Option<PathBuf>,
-    /// Write the file that --support compares with.
+    /// Bring the file that --support compares with up to date for the checks that run.
     #[arg(long, value_name = "FILE", conflicts_with = "support")]
     pin_support: Option<PathBuf>,
     /// The longest time of one algorithm on one case before its process is ended.
@@ -76,7 +79,7 @@ pub(crate) struct Args {
 /// The selected part of the table and its settings: the part of the command line that a child gets too.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Selection {
-    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too; may be repeated.
+    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too, beside those of the repository; may be repeated.
     #[arg(long, value_name = "PATH")]
     corpus: Vec<PathBuf>,
     /// An operation, or an operation and a format: spmv, spmv/csr.
@@ -128,14 +131,15 @@ impl Selection {
         Ok(run.names().map(|(name, _)| name).collect())
     }
 
-    /// The table with the corpus.
+    /// The table with the real matrices.
     fn cases(&self) -> Result<Vec<Case>> {
-        let mut cases = sparse_conformance::table();
-        for folder in &self.corpus {
-            let corpus = sparse_conformance::corpus(folder);
-            cases.extend(corpus.with_context(|| format!("the corpus {}", folder.display()))?);
-        }
-        Ok(cases)
+        let real = self.corpora()?.into_iter().flat_map(|corpus| corpus.cases);
+        Ok(sparse_conformance::table().into_iter().chain(real).collect())
+    }
+
+    /// The real matrices, each once.
+    fn corpora(&self) -> Result<Vec<Corpus>> {
+        corpora::read(&self.corpus)
     }
 
     fn filter(&self) -> Filter {
@@ -251,9 +255,13 @@ struct Report {
 impl Report {
     fn new(args: &Args) -> Result<Self> {
         let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
+        let corpora = args.selection.corpora()?;
+        let names = |corpus: &Corpus| corpus.cases.iter().map(|case| case.name.clone()).collect::<Vec<_>>();
+        let of_others =
+            corpora.iter().filter(|corpus| !corpus.is_of_the_repository).flat_map(names).collect();
         Ok(Self {
-            summary: Summary::default(),
-            support: Support::default(),
+            summary: Summary::new(&corpora),
+            support: Support::new(args.support.as_ref(), args.pin_support.as_ref(), of_others)?,
             json: args.json.as_ref().map(create).transpose()?.map(BufWriter::new),
             digests: vec![],
             bar: ProgressBar::hidden(),
@@ -289,12 +297,7 @@ impl Report {
             std::fs::write(path, self.digests.join("\n")).with_context(|| path.display().to_string())?;
         }
         print!("{}", self.summary.text(&args.selection));
-        if let Some(pinned) = &args.support {
-            self.support.compare(pinned)?;
-        }
-        if let Some(path) = &args.pin_support {
-            self.support.pin(path)?;
-        }
+        self.support.save()?;
         Ok(match () {
             () if self.required_missing => ExitCode::from(3),
             () if self.summary.failed() => ExitCode::FAILURE,
@@ -304,6 +307,10 @@ impl Report {
 }
 
 impl Listener for Report {
+    fn opened(&mut self, device: &str) {
+        self.support.opened(self.backend, device);
+    }
+
     fn begun(&mut self, cases: usize) {
         if self.begun {
             return self.bar.inc_length(cases as u64);
@@ -325,6 +332,7 @@ impl Listener for Report {
     }
 
     fn finished(&mut self, record: Record) {
+        let record = self.support.hold(record);
         if let Some(digest) = record.digest {
             let Record { backend, algorithm, types, .. } = &record;
             self.digests.push(format!("{digest:016x} {backend} {} {types} {algorithm}", record.name()));
@@ -333,7 +341,6 @@ impl Listener for Report {
             let line = serde_json::to_string(&Record { digest: None, ..record.clone() }).unwrap_or_default();
             let _ = writeln!(json, "{line}");
         }
-        self.support.add(&record);
         self.summary.add(record);
     }
 }

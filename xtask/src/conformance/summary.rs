@@ -1,25 +1,40 @@
 //! The table at the end: operations × backends, and the commands that repeat failures.
 
 use super::Selection;
+use super::corpora::Corpus;
 use sparse_conformance::{Record, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The most failures shown in full.
 const SHOWN: usize = 40;
 
-/// Counts of every status, and the records that did not pass.
+/// Counts of every status, the records that did not pass, and the real matrices that ran.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     counts: BTreeMap<(String, String), [usize; 5]>,
     failures: Vec<Record>,
     skipped: Vec<Record>,
+    /// The names of real matrices, by their origin.
+    real: Vec<(String, BTreeSet<String>)>,
+    /// The cases that ran.
+    ran: BTreeSet<String>,
 }
 
 impl Summary {
+    /// An empty summary of a run with these real matrices.
+    pub(super) fn new(corpora: &[Corpus]) -> Self {
+        let names = |corpus: &Corpus| corpus.cases.iter().map(|case| case.name.clone()).collect();
+        let real = corpora.iter().map(|corpus| (corpus.origin.clone(), names(corpus))).collect();
+        Self { real, ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, record: Record) {
         let counts = self.counts.entry((record.op.clone(), record.backend.clone())).or_default();
         counts[record.status as usize] += 1;
+        if record.status != Status::Skipped && !self.ran.contains(&record.case) {
+            self.ran.insert(record.case.clone());
+        }
         match record.status {
             Status::Fail => self.failures.push(record),
             Status::Skipped if record.op == "probe" => self.skipped.push(record),
@@ -56,8 +71,19 @@ impl Summary {
             let _ = writeln!(text, "\n… and {more} failures more; --json has them all");
         }
         let passed: usize = self.counts.values().map(|counts| counts[Status::Pass as usize]).sum();
-        let _ = writeln!(text, "\n{passed} passed, {} failed", self.failures.len());
+        let _ = writeln!(text, "\nreal matrices: {}", self.real_matrices());
+        let _ = writeln!(text, "{passed} passed, {} failed", self.failures.len());
         text
+    }
+
+    /// How many real matrices ran: `8 of the repository, 32 of /data`.
+    fn real_matrices(&self) -> String {
+        let ran = self.real.iter().map(|(origin, names)| (names.intersection(&self.ran).count(), origin));
+        let parts: Vec<_> = ran
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, origin)| format!("{count} of {origin}"))
+            .collect();
+        if parts.is_empty() { "none".into() } else { parts.join(", ") }
     }
 }
 

@@ -3,11 +3,32 @@
 use super::{Case, Operands, Tier};
 use crate::triplets::Triplets;
 use sparse_core::{Error, Result, SparseFormat, c64};
-use sparse_io::matrix_market::{Field, read_coo, read_header};
+use sparse_io::matrix_market::{Field, MatrixInfo, read_coo, read_header};
 use std::path::{Path, PathBuf};
 
 /// The operations that real matrices run through.
 const OPS: [&str; 3] = ["spmv", "spmm", "convert"];
+
+/// Matrices of the repository with more stored entries run from the tier `ci` on.
+const QUICK_ENTRIES: usize = 5000;
+
+/// The folder of the repository's real matrices: `corpus` beside the program where there is one, or else that of this
+/// crate, where it was built. `None` where neither is there.
+pub fn corpus_folder() -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name("corpus"));
+    let built = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
+    beside.into_iter().chain([built]).find(|folder| folder.is_dir())
+}
+
+/// One case for every real matrix of the repository, as [`corpus`] makes them; none where the folder is not there. Large
+/// ones run from [`Tier::Ci`] on.
+///
+/// # Errors
+/// As [`corpus`].
+pub fn repository_corpus() -> Result<Vec<Case>> {
+    let tier = |info: &MatrixInfo| if info.stored <= QUICK_ENTRIES { Tier::Quick } else { Tier::Ci };
+    corpus_folder().map_or(Ok(vec![]), |folder| cases(&folder, tier))
+}
 
 /// One case for every `.mtx` and `.mtx.gz` file of a folder, in the order of their names: real matrices in f32 and
 /// f64, complex ones in c32 and c64, with 32-bit indices.
@@ -15,7 +36,10 @@ const OPS: [&str; 3] = ["spmv", "spmm", "convert"];
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read; those of reading a file's header.
 pub fn corpus(folder: impl AsRef<Path>) -> Result<Vec<Case>> {
-    let folder = folder.as_ref();
+    cases(folder.as_ref(), |_| Tier::Quick)
+}
+
+fn cases(folder: &Path, tier: fn(&MatrixInfo) -> Tier) -> Result<Vec<Case>> {
     let at = |source| Error::Io { path: folder.into(), source };
     let entries = std::fs::read_dir(folder).map_err(at)?;
     let mut files =
@@ -24,7 +48,7 @@ pub fn corpus(folder: impl AsRef<Path>) -> Result<Vec<Case>> {
     files
         .into_iter()
         .filter_map(|file| Some((stem(&file)?, file)))
-        .map(|(name, file)| case(name, file))
+        .map(|(name, file)| case(name, file, tier))
         .collect()
 }
 
@@ -35,9 +59,10 @@ fn stem(file: &Path) -> Option<String> {
     Some(name.strip_suffix(".mtx")?.to_string())
 }
 
-fn case(name: String, file: PathBuf) -> Result<Case> {
-    let complex = read_header(&file)?.field == Field::Complex;
-    let case = Case::new(name, move || read(&file)).operands(Operands::Reals).tier(Tier::Quick).large();
+fn case(name: String, file: PathBuf, tier: fn(&MatrixInfo) -> Tier) -> Result<Case> {
+    let info = read_header(&file)?;
+    let complex = info.field == Field::Complex;
+    let case = Case::new(name, move || read(&file)).operands(Operands::Reals).tier(tier(&info)).large();
     Ok(case.only(move |key| {
         let wanted = if complex { ["c32", "c64"] } else { ["f32", "f64"] };
         OPS.contains(&key.op) && !key.is_batch() && key.is_narrow() && wanted.contains(&key.dtype.name())

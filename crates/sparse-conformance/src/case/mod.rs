@@ -5,7 +5,7 @@ mod random;
 mod rules;
 mod shapes;
 
-pub use corpus::corpus;
+pub use corpus::{corpus, corpus_folder, repository_corpus};
 
 use crate::numbers::{Arithmetic, round};
 use crate::subject::Key;
