@@ -79,20 +79,9 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
-        kind: Kind::Race,
-        what: "lanes are added that have not added others yet",
-        place: cl(
-            "csr_spmv_vector",
-            "sums[lid] += sums[lid + lanes];\n            barrier(CLK_LOCAL_MEM_FENCE);",
-            "sums[lid] += sums[lid + lanes];",
-        ),
-        found_by: &[by("spmv/csr", "row_per_vector")],
-        case: ROWS,
-    },
-    Fault {
         kind: Kind::DroppedEntry,
         what: "lanes stop before the last entry of a row",
-        place: cu("csr_spmv_vector", "k < end; k += LANES", "k < end - 1; k += LANES"),
+        place: both("csr_spmv_vector", "k < end; k += LANES", "k < end - 1; k += LANES"),
         found_by: &[by("spmv/csr", "row_per_vector")],
         case: ROWS,
     },
