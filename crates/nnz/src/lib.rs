@@ -28,6 +28,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! Formats, types and devices that are known at run time only have types of their own, [`Matrix`], [`Vector`] and
+//! [`DenseMatrix`], with the operations as methods: see [`runtime`].
+//!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, for which a device must be waited for. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
 //! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole,
@@ -42,12 +45,16 @@
     allow(unused_variables, reason = "without a backend there is no device")
 )]
 mod device;
+pub mod runtime;
 /// Runs the example of the crate's README as a test.
 #[cfg(all(doctest, feature = "cpu"))]
 #[doc = include_str!("../README.md")]
 mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId};
+pub use runtime::{
+    DenseMatrix, Format, IndexType, Layout, MatmulPlan, Matrix, MatvecPlan, Method, SolveOptions, Vector,
+};
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
 pub use {sparse_io as io, sparse_solvers as solvers};
@@ -72,7 +79,8 @@ pub mod prelude {
         WithBackend,
     };
     pub use crate::{
-        Backend, Coo, Csc, Csr, DType, Dense, DenseView, DenseViewMut, Device, Ell, Error, Hyb, Order,
-        PlanOptions, Result, Scalar, Sell, Space, SpaceOf, SparseFormat, c32, c64,
+        Backend, Coo, Csc, Csr, DType, Dense, DenseMatrix, DenseView, DenseViewMut, Device, Ell, Error,
+        Format, Hyb, Matrix, Order, PlanOptions, Result, Scalar, Sell, Space, SpaceOf, SparseFormat, Vector,
+        c32, c64,
     };
 }
