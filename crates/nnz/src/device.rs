@@ -1,10 +1,17 @@
 //! Run-time choice of a device.
 
 use sparse_core::op::WithBackend;
-use sparse_core::{Caps, Error, Probe, Result};
+use sparse_core::{Backend as _, Caps, ContextId, Error, Probe, Result};
 use sparse_device::{Device as Accelerator, Library};
 use std::fmt::Display;
 use std::str::FromStr;
+
+/// The backend of the host: the CPU backend where it is built in, else the serial reference.
+#[cfg(feature = "cpu")]
+pub(crate) type HostBackend = backend_cpu::Cpu;
+/// The backend of the host: the CPU backend where it is built in, else the serial reference.
+#[cfg(not(feature = "cpu"))]
+pub(crate) type HostBackend = sparse_core::reference::Reference;
 
 /// The backends of this workspace, built in or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -147,14 +154,26 @@ impl FromStr for BackendKind {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Device {
-    /// The host's processor.
-    #[cfg(feature = "cpu")]
-    Cpu(backend_cpu::Cpu),
-    /// A device of OpenCL, SYCL or CUDA.
-    Accelerator(Accelerator),
+    /// The host's processor: the CPU backend, or without the feature `cpu` the serial reference.
+    Cpu(HostBackend),
+    /// A device of OpenCL, SYCL or CUDA, and its name.
+    Accelerator(Accelerator, DeviceId),
 }
 
 impl Device {
+    /// The host's processor, which is there whatever is built in: the CPU backend with a thread for each processor, or
+    /// without the feature `cpu` the serial reference.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if the operating system refuses the threads.
+    pub fn host() -> Result<Self> {
+        #[cfg(feature = "cpu")]
+        let backend = HostBackend::new()?;
+        #[cfg(not(feature = "cpu"))]
+        let backend = HostBackend::default();
+        Ok(Self::Cpu(backend))
+    }
+
     /// The best device that starts: of CUDA, else a GPU of OpenCL or SYCL, else the CPU backend's, else a processor of the
     /// host through OpenCL or SYCL.
     ///
@@ -213,10 +232,9 @@ impl Device {
 
     /// Runs `visitor` on the device's backend.
     pub fn with<V: WithBackend>(&self, visitor: V) -> V::Out {
-        match *self {
-            #[cfg(feature = "cpu")]
-            Self::Cpu(ref cpu) => visitor.call(cpu),
-            Self::Accelerator(ref device) => visitor.call(device),
+        match self {
+            Self::Cpu(cpu) => visitor.call(cpu),
+            Self::Accelerator(device, _) => visitor.call(device),
         }
     }
 
@@ -243,10 +261,38 @@ impl Device {
 
     /// Identity and abilities of the device.
     pub fn caps(&self) -> &Caps {
-        match *self {
-            #[cfg(feature = "cpu")]
-            Self::Cpu(ref cpu) => sparse_core::Backend::caps(cpu),
-            Self::Accelerator(ref device) => sparse_core::Backend::caps(device),
+        match self {
+            Self::Cpu(cpu) => cpu.caps(),
+            Self::Accelerator(device, _) => device.caps(),
+        }
+    }
+
+    /// Waits until everything that was asked of the device is done; the CPU has done it already.
+    ///
+    /// # Errors
+    /// What the device's runtime reports, errors of earlier work included.
+    pub fn synchronize(&self) -> Result<()> {
+        match self {
+            Self::Cpu(cpu) => cpu.synchronize(),
+            Self::Accelerator(device, _) => device.synchronize(),
+        }
+    }
+
+    /// The context of the device's memory.
+    pub(crate) fn context(&self) -> ContextId {
+        match self {
+            Self::Cpu(cpu) => cpu.context(),
+            Self::Accelerator(device, _) => device.context(),
+        }
+    }
+}
+
+/// `the CPU`, or the name of an accelerator: `cuda:0`.
+impl Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cpu(_) => f.pad("the CPU"),
+            Self::Accelerator(_, id) => id.fmt(f),
         }
     }
 }
@@ -294,7 +340,7 @@ impl DeviceId {
             #[cfg(feature = "cpu")]
             BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
             backend => match backend.library() {
-                Some(library) => library.open(self.index).map(Device::Accelerator),
+                Some(library) => library.open(self.index).map(|device| Device::Accelerator(device, self)),
                 None => Err(Error::unsupported(self.what(), backend.not_built())),
             },
         }

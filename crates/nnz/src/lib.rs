@@ -29,6 +29,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! Formats, types and devices that are known at run time only have types of their own, [`Matrix`], [`Vector`] and
+//! [`DenseMatrix`], with the operations as methods: see [`runtime`].
+//!
 //! The folder `examples` has eight programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
 //!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
@@ -46,12 +49,16 @@
     allow(unused_variables, reason = "without a backend there is no device")
 )]
 mod device;
+pub mod runtime;
 /// Runs the example of the crate's README as a test.
 #[cfg(all(doctest, feature = "cpu"))]
 #[doc = include_str!("../README.md")]
 mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId};
+pub use runtime::{
+    DenseMatrix, Format, IndexType, Layout, MatmulPlan, Matrix, MatvecPlan, Method, SolveOptions, Vector,
+};
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
 pub use {sparse_generate as generate, sparse_io as io, sparse_solvers as solvers};
@@ -76,7 +83,8 @@ pub mod prelude {
         WithBackend,
     };
     pub use crate::{
-        Backend, Coo, Csc, Csr, DType, Dense, DenseView, DenseViewMut, Device, Ell, Error, Hyb, Order,
-        PlanOptions, Result, Scalar, Sell, Space, SpaceOf, SparseFormat, c32, c64,
+        Backend, Coo, Csc, Csr, DType, Dense, DenseMatrix, DenseView, DenseViewMut, Device, Ell, Error,
+        Format, Hyb, Matrix, Order, PlanOptions, Result, Scalar, Sell, Space, SpaceOf, SparseFormat, Vector,
+        c32, c64,
     };
 }

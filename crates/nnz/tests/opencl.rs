@@ -4,7 +4,7 @@
 
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options, inverse_diagonal};
-use nnz::{BackendKind, generate};
+use nnz::{BackendKind, Method, SolveOptions, generate};
 use std::ops::ControlFlow;
 
 /// The largest error of a solution by each of three methods; the system's solution is all ones.
@@ -51,5 +51,32 @@ fn solvers_converge_on_every_device() {
             let errors = device.with(Solve).unwrap();
             assert!(errors.iter().all(|&error| error < 1e-6), "{}: {errors:?}", caps.device);
         }
+    }
+}
+
+#[test]
+fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
+    let host = Device::host().unwrap();
+    let a: Csr<f32> = generate::stencil_5(20, 15).unwrap();
+    let a = Matrix::from_typed(&host, a).unwrap();
+    let ones = Vector::from_slice(&host, &[1.0_f32; 300]).unwrap();
+    let expected = (&a * &ones).unwrap().to_vec::<f32>().unwrap();
+    for index in 0..BackendKind::OpenCl.probe().devices.len() {
+        let device: Device = format!("opencl:{index}").parse().unwrap();
+        let x = ones.to_device(&device).unwrap();
+        let error = a.matvec(&x).unwrap_err().to_string();
+        let both = format!("spmv: the matrix is f32 on the CPU, x is f32 on opencl:{index}");
+        assert_eq!(error, format!("{both}; x.to_device(…)? would fit"));
+        let there = a.to_device(&device).unwrap();
+        for format in Format::ALL {
+            let there = there.to_format(format).unwrap();
+            assert_eq!((&there * &x).unwrap().to_vec::<f32>().unwrap(), expected, "{there:?}");
+        }
+        let transpose = there.transpose().unwrap().to_device(&host).unwrap();
+        assert_eq!((&transpose * &ones).unwrap().to_vec::<f32>().unwrap(), expected);
+        let b = there.matvec(&x).unwrap();
+        let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
+        let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
+        assert!(error < 1e-3, "{end}: {error}");
     }
 }

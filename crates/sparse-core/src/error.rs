@@ -26,6 +26,14 @@ pub enum Error {
         /// The two sizes that disagree.
         reason: String,
     },
+    /// Operands whose types or devices are known at run time do not fit together.
+    #[error("{op}: {reason}")]
+    Operands {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The types and devices that disagree, and the calls that would make them agree.
+        reason: String,
+    },
     /// A size or an index does not fit its type.
     #[error("{what} = {value} does not fit {target}")]
     IndexOverflow {
@@ -119,6 +127,11 @@ impl Error {
     /// Operands of `op` whose shapes do not fit.
     pub fn shape(op: &'static str, reason: impl Display) -> Self {
         Self::Shape { op, reason: reason.to_string() }
+    }
+
+    /// Operands of `op` whose types or devices do not fit.
+    pub fn operands(op: &'static str, reason: impl Display) -> Self {
+        Self::Operands { op, reason: reason.to_string() }
     }
 
     /// Something that cannot be done, with the reason.

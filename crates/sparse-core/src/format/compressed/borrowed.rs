@@ -20,7 +20,7 @@ pub struct CompressedRef<'a, A: Axis, T: Scalar, S: Space = Host, I: Index = i32
     pub indices: S::View<'a, I>,
     /// One value per entry.
     pub values: S::View<'a, T>,
-    pub(super) axis: PhantomData<A>,
+    pub(in crate::format) axis: PhantomData<A>,
 }
 
 impl<'a, A: Axis, T: Scalar, I: Index, O: Index> CompressedRef<'a, A, T, Host, I, O> {

@@ -67,7 +67,10 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
 }
 
 impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
-    pub(super) fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Arc<CompressedPattern<U, I, O>>> {
+    pub(super) fn transfer<U: Space>(
+        &self,
+        transfer: &impl Transfer<S, U>,
+    ) -> Result<Arc<CompressedPattern<U, I, O>>> {
         let Self { major, minor, ref offsets, ref indices, order, .. } = *self;
         let (offsets, indices) = (transfer.copy(offsets)?, transfer.copy(indices)?);
         Ok(Arc::new(CompressedPattern { id: PatternId::unique(), major, minor, offsets, indices, order }))
@@ -76,7 +79,11 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
 
 impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     /// A pattern whose indices may be unsorted and may repeat; checks everything else.
-    pub(super) fn checked<A: Axis>((major, minor): (usize, usize), offsets: Vec<O>, indices: Vec<I>) -> Result<Self> {
+    pub(super) fn checked<A: Axis>(
+        (major, minor): (usize, usize),
+        offsets: Vec<O>,
+        indices: Vec<I>,
+    ) -> Result<Self> {
         let order = check_pattern::<A, I, O>((major, minor), &offsets, &indices)?;
         Ok(Self { id: PatternId::unique(), major, minor, offsets, indices, order })
     }

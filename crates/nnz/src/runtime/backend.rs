@@ -1,0 +1,83 @@
+//! The two backends below the values of this module, and which types of matrices they have.
+
+use super::erased::AnyMatrix;
+use super::formats::RuntimeFormat;
+use super::typed::Typed;
+use crate::Device;
+use crate::device::HostBackend;
+use sparse_core::backend::{Backend, SpaceOf};
+use sparse_core::op::{SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel};
+use sparse_core::{Coo, Csc, Csr, Ell, Hyb, Sell, SparseFormat};
+use sparse_device::Device as Accelerator;
+use std::any::Any;
+use std::sync::Arc;
+
+/// A backend of a [`Device`].
+pub(crate) trait RuntimeBackend: Backend {
+    /// One constructor for each supported type of matrix in this backend's memory.
+    const CONSTRUCTORS: &'static [Constructor];
+
+    /// The backend of `device`, if it is of this type.
+    fn of(device: &Device) -> Option<&Self>;
+}
+
+/// Hides the type of a matrix, or returns it where it is of another type than the constructor's.
+pub(crate) type Constructor = fn(Box<dyn Any>, &Device) -> Result<Arc<dyn AnyMatrix>, Box<dyn Any>>;
+
+/// The operations that every format has.
+pub(crate) trait Computes<M: SparseFormat<Space = SpaceOf<Self>>>:
+    SpmvKernel<M> + SpmmKernel<M> + ToDenseKernel<M> + VectorKernel<M::Scalar>
+{
+}
+
+impl<B, M> Computes<M> for B
+where
+    M: SparseFormat<Space = SpaceOf<B>>,
+    B: SpmvKernel<M> + SpmmKernel<M> + ToDenseKernel<M> + VectorKernel<M::Scalar>,
+{
+}
+
+fn construct<B, M>(matrix: Box<dyn Any>, device: &Device) -> Result<Arc<dyn AnyMatrix>, Box<dyn Any>>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    let Some(backend) = B::of(device) else { return Err(matrix) };
+    let matrix: M = *matrix.downcast()?;
+    Ok(Arc::new(Typed::new(backend.clone(), device.clone(), matrix)))
+}
+
+macro_rules! constructors {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        &[$(
+            construct::<Self, Csr<$t, SpaceOf<Self>, $i, $o>>,
+            construct::<Self, Csc<$t, SpaceOf<Self>, $i, $o>>,
+            construct::<Self, Coo<$t, SpaceOf<Self>, $i>>,
+            construct::<Self, Ell<$t, SpaceOf<Self>, $i>>,
+            construct::<Self, Hyb<$t, SpaceOf<Self>, $i>>,
+            construct::<Self, Sell<$t, SpaceOf<Self>, $i, $o>>,
+        )*]
+    };
+}
+
+impl RuntimeBackend for HostBackend {
+    const CONSTRUCTORS: &'static [Constructor] = sparse_core::for_all_types!(constructors);
+
+    fn of(device: &Device) -> Option<&Self> {
+        match device {
+            Device::Cpu(backend) => Some(backend),
+            Device::Accelerator(..) => None,
+        }
+    }
+}
+
+impl RuntimeBackend for Accelerator {
+    const CONSTRUCTORS: &'static [Constructor] = sparse_core::for_all_types!(constructors);
+
+    fn of(device: &Device) -> Option<&Self> {
+        match device {
+            Device::Accelerator(backend, _) => Some(backend),
+            Device::Cpu(_) => None,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Dense matrices whose type and device are known at run time.
+
+use super::backend::RuntimeBackend;
+use super::fit::{Operand, factor};
+use super::formats::{On, into_layout};
+use super::vector::for_dtype;
+use super::{Layout, Matrix, Vector};
+use crate::Device;
+use crate::device::HostBackend;
+use sparse_core::backend::SpaceOf;
+use sparse_core::error::checked_product;
+use sparse_core::op::{DenseToCompressedPlan, FullBackend, Keep, RealOf};
+use sparse_core::{
+    ContextId, DType, DenseView, DenseViewMut, Error, Order, PlanOptions, Result, Row, Scalar, Space, bf16,
+    c32, c64, f16,
+};
+use sparse_device::Device as Accelerator;
+use std::fmt::{Debug, Formatter};
+
+/// A dense matrix in the memory of a [`Device`], of a type that is known at run time: a [`Vector`] with a shape.
+///
+/// Element (i, j) stands at `i·ld + j` (row-major) or `j·ld + i` (column-major), with ld the leading dimension.
+///
+/// ```
+/// use nnz::prelude::*;
+/// let device: Device = "cpu".parse()?;
+/// let b = DenseMatrix::from_vec(&device, vec![1.0, 0.0, 0.0, 2.0], 2, 2, Order::RowMajor)?;
+/// let a = b.to_sparse(Format::Csr, None)?;
+/// assert_eq!((a.nnz(), a.to_dense()?.values().to_vec::<f64>()?), (2, vec![1.0, 0.0, 0.0, 2.0]));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct DenseMatrix {
+    values: Vector,
+    rows: usize,
+    cols: usize,
+    leading_dimension: usize,
+    order: Order,
+}
+
+impl DenseMatrix {
+    /// A matrix of `values`, without padding; on the CPU without a copy.
+    ///
+    /// # Errors
+    /// [`Format`](Error::Format) if there are fewer than `rows * cols` values; those of [`Vector::from_vec`].
+    pub fn from_vec<T: Scalar>(
+        device: &Device,
+        values: Vec<T>,
+        rows: usize,
+        cols: usize,
+        order: Order,
+    ) -> Result<Self> {
+        Self::new(Vector::from_vec(device, values)?, rows, cols, line_length(rows, cols, order), order)
+    }
+
+    /// A matrix of zeros, without padding.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) if `rows * cols` does not fit `usize`; those of [`Vector::zeros`].
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let c = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!((c.rows(), c.cols(), c.leading_dimension()), (2, 3, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn zeros(device: &Device, dtype: DType, rows: usize, cols: usize, order: Order) -> Result<Self> {
+        let values = Vector::zeros(device, dtype, checked_product("rows x columns", rows, cols)?)?;
+        Self::new(values, rows, cols, line_length(rows, cols, order), order)
+    }
+
+    /// A matrix of a vector's elements, lines `leading_dimension` elements apart.
+    ///
+    /// # Errors
+    /// [`Format`](Error::Format) if the leading dimension is below the length of a line or there are too few elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let values = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0, 0.0, 3.0, 4.0, 0.0])?;
+    /// let b = DenseMatrix::new(values, 2, 2, 3, Order::RowMajor)?;
+    /// assert_eq!(b.leading_dimension(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(
+        values: Vector,
+        rows: usize,
+        cols: usize,
+        leading_dimension: usize,
+        order: Order,
+    ) -> Result<Self> {
+        // The check is the same for all types; elements of this one take no memory.
+        let elements = vec![(); values.len()];
+        DenseView::<()>::new(&elements, rows, cols, leading_dimension, order)?;
+        Ok(Self { values, rows, cols, leading_dimension, order })
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The distance between the first elements of two neighbouring rows (row-major) or columns (column-major).
+    pub fn leading_dimension(&self) -> usize {
+        self.leading_dimension
+    }
+
+    /// Which elements are neighbours in memory.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.values.dtype()
+    }
+
+    /// The device in whose memory the elements are.
+    pub fn device(&self) -> &Device {
+        self.values.device()
+    }
+
+    /// The elements in memory, padding included.
+    pub fn values(&self) -> &Vector {
+        &self.values
+    }
+
+    /// The elements in memory, without the shape.
+    pub fn into_values(self) -> Vector {
+        self.values
+    }
+
+    /// A copy with the elements as another type; see [`Vector::cast`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        self.with_values(self.values.cast(dtype)?)
+    }
+
+    /// A copy in the memory of `device`; see [`Vector::to_device`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        self.with_values(self.values.to_device(device)?)
+    }
+
+    /// The elements that are not zero, or whose magnitude is above `tolerance`, as a sparse matrix. NaN is an entry.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 1e-9, 0.0, 2.0], 2, 2, Order::ColMajor)?;
+    /// assert_eq!(b.to_sparse(Format::Csr, None)?.nnz(), 3);
+    /// assert_eq!(b.to_sparse(Format::Ell, Some(1e-6))?.nnz(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_sparse(&self, layout: impl Into<Layout>, tolerance: Option<f64>) -> Result<Matrix> {
+        let (device, layout) = (self.device(), layout.into());
+        for_dtype!(self.dtype(), T => match device {
+            Device::Cpu(backend) => compress::<HostBackend, T>(On { backend, device }, self, &layout, tolerance),
+            Device::Accelerator(backend, _) => {
+                compress::<Accelerator, T>(On { backend, device }, self, &layout, tolerance)
+            }
+        })
+    }
+
+    fn with_values(&self, values: Vector) -> Result<Self> {
+        Self::new(values, self.rows, self.cols, self.leading_dimension, self.order)
+    }
+
+    pub(crate) fn as_operand(&self, name: &'static str) -> Operand<'_> {
+        self.values.as_operand(name)
+    }
+
+    /// A view, if the elements are `T` in this context.
+    pub(crate) fn view_in<B: RuntimeBackend, T: Scalar>(
+        &self,
+        context: ContextId,
+    ) -> Option<Result<DenseView<'_, T, SpaceOf<B>>>> {
+        let view = SpaceOf::<B>::view(self.values.buffer_in::<B, T>(context)?);
+        Some(DenseView::new(view, self.rows, self.cols, self.leading_dimension, self.order))
+    }
+
+    /// As [`view_in`](Self::view_in), exclusively.
+    pub(crate) fn view_mut_in<B: RuntimeBackend, T: Scalar>(
+        &mut self,
+        context: ContextId,
+    ) -> Option<Result<DenseViewMut<'_, T, SpaceOf<B>>>> {
+        let view = SpaceOf::<B>::view_mut(self.values.buffer_mut_in::<B, T>(context)?);
+        Some(DenseViewMut::new(view, self.rows, self.cols, self.leading_dimension, self.order))
+    }
+}
+
+impl Debug for DenseMatrix {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { values, rows, cols, order, .. } = self;
+        write!(f, "DenseMatrix({rows} x {cols} of {}, {order:?}, on {})", values.dtype(), values.device())
+    }
+}
+
+/// The elements of a row (row-major) or column (column-major).
+fn line_length(rows: usize, cols: usize, order: Order) -> usize {
+    if order == Order::RowMajor { cols } else { rows }
+}
+
+fn compress<B, T>(
+    on: On<'_, B>,
+    dense: &DenseMatrix,
+    layout: &Layout,
+    tolerance: Option<f64>,
+) -> Result<Matrix>
+where
+    B: RuntimeBackend + FullBackend<T, i32, i32>,
+    T: Scalar,
+{
+    let keep = match tolerance {
+        None => Keep::NonZero,
+        Some(tolerance) => Keep::Above(factor::<RealOf<T>>("to_sparse", "the tolerance", tolerance.into())?),
+    };
+    let Some(view) = dense.view_in::<B, T>(on.device.context()) else {
+        return Err(Error::operands("to_sparse", "the elements are on another device"));
+    };
+    let view = view?;
+    let mut plan =
+        DenseToCompressedPlan::<B, Row, T, i32, i32>::new(on.backend, view, keep, &PlanOptions::once())?;
+    into_layout(on, plan.run(view)?, layout)
+}

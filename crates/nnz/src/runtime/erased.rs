@@ -1,0 +1,49 @@
+//! A matrix behind one object-safe trait.
+
+use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
+use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
+use crate::Device;
+use sparse_core::op::{Op, RowStatistics};
+use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
+use std::any::Any;
+
+/// What is known of a matrix without its type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Properties {
+    pub(crate) format: Format,
+    pub(crate) dtype: DType,
+    pub(crate) index_type: IndexType,
+    pub(crate) offset_type: Option<IndexType>,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) nnz: usize,
+    pub(crate) bytes: usize,
+    pub(crate) pattern: PatternId,
+    pub(crate) context: ContextId,
+}
+
+/// A typed matrix with its backend; the methods are those of [`Matrix`].
+pub(crate) trait AnyMatrix: Send + Sync {
+    /// The typed matrix.
+    fn as_any(&self) -> &dyn Any;
+    fn properties(&self) -> Properties;
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm];
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm];
+    fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>>;
+    fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>>;
+    fn spmv(&self, op: Op, alpha: c64, x: &Vector, beta: c64, y: &mut Vector) -> Result<()>;
+    fn spmm(&self, op: Op, alpha: c64, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()>;
+    fn to_layout(&self, layout: &Layout) -> Result<Matrix>;
+    fn transpose(&self) -> Result<Matrix>;
+    fn to_device(&self, device: &Device) -> Result<Matrix>;
+    fn scaled(&self, factor: c64) -> Result<Matrix>;
+    fn cast(&self, dtype: DType) -> Result<Matrix>;
+    fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()>;
+    fn sort(&self) -> Result<Matrix>;
+    fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
+    fn row_statistics(&self) -> Result<RowStatistics>;
+    /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.
+    fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>>;
+    /// The typed matrix in the host's memory.
+    fn host_copy(&self) -> Result<Box<dyn Any>>;
+}

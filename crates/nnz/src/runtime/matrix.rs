@@ -1,0 +1,577 @@
+//! Sparse matrices whose format, types and device are known at run time.
+
+use super::backend::{Constructor, RuntimeBackend};
+use super::erased::{AnyMatrix, Properties};
+use super::fit::Operand;
+use super::{DenseMatrix, Format, IndexType, Layout, MatmulPlan, MatvecPlan, Vector};
+use crate::Device;
+use crate::device::HostBackend;
+use sparse_core::op::{Op, RowStatistics};
+use sparse_core::{
+    Algorithm, ContextId, DType, Error, Host, Order, PatternId, PlanOptions, Result, Scalar, SparseFormat,
+    c64,
+};
+use sparse_device::Device as Accelerator;
+use std::any::Any;
+use std::fmt::{Debug, Formatter};
+use std::sync::Arc;
+
+/// A sparse matrix of any format and type in the memory of a [`Device`]; see the page of [this module](super).
+///
+/// A clone shares the arrays and the plans.
+#[derive(Clone)]
+pub struct Matrix {
+    device: Device,
+    properties: Properties,
+    inner: Arc<dyn AnyMatrix>,
+}
+
+/// Construction, and the way back.
+impl Matrix {
+    /// A matrix of the host with its type hidden, uploaded where the device has memory of its own.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for a format or types that no device has; those of
+    /// [`SparseFormat::to_device`].
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!((a.format(), a.dtype(), a.shape(), a.nnz()), (Format::Csr, DType::F64, (3, 3), 3));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_typed<M: SparseFormat<Space = Host>>(device: &Device, matrix: M) -> Result<Self> {
+        match device {
+            Device::Cpu(_) => Self::wrap(device, matrix),
+            Device::Accelerator(backend, _) => Self::wrap(device, matrix.to_device(backend)?),
+        }
+    }
+
+    /// A matrix that is in the device's memory already, with its type hidden.
+    ///
+    /// # Errors
+    /// [`WrongContext`](Error::WrongContext) if it is in other memory; [`Unsupported`](Error::Unsupported) for a format or
+    /// types that no device has.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::wrap(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.format(), Format::Csc);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn wrap<M: SparseFormat>(device: &Device, matrix: M) -> Result<Self> {
+        let (expected, found) = (device.context(), matrix.context());
+        if expected != found {
+            let (expected, found) = (expected.number(), found.number());
+            return Err(Error::WrongContext { op: "wrap", operand: "the matrix", expected, found });
+        }
+        let constructors = match device {
+            Device::Cpu(_) => HostBackend::CONSTRUCTORS,
+            Device::Accelerator(..) => Accelerator::CONSTRUCTORS,
+        };
+        let inner = construct(constructors, Box::new(matrix), device)
+            .ok_or_else(|| unsupported_type(M::FORMAT, M::Scalar::DTYPE))?;
+        Ok(Self { device: device.clone(), properties: inner.properties(), inner })
+    }
+
+    /// The typed matrix, if it is an `M`.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!(a.downcast_ref::<Csr<f64>>().map(|a| a.values().len()), Some(3));
+    /// assert!(a.downcast_ref::<Csr<f32>>().is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn downcast_ref<M: SparseFormat>(&self) -> Option<&M> {
+        self.inner.as_any().downcast_ref()
+    }
+
+    pub(crate) fn any(&self) -> &dyn AnyMatrix {
+        &*self.inner
+    }
+
+    pub(crate) fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>> {
+        self.inner.operator_plan(op, options)
+    }
+
+    /// The typed matrix in the host's memory.
+    pub(crate) fn host_copy(&self) -> Result<Box<dyn Any>> {
+        self.inner.host_copy()
+    }
+
+    pub(crate) fn pattern_id(&self) -> PatternId {
+        self.properties.pattern
+    }
+
+    pub(crate) fn context(&self) -> ContextId {
+        self.properties.context
+    }
+
+    pub(crate) fn as_operand(&self) -> Operand<'_> {
+        ("the matrix", self.dtype(), &self.device)
+    }
+
+    /// The error of a plan for matrices of type `M` that is given this one.
+    #[cold]
+    pub(crate) fn other_plan<M: SparseFormat>(&self, op: &'static str) -> Error {
+        let (planned, found) = ((M::FORMAT, M::Scalar::DTYPE), (self.format(), self.dtype()));
+        let reason = format!(
+            "the plan was made for {} of {}, the matrix is {} of {} with {} indices on {}",
+            planned.0,
+            planned.1,
+            found.0,
+            found.1,
+            self.index_type(),
+            self.device
+        );
+        Error::PlanMismatch { op, reason }
+    }
+}
+
+/// Hides the type of a matrix; `None` if it is none of the constructors'.
+fn construct(
+    constructors: &[Constructor],
+    mut matrix: Box<dyn Any>,
+    device: &Device,
+) -> Option<Arc<dyn AnyMatrix>> {
+    for constructor in constructors {
+        match constructor(matrix, device) {
+            Ok(inner) => return Some(inner),
+            Err(other) => matrix = other,
+        }
+    }
+    None
+}
+
+fn unsupported_type(format: &str, dtype: DType) -> Error {
+    let types = "csr, csc, coo, ell, hyb and sell; f32, f64, c32 and c64 with indices and offsets of i32 and i32, i32 and \
+                 i64 or i64 and i64, f16 and bf16 with i32 and i32";
+    Error::unsupported(format_args!("a matrix of {format} and {dtype} with these index types"), types)
+}
+
+/// What it is.
+impl Matrix {
+    /// The format.
+    pub fn format(&self) -> Format {
+        self.properties.format
+    }
+
+    /// The type of the values.
+    pub fn dtype(&self) -> DType {
+        self.properties.dtype
+    }
+
+    /// The type of row and column indices.
+    pub fn index_type(&self) -> IndexType {
+        self.properties.index_type
+    }
+
+    /// The type of offsets; `None` for formats that have none.
+    pub fn offset_type(&self) -> Option<IndexType> {
+        self.properties.offset_type
+    }
+
+    /// The device in whose memory the arrays are.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.properties.rows
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.properties.cols
+    }
+
+    /// (rows, columns).
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.cols())
+    }
+
+    /// (rows, columns) of op(A).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::zeros(2, 3)?)?;
+    /// assert_eq!(a.shape_of(Op::Transpose), (3, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shape_of(&self, op: Op) -> (usize, usize) {
+        if op.transposes() { (self.cols(), self.rows()) } else { self.shape() }
+    }
+
+    /// The number of stored entries; explicit zeros count, padding does not.
+    pub fn nnz(&self) -> usize {
+        self.properties.nnz
+    }
+
+    /// Bytes of all arrays, padding included.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!(a.bytes(), 4 * 4 + 3 * 4 + 3 * 8);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn bytes(&self) -> usize {
+        self.properties.bytes
+    }
+}
+
+/// Products.
+impl Matrix {
+    /// `A·x`.
+    ///
+    /// The plan of the first call serves the next ones; [`plan_spmv`](Self::plan_spmv) makes one with other options.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if x is not as long as A has
+    /// columns, what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// let a = Matrix::from_typed(&device, a)?;
+    /// let x = Vector::from_slice(&device, &[1.0, 1.0])?;
+    /// assert_eq!(a.matvec(&x)?.to_vec::<f64>()?, [3.0, 3.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn matvec(&self, x: &Vector) -> Result<Vector> {
+        let mut y = Vector::zeros(&self.device, self.dtype(), self.rows())?;
+        self.spmv(Op::None, 1.0, x, 0.0, &mut y)?;
+        Ok(y)
+    }
+
+    /// `y ← alpha·op(A)·x + beta·y`; a `beta` of zero does not read `y`.
+    ///
+    /// # Errors
+    /// As [`matvec`](Self::matvec), and [`Operands`](Error::Operands) for a factor that the type does not hold.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f32>::identity(2)?)?;
+    /// let x = Vector::from_slice(&device, &[1.0_f32, 2.0])?;
+    /// let mut y = Vector::from_slice(&device, &[1.0_f32, 1.0])?;
+    /// a.spmv(Op::Transpose, 3.0, &x, -1.0, &mut y)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2.0, 5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn spmv(
+        &self,
+        op: Op,
+        alpha: impl Into<c64>,
+        x: &Vector,
+        beta: impl Into<c64>,
+        y: &mut Vector,
+    ) -> Result<()> {
+        self.inner.spmv(op, alpha.into(), x, beta.into(), y)
+    }
+
+    /// A plan of `y ← alpha·op(A)·x + beta·y` with options of its own.
+    ///
+    /// # Errors
+    /// Those of [`SpmvPlan::new`](crate::op::SpmvPlan::new).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_spmv(Op::None, &PlanOptions::forced("sequential"))?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<MatvecPlan> {
+        self.inner.plan_spmv(op, options).map(MatvecPlan)
+    }
+
+    /// The algorithms of [`plan_spmv`](Self::plan_spmv), the default first.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// assert!(a.spmv_algorithms(Op::None).iter().any(|algorithm| algorithm.name == "sequential"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        self.inner.spmv_algorithms(op)
+    }
+
+    /// `A·B`, in the order of B.
+    ///
+    /// The plan of the first call serves the next ones with as many columns; [`plan_spmm`](Self::plan_spmm) makes one with
+    /// other options.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if B has not as many rows as A
+    /// has columns, what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::ColMajor)?;
+    /// assert_eq!(a.matmul(&b)?.values().to_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn matmul(&self, b: &DenseMatrix) -> Result<DenseMatrix> {
+        let mut c = DenseMatrix::zeros(&self.device, self.dtype(), self.rows(), b.cols(), b.order())?;
+        self.spmm(Op::None, 1.0, b, 0.0, &mut c)?;
+        Ok(c)
+    }
+
+    /// `C ← alpha·op(A)·B + beta·C`; a `beta` of zero does not read C.
+    ///
+    /// # Errors
+    /// As [`matmul`](Self::matmul), and [`Operands`](Error::Operands) for a factor that the type does not hold.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(1)?)?;
+    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 1, 2, Order::RowMajor)?;
+    /// let mut c = DenseMatrix::from_vec(&device, vec![10.0, 10.0], 1, 2, Order::RowMajor)?;
+    /// a.spmm(Op::None, 1.0, &b, 2.0, &mut c)?;
+    /// assert_eq!(c.values().to_vec::<f64>()?, [21.0, 22.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn spmm(
+        &self,
+        op: Op,
+        alpha: impl Into<c64>,
+        b: &DenseMatrix,
+        beta: impl Into<c64>,
+        c: &mut DenseMatrix,
+    ) -> Result<()> {
+        self.inner.spmm(op, alpha.into(), b, beta.into(), c)
+    }
+
+    /// A plan of `C ← alpha·op(A)·B + beta·C` for `columns` columns of B and C, with options of its own.
+    ///
+    /// # Errors
+    /// Those of [`SpmmPlan::new`](crate::op::SpmmPlan::new).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_spmm(Op::None, 4, &PlanOptions::forced("sequential"))?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<MatmulPlan> {
+        self.inner.plan_spmm(op, columns, options).map(MatmulPlan)
+    }
+
+    /// The algorithms of [`plan_spmm`](Self::plan_spmm), the default first.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// assert!(a.spmm_algorithms(Op::None).iter().any(|algorithm| algorithm.name == "sequential"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        self.inner.spmm_algorithms(op)
+    }
+}
+
+/// Other formats, types and devices.
+impl Matrix {
+    /// The matrix in another format, in its default layout; where it has the format already, a clone that shares all.
+    ///
+    /// From COO, duplicates are added. A format without offsets gets offsets of the type of its indices.
+    ///
+    /// # Errors
+    /// Those of [`ConvertPlan`](crate::op::ConvertPlan); padding that takes far more memory than the entries is refused.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// for format in Format::ALL {
+    ///     assert_eq!(a.to_format(format)?.to_format(Format::Csr)?.downcast_ref(), a.downcast_ref::<Csr<f64>>());
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_format(&self, format: Format) -> Result<Self> {
+        if format == self.format() {
+            return Ok(self.clone());
+        }
+        self.inner.to_layout(&format.into())
+    }
+
+    /// The matrix in a format with this layout, built anew.
+    ///
+    /// # Errors
+    /// As [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// use nnz::{Ell, EllLayout, Layout, prelude::*};
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let padded = a.to_layout(&Layout::Ell(EllLayout { width: Some(4), ..EllLayout::default() }))?;
+    /// assert_eq!(padded.downcast_ref::<Ell<f64>>().map(Ell::width), Some(4));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_layout(&self, layout: &Layout) -> Result<Self> {
+        match layout {
+            Layout::Csr | Layout::Csc | Layout::Coo => self.to_format(layout.format()),
+            Layout::Ell(_) | Layout::Hyb(_) | Layout::Sell(_) => self.inner.to_layout(layout),
+        }
+    }
+
+    /// The transpose.
+    ///
+    /// CSR becomes CSC and CSC becomes CSR, which copies the values alone; the other formats keep theirs. Without a copy,
+    /// [`spmv`](Self::spmv) takes [`Op::Transpose`].
+    ///
+    /// # Errors
+    /// As [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![5.0])?;
+    /// let at = Matrix::from_typed(&"cpu".parse()?, a)?.transpose()?;
+    /// assert_eq!((at.format(), at.shape()), (Format::Csc, (2, 1)));
+    /// assert_eq!(at.to_dense()?.values().to_vec::<f64>()?, [0.0, 5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn transpose(&self) -> Result<Self> {
+        self.inner.transpose()
+    }
+
+    /// The matrix in the memory of `device`; where it is there already, a clone that shares all.
+    ///
+    /// # Errors
+    /// Those of [`SparseFormat::to_device`] and [`SparseFormat::to_host`].
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!(a.to_device(&device)?.nnz(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        if device.context() == self.properties.context {
+            return Ok(self.clone());
+        }
+        self.inner.to_device(device)
+    }
+
+    /// The matrix with its values as another type, each rounded to nearest; by way of the host.
+    ///
+    /// # Errors
+    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite values that would become infinite;
+    /// [`Unsupported`](Error::Unsupported) for `f16` and `bf16` with 64-bit indices or offsets.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?.cast(DType::C32)?;
+    /// assert_eq!(a.downcast_ref(), Some(&Csr::<c32>::identity(3)?));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        self.inner.cast(dtype)
+    }
+
+    /// `factor·A`, with the pattern of A, so that plans for A take it.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) for a factor that the type does not hold; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(1)?)?;
+    /// assert_eq!((&a * 3.0)?.to_dense()?.values().to_vec::<f64>()?, [3.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn scaled(&self, factor: impl Into<c64>) -> Result<Self> {
+        self.inner.scaled(factor.into())
+    }
+
+    /// All elements, zeros included, row-major; duplicates are added.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) if there are more than fit `usize`, [`OutOfMemory`](Error::OutOfMemory).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_dense(&self) -> Result<DenseMatrix> {
+        let (rows, cols) = self.shape();
+        let mut dense = DenseMatrix::zeros(&self.device, self.dtype(), rows, cols, Order::RowMajor)?;
+        self.inner.write_dense(&mut dense)?;
+        Ok(dense)
+    }
+}
+
+/// Entries.
+impl Matrix {
+    /// A copy whose entries stand in order: by rows, then columns, of CSR and COO; by columns, then rows, of CSC.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for formats that pad rows; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0)])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?.sort()?;
+    /// assert_eq!(a.downcast_ref::<Coo<f64>>().map(|a| a.values().clone()), Some(vec![2.0, 1.0]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sort(&self) -> Result<Self> {
+        self.inner.sort()
+    }
+
+    /// A copy without the entries that are zero, or whose magnitude is at most `tolerance`; NaN stays.
+    ///
+    /// # Errors
+    /// As [`sort`](Self::sort).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Coo::<f64>::from_triplets(1, 3, [(0, 0, 0.0), (0, 1, 1e-9), (0, 2, 1.0)])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// assert_eq!((a.prune(None)?.nnz(), a.prune(Some(1e-6))?.nnz()), (2, 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn prune(&self, tolerance: Option<f64>) -> Result<Self> {
+        self.inner.prune(tolerance)
+    }
+
+    /// Statistics of the row lengths; of formats other than CSR by way of it.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// assert_eq!(a.row_statistics()?.longest, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn row_statistics(&self) -> Result<RowStatistics> {
+        self.inner.row_statistics()
+    }
+}
+
+impl Debug for Matrix {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Properties { format, dtype, index_type, rows, cols, nnz, .. } = self.properties;
+        write!(
+            f,
+            "Matrix({format}, {rows} x {cols}, {nnz} entries of {dtype}, {index_type} indices, on {})",
+            self.device
+        )
+    }
+}

@@ -1,0 +1,67 @@
+//! Values whose format, types and device are known at run time: [`Matrix`], [`Vector`] and [`DenseMatrix`].
+//!
+//! They hold the typed formats of this crate behind one type, for programs that learn of formats and types from a file,
+//! a user or another language. Every operation is a method; what does not fit together is an error, never a panic:
+//!
+//! ```
+//! use nnz::prelude::*;
+//!
+//! let device: Device = "cpu".parse()?;
+//! let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+//! let a = Matrix::from_typed(&device, a)?; // uploaded, where the device has memory of its own
+//! let x = Vector::from_slice(&device, &[1.0, 1.0, 1.0])?;
+//! assert_eq!((&a * &x)?.to_vec::<f64>()?, [3.0, 3.0]);
+//! assert_eq!(a.to_format(Format::Sell)?.matvec(&x)?.to_vec::<f64>()?, [3.0, 3.0]);
+//!
+//! let single = x.cast(DType::F32)?;
+//! let error = a.matvec(&single).unwrap_err().to_string();
+//! assert_eq!(error, "spmv: the matrix is f64 on the CPU, x is f32 on the CPU; x.cast(DType::F64)? would fit");
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! | method | operation of the typed layer |
+//! |---|---|
+//! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
+//! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
+//! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
+//! | [`to_dense`](Matrix::to_dense) | [`ToDensePlan`](crate::op::ToDensePlan) |
+//! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
+//! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
+//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
+//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
+//!
+//! # Cost
+//! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix keeps the plans
+//! of its products, so that a second [`matvec`](Matrix::matvec) inspects nothing; threads that multiply with one matrix at
+//! a time do not wait for each other.
+//!
+//! # Types
+//! [`Matrix::from_typed`] takes every triple of value, index and offset type of
+//! [`for_all_types`](crate::for_all_types), and [`Matrix::downcast_ref`] gives the typed matrix back. Factors and the
+//! results of reductions are [`c64`](crate::c64) and `f64`, which hold the accumulators of all types exactly.
+
+mod backend;
+mod dense;
+mod erased;
+mod fit;
+mod format;
+mod formats;
+mod matrix;
+mod operators;
+mod plan;
+mod solve;
+mod typed;
+mod vector;
+
+pub use dense::DenseMatrix;
+pub use format::{Format, IndexType, Layout};
+pub use matrix::Matrix;
+pub use plan::{MatmulPlan, MatvecPlan};
+pub use solve::{Method, SolveOptions};
+pub use vector::Vector;
+
+#[cfg(doc)]
+use crate::{
+    SparseFormat,
+    solvers::{BiCgStab, Cg, EnqueuedCg},
+};

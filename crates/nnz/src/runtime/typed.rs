@@ -1,0 +1,324 @@
+//! A typed matrix under the trait that hides its type: written once for all formats, types and backends.
+
+use super::backend::{Computes, RuntimeBackend};
+use super::erased::{AnyMatrix, Properties};
+use super::fit::{Operand, factor, mismatch};
+use super::formats::{On, RuntimeFormat};
+use super::plan::{AnyMatmulPlan, AnyMatvecPlan, PlanCache};
+use super::solve::OperatorPlan;
+use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
+use crate::Device;
+use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
+use sparse_core::op::vector::axpby;
+use sparse_core::op::{
+    AccOf, Keep, Op, RealOf, RowStatistics, SpmmPlan, SpmvPlan, ToDensePlan, VectorKernel,
+};
+use sparse_core::{
+    Algorithm, Choice, DType, Error, Host, PlanOptions, Result, Scalar, Space, SparseFormat, bf16, c32, c64,
+    cast_slice, f16, space::Buffer as _,
+};
+use std::any::Any;
+
+/// A matrix in the memory of a backend, with the plans of its products.
+pub(crate) struct Typed<B, M>
+where
+    B: Computes<M>,
+    M: SparseFormat<Space = SpaceOf<B>>,
+{
+    backend: B,
+    device: Device,
+    matrix: M,
+    spmv_plans: PlanCache<Op, SpmvPlan<B, M>>,
+    spmm_plans: PlanCache<(Op, usize), SpmmPlan<B, M>>,
+}
+
+impl<B, M> Typed<B, M>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    pub(crate) fn new(backend: B, device: Device, matrix: M) -> Self {
+        Self { backend, device, matrix, spmv_plans: PlanCache::default(), spmm_plans: PlanCache::default() }
+    }
+
+    fn on(&self) -> On<'_, B> {
+        On { backend: &self.backend, device: &self.device }
+    }
+
+    fn as_operand(&self) -> Operand<'_> {
+        ("the matrix", M::Scalar::DTYPE, &self.device)
+    }
+
+    /// The matrix with its values as `U`, by way of the host.
+    fn cast_to<U: Scalar>(&self) -> Result<Matrix> {
+        let cast = |values: &Buf<B, M::Scalar>| {
+            self.backend.upload(&cast_slice::<M::Scalar, U>(&self.backend.download(values)?)?)
+        };
+        self.on().erase(self.matrix.map_values::<U>(&cast)?)
+    }
+}
+
+/// `y ← alpha·op(A)·x + beta·y` by a plan for the pattern of `matrix`.
+fn run_spmv<B, M>(
+    plan: &mut SpmvPlan<B, M>,
+    (matrix, operand): (&M, Operand<'_>),
+    (alpha, x): (c64, &Vector),
+    (beta, y): (c64, &mut Vector),
+) -> Result<()>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    let (op, context) = ("spmv", matrix.context());
+    let Some(x) = x.buffer_in::<B, M::Scalar>(context) else {
+        return Err(mismatch(op, operand, &[x.as_operand("x"), y.as_operand("y")]));
+    };
+    let Some(y) = y.buffer_mut_in::<B, M::Scalar>(context) else {
+        return Err(mismatch(op, operand, &[y.as_operand("y")]));
+    };
+    let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
+    plan.run(alpha, matrix, B::Space::view(x), beta, B::Space::view_mut(y))
+}
+
+/// `C ← alpha·op(A)·B + beta·C` by a plan for the pattern of `matrix`.
+fn run_spmm<B, M>(
+    plan: &mut SpmmPlan<B, M>,
+    (matrix, operand): (&M, Operand<'_>),
+    (alpha, b): (c64, &DenseMatrix),
+    (beta, c): (c64, &mut DenseMatrix),
+) -> Result<()>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    let (op, context) = ("spmm", matrix.context());
+    let Some(b) = b.view_in::<B, M::Scalar>(context) else {
+        return Err(mismatch(op, operand, &[b.as_operand("B"), c.as_operand("C")]));
+    };
+    let Some(c) = c.view_mut_in::<B, M::Scalar>(context) else {
+        return Err(mismatch(op, operand, &[c.as_operand("C")]));
+    };
+    let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
+    plan.run(alpha, matrix, b?, beta, c?)
+}
+
+impl<B, M> AnyMatrix for Typed<B, M>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    fn as_any(&self) -> &dyn Any {
+        &self.matrix
+    }
+
+    fn properties(&self) -> Properties {
+        let matrix = &self.matrix;
+        Properties {
+            format: M::KIND,
+            dtype: M::Scalar::DTYPE,
+            index_type: IndexType::of::<M::Index>(),
+            offset_type: M::offset_type(),
+            rows: matrix.rows(),
+            cols: matrix.cols(),
+            nnz: matrix.nnz(),
+            bytes: matrix.bytes(),
+            pattern: matrix.pattern_id(),
+            context: matrix.context(),
+        }
+    }
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        self.backend.spmv_algorithms(op)
+    }
+
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        self.backend.spmm_algorithms(op)
+    }
+
+    fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>> {
+        Ok(Box::new(SpmvPlan::new(&self.backend, &self.matrix, op, options)?))
+    }
+
+    fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>> {
+        Ok(Box::new(SpmmPlan::new(&self.backend, &self.matrix, op, columns, options)?))
+    }
+
+    fn spmv(&self, op: Op, alpha: c64, x: &Vector, beta: c64, y: &mut Vector) -> Result<()> {
+        let mut plan = match self.spmv_plans.take(&op) {
+            Some(plan) => plan,
+            None => SpmvPlan::new(&self.backend, &self.matrix, op, &PlanOptions::default())?,
+        };
+        let done = run_spmv(&mut plan, (&self.matrix, self.as_operand()), (alpha, x), (beta, y));
+        self.spmv_plans.put(op, plan);
+        done
+    }
+
+    fn spmm(&self, op: Op, alpha: c64, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {
+        let key = (op, b.cols());
+        let mut plan = match self.spmm_plans.take(&key) {
+            Some(plan) => plan,
+            None => SpmmPlan::new(&self.backend, &self.matrix, op, b.cols(), &PlanOptions::default())?,
+        };
+        let done = run_spmm(&mut plan, (&self.matrix, self.as_operand()), (alpha, b), (beta, c));
+        self.spmm_plans.put(key, plan);
+        done
+    }
+
+    fn to_layout(&self, layout: &Layout) -> Result<Matrix> {
+        self.matrix.to_layout(self.on(), layout)
+    }
+
+    fn transpose(&self) -> Result<Matrix> {
+        self.matrix.transposed(self.on())
+    }
+
+    fn to_device(&self, device: &Device) -> Result<Matrix> {
+        if let Some(matrix) = (&self.matrix as &dyn Any).downcast_ref::<M::In<Host>>() {
+            return copy_to_device(matrix, device);
+        }
+        copy_to_device(&self.matrix.to_host(&self.backend)?, device)
+    }
+
+    fn scaled(&self, alpha: c64) -> Result<Matrix> {
+        let alpha = factor("scale", "the factor", alpha)?;
+        let scale = |values: &Buf<B, M::Scalar>| scaled::<B, M::Scalar>(&self.backend, alpha, values);
+        self.on().erase(self.matrix.map_values::<M::Scalar>(&scale)?)
+    }
+
+    fn cast(&self, dtype: DType) -> Result<Matrix> {
+        match dtype {
+            DType::F16 => self.cast_to::<f16>(),
+            DType::Bf16 => self.cast_to::<bf16>(),
+            DType::F32 => self.cast_to::<f32>(),
+            DType::F64 => self.cast_to::<f64>(),
+            DType::C32 => self.cast_to::<c32>(),
+            DType::C64 => self.cast_to::<c64>(),
+        }
+    }
+
+    fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()> {
+        let Some(view) = dense.view_mut_in::<B, M::Scalar>(self.matrix.context()) else {
+            return Err(mismatch("to_dense", self.as_operand(), &[dense.as_operand("the dense matrix")]));
+        };
+        ToDensePlan::new(&self.backend, &self.matrix, &PlanOptions::once())?.run(&self.matrix, view?)
+    }
+
+    fn sort(&self) -> Result<Matrix> {
+        self.on().erase(self.matrix.sorted(&self.backend)?)
+    }
+
+    fn prune(&self, tolerance: Option<f64>) -> Result<Matrix> {
+        let keep = match tolerance {
+            None => Keep::NonZero,
+            Some(tolerance) => {
+                Keep::Above(factor::<RealOf<M::Scalar>>("prune", "the tolerance", tolerance.into())?)
+            }
+        };
+        self.on().erase(self.matrix.pruned(&self.backend, keep)?)
+    }
+
+    fn row_statistics(&self) -> Result<RowStatistics> {
+        self.matrix.row_statistics(&self.backend)
+    }
+
+    fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>> {
+        let plan = SpmvPlan::new(&self.backend, &self.matrix, op, options)?;
+        let plan: Box<dyn OperatorPlan<B, M::Scalar>> = Box::new(plan);
+        Ok(Box::new(plan))
+    }
+
+    fn host_copy(&self) -> Result<Box<dyn Any>> {
+        Ok(Box::new(self.matrix.to_host(&self.backend)?))
+    }
+}
+
+/// `alpha·values`, in new memory.
+fn scaled<B: VectorKernel<T>, T: Scalar>(
+    backend: &B,
+    alpha: T::Acc,
+    values: &Buf<B, T>,
+) -> Result<Buf<B, T>> {
+    let mut result = backend.zeros(values.len())?;
+    let view = SpaceOf::<B>::view_mut(&mut result);
+    axpby::<B, T>(backend, alpha, SpaceOf::<B>::view(values), T::Acc::ZERO, view)?;
+    Ok(result)
+}
+
+/// A copy of a matrix of the host in the memory of a device.
+fn copy_to_device<M: SparseFormat<Space = Host>>(matrix: &M, device: &Device) -> Result<Matrix> {
+    match device {
+        Device::Cpu(backend) => Matrix::wrap(device, matrix.to_device(backend)?),
+        Device::Accelerator(backend, _) => Matrix::wrap(device, matrix.to_device(backend)?),
+    }
+}
+
+impl<B, M> AnyMatvecPlan for SpmvPlan<B, M>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    fn run(&mut self, alpha: c64, a: &Matrix, x: &Vector, beta: c64, y: &mut Vector) -> Result<()> {
+        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("spmv")) };
+        let operand = ("the matrix", M::Scalar::DTYPE, a.device());
+        run_spmv(self, (matrix, operand), (alpha, x), (beta, y))
+    }
+
+    fn choice(&self) -> &Choice {
+        self.choice()
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.workspace_bytes()
+    }
+}
+
+impl<B, M> AnyMatmulPlan for SpmmPlan<B, M>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    fn run(&mut self, alpha: c64, a: &Matrix, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {
+        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("spmm")) };
+        let operand = ("the matrix", M::Scalar::DTYPE, a.device());
+        run_spmm(self, (matrix, operand), (alpha, b), (beta, c))
+    }
+
+    fn choice(&self) -> &Choice {
+        self.choice()
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.workspace_bytes()
+    }
+}
+
+impl<B, M> OperatorPlan<B, M::Scalar> for SpmvPlan<B, M>
+where
+    B: RuntimeBackend + Computes<M>,
+    M: RuntimeFormat<B>,
+{
+    fn run(
+        &mut self,
+        alpha: AccOf<M>,
+        a: &dyn AnyMatrix,
+        x: ViewOf<'_, B, M::Scalar>,
+        beta: AccOf<M>,
+        y: ViewMutOf<'_, B, M::Scalar>,
+    ) -> Result<()> {
+        let Some(matrix) = a.as_any().downcast_ref() else {
+            return Err(Error::PlanMismatch {
+                op: "spmv",
+                reason: format!("the plan was made for {}", M::FORMAT),
+            });
+        };
+        self.run(alpha, matrix, x, beta, y)
+    }
+
+    fn choice(&self) -> &Choice {
+        self.choice()
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.workspace_bytes()
+    }
+}

@@ -1,0 +1,414 @@
+//! Vectors whose type and device are known at run time.
+
+use super::backend::RuntimeBackend;
+use super::fit::{Operand, factor, mismatch};
+use crate::Device;
+use crate::device::HostBackend;
+use sparse_core::backend::{Backend, Buf, SpaceOf};
+use sparse_core::op::VectorKernel;
+use sparse_core::op::vector::{axpby, dot, nrm2, scal};
+use sparse_core::space::Buffer as _;
+use sparse_core::{ContextId, DType, Error, Result, Scalar, Space, bf16, c32, c64, cast_slice, f16};
+use sparse_device::Device as Accelerator;
+use std::any::Any;
+use std::fmt::{Debug, Formatter};
+
+/// `$run`, where `$T` stands for the type that `$dtype` names.
+macro_rules! for_dtype {
+    ($dtype:expr, $T:ident => $run:expr) => {
+        match $dtype {
+            DType::F16 => {
+                type $T = f16;
+                $run
+            }
+            DType::Bf16 => {
+                type $T = bf16;
+                $run
+            }
+            DType::F32 => {
+                type $T = f32;
+                $run
+            }
+            DType::F64 => {
+                type $T = f64;
+                $run
+            }
+            DType::C32 => {
+                type $T = c32;
+                $run
+            }
+            DType::C64 => {
+                type $T = c64;
+                $run
+            }
+        }
+    };
+}
+pub(crate) use for_dtype;
+
+/// A dense vector in the memory of a [`Device`], of a type that is known at run time.
+///
+/// ```
+/// use nnz::prelude::*;
+/// let device: Device = "cpu".parse()?;
+/// let x = Vector::from_slice(&device, &[3.0, 4.0])?;
+/// let mut y = Vector::zeros(&device, x.dtype(), x.len())?;
+/// y.axpby(2.0, &x, 0.0)?;
+/// assert_eq!((y.nrm2()?, y.to_vec::<f64>()?), (10.0, vec![6.0, 8.0]));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Vector {
+    device: Device,
+    inner: Box<dyn AnyVector>,
+}
+
+impl Vector {
+    /// A copy of `values` in the memory of `device`.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0_f32, 2.0])?;
+    /// assert_eq!((x.dtype(), x.len()), (DType::F32, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_slice<T: Scalar>(device: &Device, values: &[T]) -> Result<Self> {
+        match device {
+            Device::Cpu(_) => Self::from_vec(device, values.to_vec()),
+            Device::Accelerator(backend, _) => {
+                Ok(Self::of::<Accelerator, T>(device, backend, backend.upload(values)?))
+            }
+        }
+    }
+
+    /// As [`from_slice`](Self::from_slice), but on the CPU the vector takes `values` without a copy.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::from_vec(&"cpu".parse()?, vec![1.0, 2.0])?;
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_vec<T: Scalar>(device: &Device, values: Vec<T>) -> Result<Self> {
+        match device {
+            Device::Cpu(backend) => Ok(Self::of::<HostBackend, T>(device, backend, values)),
+            Device::Accelerator(..) => Self::from_slice(device, &values),
+        }
+    }
+
+    /// A vector of `len` zeros.
+    ///
+    /// # Errors
+    /// As [`from_slice`](Self::from_slice).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::zeros(&"cpu".parse()?, DType::F32, 2)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn zeros(device: &Device, dtype: DType, len: usize) -> Result<Self> {
+        for_dtype!(dtype, T => match device {
+            Device::Cpu(backend) => Ok(Self::of::<HostBackend, T>(device, backend, backend.zeros(len)?)),
+            Device::Accelerator(backend, _) => {
+                Ok(Self::of::<Accelerator, T>(device, backend, backend.zeros(len)?))
+            }
+        })
+    }
+
+    pub(crate) fn of<B, T>(device: &Device, backend: &B, buffer: Buf<B, T>) -> Self
+    where
+        B: RuntimeBackend + VectorKernel<T>,
+        T: Scalar,
+    {
+        let inner = Box::new(TypedVector::<B, T> { backend: backend.clone(), buffer });
+        Self { device: device.clone(), inner }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// True if there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.inner.dtype()
+    }
+
+    /// The device in whose memory the elements are.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The elements, copied to the host.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if they are not of type `T`; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
+    /// assert_eq!(x.to_vec::<f32>().unwrap_err().to_string(), "to_vec: x is f64; x.cast(DType::F32)? would fit");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_vec<T: Scalar>(&self) -> Result<Vec<T>> {
+        if let Some(host) = self.as_slice() {
+            return Ok(host.to_vec());
+        }
+        match (&self.device, self.buffer::<Accelerator, T>()) {
+            (Device::Accelerator(backend, _), Some(buffer)) => backend.download(buffer),
+            _ => Err(Error::operands(
+                "to_vec",
+                format_args!("x is {}; x.cast(DType::{:?})? would fit", self.dtype(), T::DTYPE),
+            )),
+        }
+    }
+
+    /// The elements where they lie: `None` unless they are of type `T` and in the host's memory.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// assert_eq!(x.as_slice(), Some(&[1.0, 2.0][..]));
+    /// assert_eq!(x.as_slice::<f32>(), None);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn as_slice<T: Scalar>(&self) -> Option<&[T]> {
+        self.buffer::<HostBackend, T>().map(Vec::as_slice)
+    }
+
+    /// As [`as_slice`](Self::as_slice), to be changed in place.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let mut x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// x.as_mut_slice::<f64>().expect("f64 on the host")[0] = 5.0;
+    /// assert_eq!(x.to_vec::<f64>()?, [5.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn as_mut_slice<T: Scalar>(&mut self) -> Option<&mut [T]> {
+        self.buffer_mut::<HostBackend, T>().map(Vec::as_mut_slice)
+    }
+
+    /// A copy with the elements as another type, each rounded to nearest; by way of the host.
+    ///
+    /// # Errors
+    /// Those of [`cast_slice`]: complex to real, and finite numbers that would become infinite.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::from_slice(&"cpu".parse()?, &[0.1])?.cast(DType::F32)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        self.inner.cast(&self.device, dtype)
+    }
+
+    /// A copy in the memory of `device`.
+    ///
+    /// # Errors
+    /// As [`from_slice`](Self::from_slice).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let x = Vector::from_slice(&device, &[1.0, 2.0])?.to_device(&device)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        self.inner.copy_to(device)
+    }
+
+    /// Σ conj(x_i)·y_i, with x this vector.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if lengths do.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// assert_eq!(x.dot(&x)?, c64::new(5.0, 0.0));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn dot(&self, y: &Self) -> Result<c64> {
+        self.check("dot", ("x", self), ("y", y))?;
+        self.inner.dot(y)
+    }
+
+    /// sqrt(Σ |x_i|²), without overflow or underflow on the way.
+    ///
+    /// # Errors
+    /// What the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[3.0_f32, 4.0])?.nrm2()?, 5.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn nrm2(&self) -> Result<f64> {
+        self.inner.nrm2()
+    }
+
+    /// `y ← alpha·x + beta·y`, with y this vector; a `beta` of zero does not read it.
+    ///
+    /// # Errors
+    /// As [`dot`](Self::dot), and [`Operands`](Error::Operands) for a factor that the type does not hold.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let mut y = Vector::from_slice(&device, &[1.0, 1.0])?;
+    /// y.axpby(2.0, &Vector::from_slice(&device, &[1.0, 2.0])?, -1.0)?;
+    /// assert_eq!(y.to_vec::<f64>()?, [1.0, 3.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn axpby(&mut self, alpha: impl Into<c64>, x: &Self, beta: impl Into<c64>) -> Result<()> {
+        self.check("axpby", ("y", self), ("x", x))?;
+        self.inner.axpby(alpha.into(), x, beta.into())
+    }
+
+    /// `x ← factor·x`, with x this vector.
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let mut x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// x.scale(3.0)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [3.0, 6.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn scale(&mut self, factor: impl Into<c64>) -> Result<()> {
+        self.inner.scale(factor.into())
+    }
+
+    /// An error unless two vectors are of one type in one memory.
+    fn check(
+        &self,
+        op: &'static str,
+        first: (&'static str, &Self),
+        other: (&'static str, &Self),
+    ) -> Result<()> {
+        let ((first_name, first), (other_name, other)) = (first, other);
+        if first.dtype() == other.dtype() && first.inner.context() == other.inner.context() {
+            return Ok(());
+        }
+        Err(mismatch(op, first.as_operand(first_name), &[other.as_operand(other_name)]))
+    }
+
+    pub(crate) fn as_operand(&self, name: &'static str) -> Operand<'_> {
+        (name, self.dtype(), &self.device)
+    }
+
+    /// The memory, if it is one of `T` of this backend's kind.
+    pub(crate) fn buffer<B: RuntimeBackend, T: Scalar>(&self) -> Option<&Buf<B, T>> {
+        let inner: &dyn Any = &*self.inner;
+        inner.downcast_ref::<TypedVector<B, T>>().map(|typed| &typed.buffer)
+    }
+
+    /// As [`buffer`](Self::buffer), if it is in this context.
+    pub(crate) fn buffer_in<B: RuntimeBackend, T: Scalar>(&self, context: ContextId) -> Option<&Buf<B, T>> {
+        self.buffer::<B, T>().filter(|buffer| buffer.context() == context)
+    }
+
+    /// As [`buffer_in`](Self::buffer_in), exclusively.
+    pub(crate) fn buffer_mut_in<B: RuntimeBackend, T: Scalar>(
+        &mut self,
+        context: ContextId,
+    ) -> Option<&mut Buf<B, T>> {
+        self.buffer_mut::<B, T>().filter(|buffer| buffer.context() == context)
+    }
+
+    /// As [`buffer`](Self::buffer), exclusively.
+    pub(crate) fn buffer_mut<B: RuntimeBackend, T: Scalar>(&mut self) -> Option<&mut Buf<B, T>> {
+        let inner: &mut dyn Any = &mut *self.inner;
+        inner.downcast_mut::<TypedVector<B, T>>().map(|typed| &mut typed.buffer)
+    }
+}
+
+impl Debug for Vector {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Vector({} x {} on {})", self.len(), self.dtype(), self.device)
+    }
+}
+
+/// A vector behind one object-safe trait; the methods are those of [`Vector`]. Operands are of this vector's type and
+/// memory.
+trait AnyVector: Any + Send + Sync {
+    fn len(&self) -> usize;
+    fn dtype(&self) -> DType;
+    fn context(&self) -> ContextId;
+    fn cast(&self, device: &Device, dtype: DType) -> Result<Vector>;
+    fn copy_to(&self, device: &Device) -> Result<Vector>;
+    fn dot(&self, y: &Vector) -> Result<c64>;
+    fn nrm2(&self) -> Result<f64>;
+    fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()>;
+    fn scale(&mut self, alpha: c64) -> Result<()>;
+}
+
+struct TypedVector<B: Backend, T: Scalar> {
+    backend: B,
+    buffer: Buf<B, T>,
+}
+
+/// The memory of an operand whose type and memory were checked.
+fn operand<'a, B: RuntimeBackend, T: Scalar>(op: &'static str, x: &'a Vector) -> Result<&'a Buf<B, T>> {
+    x.buffer::<B, T>().ok_or_else(|| mismatch(op, x.as_operand("x"), &[]))
+}
+
+impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B, T> {
+    fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn context(&self) -> ContextId {
+        self.buffer.context()
+    }
+
+    fn cast(&self, device: &Device, dtype: DType) -> Result<Vector> {
+        let values = self.backend.download(&self.buffer)?;
+        for_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
+    }
+
+    fn copy_to(&self, device: &Device) -> Result<Vector> {
+        Vector::from_vec(device, self.backend.download(&self.buffer)?)
+    }
+
+    fn dot(&self, y: &Vector) -> Result<c64> {
+        let y = operand::<B, T>("dot", y)?;
+        Ok(dot::<B, T>(&self.backend, SpaceOf::<B>::view(&self.buffer), SpaceOf::<B>::view(y))?.to_c64())
+    }
+
+    fn nrm2(&self) -> Result<f64> {
+        Ok(nrm2::<B, T>(&self.backend, SpaceOf::<B>::view(&self.buffer))?.to_c64().re)
+    }
+
+    fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()> {
+        let (alpha, beta) = (factor("axpby", "alpha", alpha)?, factor("axpby", "beta", beta)?);
+        let x = SpaceOf::<B>::view(operand::<B, T>("axpby", x)?);
+        axpby::<B, T>(&self.backend, alpha, x, beta, SpaceOf::<B>::view_mut(&mut self.buffer))
+    }
+
+    fn scale(&mut self, alpha: c64) -> Result<()> {
+        let alpha = factor("scale", "the factor", alpha)?;
+        scal::<B, T>(&self.backend, alpha, SpaceOf::<B>::view_mut(&mut self.buffer))
+    }
+}
