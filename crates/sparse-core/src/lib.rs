@@ -3,11 +3,13 @@
 //! - [`mod@format`]: COO, CSR, CSC, ELL, HYB, SELL-C-σ, batches and dense views, with checked constructors.
 //! - [`op`]: one file per operation, with the trait that a backend implements and the plan that a user runs.
 //! - [`mod@reference`]: every operation, serially and simply; what all backends are compared with.
+//! - [`catalog`]: the one list of formats, types and operations.
 //! - [`generate`]: seeded test matrices.
 //!
 //! There is no I/O here, no thread and no device.
 
 pub mod backend;
+pub mod catalog;
 pub mod error;
 pub mod format;
 pub mod generate;
