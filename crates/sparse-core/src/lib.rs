@@ -25,6 +25,6 @@ pub use error::{Error, Result};
 pub use format::*;
 pub use half::{bf16, f16};
 pub use index::Index;
-pub use plan::{Algorithm, Choice, Determinism, KernelPlan, PlanOptions};
+pub use plan::{Algorithm, AlgorithmSet, Choice, Determinism, KernelPlan, PlanOptions};
 pub use scalar::{Accumulator, DType, Real, Scalar, c32, c64};
 pub use space::{ContextId, Element, Host, Space};
