@@ -2,8 +2,10 @@
 
 use backend_cpu::Cpu;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, table};
+use sparse_core::catalog::{Format, Operation, Types};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Host, c64};
+use std::collections::BTreeSet;
 
 fn suite() -> Suite {
     let mut suite = Suite::new(&Reference);
@@ -122,4 +124,26 @@ fn the_tiny_tier_takes_one_type_of_values_and_indices() {
     let run = Run { suite: &suite, reference: &Suite::new(&Reference), cases: &table(), filter: &filter };
     let types: Vec<_> = run.names().map(|(_, types)| types).collect();
     assert!(!types.is_empty() && types.iter().all(|types| *types == "f64,i32,i32"), "{types:?}");
+}
+
+#[test]
+fn a_full_backend_has_every_operation_of_the_catalogue_once() {
+    let suite = Suite::reference();
+    let names = suite.subjects().map(|subject| format!("{} {}", subject.key().name(), subject.key().types));
+    let names: Vec<_> = names.collect();
+    let distinct: BTreeSet<_> = names.iter().map(String::as_str).collect();
+    assert_eq!(distinct.len(), names.len());
+    for operation in Operation::ALL {
+        assert!(suite.subjects().any(|subject| subject.key().op == operation.name()), "{operation}");
+        for formats in operation.formats() {
+            let formats: Vec<_> = formats.iter().copied().map(Format::name).collect();
+            let name = format!("{operation}/{}", formats.join("_to_"));
+            for types in Types::ALL {
+                let with_offsets = format!("{name} {types}");
+                let without = format!("{name} {},{}", types.value, types.index);
+                let is_there = |name: &String| distinct.contains(name.as_str());
+                assert!(is_there(&with_offsets) != is_there(&without), "{name} {types}");
+            }
+        }
+    }
 }
