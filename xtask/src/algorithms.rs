@@ -1,14 +1,13 @@
 //! `cargo xtask algorithms`: the algorithm tables of `docs/algorithms.md`, written from the tables that plans choose
-//! from.
+//! from, of all that backends register in the conformance table.
 
 use crate::null_driver::NullDriver;
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
-use sparse_core::op::{
-    ConvertKernel, DenseToCsrKernel, Op, PruneKernel, RowStatisticsKernel, ScanKernel, ScanOrder, SortKernel,
-    SpmmKernel, SpmvKernel, ToDenseKernel,
-};
-use sparse_core::{Algorithm, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, Sell};
+use sparse_conformance::{Case, Key, Problem, Setting, Suite, Triplets};
+use sparse_core::catalog::Operation;
+use sparse_core::op::ScanOrder;
+use sparse_core::{Algorithm, DType, c64};
 use sparse_device::Device;
 use std::fmt::Write;
 
@@ -39,93 +38,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(std::fs::write(&path, wanted)?)
 }
 
-type Table = (&'static str, &'static [Algorithm]);
-
-/// The tables of one backend for each operation; its matrices live in a space.
-macro_rules! operations {
-    ($backend:expr, $space:ty) => {{
-        let backend = $backend;
-        let spmv = |op: Op| -> Vec<Table> {
-            vec![
-                ("csr", SpmvKernel::<Csr<f64, $space>>::spmv_algorithms(backend, op)),
-                ("csc", SpmvKernel::<Csc<f64, $space>>::spmv_algorithms(backend, op)),
-                ("batch_csr", SpmvKernel::<BatchCsr<f64, $space>>::spmv_algorithms(backend, op)),
-                ("coo", SpmvKernel::<Coo<f64, $space>>::spmv_algorithms(backend, op)),
-                ("ell", SpmvKernel::<Ell<f64, $space>>::spmv_algorithms(backend, op)),
-                ("hyb", SpmvKernel::<Hyb<f64, $space>>::spmv_algorithms(backend, op)),
-                ("sell", SpmvKernel::<Sell<f64, $space>>::spmv_algorithms(backend, op)),
-            ]
-        };
-        let spmm = |op: Op| -> Vec<Table> {
-            vec![
-                ("csr", SpmmKernel::<Csr<f64, $space>>::spmm_algorithms(backend, op)),
-                ("csc", SpmmKernel::<Csc<f64, $space>>::spmm_algorithms(backend, op)),
-                ("coo", SpmmKernel::<Coo<f64, $space>>::spmm_algorithms(backend, op)),
-                ("ell", SpmmKernel::<Ell<f64, $space>>::spmm_algorithms(backend, op)),
-                ("hyb", SpmmKernel::<Hyb<f64, $space>>::spmm_algorithms(backend, op)),
-                ("sell", SpmmKernel::<Sell<f64, $space>>::spmm_algorithms(backend, op)),
-            ]
-        };
-        macro_rules! convert {
-            ($from:ident, $to:ident) => {
-                ConvertKernel::<$from<f64, $space>, $to<f64, $space>>::convert_algorithms(backend)
-            };
-        }
-        let dense: Vec<Table> =
-            vec![("dense", DenseToCsrKernel::<f64, i32, i32>::dense_to_csr_algorithms(backend))];
-        let conversions: Vec<Table> = vec![
-            ("coo → csr", convert!(Coo, Csr)),
-            ("coo → csc", convert!(Coo, Csc)),
-            ("csr → coo", convert!(Csr, Coo)),
-            ("csr → csc", convert!(Csr, Csc)),
-            ("csc → csr", convert!(Csc, Csr)),
-            ("csr → ell", convert!(Csr, Ell)),
-            ("csr → hyb", convert!(Csr, Hyb)),
-            ("csr → sell", convert!(Csr, Sell)),
-            ("ell → csr", convert!(Ell, Csr)),
-            ("hyb → csr", convert!(Hyb, Csr)),
-            ("sell → csr", convert!(Sell, Csr)),
-        ];
-        let others: Vec<Table> = vec![
-            ("to dense", ToDenseKernel::<Csr<f64, $space>>::to_dense_algorithms(backend)),
-            ("sort", SortKernel::<Csr<f64, $space>>::sort_algorithms(backend)),
-            ("prune", PruneKernel::<Csr<f64, $space>>::prune_algorithms(backend)),
-            ("row statistics", RowStatisticsKernel::<Csr<f64, $space>>::row_statistics_algorithms(backend)),
-        ];
-        let scans: Vec<Table> = vec![
-            ("tps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::Flat)),
-            ("hps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::RowMajor)),
-            ("vps", ScanKernel::<i32>::scan_algorithms(backend, ScanOrder::ColumnMajor)),
-        ];
-        [
-            spmv(Op::None),
-            spmv(Op::Transpose),
-            spmm(Op::None),
-            spmm(Op::Transpose),
-            dense,
-            conversions,
-            others,
-            scans,
-        ]
-    }};
+/// The algorithms of an operation in one format.
+#[derive(PartialEq)]
+struct Table {
+    heading: String,
+    format: String,
+    algorithms: &'static [Algorithm],
 }
-
-const OPERATIONS: [&str; 8] = [
-    "SpMV, A",
-    "SpMV, Aᵀ and Aᴴ",
-    "SpMM, A",
-    "SpMM, Aᵀ and Aᴴ",
-    "Dense → CSR, CSC, COO",
-    "Conversions",
-    "To dense, sort, prune, row statistics",
-    "Scans",
-];
 
 /// A table of one operation: the backends and the formats that have it.
 struct Row {
     backends: String,
     formats: String,
-    table: &'static [Algorithm],
+    algorithms: &'static [Algorithm],
 }
 
 /// The tables of all backends; formats with equal tables share one, and so do backends.
@@ -134,21 +59,27 @@ fn tables() -> Result<String> {
     let sycl = Device::from_driver(Box::new(NullDriver::new("sycl", kernels_cl::SYCL_FILES, 1)))?;
     let cuda = Device::from_driver(Box::new(NullDriver::new("cuda", kernels_cu::FILES, 8)))?;
     let backends = [
-        ("cpu", operations!(&Cpu::new()?, Host)),
-        ("opencl", operations!(&opencl, Device)),
-        ("sycl", operations!(&sycl, Device)),
-        ("cuda", operations!(&cuda, Device)),
+        ("cpu", tables_of(&Suite::full(&Cpu::new()?))?),
+        ("opencl", tables_of(&Suite::full(&opencl))?),
+        ("sycl", tables_of(&Suite::full(&sycl))?),
+        ("cuda", tables_of(&Suite::full(&cuda))?),
     ];
+    let mut headings: Vec<&str> = vec![];
+    for Table { heading, .. } in backends.iter().flat_map(|(_, tables)| tables) {
+        if !headings.contains(&heading.as_str()) {
+            headings.push(heading);
+        }
+    }
     let mut page = String::new();
-    for (position, operation) in OPERATIONS.iter().enumerate() {
+    for heading in headings {
         write!(
             page,
-            "\n### {operation}\n\n| backend | format | algorithm | reproducible | preprocessing | when chosen |\n"
+            "\n### {heading}\n\n| backend | format | algorithm | reproducible | preprocessing | when chosen |\n"
         )?;
         writeln!(page, "|---|---|---|---|---|---|")?;
         let mut rows = vec![];
-        for (backend, operations) in &backends {
-            add(&mut rows, backend, merged(&operations[position]));
+        for (backend, tables) in &backends {
+            add(&mut rows, backend, merged(tables.iter().filter(|table| table.heading == heading)));
         }
         rows.iter().try_for_each(|row| write_rows(&mut page, row))?;
     }
@@ -156,18 +87,60 @@ fn tables() -> Result<String> {
     Ok(page)
 }
 
+/// The tables of what a backend has registered, in the order of the catalogue. Vector operations have none.
+fn tables_of(suite: &Suite) -> Result<Vec<Table>> {
+    let case = Case::new("one entry", || Ok(Triplets::new(1, 1, vec![(0, 0, c64::ONE)])));
+    let problem = Problem::new(&case, &case.matrix()?, DType::F64, false).context("1 is no value of f64")?;
+    let mut tables = vec![];
+    for subject in suite.subjects() {
+        let key = subject.key();
+        let operation = match key.op.parse() {
+            Ok(Operation::Vector) | Err(_) => continue,
+            Ok(operation) => operation,
+        };
+        for setting in subject.check().settings(key, &problem) {
+            let (heading, format) = (heading(operation, &setting), format_of(key, &setting));
+            let table = Table { heading, format, algorithms: subject.algorithms(&setting) };
+            if !tables.contains(&table) {
+                tables.push(table);
+            }
+        }
+    }
+    Ok(tables)
+}
+
+/// The heading of an operation's tables, which for products depend on op(A).
+fn heading(operation: Operation, setting: &Setting) -> String {
+    let title = operation.title();
+    match setting {
+        Setting::Vector(op) | Setting::Columns(op, _) if op.transposes() => format!("{title}, Aᵀ and Aᴴ"),
+        Setting::Vector(_) | Setting::Columns(..) => format!("{title}, A"),
+        _ => title.into(),
+    }
+}
+
+/// The format, the two of a conversion, or the order of a scan.
+fn format_of(key: &Key, setting: &Setting) -> String {
+    match setting {
+        Setting::Scan { order: ScanOrder::Flat, .. } => "tps".into(),
+        Setting::Scan { order: ScanOrder::RowMajor, .. } => "hps".into(),
+        Setting::Scan { order: ScanOrder::ColumnMajor, .. } => "vps".into(),
+        _ => key.format.replace("_to_", " → "),
+    }
+}
+
 /// Adds the tables of a backend, to the rows of another one where they are equal.
 fn add(rows: &mut Vec<Row>, backend: &str, tables: Vec<(String, &'static [Algorithm])>) {
-    for (formats, table) in tables {
-        match rows.iter_mut().find(|row| row.formats == formats && row.table == table) {
+    for (formats, algorithms) in tables {
+        match rows.iter_mut().find(|row| row.formats == formats && row.algorithms == algorithms) {
             Some(row) => row.backends = format!("{}, {backend}", row.backends),
-            None => rows.push(Row { backends: backend.into(), formats, table }),
+            None => rows.push(Row { backends: backend.into(), formats, algorithms }),
         }
     }
 }
 
-fn write_rows(page: &mut String, Row { backends, formats, table }: &Row) -> Result<()> {
-    for a in *table {
+fn write_rows(page: &mut String, Row { backends, formats, algorithms }: &Row) -> Result<()> {
+    for a in *algorithms {
         let reproducible = if a.reproducible { "yes" } else { "no" };
         writeln!(
             page,
@@ -178,12 +151,13 @@ fn write_rows(page: &mut String, Row { backends, formats, table }: &Row) -> Resu
     Ok(())
 }
 
-fn merged(tables: &[Table]) -> Vec<(String, &'static [Algorithm])> {
+/// The formats that have each table.
+fn merged<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<(String, &'static [Algorithm])> {
     let mut merged: Vec<(String, &'static [Algorithm])> = vec![];
-    for &(format, table) in tables {
-        match merged.iter_mut().find(|(_, known)| *known == table) {
+    for Table { format, algorithms, .. } in tables {
+        match merged.iter_mut().find(|(_, known)| known == algorithms) {
             Some((formats, _)) => *formats = format!("{formats}, {format}"),
-            None => merged.push((format.to_string(), table)),
+            None => merged.push((format.clone(), algorithms)),
         }
     }
     merged

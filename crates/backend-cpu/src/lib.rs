@@ -11,6 +11,7 @@ mod simd;
 pub use simd::Simd;
 
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
+use sparse_core::op::AllTypes;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
 use std::sync::Arc;
 
@@ -94,6 +95,11 @@ fn caps(threads: usize, simd: Simd) -> Caps {
         features: vec![simd.name().to_string()],
     }
 }
+
+const _: () = {
+    const fn has_all_operations<B: AllTypes>() {}
+    has_all_operations::<Cpu>();
+};
 
 // SAFETY: a buffer is a vector of exactly the uploaded elements, in the one context of the host.
 unsafe impl Backend for Cpu {

@@ -68,7 +68,7 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let both = format!("spmv: the matrix is f32 on the CPU, x is f32 on opencl:{index}");
         assert_eq!(error, format!("{both}; x.to_device(…)? would fit"));
         let there = a.to_device(&device).unwrap();
-        for format in Format::ALL {
+        for format in [Format::Csr, Format::Csc, Format::Coo, Format::Ell, Format::Hyb, Format::Sell] {
             let there = there.to_format(format).unwrap();
             assert_eq!((&there * &x).unwrap().to_vec::<f32>().unwrap(), expected, "{there:?}");
         }

@@ -37,13 +37,18 @@ fn dense<T: Scalar>(a: &Matrix) -> Vec<T> {
     a.to_dense().unwrap().values().to_vec().unwrap()
 }
 
+/// The formats of one matrix.
+fn formats() -> impl Iterator<Item = Format> {
+    Format::ALL.iter().copied().filter(|&format| Layout::try_from(format).is_ok())
+}
+
 /// Both products of one triple of types in every format, by every op, against the typed layer's.
 fn check_products<T: Scalar, I: Index, O: Index>() {
     let (device, csr) = (cpu(), typed::<T, I, O>());
     let (two, minus_one) = (c64::new(2.0, 0.0), c64::new(-1.0, 0.0));
     let (alpha, beta) = (T::Acc::from_c64(two), T::Acc::from_c64(minus_one));
     let a = Matrix::from_typed(&device, csr.clone()).unwrap();
-    for format in Format::ALL {
+    for format in formats() {
         let a = a.to_format(format).unwrap();
         let what = format!("{a:?}");
         assert_eq!((a.format(), a.dtype(), a.shape(), a.nnz()), (format, T::DTYPE, (4, 3), 5), "{what}");
@@ -88,9 +93,9 @@ fn products_are_those_of_the_typed_layer_in_every_format_and_type() {
 #[test]
 fn every_format_becomes_every_other_without_a_change() {
     let a = example();
-    for from in Format::ALL {
-        for to in Format::ALL {
-            let b = a.to_format(from).unwrap().to_layout(&Layout::from(to)).unwrap();
+    for from in formats() {
+        for to in formats() {
+            let b = a.to_format(from).unwrap().to_layout(&Layout::try_from(to).unwrap()).unwrap();
             assert_eq!((b.format(), b.nnz()), (to, 5), "{from} to {to}");
             assert_eq!(dense::<f64>(&b), dense::<f64>(&a), "{from} to {to}");
             let bytes = b.bytes();
@@ -105,7 +110,7 @@ fn every_format_becomes_every_other_without_a_change() {
 #[test]
 fn values_are_cast_in_every_format_and_keep_their_pattern() {
     let types = [DType::F16, DType::Bf16, DType::F32, DType::F64, DType::C32, DType::C64];
-    for format in Format::ALL {
+    for format in formats() {
         let a = example().to_format(format).unwrap();
         for dtype in types {
             let b = a.cast(dtype).unwrap();
@@ -227,9 +232,7 @@ fn systems_are_solved_in_every_format_and_type() {
     let device = cpu();
     let a: Csr<f64> = generate::stencil_5(6, 5).unwrap();
     let a = Matrix::from_typed(&device, a).unwrap();
-    for (format, dtype) in
-        Format::ALL.into_iter().zip([DType::F32, DType::F64, DType::C32, DType::C64].repeat(2))
-    {
+    for (format, dtype) in formats().zip([DType::F32, DType::F64, DType::C32, DType::C64].repeat(2)) {
         let a = a.cast(dtype).unwrap().to_format(format).unwrap();
         let ones = Vector::from_slice(&device, &[1.0; 30]).unwrap();
         let b = (&a * &ones.cast(dtype).unwrap()).unwrap();

@@ -9,6 +9,7 @@ use crate::triplets::Triplets;
 use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
 use sparse_core::{
     Algorithm, Backend, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64,
+    catalog,
 };
 use std::fmt::{self, Display};
 
@@ -27,12 +28,12 @@ pub struct Key {
 
 impl Key {
     /// The key of `op` in `format` for these types, the first of which is `T`.
-    pub(crate) fn new<T: Scalar>(op: &'static str, format: impl Into<String>, types: String) -> Self {
-        Self { op, format: format.into(), types, dtype: T::DTYPE }
+    pub(crate) fn new<T: Scalar>(op: catalog::Operation, format: impl Into<String>, types: String) -> Self {
+        Self { op: op.name(), format: format.into(), types, dtype: T::DTYPE }
     }
 
     /// The key of `op` in the format `H`.
-    pub(crate) fn of<H: Build>(op: &'static str) -> Self {
+    pub(crate) fn of<H: Build>(op: catalog::Operation) -> Self {
         Self::new::<H::Scalar>(op, H::FORMAT, H::types())
     }
 

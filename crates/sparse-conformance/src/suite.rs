@@ -1,29 +1,14 @@
-//! Suites: the subjects of a backend, and its known failures.
+//! Suites: the subjects of a backend, and its known failures. The method of [`Suite`] that registers an operation is
+//! beside the operation's check.
 
-use crate::build::{Build, On};
-use crate::check::convert::{ConvertTo, Layout};
-use crate::check::dense_to_csr::DenseSubject;
-use crate::check::gradient_step::GradientSubject;
-use crate::check::prune::Prune;
-use crate::check::row_statistics::RowStatistics;
 use crate::check::rule::RuleSubject;
-use crate::check::scan::ScanSubject;
-use crate::check::sort::Sort;
-use crate::check::spmm::Spmm;
-use crate::check::spmv::Spmv;
-use crate::check::to_dense::ToDense;
-use crate::check::vector::{VectorOp, VectorSubject};
 use crate::guarded_operand::Cell;
-use crate::matrix_subject::MatrixSubject;
 use crate::subject::{Key, Subject};
-use sparse_core::op::{
-    AllTypes, Conversion, ConvertKernel, DenseToCsrKernel, FullBackend, PruneKernel, RowStatisticsKernel,
-    ScanElement, ScanKernel, SortKernel, SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel,
-};
+use sparse_core::op::{AllTypes, ElementOperations, FullBackend};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend, BatchCsc, BatchCsr, Caps, Col, Coo, Csc, Csr, Ell, Host, Hyb, Index, Row, Scalar, Sell, SpaceOf,
-    bf16, c32, c64, f16,
+    Backend, BatchCsc, BatchCsr, Caps, Coo, Csc, Csr, Ell, Host, Hyb, Index, Scalar, Sell, for_all_types,
+    for_each_operation,
 };
 use std::collections::BTreeSet;
 
@@ -57,27 +42,12 @@ impl Suite {
     pub fn full<B: AllTypes>(backend: &B) -> Self {
         let mut suite = Self::new(backend);
         macro_rules! register {
-            ($(($t:ty, $i:ty, $o:ty)),*) => {
+            ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
                 $(suite.all_operations::<B, $t, $i, $o>(backend);)*
             };
         }
-        register!(
-            (f64, i32, i32),
-            (f64, i32, i64),
-            (f64, i64, i64),
-            (f32, i32, i32),
-            (f32, i32, i64),
-            (f32, i64, i64),
-            (c64, i32, i32),
-            (c64, i32, i64),
-            (c64, i64, i64),
-            (c32, i32, i32),
-            (c32, i32, i64),
-            (c32, i64, i64),
-            (f16, i32, i32),
-            (bf16, i32, i32)
-        );
-        suite.scan::<B, i32>(backend).scan::<B, i64>(backend);
+        for_all_types!(register);
+        suite.element_operations(backend);
         suite
     }
 
@@ -94,151 +64,38 @@ impl Suite {
         I: Index,
         O: Index,
     {
-        self.products::<B, Csr<T, Host, I, O>>(backend)
-            .products::<B, Csc<T, Host, I, O>>(backend)
-            .products::<B, Sell<T, Host, I, O>>(backend)
-            .spmv::<B, BatchCsr<T, Host, I, O>>(backend)
-            .spmv::<B, BatchCsc<T, Host, I, O>>(backend)
-            .convert::<B, Coo<T, Host, I>, Csr<T, Host, I, O>>(backend)
-            .convert::<B, Coo<T, Host, I>, Csc<T, Host, I, O>>(backend)
-            .convert::<B, Csr<T, Host, I, O>, Coo<T, Host, I>>(backend)
-            .convert::<B, Csc<T, Host, I, O>, Coo<T, Host, I>>(backend)
-            .convert::<B, Csr<T, Host, I, O>, Csc<T, Host, I, O>>(backend)
-            .convert::<B, Csc<T, Host, I, O>, Csr<T, Host, I, O>>(backend)
-            .convert::<B, Csr<T, Host, I, O>, Ell<T, Host, I>>(backend)
-            .convert::<B, Csr<T, Host, I, O>, Hyb<T, Host, I>>(backend)
-            .convert::<B, Csr<T, Host, I, O>, Sell<T, Host, I, O>>(backend)
-            .convert::<B, Ell<T, Host, I>, Csr<T, Host, I, O>>(backend)
-            .convert::<B, Hyb<T, Host, I>, Csr<T, Host, I, O>>(backend)
-            .convert::<B, Sell<T, Host, I, O>, Csr<T, Host, I, O>>(backend)
-            .rearrangements::<B, Csr<T, Host, I, O>>(backend)
-            .rearrangements::<B, Csc<T, Host, I, O>>(backend)
-            .row_statistics::<B, Csr<T, Host, I, O>>(backend)
-            .dense_to_csr::<B, T, I, O>(backend);
-        if I::NAME == O::NAME {
-            self.operations_without_offsets::<B, T, I, O>(backend);
+        macro_rules! register {
+            (
+                formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
+                    $($($format:ident<$($index:ident),+>)=>+),+
+                })+ }
+                types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
+                elements { $($elements:tt)+ }
+            ) => {
+                $($(if is_told_apart::<I, O>(&[$($(stringify!($index)),+),+]) {
+                    self.$of_name::<B, $($format<T, Host, $($index),+>),+>(backend);
+                })+)+
+                $(if is_told_apart::<I, O>(&[$(stringify!($parameter)),+]) {
+                    self.$on_name::<B, $($parameter),+>(backend);
+                })+
+            };
         }
+        for_each_operation!(register);
         self
     }
 
-    /// Registers the operations of formats without offsets, whose subjects are the same for every type of offset.
-    fn operations_without_offsets<B, T, I, O>(&mut self, backend: &B)
-    where
-        B: FullBackend<T, I, O>,
-        T: Scalar + Cell,
-        I: Index,
-        O: Index,
-    {
-        self.products::<B, Coo<T, Host, I>>(backend)
-            .products::<B, Ell<T, Host, I>>(backend)
-            .products::<B, Hyb<T, Host, I>>(backend)
-            .rearrangements::<B, Coo<T, Host, I>>(backend);
-        if I::NAME == i32::NAME {
-            self.vector::<B, T>(backend);
+    /// Every operation on elements that are no values of a matrix.
+    fn element_operations<B: ElementOperations>(&mut self, backend: &B) {
+        macro_rules! register {
+            (
+                formats { $($formats:tt)+ }
+                types { $($types:tt)+ }
+                elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
+            ) => {
+                $($(self.$over_name::<B, $element>(backend);)+)+
+            };
         }
-    }
-
-    /// SpMV, SpMM and expansion in format `H`.
-    fn products<B, H>(&mut self, backend: &B) -> &mut Self
-    where
-        B: SpmvKernel<On<B, H>> + SpmmKernel<On<B, H>> + ToDenseKernel<On<B, H>> + VectorKernel<H::Scalar>,
-        H: Build<Scalar: Cell>,
-    {
-        self.spmv::<B, H>(backend).spmm::<B, H>(backend).to_dense::<B, H>(backend)
-    }
-
-    /// Sorting and pruning in format `H`.
-    fn rearrangements<B, H>(&mut self, backend: &B) -> &mut Self
-    where
-        B: SortKernel<On<B, H>> + PruneKernel<On<B, H>>,
-        H: Build,
-    {
-        self.sort::<B, H>(backend).prune::<B, H>(backend)
-    }
-
-    /// SpMV in format `H`.
-    pub fn spmv<B, H>(&mut self, backend: &B) -> &mut Self
-    where
-        B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
-        H: Build<Scalar: Cell>,
-    {
-        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("spmv"), &Spmv))
-    }
-
-    /// SpMM in format `H`.
-    pub fn spmm<B, H>(&mut self, backend: &B) -> &mut Self
-    where
-        B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
-        H: Build<Scalar: Cell>,
-    {
-        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("spmm"), &Spmm))
-    }
-
-    /// Expansion of format `H` to dense matrices.
-    pub fn to_dense<B, H>(&mut self, backend: &B) -> &mut Self
-    where
-        B: ToDenseKernel<On<B, H>>,
-        H: Build<Scalar: Cell>,
-    {
-        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("to_dense"), &ToDense))
-    }
-
-    /// Conversion between two formats.
-    pub fn convert<B, From, To>(&mut self, backend: &B) -> &mut Self
-    where
-        B: ConvertKernel<On<B, From>, On<B, To>>,
-        From: Build,
-        To: Build,
-        On<B, From>: Conversion<On<B, To>, Layout: Layout>,
-    {
-        self.add(MatrixSubject::<B, From>::new(
-            backend,
-            ConvertTo::<To>::key::<B, From>(),
-            &ConvertTo::<To>::OPERATION,
-        ))
-    }
-
-    /// Sorting in format `H`.
-    pub fn sort<B: SortKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("sort"), &Sort))
-    }
-
-    /// Pruning in format `H`.
-    pub fn prune<B: PruneKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("prune"), &Prune))
-    }
-
-    /// Statistics of the rows of format `H`.
-    pub fn row_statistics<B: RowStatisticsKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
-        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>("row_statistics"), &RowStatistics))
-    }
-
-    /// Dense to CSR, CSC and COO, and batches of the first two.
-    pub fn dense_to_csr<B, T, I, O>(&mut self, backend: &B) -> &mut Self
-    where
-        B: DenseToCsrKernel<T, I, O> + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>,
-        T: Scalar + Cell,
-        I: Index,
-        O: Index,
-    {
-        self.add(DenseSubject::<B, Row, T, I, O>::single(backend.clone()))
-            .add(DenseSubject::<B, Col, T, I, O>::single(backend.clone()))
-            .add(DenseSubject::<B, Row, T, I, O>::batch(backend.clone()))
-            .add(DenseSubject::<B, Col, T, I, O>::batch(backend.clone()))
-            .add(DenseSubject::<B, Row, T, I, O>::coo(backend.clone()))
-    }
-
-    /// Scans of `T`.
-    pub fn scan<B: ScanKernel<T>, T: ScanElement + Cell>(&mut self, backend: &B) -> &mut Self {
-        self.add(ScanSubject::<B, T>::new(backend.clone()))
-    }
-
-    /// Vector operations on `T`.
-    pub fn vector<B: VectorKernel<T>, T: Scalar + Cell>(&mut self, backend: &B) -> &mut Self {
-        for op in VectorOp::ALL {
-            self.add(VectorSubject::<B, T>::new(backend.clone(), op));
-        }
-        self.add(GradientSubject::<B, T>::new(backend.clone()))
+        for_each_operation!(register);
     }
 
     /// Any subject.
@@ -289,4 +146,11 @@ impl Suite {
     pub(crate) fn subject(&self, key: &Key) -> Option<&dyn Subject> {
         self.subjects().find(|subject| subject.key() == key)
     }
+}
+
+/// True for one of the triples of types that agree in the parameters of these names: a format without offsets is the same
+/// subject for every type of offset.
+fn is_told_apart<I: Index, O: Index>(parameters: &[&str]) -> bool {
+    let has = |name| parameters.contains(&name);
+    (has("O") || O::NAME == I::NAME) && (has("I") || I::NAME == i32::NAME)
 }

@@ -5,8 +5,10 @@ use sparse_conformance::{
     Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, Triplets, corpus_folder, repository_corpus,
     table,
 };
+use sparse_core::catalog::{Format, Operation, Types};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Host, c64};
+use std::collections::BTreeSet;
 
 fn suite() -> Suite {
     let mut suite = Suite::new(&Reference);
@@ -144,4 +146,26 @@ fn the_repository_has_eight_small_matrices_with_their_sources() {
     assert!(bytes <= 300_000, "{bytes} bytes");
     let of = |tier| cases.iter().filter(|case| case.tier == tier).count();
     assert_eq!([of(Tier::Tiny), of(Tier::Quick), of(Tier::Ci)], [0, 5, 3]);
+}
+
+#[test]
+fn a_full_backend_has_every_operation_of_the_catalogue_once() {
+    let suite = Suite::reference();
+    let names = suite.subjects().map(|subject| format!("{} {}", subject.key().name(), subject.key().types));
+    let names: Vec<_> = names.collect();
+    let distinct: BTreeSet<_> = names.iter().map(String::as_str).collect();
+    assert_eq!(distinct.len(), names.len());
+    for operation in Operation::ALL {
+        assert!(suite.subjects().any(|subject| subject.key().op == operation.name()), "{operation}");
+        for formats in operation.formats() {
+            let formats: Vec<_> = formats.iter().copied().map(Format::name).collect();
+            let name = format!("{operation}/{}", formats.join("_to_"));
+            for types in Types::ALL {
+                let with_offsets = format!("{name} {types}");
+                let without = format!("{name} {},{}", types.value, types.index);
+                let is_there = |name: &String| distinct.contains(name.as_str());
+                assert!(is_there(&with_offsets) != is_there(&without), "{name} {types}");
+            }
+        }
+    }
 }

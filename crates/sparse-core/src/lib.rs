@@ -3,11 +3,13 @@
 //! - [`mod@format`]: COO, CSR, CSC, ELL, HYB, SELL-C-σ, batches and dense views, with checked constructors.
 //! - [`op`]: one file per operation, with the trait that a backend implements and the plan that a user runs.
 //! - [`mod@reference`]: every operation, serially and simply, which all backends are compared with.
+//! - [`catalog`]: the one list of formats, types and operations.
 //! - [`interop`]: conversions from and to other crates, behind features.
 //!
 //! There is no I/O here, no thread and no device.
 
 pub mod backend;
+pub mod catalog;
 pub mod error;
 pub mod format;
 pub mod index;
@@ -25,6 +27,6 @@ pub use half::{bf16, f16};
 pub use index::Index;
 #[cfg(feature = "proptest_1")]
 pub use interop::proptest as strategy;
-pub use plan::{Algorithm, Choice, Determinism, KernelPlan, PlanOptions};
+pub use plan::{Algorithm, AlgorithmSet, Choice, Determinism, KernelPlan, PlanOptions};
 pub use scalar::{Accumulator, DType, Real, Scalar, c32, c64};
 pub use space::{ContextId, Element, Host, Space};

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
 
 /// Reproducibility that a plan requires of its algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,25 +104,154 @@ impl PlanOptions {
         automatic: &str,
         reason: impl Display,
     ) -> Result<Choice> {
-        let (name, reason) = match &self.algorithm {
-            Some(name) => (name.as_str(), "forced by PlanOptions::algorithm".to_string()),
-            None => (automatic, reason.to_string()),
+        let name = self.algorithm.as_deref().unwrap_or(automatic);
+        let algorithm = table.iter().find(|a| a.name == name).ok_or_else(|| unknown(op, name, table))?;
+        self.admit(op, algorithm, reason)
+    }
+
+    /// The same for an enum of algorithms, of which a backend has those in the table `offered`. The name is read here;
+    /// from here on the algorithm is a variant.
+    ///
+    /// # Errors
+    /// As [`choose`](Self::choose).
+    pub fn choose_among<A: AlgorithmSet>(
+        &self,
+        op: &str,
+        offered: &[Algorithm],
+        automatic: A,
+        reason: impl Display,
+    ) -> Result<(A, Choice)> {
+        let chosen = match &self.algorithm {
+            None => automatic,
+            Some(name) => A::named(name)
+                .filter(|forced| offered.contains(forced.row()))
+                .ok_or_else(|| unknown(op, name, offered))?,
         };
-        let Some(algorithm) = table.iter().find(|a| a.name == name) else {
-            let names: Vec<_> = table.iter().map(|a| a.name).collect();
-            return Err(Error::unsupported(
-                format!("{op} algorithm `{name}`"),
-                format!("this backend has {}", names.join(", ")),
-            ));
-        };
+        Ok((chosen, self.admit(op, chosen.row(), reason)?))
+    }
+
+    /// The choice of an algorithm, if it is as reproducible as it must be.
+    fn admit(&self, op: &str, algorithm: &Algorithm, reason: impl Display) -> Result<Choice> {
         if !algorithm.reproducible && self.determinism == Determinism::Reproducible {
             return Err(Error::unsupported(
-                format!("{op} algorithm `{name}`"),
+                format!("{op} algorithm `{}`", algorithm.name),
                 "it is not reproducible, which needs Determinism::Relaxed",
             ));
         }
+        let reason = match self.algorithm {
+            Some(_) => "forced by PlanOptions::algorithm".into(),
+            None => reason.to_string(),
+        };
         Ok(Choice { algorithm: algorithm.name, reason })
     }
+}
+
+/// The error of an algorithm that is not in the table.
+fn unknown(op: &str, name: &str, table: &[Algorithm]) -> Error {
+    let names: Vec<_> = table.iter().map(|a| a.name).collect();
+    Error::unsupported(format!("{op} algorithm `{name}`"), format!("this backend has {}", names.join(", ")))
+}
+
+/// The algorithms of one operation and family of formats: an enum with a row of a table for each variant, as
+/// [`algorithms!`](crate::algorithms) declares it.
+pub trait AlgorithmSet: Copy + PartialEq + Sized + 'static {
+    /// The requirements of an algorithm, of a device or of its plan.
+    type Needs: 'static;
+    /// All of them, in the order of the table.
+    const ALL: &'static [Self];
+
+    /// Its row of the table.
+    fn row(self) -> &'static Algorithm;
+
+    /// Its requirements.
+    fn needs(self) -> &'static Self::Needs;
+
+    /// The one of this name.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|algorithm| algorithm.row().name == name)
+    }
+
+    /// The rows of those that are offered, which are a backend's table.
+    fn table(is_offered: impl Fn(Self) -> bool) -> &'static [Algorithm] {
+        let offered = Self::ALL.iter().copied().filter(|algorithm| is_offered(*algorithm));
+        interned(offered.map(|algorithm| *algorithm.row()).collect())
+    }
+}
+
+/// Every table that was asked for. They are few: a set has as many as backends differ in what they offer of it.
+static TABLES: Mutex<Vec<&'static [Algorithm]>> = Mutex::new(vec![]);
+
+/// The table for as long as the process runs; equal ones are one.
+fn interned(table: Vec<Algorithm>) -> &'static [Algorithm] {
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = tables.iter().copied().find(|known| *known == table) {
+        return known;
+    }
+    let table: &'static [Algorithm] = table.leak();
+    tables.push(table);
+    table
+}
+
+/// Declares an [`AlgorithmSet`]: an enum, and for each variant its row and its requirements.
+///
+/// ```
+/// use sparse_core::{Algorithm, AlgorithmSet, PlanOptions, algorithms};
+///
+/// algorithms! {
+///     /// Ways to sum.
+///     enum Sum needs usize {
+///         Serial = Algorithm::new("serial", "there is one thread"), 1;
+///         Tree = Algorithm::new("tree", "there are several threads"), 2;
+///     }
+/// }
+///
+/// let offered = Sum::table(|sum| *sum.needs() <= 1);
+/// let options = PlanOptions::default();
+/// assert_eq!(options.choose_among("sum", offered, Sum::Serial, "one thread").unwrap().0, Sum::Serial);
+/// assert!(PlanOptions::forced("tree").choose_among("sum", offered, Sum::Serial, "").is_err());
+/// ```
+#[macro_export]
+macro_rules! algorithms {
+    (
+        $(#[$about:meta])*
+        $visibility:vis enum $name:ident {
+            $($(#[$about_variant:meta])* $variant:ident = $row:expr;)+
+        }
+    ) => {
+        $crate::algorithms! {
+            $(#[$about])*
+            $visibility enum $name needs () {
+                $($(#[$about_variant])* $variant = $row, ();)+
+            }
+        }
+    };
+    (
+        $(#[$about:meta])*
+        $visibility:vis enum $name:ident needs $needs:ty {
+            $($(#[$about_variant:meta])* $variant:ident = $row:expr, $need:expr;)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $visibility enum $name {
+            $($(#[$about_variant])* $variant,)+
+        }
+
+        impl $crate::AlgorithmSet for $name {
+            type Needs = $needs;
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            fn row(self) -> &'static $crate::Algorithm {
+                const ROWS: &[$crate::Algorithm] = &[$($row),+];
+                &ROWS[self as usize]
+            }
+
+            fn needs(self) -> &'static $needs {
+                const NEEDS: &[$needs] = &[$($need),+];
+                &NEEDS[self as usize]
+            }
+        }
+    };
 }
 
 /// A row of an operation's algorithm table.

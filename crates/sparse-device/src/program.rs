@@ -158,6 +158,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kernels_core::{File, table};
+    use sparse_core::catalog::Types;
+    use std::collections::BTreeSet;
 
     #[test]
     fn defines_are_sorted_whatever_the_order_of_setting() {
@@ -165,6 +168,21 @@ mod tests {
         let other = Defines::default().offset(IndexType::I64).scalar(DType::C32).index(IndexType::I32);
         assert_eq!(one, other);
         assert_eq!(one.to_string(), "-D IDX=int -D OFF=long -D SCALAR=C32");
+    }
+
+    #[test]
+    fn kernels_are_made_for_the_types_of_the_catalogue() {
+        let defines = &[table::SCALAR, table::IDX, table::OFF];
+        let file = File { name: "typed.cl", entries: &[], defines, needs: &[], text: "", headers: &[] };
+        let variants = file.variants();
+        let values = variants.iter().map(|variant| variant.iter().map(|(_, value)| *value).collect());
+        let made_for: BTreeSet<Vec<&str>> = values.collect();
+        let scalars = Types::ALL.iter().map(|types| types.value.name().to_uppercase()).collect::<Vec<_>>();
+        let c_name =
+            |index: &str| if index == i32::NAME { IndexType::I32.c_name() } else { IndexType::I64.c_name() };
+        let listed = Types::ALL.iter().zip(&scalars);
+        let listed = listed.map(|(t, scalar)| vec![scalar.as_str(), c_name(t.index), c_name(t.offset)]);
+        assert_eq!(made_for, listed.collect());
     }
 
     #[test]

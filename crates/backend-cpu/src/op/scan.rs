@@ -1,30 +1,44 @@
 //! Prefix sums over fixed blocks.
 
+use super::SEQUENTIAL;
 use super::fill::zeroed;
-use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use sparse_core::reference::{Reference, ScanSteps};
-use sparse_core::{Algorithm, PlanOptions, Result};
+use sparse_core::{Algorithm, AlgorithmSet, Choice, KernelPlan, PlanOptions, Result, algorithms};
 use std::ops::Range;
 
-const BLOCKED: Algorithm =
-    Algorithm::new("blocked", "always: sums of blocks, their prefix sums, then every block");
-
-const WORK_EFFICIENT: Algorithm =
-    Algorithm::new("work_efficient", "never: GOOS-SM's up-sweep and down-sweep");
-
-const ALGORITHMS: [Algorithm; 3] = [BLOCKED, WORK_EFFICIENT, SEQUENTIAL];
+algorithms! {
+    /// The algorithms of scans.
+    enum ScanAlgorithm {
+        Blocked = Algorithm::new("blocked", "always: sums of blocks, their prefix sums, then every block");
+        WorkEfficient = Algorithm::new("work_efficient", "never: GOOS-SM's up-sweep and down-sweep");
+        Sequential = SEQUENTIAL;
+    }
+}
 
 /// Elements of a block of the work-efficient scan.
 const TREE: usize = 1024;
 
+/// The plan of a scan: the reference's, and the algorithm.
+#[derive(Debug)]
+pub struct CpuScan {
+    algorithm: ScanAlgorithm,
+    steps: ScanSteps,
+}
+
+impl KernelPlan for CpuScan {
+    fn choice(&self) -> &Choice {
+        &self.steps.choice
+    }
+}
+
 impl<T: ScanElement> ScanKernel<T> for Cpu {
-    type Plan = ScanSteps;
+    type Plan = CpuScan;
 
     fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
-        &ALGORITHMS
+        ScanAlgorithm::table(|_| true)
     }
 
     fn plan_scan(
@@ -33,31 +47,32 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         order: ScanOrder,
         kind: ScanKind,
         options: &PlanOptions,
-    ) -> Result<ScanSteps> {
-        let choice = options.choose("scan", &ALGORITHMS, BLOCKED.name, BLOCKED.chosen)?;
-        Ok(ScanSteps { choice, shape, order, kind })
+    ) -> Result<CpuScan> {
+        let (offered, fitting) = (ScanAlgorithm::table(|_| true), ScanAlgorithm::Blocked);
+        let (algorithm, choice) = options.choose_among("scan", offered, fitting, fitting.row().chosen)?;
+        Ok(CpuScan { algorithm, steps: ScanSteps { choice, shape, order, kind } })
     }
 
-    unsafe fn scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
-        if is_sequential(&plan.choice) {
-            // SAFETY: the reference has the same plan, and the caller promises operands of its shape.
-            return unsafe { Reference.scan(plan, input, output) };
-        }
-        let (rows, cols) = plan.shape;
-        match plan.order {
-            ScanOrder::ColumnMajor if plan.choice.algorithm == WORK_EFFICIENT.name => {
+    unsafe fn scan(&self, plan: &mut CpuScan, input: &[T], output: &mut [T]) -> Result<()> {
+        let ScanSteps { shape: (rows, cols), order, kind, .. } = plan.steps;
+        match (plan.algorithm, order) {
+            (ScanAlgorithm::Sequential, _) => {
+                // SAFETY: the reference has the same plan, and the caller promises operands of its shape.
+                return unsafe { Reference.scan(&mut plan.steps, input, output) };
+            }
+            (ScanAlgorithm::WorkEfficient, ScanOrder::ColumnMajor) => {
                 let by_columns = transposed(self, input, (rows, cols));
                 let mut sums = by_columns.clone();
-                sweeps(self, &by_columns, &mut sums, input.len(), plan.kind);
+                sweeps(self, &by_columns, &mut sums, input.len(), kind);
                 output.copy_from_slice(&transposed(self, &sums, (cols, rows)));
             }
-            _ if plan.choice.algorithm == WORK_EFFICIENT.name => {
-                let series = if plan.order == ScanOrder::RowMajor { cols } else { input.len() };
-                sweeps(self, input, output, series, plan.kind);
+            (ScanAlgorithm::WorkEfficient, ScanOrder::RowMajor) => sweeps(self, input, output, cols, kind),
+            (ScanAlgorithm::WorkEfficient, ScanOrder::Flat) => sweeps(self, input, output, input.len(), kind),
+            (ScanAlgorithm::Blocked, ScanOrder::Flat) => blocked(self, input, output, CHUNK, kind),
+            (ScanAlgorithm::Blocked, ScanOrder::RowMajor) => {
+                blocked(self, input, output, CHUNK.div_ceil(cols) * cols, kind);
             }
-            ScanOrder::Flat => blocked(self, input, output, CHUNK, plan.kind),
-            ScanOrder::RowMajor => blocked(self, input, output, CHUNK.div_ceil(cols) * cols, plan.kind),
-            ScanOrder::ColumnMajor => down_columns(self, input, output, cols, plan.kind),
+            (ScanAlgorithm::Blocked, ScanOrder::ColumnMajor) => down_columns(self, input, output, cols, kind),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::backend::RuntimeBackend;
 use super::fit::{Operand, factor};
 use super::formats::{On, into_layout};
 use super::vector::for_dtype;
-use super::{Layout, Matrix, Vector};
+use super::{Format, Layout, Matrix, Vector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::SpaceOf;
@@ -152,7 +152,8 @@ impl DenseMatrix {
     /// The elements that are not zero, or whose magnitude is above `tolerance`, as a sparse matrix. NaN is an entry.
     ///
     /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; what the device's runtime reports.
+    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; a format of batches is refused; what the
+    /// device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -162,8 +163,8 @@ impl DenseMatrix {
     /// assert_eq!(b.to_sparse(Format::Ell, Some(1e-6))?.nnz(), 2);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn to_sparse(&self, layout: impl Into<Layout>, tolerance: Option<f64>) -> Result<Matrix> {
-        let (device, layout) = (self.device(), layout.into());
+    pub fn to_sparse(&self, format: Format, tolerance: Option<f64>) -> Result<Matrix> {
+        let (device, layout) = (self.device(), Layout::try_from(format)?);
         for_dtype!(self.dtype(), T => match device {
             Device::Cpu(backend) => compress::<HostBackend, T>(On { backend, device }, self, &layout, tolerance),
             Device::Accelerator(backend, _) => {

@@ -1,69 +1,10 @@
-//! Formats and index types by name.
+//! Layouts of formats, and index types by name.
 
+pub use sparse_core::catalog::Format;
 use sparse_core::{EllLayout, Error, HybWidth, Index, SellLayout};
 use std::fmt::Display;
-use std::str::FromStr;
 
-/// A sparse format of one matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// Compressed rows: [`Csr`](crate::Csr).
-    Csr,
-    /// Compressed columns: [`Csc`](crate::Csc).
-    Csc,
-    /// Coordinates: [`Coo`](crate::Coo).
-    Coo,
-    /// Rows padded to one width: [`Ell`](crate::Ell).
-    Ell,
-    /// ELL with the overflow as COO: [`Hyb`](crate::Hyb).
-    Hyb,
-    /// Slices of rows, each padded to its own width: [`Sell`](crate::Sell).
-    Sell,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Csr, Self::Csc, Self::Coo, Self::Ell, Self::Hyb, Self::Sell];
-
-    /// The name, as in the names of operations.
-    ///
-    /// ```
-    /// use nnz::Format;
-    /// assert_eq!(Format::Csr.name(), "csr");
-    /// assert_eq!("sell".parse::<Format>()?, Format::Sell);
-    /// # Ok::<(), nnz::Error>(())
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Csr => "csr",
-            Self::Csc => "csc",
-            Self::Coo => "coo",
-            Self::Ell => "ell",
-            Self::Hyb => "hyb",
-            Self::Sell => "sell",
-        }
-    }
-}
-
-impl Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::unsupported(format_args!("format `{name}`"), format_args!("the formats are {names}"))
-        })
-    }
-}
-
-/// A format with what it needs to know of its layout.
+/// A format of one matrix, with the parameters of its layout.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Layout {
@@ -95,17 +36,22 @@ impl Layout {
     }
 }
 
-/// The default layout of a format.
-impl From<Format> for Layout {
-    fn from(format: Format) -> Self {
-        match format {
+/// The default layout of a format; an error for a batch, which is no format of one matrix.
+impl TryFrom<Format> for Layout {
+    type Error = Error;
+
+    fn try_from(format: Format) -> Result<Self, Error> {
+        Ok(match format {
             Format::Csr => Self::Csr,
             Format::Csc => Self::Csc,
             Format::Coo => Self::Coo,
             Format::Ell => Self::Ell(EllLayout::default()),
             Format::Hyb => Self::Hyb(HybWidth::default()),
             Format::Sell => Self::Sell(SellLayout::default()),
-        }
+            Format::BatchCsr | Format::BatchCsc => {
+                return Err(Error::unsupported(format!("a matrix as {format}"), "it is a format of batches"));
+            }
+        })
     }
 }
 

@@ -3,8 +3,10 @@
 use super::Check;
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::subject::{Key, Outcome, Setting};
+use crate::suite::Suite;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
 use sparse_core::{Algorithm, Backend, EllLayout, HybWidth, PlanOptions, Result, SellLayout};
 use std::marker::PhantomData;
@@ -38,6 +40,23 @@ layouts! {
 }
 
 const SELL: [(usize, usize); 5] = [(1, 1), (2, 4), (4, 1), (32, 4096), (64, 128)];
+
+impl Suite {
+    /// Conversion between two formats.
+    pub fn convert<B, From, To>(&mut self, backend: &B) -> &mut Self
+    where
+        B: ConvertKernel<On<B, From>, On<B, To>>,
+        From: Build,
+        To: Build,
+        On<B, From>: Conversion<On<B, To>, Layout: Layout>,
+    {
+        self.add(MatrixSubject::<B, From>::new(
+            backend,
+            ConvertTo::<To>::key::<B, From>(),
+            &ConvertTo::<To>::OPERATION,
+        ))
+    }
+}
 
 impl Check for Convert {
     fn settings(&self, key: &Key, problem: &Problem) -> Vec<Setting> {
@@ -85,7 +104,7 @@ impl<To: Build> ConvertTo<To> {
         On<B, From>: Conversion<On<B, To>>,
     {
         let types = if From::types().len() > To::types().len() { From::types() } else { To::types() };
-        Key::new::<From::Scalar>("convert", <On<B, From> as Conversion<On<B, To>>>::NAME, types)
+        Key::new::<From::Scalar>(Operation::Convert, <On<B, From> as Conversion<On<B, To>>>::NAME, types)
     }
 }
 

@@ -8,10 +8,11 @@ use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{ConvertKernel, DenseToCompressedPlan, DenseToCsrKernel};
 use sparse_core::{
-    Algorithm, Axis, BatchCompressed, Compressed, Coo, Csr, DenseBatchView, Host, Index, Order, PlanOptions,
-    Result, Row, Scalar, SpaceOf,
+    Algorithm, Axis, BatchCompressed, Col, Compressed, Coo, Csr, DenseBatchView, Host, Index, Order,
+    PlanOptions, Result, Row, Scalar, SpaceOf,
 };
 
 /// The check of compression.
@@ -40,6 +41,23 @@ fn operand(matrix: &Triplets, setting: &Setting) -> GuardedOperand {
         let member = (row / rows).max(col / cols);
         elements[member][(row % rows) * cols + col % cols]
     })
+}
+
+impl Suite {
+    /// Dense to CSR, CSC and COO, and batches of the first two.
+    pub fn dense_to_csr<B, T, I, O>(&mut self, backend: &B) -> &mut Self
+    where
+        B: DenseToCsrKernel<T, I, O> + ConvertKernel<Csr<T, SpaceOf<B>, I, O>, Coo<T, SpaceOf<B>, I>>,
+        T: Scalar + Cell,
+        I: Index,
+        O: Index,
+    {
+        self.add(DenseSubject::<B, Row, T, I, O>::single(backend.clone()))
+            .add(DenseSubject::<B, Col, T, I, O>::single(backend.clone()))
+            .add(DenseSubject::<B, Row, T, I, O>::batch(backend.clone()))
+            .add(DenseSubject::<B, Col, T, I, O>::batch(backend.clone()))
+            .add(DenseSubject::<B, Row, T, I, O>::coo(backend.clone()))
+    }
 }
 
 impl Check for DenseToCsr {
@@ -108,7 +126,7 @@ where
     O: Index,
 {
     fn key(format: &str) -> Key {
-        Key::new::<T>("dense_to_csr", format, types::<T, I, O>())
+        Key::new::<T>(Operation::DenseToCsr, format, types::<T, I, O>())
     }
 
     pub(crate) fn single(backend: B) -> Self {

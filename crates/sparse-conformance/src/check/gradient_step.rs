@@ -12,6 +12,7 @@ use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::backend::{Buf, ViewMutOf};
+use sparse_core::catalog::Operation;
 use sparse_core::op::{GradientStep, VectorKernel, VectorPlan};
 use sparse_core::{Algorithm, Backend, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
 use std::marker::PhantomData;
@@ -151,7 +152,7 @@ pub(crate) struct GradientSubject<B, T> {
 
 impl<B, T: Scalar> GradientSubject<B, T> {
     pub(crate) fn new(backend: B) -> Self {
-        let key = Key::new::<T>("vector", "gradient_step", T::DTYPE.to_string());
+        let key = Key::new::<T>(Operation::Vector, "gradient_step", T::DTYPE.to_string());
         Self { backend, key, element: PhantomData }
     }
 }
@@ -234,7 +235,7 @@ mod tests {
         let (matrix, reference) = (case.matrix().unwrap(), Suite::reference());
         for (dtype, part) in [(F16, 0.1), (Bf16, 0.1), (F32, 0.1), (C32, 0.1), (F64, 1e-9), (C64, 1e-9)] {
             let problem = Problem::new(&case, &matrix, dtype, false).unwrap();
-            let key = Key::new::<f64>("vector", "gradient_step", dtype.to_string());
+            let key = Key::new::<f64>(Operation::Vector, "gradient_step", dtype.to_string());
             for (setting, call) in [VECTORS, RHO].map(|setting| (setting, call(&problem, c64::ONE, 0))) {
                 let expected = GradientCheck.expected(&key, &setting, &call, &problem, &reference).unwrap();
                 let loose = expected.y.iter().find(|y| y.bound > part * (1.0 + y.value.norm()));

@@ -3,14 +3,23 @@
 use super::Check;
 use crate::build::{Build, On};
 use crate::case::Problem;
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::subject::{Key, Outcome, Setting};
+use crate::suite::Suite;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{PruneKernel, PrunePlan};
 use sparse_core::{Algorithm, PlanOptions, Result};
 
 /// The check of pruning.
 #[derive(Debug)]
 pub(crate) struct Prune;
+
+impl Suite {
+    /// Pruning in format `H`.
+    pub fn prune<B: PruneKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Prune), &Prune))
+    }
+}
 
 impl Check for Prune {
     fn settings(&self, _: &Key, _: &Problem) -> Vec<Setting> {

@@ -3,14 +3,23 @@
 use super::Check;
 use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
-use crate::subject::{Outcome, Setting};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
+use crate::subject::{Key, Outcome, Setting};
+use crate::suite::Suite;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{RowStatisticsKernel, RowStatisticsPlan};
 use sparse_core::{Algorithm, PlanOptions, Result};
 
 /// The check of row statistics.
 #[derive(Debug)]
 pub(crate) struct RowStatistics;
+
+impl Suite {
+    /// Statistics of the rows of format `H`.
+    pub fn row_statistics<B: RowStatisticsKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::RowStatistics), &RowStatistics))
+    }
+}
 
 impl Check for RowStatistics {}
 

@@ -4,7 +4,9 @@ use super::Check;
 use crate::case::Problem;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
+use crate::suite::Suite;
 use crate::triplets::Triplets;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::{Algorithm, DType, PlanOptions, Result, c64};
 use std::marker::PhantomData;
@@ -25,6 +27,13 @@ fn call(problem: &Problem, x: usize, y: usize) -> Call {
     let element = |row: usize, _| c64::ZERO + elements.get(row).unwrap_or(&c64::ZERO);
     let y = GuardedOperand::output(Frame::vector(y), |_, _| UNWRITTEN);
     Call { x: GuardedOperand::output(Frame::vector(x), element), ..Call::plain(y) }
+}
+
+impl Suite {
+    /// Scans of `T`.
+    pub fn scan<B: ScanKernel<T>, T: ScanElement + Cell>(&mut self, backend: &B) -> &mut Self {
+        self.add(ScanSubject::<B, T>::new(backend.clone()))
+    }
 }
 
 impl Check for Scan {
@@ -69,7 +78,7 @@ pub(crate) struct ScanSubject<B, T> {
 impl<B, T> ScanSubject<B, T> {
     pub(crate) fn new(backend: B) -> Self {
         let types = std::any::type_name::<T>().to_string();
-        let key = Key { op: "scan", format: "array".into(), types, dtype: DType::F64 };
+        let key = Key { op: Operation::Scan.name(), format: "array".into(), types, dtype: DType::F64 };
         Self { backend, key, element: PhantomData }
     }
 }

@@ -2,14 +2,23 @@
 
 use super::Check;
 use crate::build::{Build, On};
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
-use crate::subject::{Outcome, Setting};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
+use crate::subject::{Key, Outcome, Setting};
+use crate::suite::Suite;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{SortKernel, SortPlan};
 use sparse_core::{Algorithm, PlanOptions, Result};
 
 /// The check of sorting.
 #[derive(Debug)]
 pub(crate) struct Sort;
+
+impl Suite {
+    /// Sorting in format `H`.
+    pub fn sort<B: SortKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Sort), &Sort))
+    }
+}
 
 impl Check for Sort {}
 

@@ -6,9 +6,10 @@ use crate::build::{Build, On};
 use crate::case::Problem;
 use crate::error_bound::sums;
 use crate::guarded_operand::{Cell, Frame};
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::{Algorithm, Order, PlanOptions, Result, c64};
 
@@ -36,6 +37,17 @@ fn frames(setting: &Setting, problem: &Problem, (b, c, padding): (Order, Order, 
     let (rows, inner) = shape(&problem.matrix, op_of(setting));
     let frame = |rows, order| Frame { rows, cols: columns_of(setting), padding, order };
     (frame(inner, b), frame(rows, c))
+}
+
+impl Suite {
+    /// SpMM in format `H`.
+    pub fn spmm<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        H: Build<Scalar: Cell>,
+    {
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Spmm), &Spmm))
+    }
 }
 
 impl Check for Spmm {

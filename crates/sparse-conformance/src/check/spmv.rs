@@ -5,10 +5,11 @@ use crate::build::{Build, On};
 use crate::case::Problem;
 use crate::error_bound::sums;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::subject::{Call, Key, Setting};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::{Algorithm, PlanOptions, Result, c64};
 
@@ -58,6 +59,17 @@ pub(crate) fn product_call(problem: &Problem, (alpha, beta): (c64, c64), x: Fram
 impl Spmv {
     fn call(&self, problem: &Problem, factors: (c64, c64), x: usize, y: usize) -> Call {
         product_call(problem, factors, Frame::vector(x), Frame::vector(y))
+    }
+}
+
+impl Suite {
+    /// SpMV in format `H`.
+    pub fn spmv<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        H: Build<Scalar: Cell>,
+    {
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Spmv), &Spmv))
     }
 }
 

@@ -5,15 +5,28 @@ use super::dense_to_csr::LARGEST;
 use crate::build::{Build, On};
 use crate::case::Problem;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
-use crate::matrix_subject::{MatrixOperation, MatrixPlan};
+use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::subject::{Call, Key, Setting};
+use crate::suite::Suite;
 use crate::triplets::Triplets;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{ToDenseKernel, ToDensePlan};
 use sparse_core::{Algorithm, Order, PlanOptions, Result};
 
 /// The check of expansion.
 #[derive(Debug)]
 pub(crate) struct ToDense;
+
+impl Suite {
+    /// Expansion of format `H` to dense matrices.
+    pub fn to_dense<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: ToDenseKernel<On<B, H>>,
+        H: Build<Scalar: Cell>,
+    {
+        self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::ToDense), &ToDense))
+    }
+}
 
 impl Check for ToDense {
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {

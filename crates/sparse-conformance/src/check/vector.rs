@@ -1,6 +1,7 @@
 //! `axpby`, `dot`, `nrm2` and `scal`, on vectors with an element for each row of the case's matrix; `scale_dense`, on
 //! some such columns.
 
+use super::gradient_step::GradientSubject;
 use super::spmv::{factors, product_call};
 use super::{Check, Expected};
 use crate::case::Problem;
@@ -9,6 +10,7 @@ use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
+use sparse_core::catalog::Operation;
 use sparse_core::op::{Coefficient, VectorKernel, VectorPlan, vector};
 use sparse_core::space::View;
 use sparse_core::{Algorithm, Error, Order, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
@@ -72,6 +74,16 @@ fn frame(setting: &Setting, problem: &Problem) -> Frame {
     match *setting {
         Setting::Dense { order, padding, .. } => Frame { rows, cols: COLUMNS, padding, order },
         _ => Frame::vector(rows),
+    }
+}
+
+impl Suite {
+    /// Vector operations on `T`.
+    pub fn vector<B: VectorKernel<T>, T: Scalar + Cell>(&mut self, backend: &B) -> &mut Self {
+        for op in VectorOp::ALL {
+            self.add(VectorSubject::<B, T>::new(backend.clone(), op));
+        }
+        self.add(GradientSubject::<B, T>::new(backend.clone()))
     }
 }
 
@@ -148,7 +160,7 @@ pub(crate) struct VectorSubject<B, T> {
 
 impl<B, T: Scalar> VectorSubject<B, T> {
     pub(crate) fn new(backend: B, op: VectorOp) -> Self {
-        let key = Key::new::<T>("vector", op.name(), T::DTYPE.to_string());
+        let key = Key::new::<T>(Operation::Vector, op.name(), T::DTYPE.to_string());
         Self { backend, key, op, element: PhantomData }
     }
 }

@@ -27,7 +27,7 @@ pub use sort::{SortKernel, SortPlan};
 pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
-pub use traits::{AllTypes, FullBackend, Operations, WithBackend};
+pub use traits::{AllTypes, ElementOperations, FullBackend, Operations, WithBackend};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
 use crate::format::SparseFormat;

@@ -9,96 +9,56 @@ use crate::format::{
 use crate::index::Index;
 use crate::plan::PlanOptions;
 use crate::scalar::Scalar;
+use crate::{for_all_types, for_each_operation};
 
 macro_rules! full_backend {
-    ($($kernel:path),+ $(,)?) => {
+    (
+        formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
+            $($($format:ident<$($index:ident),+>)=>+),+
+        })+ }
+        types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
+        elements { $($elements:tt)+ }
+    ) => {
         /// Every operation for one triple of value, index and offset type.
-        pub trait FullBackend<T: Scalar, I: Index, O: Index>: Backend $(+ $kernel)+ {}
+        pub trait FullBackend<T: Scalar, I: Index, O: Index>: Backend
+            $($(+ $of_kernel<$($format<T, SpaceOf<Self>, $($index),+>),+>)+)+
+            $(+ $on_kernel<$($parameter),+>)+
+        {
+        }
 
-        impl<B, T: Scalar, I: Index, O: Index> FullBackend<T, I, O> for B where B: Backend $(+ $kernel)+ {}
+        impl<B, T: Scalar, I: Index, O: Index> FullBackend<T, I, O> for B
+        where
+            B: Backend
+                $($(+ $of_kernel<$($format<T, SpaceOf<Self>, $($index),+>),+>)+)+
+                $(+ $on_kernel<$($parameter),+>)+
+        {
+        }
     };
 }
 
-full_backend!(
-    VectorKernel<T>,
-    SpmvKernel<Csr<T, SpaceOf<Self>, I, O>>,
-    SpmvKernel<Csc<T, SpaceOf<Self>, I, O>>,
-    SpmvKernel<Coo<T, SpaceOf<Self>, I>>,
-    SpmvKernel<Ell<T, SpaceOf<Self>, I>>,
-    SpmvKernel<Hyb<T, SpaceOf<Self>, I>>,
-    SpmvKernel<Sell<T, SpaceOf<Self>, I, O>>,
-    SpmvKernel<BatchCsr<T, SpaceOf<Self>, I, O>>,
-    SpmvKernel<BatchCsc<T, SpaceOf<Self>, I, O>>,
-    SpmmKernel<Csr<T, SpaceOf<Self>, I, O>>,
-    SpmmKernel<Csc<T, SpaceOf<Self>, I, O>>,
-    SpmmKernel<Coo<T, SpaceOf<Self>, I>>,
-    SpmmKernel<Ell<T, SpaceOf<Self>, I>>,
-    SpmmKernel<Hyb<T, SpaceOf<Self>, I>>,
-    SpmmKernel<Sell<T, SpaceOf<Self>, I, O>>,
-    DenseToCsrKernel<T, I, O>,
-    ToDenseKernel<Csr<T, SpaceOf<Self>, I, O>>,
-    ToDenseKernel<Csc<T, SpaceOf<Self>, I, O>>,
-    ToDenseKernel<Coo<T, SpaceOf<Self>, I>>,
-    ToDenseKernel<Ell<T, SpaceOf<Self>, I>>,
-    ToDenseKernel<Hyb<T, SpaceOf<Self>, I>>,
-    ToDenseKernel<Sell<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Coo<T, SpaceOf<Self>, I>, Csc<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>,
-    ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Coo<T, SpaceOf<Self>, I>>,
-    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Csc<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Csc<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Ell<T, SpaceOf<Self>, I>>,
-    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Hyb<T, SpaceOf<Self>, I>>,
-    ConvertKernel<Csr<T, SpaceOf<Self>, I, O>, Sell<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Ell<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Hyb<T, SpaceOf<Self>, I>, Csr<T, SpaceOf<Self>, I, O>>,
-    ConvertKernel<Sell<T, SpaceOf<Self>, I, O>, Csr<T, SpaceOf<Self>, I, O>>,
-    SortKernel<Csr<T, SpaceOf<Self>, I, O>>,
-    SortKernel<Csc<T, SpaceOf<Self>, I, O>>,
-    SortKernel<Coo<T, SpaceOf<Self>, I>>,
-    PruneKernel<Csr<T, SpaceOf<Self>, I, O>>,
-    PruneKernel<Csc<T, SpaceOf<Self>, I, O>>,
-    PruneKernel<Coo<T, SpaceOf<Self>, I>>,
-    RowStatisticsKernel<Csr<T, SpaceOf<Self>, I, O>>,
-);
+for_each_operation!(full_backend);
+
+macro_rules! element_operations {
+    (
+        formats { $($formats:tt)+ }
+        types { $($types:tt)+ }
+        elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
+    ) => {
+        /// Every operation on elements that are no values of a matrix.
+        pub trait ElementOperations: Backend $($(+ $over_kernel<$element>)+)+ {}
+
+        impl<B> ElementOperations for B where B: Backend $($(+ $over_kernel<$element>)+)+ {}
+    };
+}
+
+for_each_operation!(element_operations);
 
 macro_rules! all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-        /// Every operation for every supported triple of types, and the scans.
-        pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
+        /// Every operation for every supported triple of types, and those on elements.
+        pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ElementOperations {}
 
-        impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ScanKernel<i32> + ScanKernel<i64> {}
-    };
-}
-
-/// Calls a macro with every supported triple of value, index and offset type.
-///
-/// ```
-/// macro_rules! count {
-///     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { [$(size_of::<$t>()),*].len() };
-/// }
-/// assert_eq!(sparse_core::for_all_types!(count), 14);
-/// ```
-#[macro_export]
-macro_rules! for_all_types {
-    ($macro:ident) => {
-        $macro! {
-            (f32, i32, i32),
-            (f32, i32, i64),
-            (f32, i64, i64),
-            (f64, i32, i32),
-            (f64, i32, i64),
-            (f64, i64, i64),
-            ($crate::c32, i32, i32),
-            ($crate::c32, i32, i64),
-            ($crate::c32, i64, i64),
-            ($crate::c64, i32, i32),
-            ($crate::c64, i32, i64),
-            ($crate::c64, i64, i64),
-            ($crate::f16, i32, i32),
-            ($crate::bf16, i32, i32),
-        }
+        impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ElementOperations {}
     };
 }
 

@@ -1,42 +1,60 @@
 //! Algorithm tables of operations whose last algorithms need kernels that not every device has.
 
 use crate::Device;
-use sparse_core::{Algorithm, Choice, Error, PlanOptions, Result};
+use sparse_core::{Algorithm, AlgorithmSet, Backend, Choice, Error, PlanOptions, Result};
 use std::fmt::Display;
 
-/// A table of algorithms, the last of which need a file of kernels each. A device offers those before the first whose
-/// file it lacks.
+/// The requirements of an algorithm beyond the kernels that all devices have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AvailableAlgorithms {
-    pub(super) algorithms: &'static [Algorithm],
-    pub(super) files: &'static [&'static str],
+pub(super) enum Needs {
+    /// Nothing more.
+    Nothing,
+    /// A file of kernels.
+    File(&'static str),
+    /// A file of kernels, and memory that a work-group shares and a launch gives it.
+    SharedMemory(&'static str),
 }
 
-impl AvailableAlgorithms {
-    /// The algorithms that the device offers.
-    pub(super) fn on(self, device: &Device) -> &'static [Algorithm] {
-        let missing = self.files.iter().skip_while(|file| device.has(file)).count();
-        &self.algorithms[..self.algorithms.len() - missing]
+impl Needs {
+    /// The missing file or memory, if the device lacks any.
+    fn lacking(self, device: &Device) -> Option<String> {
+        let no_memory =
+            || format!("work-groups of {} share no memory of a launch's size", device.caps().device);
+        match self {
+            Self::Nothing => None,
+            Self::File(file) => device.lacks(file),
+            Self::SharedMemory(file) => {
+                device.lacks(file).or_else(|| (device.properties().shared_bytes == 0).then(no_memory))
+            }
+        }
+    }
+}
+
+impl Device {
+    /// The algorithms that fit, as `fits` says, and that the device has.
+    pub(super) fn offered<A: AlgorithmSet<Needs = Needs>>(
+        &self,
+        fits: impl Fn(A) -> bool,
+    ) -> &'static [Algorithm] {
+        A::table(|algorithm| fits(algorithm) && algorithm.needs().lacking(self).is_none())
     }
 
-    /// [`PlanOptions::choose`] among the algorithms that the device offers.
+    /// [`PlanOptions::choose_among`] the `offered` algorithms.
     ///
     /// # Errors
-    /// As for [`PlanOptions::choose`]; for an algorithm of the table that the device lacks, the missing file.
-    pub(super) fn choose(
-        self,
-        device: &Device,
+    /// As for [`PlanOptions::choose_among`]; for an algorithm of the enum that the device lacks, the missing file or
+    /// memory.
+    pub(super) fn choose<A: AlgorithmSet<Needs = Needs>>(
+        &self,
         op: &str,
         options: &PlanOptions,
-        (automatic, reason): (&str, impl Display),
-    ) -> Result<Choice> {
-        let with_files = self.algorithms.iter().rev().zip(self.files.iter().rev());
-        let mut up_to_forced =
-            with_files.skip_while(|(row, _)| Some(row.name) != options.algorithm.as_deref());
-        let lacks = up_to_forced.find_map(|(_, file)| device.lacks(file));
-        match (&options.algorithm, lacks) {
-            (Some(name), Some(lacks)) => Err(Error::unsupported(format!("{op} algorithm `{name}`"), lacks)),
-            _ => options.choose(op, self.on(device), automatic, reason),
+        offered: &[Algorithm],
+        (automatic, reason): (A, impl Display),
+    ) -> Result<(A, Choice)> {
+        let forced = options.algorithm.as_deref().and_then(A::named);
+        if let Some((forced, lacking)) = forced.and_then(|a| Some((a, a.needs().lacking(self)?))) {
+            return Err(Error::unsupported(format!("{op} algorithm `{}`", forced.row().name), lacking));
         }
+        options.choose_among(op, offered, automatic, reason)
     }
 }

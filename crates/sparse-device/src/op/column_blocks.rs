@@ -15,9 +15,6 @@ pub(super) const SPLIT_FILE: &str = "csr_spmv_column_blocks";
 /// The name of the algorithms.
 pub(super) const NAME: &str = "column_blocks";
 
-/// Calls from which on a plan reads the column indices to choose.
-pub(super) const MANY_CALLS: usize = 32;
-
 /// The division of columns into blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {

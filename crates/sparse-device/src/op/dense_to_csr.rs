@@ -1,7 +1,7 @@
 //! Dense to compressed rows: count, scan, fill; or all in one pass. The members' sizes are read back once: before the
 //! rows are filled, or, if the plan has guessed a capacity, at the end.
 
-use super::available_algorithms::AvailableAlgorithms;
+use super::available_algorithms::Needs;
 use super::output_buffer::{Entries, capacity_for};
 use super::scan::Scan;
 use super::single_pass::{self, SinglePass};
@@ -14,44 +14,44 @@ use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep, RealOf};
 use sparse_core::{
     Algorithm, Backend, Choice, DType, DenseBatchView, Index, KernelPlan, PlanOptions, Result, Scalar,
+    algorithms,
 };
 
-const BY_WARP: &str = "row_per_warp";
-const BY_MASK: &str = "mask";
-const LOOK_BACK: &str = "look_back";
-const BY_SUB_GROUP: &str = "row_per_sub_group";
-const BY_SYCL_WARP: &str = "row_per_warp_sycl";
-const THREAD_ALGORITHM: Algorithm =
-    Algorithm::new("row_per_thread", "the device is a CPU, or neighbours in memory stand in one column");
-const WARP_ALGORITHM: Algorithm = Algorithm::new(BY_WARP, "never: a warp a row, which writes in parallel");
-const MASK_ALGORITHM: Algorithm =
-    Algorithm::new(BY_MASK, "otherwise: the same, and the second pass reads only where entries stand")
-        .preprocessing("a bit for each element");
-/// The table of devices whose work-groups may wait for each other.
-const WITH_LOOK_BACK: AvailableAlgorithms = AvailableAlgorithms {
-    algorithms: &[
-        THREAD_ALGORITHM,
-        WARP_ALGORITHM,
-        MASK_ALGORITHM,
-        Algorithm::new(
-            LOOK_BACK,
+algorithms! {
+    /// The algorithms of dense → compressed rows.
+    enum DenseAlgorithm needs Needs {
+        RowPerThread = Algorithm::new(
+            "row_per_thread",
+            "the device is a CPU, or neighbours in memory stand in one column",
+        ),
+        Needs::Nothing;
+
+        RowPerWarp = Algorithm::new("row_per_warp", "never: a warp a row, which writes in parallel"),
+        Needs::Nothing;
+
+        Mask =
+            Algorithm::new("mask", "otherwise: the same, and the second pass reads only where entries stand")
+                .preprocessing("a bit for each element"),
+        Needs::Nothing;
+
+        /// For devices whose work-groups may wait for each other.
+        LookBack = Algorithm::new(
+            "look_back",
             "neighbours stand in one row, and the plan runs more than once: a single pass",
         )
         .preprocessing("the states of tiles; a guess of nnz, at first an eighth of the elements"),
-    ],
-    files: &[single_pass::FILE],
-};
-/// The table of other devices, which may have sub-groups.
-const WITH_SUB_GROUPS: AvailableAlgorithms = AvailableAlgorithms {
-    algorithms: &[
-        THREAD_ALGORITHM,
-        WARP_ALGORITHM,
-        MASK_ALGORITHM,
-        Algorithm::new(BY_SUB_GROUP, "never: a sub-group a row, which writes in parallel"),
-        Algorithm::new(BY_SYCL_WARP, "never: `row_per_warp` in SYCL C++, a sub-group of 32 a row"),
-    ],
-    files: &[SUB_GROUP_FILE, WARP_FILE],
-};
+        Needs::File(single_pass::FILE);
+
+        RowPerSubGroup =
+            Algorithm::new("row_per_sub_group", "never: a sub-group a row, which writes in parallel"),
+        Needs::File(SUB_GROUP_FILE);
+
+        RowPerWarpSycl =
+            Algorithm::new("row_per_warp_sycl", "never: `row_per_warp` in SYCL C++, a sub-group of 32 a row"),
+        Needs::File(WARP_FILE);
+    }
+}
+
 /// Elements per entry in the first guess of a single pass's capacity.
 const ELEMENTS_PER_ENTRY: usize = 8;
 /// The file of the kernels of `mask`.
@@ -68,6 +68,7 @@ const WARP_FILE: &str = "dense_to_csr_warp";
 /// The plan of a compression: kernels, and a workspace of one count per row.
 #[derive(Debug)]
 pub struct CompressionPlan {
+    algorithm: DenseAlgorithm,
     choice: Choice,
     dtype: DType,
     index: IndexType,
@@ -113,7 +114,7 @@ impl Passes {
         backend: &Device,
         dtype: DType,
         index: IndexType,
-        algorithm: &str,
+        algorithm: DenseAlgorithm,
         defines: &Defines,
     ) -> Result<Self> {
         let of_file = |file, [count, fill]: [&'static str; 2], defines: &Defines| {
@@ -121,23 +122,24 @@ impl Passes {
             Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
         };
         match algorithm {
-            BY_MASK => Self::masked(backend, dtype, false, defines),
-            BY_WARP => of_file(
+            DenseAlgorithm::Mask => Self::masked(backend, dtype, false, defines),
+            DenseAlgorithm::RowPerWarp => of_file(
                 "dense_to_csr",
                 ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
                 defines,
             ),
-            BY_SUB_GROUP => of_file(
+            DenseAlgorithm::RowPerSubGroup => of_file(
                 SUB_GROUP_FILE,
                 ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
                 defines,
             ),
-            BY_SYCL_WARP => of_file(
+            DenseAlgorithm::RowPerWarpSycl => of_file(
                 WARP_FILE,
                 ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
                 &Defines::default().index(index),
             ),
-            _ => of_file(
+            // A single pass has kernels of its own, and none for a matrix without elements.
+            DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => of_file(
                 "dense_to_csr",
                 ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"],
                 defines,
@@ -232,29 +234,27 @@ impl CompressionPlan {
         options: &PlanOptions,
     ) -> Result<Self> {
         let repeats = options.expected_calls > 1 && backend.has(single_pass::FILE);
-        let (automatic, reason) = match (backend.caps().is_cpu, a.steps.1) {
-            (true, _) => ("row_per_thread", "the device is a CPU"),
+        let fitting = match (backend.caps().is_cpu, a.steps.1) {
+            (true, _) => (DenseAlgorithm::RowPerThread, "the device is a CPU"),
             (false, 1) if repeats => {
-                (LOOK_BACK, "neighbours in memory stand in one row, and the plan repeats")
+                (DenseAlgorithm::LookBack, "neighbours in memory stand in one row, and the plan repeats")
             }
-            (false, 1) => (BY_MASK, "neighbours in memory stand in one row"),
-            (false, _) => ("row_per_thread", "neighbours in memory stand in one column"),
+            (false, 1) => (DenseAlgorithm::Mask, "neighbours in memory stand in one row"),
+            (false, _) => (DenseAlgorithm::RowPerThread, "neighbours in memory stand in one column"),
         };
-        let choice = offer(backend).choose(backend, "dense_to_csr", options, (automatic, reason))?;
+        let (algorithm, choice) = backend.choose("dense_to_csr", options, offered(backend), fitting)?;
         let defines = Defines::default().index(index).offset(offset);
         let kernel = |entry| backend.kernel_of(dtype, "dense_to_csr", entry, defines.clone());
         let rows = checked_product("count x rows", a.count, a.rows)?;
-        let masked = match choice.algorithm {
-            BY_MASK => Some(Masked::new(backend, dtype, rows, a.cols, &defines)?),
-            _ => None,
-        };
+        let is_masked = algorithm == DenseAlgorithm::Mask;
+        let masked = is_masked.then(|| Masked::new(backend, dtype, rows, a.cols, &defines)).transpose()?;
         let elements = checked_product("rows x columns", rows, a.cols)?;
-        let single_pass = match choice.algorithm {
-            LOOK_BACK if elements > 0 => Some(SinglePass::new(backend, dtype, (rows, a.cols), &defines)?),
-            _ => None,
-        };
+        let is_single = algorithm == DenseAlgorithm::LookBack && elements > 0;
+        let single_pass =
+            is_single.then(|| SinglePass::new(backend, dtype, (rows, a.cols), &defines)).transpose()?;
         Ok(Self {
-            passes: Passes::new(backend, dtype, index, choice.algorithm, &defines)?,
+            passes: Passes::new(backend, dtype, index, algorithm, &defines)?,
+            algorithm,
             choice,
             dtype,
             index,
@@ -368,25 +368,27 @@ impl CompressionPlan {
     /// Launches over rows.
     fn over(&self, backend: &Device, rows: usize, launch: Launch<'_>) -> Result<()> {
         let block = mask_block(backend);
-        match self.choice.algorithm {
-            BY_WARP => launch.warps(rows),
-            BY_MASK => launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block),
-            BY_SUB_GROUP | BY_SYCL_WARP => launch.items(rows * LANES),
-            _ => launch.items(rows),
+        match self.algorithm {
+            DenseAlgorithm::RowPerWarp => launch.warps(rows),
+            DenseAlgorithm::Mask => {
+                launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block)
+            }
+            DenseAlgorithm::RowPerSubGroup | DenseAlgorithm::RowPerWarpSycl => launch.items(rows * LANES),
+            DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => launch.items(rows),
         }
     }
 }
 
-/// The table of a device.
-fn offer(device: &Device) -> AvailableAlgorithms {
-    if device.has(single_pass::FILE) { WITH_LOOK_BACK } else { WITH_SUB_GROUPS }
+/// The algorithms that a device has.
+fn offered(device: &Device) -> &'static [Algorithm] {
+    device.offered(|_: DenseAlgorithm| true)
 }
 
 impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
     type Plan = CompressionPlan;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        offer(self).on(self)
+        offered(self)
     }
 
     fn plan_dense_to_csr(

@@ -22,6 +22,7 @@ mod single_pass;
 mod sort;
 mod spmm;
 mod spmm_column_blocks;
+mod spmm_thresholds;
 mod spmv;
 mod stored_values;
 mod to_dense;

@@ -3,6 +3,7 @@
 
 use super::chunks::Chunks;
 use super::raw::{DenseOperands, RawCompressed};
+use super::spmm_thresholds::SpmmThresholds;
 use crate::launch::{LANES, in_words, vector};
 use crate::program::Defines;
 use crate::space::{DensePlace, Place, RawBuffer};
@@ -50,9 +51,6 @@ const SLICES: [usize; 3] = [1024, 256, 128];
 /// Average entries per row up to which rows count as short.
 const SHORT: usize = 8;
 
-/// Average uses of a row of B from which on the cache is worth more than longer reads.
-const REUSES: usize = 32;
-
 /// Bits of the classes of chunk lengths: where chunks share a warp, which waits for the longest, and where each has a
 /// warp of its own. Measured on an H100 over 58 matrices of skewed rows, beside the exact order of lengths: 0.987 ×
 /// with K = 32 (1 bit; 0 bits 0.978 ×, but 1.11 × at worst), 0.947 × with K = 256 (0 bits, 1.04 × at worst and 0.61 ×
@@ -60,14 +58,17 @@ const REUSES: usize = 32;
 const SHARED_CLASS_BITS: u32 = 1;
 const WARP_CLASS_BITS: u32 = 0;
 
-/// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is smaller,
-/// and a copy costs little beside the reuse.
-const FAR: usize = 1 << 30;
-
 /// True if slices of B, of this shape, are better copied where A has `nnz` entries.
-pub(super) fn is_far(nnz: usize, (b_rows, columns): (usize, usize), value_bytes: usize) -> bool {
+pub(super) fn is_far(
+    nnz: usize,
+    (b_rows, columns): (usize, usize),
+    value_bytes: usize,
+    limits: &SpmmThresholds,
+) -> bool {
     let bytes = b_rows.saturating_mul(columns).saturating_mul(value_bytes);
-    bytes >= FAR && nnz >= b_rows.saturating_mul(REUSES) && columns > SLICES[1] / value_bytes
+    bytes >= limits.far_bytes
+        && nnz >= b_rows.saturating_mul(limits.reuses)
+        && columns > SLICES[1] / value_bytes
 }
 
 /// Columns per slice.
@@ -75,7 +76,9 @@ fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> us
     let [long, usual, short] = SLICES.map(|bytes| bytes / a.dtype.bytes());
     let slice = if a.nnz() < SHORT * a.rows && columns >= long {
         long
-    } else if a.cols.saturating_mul(SLICES[1]) > cache_bytes && a.nnz() >= a.cols.saturating_mul(REUSES) {
+    } else if a.cols.saturating_mul(SLICES[1]) > cache_bytes
+        && a.nnz() >= a.cols.saturating_mul(SpmmThresholds::H100.reuses)
+    {
         short
     } else {
         usual

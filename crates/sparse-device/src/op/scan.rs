@@ -3,24 +3,37 @@
 //! HPS cuts its chunks at the ends of rows and VPS at the ends of columns, so that a line's total is carried into the
 //! next; TPS has one line. Where work-groups may wait for each other, TPS and HPS have a single-pass algorithm too.
 
+use super::available_algorithms::Needs;
 use super::look_back::Tiles;
 use crate::program::Defines;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
-use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, Space};
+use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, Space, algorithms};
 
-const PADDED: &str = "work_efficient_padded";
-const LOOK_BACK: &str = "look_back";
-const ALGORITHMS: &[Algorithm] = &[
-    Algorithm::new("work_efficient", "the device is a CPU").preprocessing("the total of each chunk"),
-    Algorithm::new(
-        PADDED,
-        "otherwise: a hole after every 32 elements of local memory, against bank conflicts",
-    )
-    .preprocessing("the total of each chunk"),
-    Algorithm::new(LOOK_BACK, "never: a single pass, on devices whose work-groups may wait for each other")
+algorithms! {
+    /// The algorithms of scans.
+    enum ScanAlgorithm needs Needs {
+        WorkEfficient = Algorithm::new("work_efficient", "the device is a CPU")
+            .preprocessing("the total of each chunk"),
+        Needs::Nothing;
+
+        WorkEfficientPadded = Algorithm::new(
+            "work_efficient_padded",
+            "otherwise: a hole after every 32 elements of local memory, against bank conflicts",
+        )
+        .preprocessing("the total of each chunk"),
+        Needs::Nothing;
+
+        /// For lines without gaps.
+        LookBack = Algorithm::new(
+            "look_back",
+            "never: a single pass, on devices whose work-groups may wait for each other",
+        )
         .preprocessing("the state of each tile"),
-];
+        Needs::File(LOOK_BACK_FILE);
+    }
+}
+
 /// The file of the kernel of `look_back`, and the elements of a tile for each work-item: `ITEMS` of the kernel.
 const LOOK_BACK_FILE: &str = "scan_look_back";
 const LOOK_BACK_ITEMS: usize = 8;
@@ -200,8 +213,8 @@ impl<T: ScanElement> ScanKernel<T> for Device {
     type Plan = ScanSteps<T>;
 
     fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
-        let in_one_pass = self.has(LOOK_BACK_FILE) && order != ScanOrder::ColumnMajor;
-        if in_one_pass { ALGORITHMS } else { &ALGORITHMS[..ALGORITHMS.len() - 1] }
+        let has_gaps = order == ScanOrder::ColumnMajor;
+        self.offered(|algorithm: ScanAlgorithm| !(has_gaps && algorithm == ScanAlgorithm::LookBack))
     }
 
     fn plan_scan(
@@ -211,22 +224,22 @@ impl<T: ScanElement> ScanKernel<T> for Device {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<ScanSteps<T>> {
-        let (automatic, reason) = match self.caps().is_cpu {
-            true => ("work_efficient", "the device is a CPU"),
-            false => (PADDED, "the device is no CPU"),
+        let fitting = match self.caps().is_cpu {
+            true => (ScanAlgorithm::WorkEfficient, "the device is a CPU"),
+            false => (ScanAlgorithm::WorkEfficientPadded, "the device is no CPU"),
         };
-        let choice =
-            options.choose("scan", ScanKernel::<T>::scan_algorithms(self, order), automatic, reason)?;
-        if choice.algorithm == LOOK_BACK {
-            let passes = Passes::LookBack(LookBack::new::<T>(self, rows * cols)?);
-            return Ok(ScanSteps { choice, kind, passes });
-        }
+        let offered = ScanKernel::<T>::scan_algorithms(self, order);
+        let (algorithm, choice) = self.choose("scan", options, offered, fitting)?;
         let lines = match order {
             ScanOrder::Flat => Lines { count: 1, len: rows * cols, line_step: 0, item_step: 1 },
             ScanOrder::RowMajor => Lines { count: rows, len: cols, line_step: cols, item_step: 1 },
             ScanOrder::ColumnMajor => Lines { count: cols, len: rows, line_step: 1, item_step: cols },
         };
-        let passes = Passes::Levels(Scan::new(self, lines, choice.algorithm == PADDED)?);
+        let passes = match algorithm {
+            ScanAlgorithm::WorkEfficient => Passes::Levels(Scan::new(self, lines, false)?),
+            ScanAlgorithm::WorkEfficientPadded => Passes::Levels(Scan::new(self, lines, true)?),
+            ScanAlgorithm::LookBack => Passes::LookBack(LookBack::new::<T>(self, rows * cols)?),
+        };
         Ok(ScanSteps { choice, kind, passes })
     }
 

@@ -1,11 +1,12 @@
 //! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
 
-use super::chunks;
-use super::column_blocks::{self, ColumnBlocks, MANY_CALLS};
+use super::available_algorithms::Needs;
+use super::column_blocks::{self, ColumnBlocks};
 use super::grouped::{GROUPED_ROWS, RowGroups};
 use super::raw::{DenseOperands, RawCompressed};
 use super::row_split::{RowSplit, is_far};
 use super::spmm_column_blocks;
+use super::spmm_thresholds::SpmmThresholds;
 use super::spmv::along;
 use super::stored_values::{StoredValues, Values};
 use crate::launch::{LANES, Launch};
@@ -13,35 +14,48 @@ use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
     Algorithm, Axis, Backend, Choice, Compressed, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index,
-    KernelPlan, PlanOptions, Result, Scalar, Sell,
+    KernelPlan, PlanOptions, Result, Scalar, Sell, algorithms,
 };
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new(
-        column_blocks::NAME,
-        "CUDA, for plans of 32 calls and more, where rows have 64 entries and more in each of at most 18 blocks of columns \
-         whose rows of B shared memory holds, 256 bytes each, and B has as many",
-    )
-    .preprocessing("the first entry of each row in each block of columns, and a row of partial sums of C for each"),
-    Algorithm::new("row_per_thread", "the device is a CPU"),
-    Algorithm::new(
-        "crc",
-        "the plan runs a few times, and B has at most 32 columns: 32 entries at a time in local memory, a column a lane",
-    ),
-    Algorithm::new("cwm", "the same with more columns of B: four columns a lane"),
-    Algorithm::new(
-        "row_split",
-        "plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
-    )
-    .preprocessing(
-        "rows in chunks of up to 512 entries, sorted by length, and a row of partial sums of C for each chunk",
-    ),
-    Algorithm::new(
-        "row_split_packed",
-        "the same where B has 1 GiB and its rows are used 32 times: slices of its columns are copied in turn",
-    )
-    .preprocessing("the same, and a copy of a slice of B"),
-];
+algorithms! {
+    /// The algorithms for compressed rows along the stored direction.
+    enum RowAlgorithm needs Needs {
+        ColumnBlocks = Algorithm::new(
+            column_blocks::NAME,
+            "CUDA, for plans of 32 calls and more, where rows have 64 entries and more in each of at most 18 blocks of columns \
+             whose rows of B shared memory holds, 256 bytes each, and B has as many",
+        )
+        .preprocessing("the first entry of each row in each block of columns, and a row of partial sums of C for each"),
+        Needs::SharedMemory(spmm_column_blocks::FILE);
+
+        RowPerThread = Algorithm::new("row_per_thread", "the device is a CPU"), Needs::Nothing;
+
+        Crc = Algorithm::new(
+            "crc",
+            "the plan runs a few times, and B has at most 32 columns: 32 entries at a time in local memory, a column a lane",
+        ),
+        Needs::Nothing;
+
+        Cwm = Algorithm::new("cwm", "the same with more columns of B: four columns a lane"), Needs::Nothing;
+
+        RowSplit = Algorithm::new(
+            "row_split",
+            "plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
+        )
+        .preprocessing(
+            "rows in chunks of up to 512 entries, sorted by length, and a row of partial sums of C for each chunk",
+        ),
+        Needs::Nothing;
+
+        RowSplitPacked = Algorithm::new(
+            "row_split_packed",
+            "the same where B has 1 GiB and its rows are used 32 times: slices of its columns are copied in turn",
+        )
+        .preprocessing("the same, and a copy of a slice of B"),
+        Needs::Nothing;
+    }
+}
+
 const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
 
 /// Columns per work-group of `cwm`.
@@ -100,7 +114,7 @@ impl KernelPlan for GroupedPlan {
 #[derive(Debug)]
 pub enum CompressedPlan {
     /// Along the compressed direction, by a kernel without a workspace.
-    Stored(Choice, Kernel),
+    Stored(Choice, Kernel, Unit),
     /// Along the compressed direction, by chunks of rows.
     Split(Choice, Box<RowSplit>),
     /// Along the compressed direction, by blocks of columns.
@@ -112,7 +126,7 @@ pub enum CompressedPlan {
 impl KernelPlan for CompressedPlan {
     fn choice(&self) -> &Choice {
         match self {
-            Self::Stored(choice, _) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
+            Self::Stored(choice, ..) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
         }
     }
@@ -127,44 +141,58 @@ impl KernelPlan for CompressedPlan {
     }
 }
 
+/// The part of C that a work-item or a warp computes, in kernels without a workspace.
+#[derive(Debug, Clone, Copy)]
+pub enum Unit {
+    /// A work-item takes a row.
+    Row,
+    /// A warp takes so many columns of a row.
+    Columns(usize),
+}
+
 impl Device {
-    /// The algorithms of [`STORED`] that the device can run.
-    fn along_algorithms(&self) -> &'static [Algorithm] {
-        if self.can_share(spmm_column_blocks::FILE) { STORED } else { &STORED[1..] }
+    /// The algorithms along the stored direction.
+    fn spmm_row_algorithms(&self) -> &'static [Algorithm] {
+        self.offered(|_: RowAlgorithm| true)
     }
 
     /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
-    fn fitting(
+    fn fitting_spmm(
         &self,
         a: RawCompressed<'_>,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<(&'static str, String)> {
+    ) -> Result<(RowAlgorithm, String)> {
+        let limits = SpmmThresholds::H100;
         if let Some(reason) = self.reason_for_shared_rows(a, columns, options) {
-            return Ok((column_blocks::NAME, reason));
+            return Ok((RowAlgorithm::ColumnBlocks, reason));
         }
-        Ok(match columns {
-            _ if self.caps().is_cpu => ("row_per_thread", "the device is a CPU".into()),
-            _ if self.is_worth_splitting(a, options)? => {
-                let packed = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes());
-                let name = if packed { "row_split_packed" } else { "row_split" };
-                (name, format!("the plan runs {} times", options.expected_calls))
-            }
-            0..=LANES => ("crc", format!("B has {columns} columns")),
-            _ => ("cwm", format!("B has {columns} columns")),
-        })
+        if self.caps().is_cpu {
+            return Ok((RowAlgorithm::RowPerThread, "the device is a CPU".into()));
+        }
+        if self.is_worth_splitting(a, options, &limits)? {
+            let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
+            let algorithm = if is_far { RowAlgorithm::RowSplitPacked } else { RowAlgorithm::RowSplit };
+            return Ok((algorithm, format!("the plan runs {} times", options.expected_calls)));
+        }
+        let is_narrow = columns <= limits.columns_for_crc;
+        let algorithm = if is_narrow { RowAlgorithm::Crc } else { RowAlgorithm::Cwm };
+        Ok((algorithm, format!("B has {columns} columns")))
     }
 
-    /// True if chunks of rows pay: the plan runs [`MANY_CALLS`] times, or rows have [`LANES`] entries on average, or
-    /// one has several chunks. Measured on an H100 over 260 matrices: chunks take the least time of all on 97 of 100,
-    /// from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes 0.1 to 0.5 ms.
-    fn is_worth_splitting(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<bool> {
+    /// True if chunks of rows pay: the plan runs often, rows are long on average, or one has several chunks.
+    fn is_worth_splitting(
+        &self,
+        a: RawCompressed<'_>,
+        options: &PlanOptions,
+        limits: &SpmmThresholds,
+    ) -> Result<bool> {
         if options.expected_calls <= 1 || options.algorithm.is_some() {
             return Ok(false);
         }
-        Ok(options.expected_calls >= MANY_CALLS
-            || a.nnz() >= a.rows * LANES
-            || self.longest_row(a.offsets)? > chunks::LARGEST)
+        Ok(options.expected_calls >= limits.calls_for_chunks
+            || a.nnz() >= a.rows * limits.long_for_chunks
+            || self.longest_row(a.offsets)? > limits.longest_in_one_chunk)
     }
 
     /// The plan of a product along the compressed direction.
@@ -175,41 +203,44 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Result<CompressedPlan> {
-        let (automatic, reason) = self.fitting(a, columns, options)?;
-        let choice = options.choose("spmm", self.along_algorithms(), automatic, reason)?;
+        let fitting = self.fitting_spmm(a, columns, options)?;
+        let (algorithm, choice) = self.choose("spmm", options, self.spmm_row_algorithms(), fitting)?;
         let split = |is_packed| RowSplit::new(self, a, op, columns, is_packed).map(Box::new);
-        let entry = match choice.algorithm {
-            column_blocks::NAME => {
-                let plan = ColumnBlocks::for_spmm(self, a, op, columns)?;
-                return Ok(CompressedPlan::ColumnBlocks(choice, plan));
+        let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
+        Ok(match algorithm {
+            RowAlgorithm::ColumnBlocks => {
+                CompressedPlan::ColumnBlocks(choice, ColumnBlocks::for_spmm(self, a, op, columns)?)
             }
-            "row_split" => return Ok(CompressedPlan::Split(choice, split(false)?)),
-            "row_split_packed" => return Ok(CompressedPlan::Split(choice, split(true)?)),
-            "crc" => "csr_spmm_crc",
-            "cwm" => "csr_spmm_cwm",
-            _ => "csr_spmm_row_per_thread",
-        };
-        let kernel = self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op))?;
-        Ok(CompressedPlan::Stored(choice, kernel))
+            RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(false)?),
+            RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(true)?),
+            RowAlgorithm::Crc => {
+                CompressedPlan::Stored(choice, kernel("csr_spmm_crc")?, Unit::Columns(LANES))
+            }
+            RowAlgorithm::Cwm => {
+                CompressedPlan::Stored(choice, kernel("csr_spmm_cwm")?, Unit::Columns(CWM_COLUMNS))
+            }
+            RowAlgorithm::RowPerThread => {
+                CompressedPlan::Stored(choice, kernel("csr_spmm_row_per_thread")?, Unit::Row)
+            }
+        })
     }
 }
 
 impl CompressedPlan {
     /// Computes the product.
     fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
-        let (choice, kernel) = match self {
+        let (kernel, unit) = match self {
             Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
             Self::Split(_, plan) => return plan.run(backend, a, operands),
             Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
-            Self::Stored(choice, kernel) => (choice, kernel),
+            Self::Stored(_, kernel, unit) => (kernel, *unit),
         };
         let (rows, cols) = (operands.c.rows, operands.c.cols);
         let launch = backend.launch(kernel).size(rows).size(cols);
         let launch = launch.buffer(a.offsets).buffer(a.indices).buffer(a.values).matrices(operands);
-        match choice.algorithm {
-            "crc" => launch.warps(rows * cols.div_ceil(LANES)),
-            "cwm" => launch.warps(rows * cols.div_ceil(CWM_COLUMNS)),
-            _ => launch.items(rows),
+        match unit {
+            Unit::Row => launch.items(rows),
+            Unit::Columns(columns) => launch.warps(rows * cols.div_ceil(columns)),
         }
     }
 }
@@ -218,7 +249,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
     type Plan = CompressedPlan;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.along_algorithms() } else { GROUPED }
+        if along::<A>(op) { self.spmm_row_algorithms() } else { GROUPED }
     }
 
     fn plan_spmm(

@@ -1,8 +1,9 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns, whose rows of B a work-group loads into shared
 //! memory, a slice of B's columns at a time.
 
-use super::column_blocks::{ColumnBlocks, Cut, MANY_CALLS, NAME};
+use super::column_blocks::{ColumnBlocks, Cut, NAME};
 use super::raw::{DenseOperands, RawCompressed};
+use super::spmm_thresholds::SpmmThresholds;
 use crate::Device;
 use crate::launch::LANES;
 use sparse_core::error::checked_product;
@@ -17,16 +18,6 @@ const SLICE_BYTES: usize = 256;
 
 /// Bytes of shared memory that the kernel declares itself.
 const OWN_BYTES: usize = 16;
-
-/// Average entries of a row per block of columns from which on the sums of blocks are a small part of the time.
-const LONG_PIECES: usize = 64;
-
-/// Blocks up to which the sums of blocks are a small part of the time: measured up to 18, where chunks of rows take 1.4
-/// times as long (2000 entries a row).
-const FEW_BLOCKS: usize = 18;
-
-/// Entries per compute unit from which on filling shared memory is a small part of the time.
-const MANY_ENTRIES_PER_UNIT: usize = 1 << 13;
 
 /// True if the kernel's `int` counts the entries that a row has in a block of columns, and a step of a warp beyond: one for
 /// each column, unless columns repeat.
@@ -63,18 +54,19 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Option<String> {
-        if options.expected_calls < MANY_CALLS || !self.can_share(FILE) {
+        let limits = SpmmThresholds::H100;
+        if options.expected_calls < limits.calls_for_column_blocks || !self.can_share(FILE) {
             return None;
         }
         let Cut { blocks, width } = self.cut_rows_of_b(a.cols);
-        let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
+        let few = a.nnz() < self.caps().compute_units * limits.entries_per_unit_for_column_blocks;
         let is_narrow = columns < slice_columns(a);
-        if few || is_narrow || blocks > FEW_BLOCKS || !a.order.sorted || !counts_in_int(a) {
+        if few || is_narrow || blocks > limits.most_column_blocks || !a.order.sorted || !counts_in_int(a) {
             return None;
         }
         let mean = a.mean_length();
         let reason = format!("rows have {mean} entries in {blocks} blocks of {width} columns");
-        (mean >= LONG_PIECES * blocks).then_some(reason)
+        (mean >= limits.long_for_column_blocks * blocks).then_some(reason)
     }
 }
 

@@ -9,28 +9,36 @@ mod parts;
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "other.rs")]
 mod vectors;
 
+use super::SEQUENTIAL;
 use super::fill::zeroed;
-use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
 use parts::{find_and_pack, pack_all};
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
 use sparse_core::reference::Reference;
-use sparse_core::{Algorithm, Choice, DenseBatchView, Index, KernelPlan, Order, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Algorithm, AlgorithmSet, Choice, DenseBatchView, Index, KernelPlan, Order, PlanOptions, Result, Scalar,
+    algorithms,
+};
 use std::fmt::Debug;
 use std::ops::Range;
 
-const COMPRESS_STORE: Algorithm = Algorithm::new(
-    "compress_store",
-    "always: one bit per element, counted and scanned; then the kept elements are packed by vectors",
-)
-.preprocessing("memory for the bits and the row lengths");
+algorithms! {
+    /// The algorithms of dense → compressed rows.
+    enum DenseAlgorithm {
+        CompressStore = Algorithm::new(
+            "compress_store",
+            "always: one bit per element, counted and scanned; then the kept elements are packed by vectors",
+        )
+        .preprocessing("memory for the bits and the row lengths");
 
-const ROW_PER_WARP: Algorithm =
-    Algorithm::new("row_per_warp", "never: count, scan and fill with one task per row");
+        RowPerWarp =
+            Algorithm::new("row_per_warp", "never: count, scan and fill with one task per row");
 
-const ALGORITHMS: [Algorithm; 3] = [COMPRESS_STORE, ROW_PER_WARP, SEQUENTIAL];
+        Sequential = SEQUENTIAL;
+    }
+}
 
 /// Elements of a part, which one thread processes at a time: few enough to stay in its cache.
 const PART: usize = 64 * 1024;
@@ -43,6 +51,7 @@ const STRIP: usize = 512;
 
 /// The plan of a compression: the elements to keep, and memory for bits and counts.
 pub struct CompressionPlan<T: Scalar> {
+    algorithm: DenseAlgorithm,
     choice: Choice,
     keep: Keep<T>,
     /// For every row of every member, `cols / 64` words, rounded up.
@@ -75,7 +84,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
     type Plan = CompressionPlan<T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        &ALGORITHMS
+        DenseAlgorithm::table(|_| true)
     }
 
     fn plan_dense_to_csr(
@@ -84,11 +93,16 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         keep: Keep<T>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let choice =
-            options.choose("dense_to_csr", &ALGORITHMS, COMPRESS_STORE.name, COMPRESS_STORE.chosen)?;
+        let (offered, fitting) = (DenseAlgorithm::table(|_| true), DenseAlgorithm::CompressStore);
+        let (algorithm, choice) =
+            options.choose_among("dense_to_csr", offered, fitting, fitting.row().chosen)?;
         let rows = checked_product("matrices x rows", a.count(), a.rows())?;
-        let words = if choice.algorithm == COMPRESS_STORE.name { a.cols().div_ceil(WORD) } else { 0 };
+        let words = match algorithm {
+            DenseAlgorithm::CompressStore => a.cols().div_ceil(WORD),
+            DenseAlgorithm::RowPerWarp | DenseAlgorithm::Sequential => 0,
+        };
         Ok(CompressionPlan {
+            algorithm,
             choice,
             keep,
             bits: zeroed(rows * words),
@@ -102,11 +116,10 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, T>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
-        if is_sequential(&plan.choice) {
-            return sequential(a, plan.keep);
-        }
-        if plan.choice.algorithm == ROW_PER_WARP.name {
-            return row_per_warp(self, a, plan.keep, &mut plan.lengths);
+        match plan.algorithm {
+            DenseAlgorithm::Sequential => return sequential(a, plan.keep),
+            DenseAlgorithm::RowPerWarp => return row_per_warp(self, a, plan.keep, &mut plan.lengths),
+            DenseAlgorithm::CompressStore => {}
         }
         let parts = row_parts(&a);
         let memory = (&mut plan.bits[..], &mut plan.lengths[..]);

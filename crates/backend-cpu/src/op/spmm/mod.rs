@@ -25,22 +25,44 @@ use source::{GatheredRows, Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Choice, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Host, HostCsr, Hyb, KernelPlan,
-    PlanOptions, Result, Sell, SparseFormat,
+    Algorithm, AlgorithmSet, Choice, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Host, HostCsr, Hyb,
+    KernelPlan, PlanOptions, Result, Sell, SparseFormat, algorithms,
 };
 use work::{Operands, SEGMENT, Work};
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "no row is longer than a segment"),
-    Algorithm::new("row_split", "a row is longer than a segment")
-        .preprocessing("segments of long rows, and their partial sums"),
-    SEQUENTIAL,
-];
-const TRANSPOSED: &[Algorithm] = &[
-    Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
-        .preprocessing("op(A)'s pattern by rows, with the positions of the values"),
-    SEQUENTIAL,
-];
+algorithms! {
+    /// The algorithms of all formats.
+    enum SpmmAlgorithm {
+        RowPerThread = Algorithm::new("row_per_thread", "no row is longer than a segment");
+
+        RowSplit = Algorithm::new("row_split", "a row is longer than a segment")
+            .preprocessing("segments of long rows, and their partial sums");
+
+        TransposedPattern = Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
+            .preprocessing("op(A)'s pattern by rows, with the positions of the values");
+
+        Sequential = SEQUENTIAL;
+    }
+}
+
+impl SpmmAlgorithm {
+    /// True if it computes products with op(A), the entries of whose rows are contiguous in memory or not.
+    fn fits(self, has_stored_rows: bool) -> bool {
+        match self {
+            Self::RowPerThread | Self::RowSplit => has_stored_rows,
+            Self::TransposedPattern => !has_stored_rows,
+            Self::Sequential => true,
+        }
+    }
+
+    /// True if long rows are cut into segments.
+    fn splits_rows(self) -> bool {
+        match self {
+            Self::RowPerThread | Self::Sequential => false,
+            Self::RowSplit | Self::TransposedPattern => true,
+        }
+    }
+}
 
 /// The plan of SpMM for one pattern.
 pub struct SpmmPlan<M: SpmmFormat>
@@ -94,19 +116,23 @@ where
 /// Chooses the algorithm for these rows and a matrix B of this shape, and partitions the work.
 fn plan_work<R: Rows>(
     rows: &R,
-    table: &'static [Algorithm],
+    has_stored_rows: bool,
     options: &PlanOptions,
     b: (usize, usize),
 ) -> Result<(Choice, Work<R::Scalar>)> {
     let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
-    let (automatic, reason) = if table == TRANSPOSED {
-        ("transposed_pattern", "the entries of a row of op(A) are not contiguous".to_string())
-    } else {
-        let name = if longest > SEGMENT { "row_split" } else { "row_per_thread" };
-        (name, format!("the longest row has {longest} entries, a segment {SEGMENT}"))
+    let reason = format!("the longest row has {longest} entries, a segment {SEGMENT}");
+    let (fitting, reason) = match has_stored_rows {
+        false => {
+            let reason = "the entries of a row of op(A) are not contiguous";
+            (SpmmAlgorithm::TransposedPattern, reason.to_string())
+        }
+        true if longest > SEGMENT => (SpmmAlgorithm::RowSplit, reason),
+        true => (SpmmAlgorithm::RowPerThread, reason),
     };
-    let mut choice = options.choose("spmm", table, automatic, reason)?;
-    let work = Work::new(rows, choice.algorithm != "row_per_thread", b)?;
+    let offered = algorithms(has_stored_rows);
+    let (algorithm, mut choice) = options.choose_among("spmm", offered, fitting, reason)?;
+    let work = Work::new(rows, algorithm.splits_rows(), b)?;
     if work.is_sliced() {
         choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
     }
@@ -156,9 +182,14 @@ macro_rules! table {
 
 static TABLE: &compiled::Table = sparse_core::for_all_types!(table);
 
-/// The algorithms of a format.
-fn algorithms<M: SpmmFormat>(op: Op) -> &'static [Algorithm] {
-    if op.transposes() == M::BY_ROWS { TRANSPOSED } else { STORED }
+/// The algorithms for op(A), the entries of whose rows are contiguous in memory or not.
+fn algorithms(has_stored_rows: bool) -> &'static [Algorithm] {
+    SpmmAlgorithm::table(|algorithm| algorithm.fits(has_stored_rows))
+}
+
+/// True if the format stores the entries of each row of op(A) contiguously.
+fn has_stored_rows<M: SpmmFormat>(op: Op) -> bool {
+    op.transposes() != M::BY_ROWS
 }
 
 impl<M: SpmmFormat> SpmmKernel<M> for Cpu
@@ -168,7 +199,7 @@ where
     type Plan = SpmmPlan<M>;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        algorithms::<M>(op)
+        algorithms(has_stored_rows::<M>(op))
     }
 
     fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
@@ -195,21 +226,22 @@ where
     Reference: SpmmKernel<M>,
 {
     fn new(a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
-        let (table, functions) = (algorithms::<M>(op), const { &Functions::ALL });
-        if options.algorithm.as_deref() == Some(SEQUENTIAL.name) {
-            let choice = options.choose("spmm", table, SEQUENTIAL.name, "")?;
+        let (is_stored, functions) = (has_stored_rows::<M>(op), const { &Functions::ALL });
+        if options.algorithm.as_deref().and_then(SpmmAlgorithm::named) == Some(SpmmAlgorithm::Sequential) {
+            let sequential = SpmmAlgorithm::Sequential;
+            let (_, choice) = options.choose_among("spmm", algorithms(is_stored), sequential, "")?;
             let options = PlanOptions { algorithm: None, ..options.clone() };
             let kernel = Kernel::Sequential(Reference.plan_spmm(a, op, columns, &options)?);
             return Ok(Self { functions, choice, op, kernel });
         }
         let b = (op.shape(a).1, columns);
         let (pattern, (choice, work)) = match a.stored_rows(op) {
-            Some(lines) => (RowPattern::empty(), plan_work(&lines, table, options, b)?),
+            Some(lines) => (RowPattern::empty(), plan_work(&lines, is_stored, options, b)?),
             None => {
                 let pattern = RowPattern::new(a, op);
                 let shared = plan_work(
                     &GatheredRows { pattern: &pattern, values: a.value_arrays() },
-                    table,
+                    is_stored,
                     options,
                     b,
                 )?;

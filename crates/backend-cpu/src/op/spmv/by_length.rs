@@ -3,6 +3,7 @@
 
 use super::Product;
 use super::compressed::Members;
+use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::op::dot::dot;
 use crate::op::lines::Lines;
@@ -15,9 +16,6 @@ use std::ops::Range;
 
 /// The longest rows that are summed side by side.
 const SHORT: usize = 16;
-
-/// Average entries per row from which on most of the time goes into rows that are long enough for vectors.
-const LONG: usize = 32;
 
 /// Parts per task, summed one after the other in the same memory.
 const PARTS_OF_TASK: usize = 4;
@@ -54,7 +52,7 @@ pub(super) struct Listed<'a> {
 /// True if rows are short on average.
 pub(super) fn are_short<M: Members>(a: &M) -> bool {
     let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
-    a.nnz() < LONG * rows
+    a.nnz() < SpmvThresholds::CPU.long_rows * rows
 }
 
 impl Part {

@@ -3,9 +3,10 @@
 use super::by_length::{ByLength, are_short};
 use super::part_sums::PartSums;
 use super::repeated::{Repeated, repeats};
-use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, across, chunk_size};
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
+use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, chunk_size, pays_off};
+use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
+use crate::op::SEQUENTIAL;
 use crate::op::entries::Entries;
 use crate::op::lines::Lines;
 use crate::op::partition::{Cut, PART_SIZE, Partition, cut_merge_path};
@@ -13,30 +14,41 @@ use crate::parallel::hull;
 use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{
-    Algorithm, Axis, BatchCompressed, Compressed, DType, Host, HostCsr, Index, Result, Scalar,
+    Algorithm, Axis, BatchCompressed, Compressed, DType, Host, HostCsr, Index, Result, Scalar, algorithms,
 };
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "no row is longer than a part")
-        .preprocessing("parts of whole rows with equal entries"),
-    Algorithm::new("merge_path", "a row is longer than a part")
-        .preprocessing("parts with equal rows and entries"),
-    Algorithm::new(
-        "repeated_rows",
-        "a plan for 32 calls and more, of f32 or f64, with AVX-512: eight neighbouring rows on average have the same columns, \
-         each one column further than in the row before",
-    )
-    .preprocessing("the columns of each group of such rows as runs of neighbours"),
-    Algorithm::new(
-        "rows_by_length",
-        "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries on average, \
-         and none is longer than a part",
-    )
-    .preprocessing("the rows of each part by their length"),
-    SEQUENTIAL,
-];
+algorithms! {
+    /// The algorithms of CSR, CSC and batches of them.
+    pub enum CompressedAlgorithm needs Needs {
+        RowPerThread = Algorithm::new("row_per_thread", "no row is longer than a part")
+            .preprocessing("parts of whole rows with equal entries"),
+        Needs::Own;
 
-const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
+        MergePath = Algorithm::new("merge_path", "a row is longer than a part")
+            .preprocessing("parts with equal rows and entries"),
+        Needs::Own;
+
+        RepeatedRows = Algorithm::new(
+            "repeated_rows",
+            "a plan for 32 calls and more, of f32 or f64, with AVX-512: eight neighbouring rows on average have the same columns, \
+             each one column further than in the row before",
+        )
+        .preprocessing("the columns of each group of such rows as runs of neighbours"),
+        Needs::Own;
+
+        RowsByLength = Algorithm::new(
+            "rows_by_length",
+            "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries on average, \
+             and none is longer than a part",
+        )
+        .preprocessing("the rows of each part by their length"),
+        Needs::Own;
+
+        ChunkedScatter = CHUNKED_SCATTER, Needs::Own;
+        TransposedPattern = TRANSPOSED_PATTERN, Needs::RowPattern;
+        Sequential = SEQUENTIAL, Needs::Own;
+    }
+}
 
 /// Compressed matrices of one shape: one matrix, or the members of a batch.
 pub trait Members: Entries {
@@ -104,44 +116,67 @@ pub enum Native<Acc> {
 impl<M: Members> SpmvFormat for M {
     type Native = Native<AccOf<M>>;
 
-    fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() == M::BY_ROWS { ACROSS } else { STORED }
+    type Algorithm = CompressedAlgorithm;
+    const SEQUENTIAL: Self::Algorithm = CompressedAlgorithm::Sequential;
+
+    fn fits(algorithm: Self::Algorithm, op: Op) -> bool {
+        let is_along = op.transposes() != M::BY_ROWS;
+        match algorithm {
+            CompressedAlgorithm::RowPerThread
+            | CompressedAlgorithm::MergePath
+            | CompressedAlgorithm::RepeatedRows
+            | CompressedAlgorithm::RowsByLength => is_along,
+            CompressedAlgorithm::ChunkedScatter | CompressedAlgorithm::TransposedPattern => !is_along,
+            CompressedAlgorithm::Sequential => true,
+        }
     }
 
-    fn automatic(&self, op: Op) -> (&'static str, String) {
+    fn automatic(&self, op: Op) -> (Self::Algorithm, String) {
         if op.transposes() == M::BY_ROWS {
-            return across(&scatter(self));
+            let (pays_off, reason) = pays_off(&scatter(self));
+            return match pays_off {
+                true => (CompressedAlgorithm::ChunkedScatter, reason),
+                false => (CompressedAlgorithm::TransposedPattern, reason),
+            };
         }
         let longest = longest(self);
-        let name = if longest > PART_SIZE { "merge_path" } else { "row_per_thread" };
-        (name, format!("the longest row has {longest} entries, a part {PART_SIZE}"))
+        let algorithm = match longest > PART_SIZE {
+            true => CompressedAlgorithm::MergePath,
+            false => CompressedAlgorithm::RowPerThread,
+        };
+        (algorithm, format!("the longest row has {longest} entries, a part {PART_SIZE}"))
     }
 
-    fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(&'static str, String)> {
+    fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(Self::Algorithm, String)> {
         if simd != Simd::Avx512 || op.transposes() == M::BY_ROWS {
             return None;
         }
         let dtype = M::Scalar::DTYPE;
         if [DType::F32, DType::F64].contains(&dtype) && repeats(self) {
             return Some((
-                "repeated_rows",
+                CompressedAlgorithm::RepeatedRows,
                 "neighbouring rows have the same columns, one further each".into(),
             ));
         }
         let native = dtype == DType::F32 && size_of::<M::Index>() == size_of::<i32>();
         let by_length = native && longest(self) <= PART_SIZE && are_short(self);
-        by_length.then(|| ("rows_by_length", "rows are short".into()))
+        by_length.then(|| (CompressedAlgorithm::RowsByLength, "rows are short".into()))
     }
 
-    fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
-        let members = (0..self.members()).map(|k| self.lines(k).offsets);
-        Ok(match algorithm {
-            "chunked_scatter" => Native::Split(WorkSplit::Scatter(scatter(self))),
-            "merge_path" => Native::Split(WorkSplit::Partition(Partition::cut(Cut::MergePath, members))),
-            "repeated_rows" => Native::Repeated(Repeated::new(self)),
-            "rows_by_length" => Native::ByLength(ByLength::new(self)),
-            _ => Native::Split(WorkSplit::Partition(Partition::cut(Cut::Rows, members))),
-        })
+    fn prepare(&self, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+        let cut = |cut| {
+            let members = (0..self.members()).map(|k| self.lines(k).offsets);
+            Native::Split(WorkSplit::Partition(Partition::cut(cut, members)))
+        };
+        Ok(Prepared::Native(match algorithm {
+            CompressedAlgorithm::Sequential => return Ok(Prepared::Sequential),
+            CompressedAlgorithm::TransposedPattern => return Ok(Prepared::RowPattern),
+            CompressedAlgorithm::ChunkedScatter => Native::Split(WorkSplit::Scatter(scatter(self))),
+            CompressedAlgorithm::MergePath => cut(Cut::MergePath),
+            CompressedAlgorithm::RepeatedRows => Native::Repeated(Repeated::new(self)),
+            CompressedAlgorithm::RowsByLength => Native::ByLength(ByLength::new(self)),
+            CompressedAlgorithm::RowPerThread => cut(Cut::Rows),
+        }))
     }
 
     fn native_bytes(native: &Self::Native) -> usize {

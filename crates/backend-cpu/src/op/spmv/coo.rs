@@ -1,51 +1,74 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
 use super::part_sums::PartSums;
-use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, across, chunk_size};
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED_PATTERN};
+use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, chunk_size, pays_off};
+use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
+use crate::op::SEQUENTIAL;
 use crate::op::partition::{PART_SIZE, Part, Partition, RowEnds};
 use crate::parallel::{chunks, hull};
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, SparseFormat};
+use sparse_core::{
+    Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, SparseFormat, algorithms,
+};
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new("segmented", "rows are in order").preprocessing("chunks of entries"),
-    CHUNKED_SCATTER,
-    Algorithm::new("sorted_rows", "rows are not in order, and the sums of all chunks above 2·nnz")
-        .preprocessing("the pattern by rows, with the positions of the values"),
-    SEQUENTIAL,
-];
-const ACROSS: &[Algorithm] = &[CHUNKED_SCATTER, TRANSPOSED_PATTERN, SEQUENTIAL];
+algorithms! {
+    /// The algorithms of COO.
+    pub enum CooAlgorithm needs Needs {
+        Segmented = Algorithm::new("segmented", "rows are in order").preprocessing("chunks of entries"),
+        Needs::Own;
+
+        ChunkedScatter = CHUNKED_SCATTER, Needs::Own;
+
+        SortedRows =
+            Algorithm::new("sorted_rows", "rows are not in order, and the sums of all chunks above 2·nnz")
+                .preprocessing("the pattern by rows, with the positions of the values"),
+        Needs::RowPattern;
+
+        TransposedPattern = TRANSPOSED_PATTERN, Needs::RowPattern;
+        Sequential = SEQUENTIAL, Needs::Own;
+    }
+}
 
 impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
     type Native = WorkSplit<T::Acc>;
 
-    fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() { ACROSS } else { STORED }
+    type Algorithm = CooAlgorithm;
+    const SEQUENTIAL: Self::Algorithm = CooAlgorithm::Sequential;
+
+    fn fits(algorithm: Self::Algorithm, op: Op) -> bool {
+        match algorithm {
+            CooAlgorithm::Segmented | CooAlgorithm::SortedRows => !op.transposes(),
+            CooAlgorithm::TransposedPattern => op.transposes(),
+            CooAlgorithm::ChunkedScatter | CooAlgorithm::Sequential => true,
+        }
     }
 
-    fn automatic(&self, op: Op) -> (&'static str, String) {
+    fn automatic(&self, op: Op) -> (Self::Algorithm, String) {
         if !op.transposes() && self.order().major_sorted {
-            return ("segmented", "rows are in order".into());
+            return (CooAlgorithm::Segmented, "rows are in order".into());
         }
-        match across(&scatter(self, op)) {
-            ("transposed_pattern", reason) if !op.transposes() => ("sorted_rows", reason),
-            choice => choice,
+        let (pays_off, reason) = pays_off(&scatter(self, op));
+        match (pays_off, op.transposes()) {
+            (true, _) => (CooAlgorithm::ChunkedScatter, reason),
+            (false, true) => (CooAlgorithm::TransposedPattern, reason),
+            (false, false) => (CooAlgorithm::SortedRows, reason),
         }
     }
 
-    fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native> {
-        if algorithm == "chunked_scatter" {
-            return Ok(WorkSplit::Scatter(scatter(self, op)));
-        }
-        if !self.order().major_sorted {
-            return Err(Error::unsupported(
-                format!("spmv algorithm `{algorithm}` for coo"),
+    fn prepare(&self, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>> {
+        match algorithm {
+            CooAlgorithm::Sequential => Ok(Prepared::Sequential),
+            CooAlgorithm::SortedRows | CooAlgorithm::TransposedPattern => Ok(Prepared::RowPattern),
+            CooAlgorithm::ChunkedScatter => Ok(Prepared::Native(WorkSplit::Scatter(scatter(self, op)))),
+            CooAlgorithm::Segmented if self.order().major_sorted => {
+                Ok(Prepared::Native(WorkSplit::Partition(segments(self.rows(), self.row_idx()))))
+            }
+            CooAlgorithm::Segmented => Err(Error::unsupported(
+                "spmv algorithm `segmented` for coo",
                 "it needs rows in order; sort the matrix or take `sorted_rows`",
-            ));
+            )),
         }
-        Ok(WorkSplit::Partition(segments(self.rows(), self.row_idx())))
     }
 
     fn native_bytes(split: &Self::Native) -> usize {

@@ -1,34 +1,53 @@
 //! ELL: neighbouring rows side by side.
 
 use super::lanes::{Columns, LANES, Slab};
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
+use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
+use crate::op::SEQUENTIAL;
 use crate::op::update::Update;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
-use sparse_core::{Algorithm, Ell, Host, Index, Result, Scalar, SparseFormat};
+use sparse_core::{Algorithm, Ell, Host, Index, Result, Scalar, SparseFormat, algorithms};
 use std::ops::Range;
 
-const STORED: &[Algorithm] = &[Algorithm::new("row_per_thread", "always"), SEQUENTIAL];
+algorithms! {
+    /// The algorithms of ELL.
+    pub enum EllAlgorithm needs Needs {
+        RowPerThread = Algorithm::new("row_per_thread", "always"), Needs::Own;
+        TransposedPattern = TRANSPOSED_PATTERN, Needs::RowPattern;
+        Sequential = SEQUENTIAL, Needs::Own;
+    }
+}
 
 impl<T: Scalar, I: Index> SpmvFormat for Ell<T, Host, I> {
     type Native = ();
 
-    fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { STORED }
-    }
+    type Algorithm = EllAlgorithm;
+    const SEQUENTIAL: Self::Algorithm = EllAlgorithm::Sequential;
 
-    fn automatic(&self, op: Op) -> (&'static str, String) {
-        if op.transposes() {
-            ("transposed_pattern", "the entries of a column are not contiguous".into())
-        } else {
-            ("row_per_thread", "rows are padded to one width".into())
+    fn fits(algorithm: Self::Algorithm, op: Op) -> bool {
+        match algorithm {
+            EllAlgorithm::RowPerThread => !op.transposes(),
+            EllAlgorithm::TransposedPattern => op.transposes(),
+            EllAlgorithm::Sequential => true,
         }
     }
 
-    fn prepare(&self, _: &'static str, _: Op) -> Result<()> {
-        Ok(())
+    fn automatic(&self, op: Op) -> (Self::Algorithm, String) {
+        if op.transposes() {
+            let reason = "the entries of a column are not contiguous";
+            return (EllAlgorithm::TransposedPattern, reason.into());
+        }
+        (EllAlgorithm::RowPerThread, "rows are padded to one width".into())
+    }
+
+    fn prepare(&self, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+        Ok(match algorithm {
+            EllAlgorithm::Sequential => Prepared::Sequential,
+            EllAlgorithm::TransposedPattern => Prepared::RowPattern,
+            EllAlgorithm::RowPerThread => Prepared::Native(()),
+        })
     }
 
     fn native_bytes((): &()) -> usize {

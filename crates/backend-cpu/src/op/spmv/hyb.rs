@@ -2,17 +2,25 @@
 
 use super::ell::multiply_ell;
 use super::part_sums::PartSums;
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
+use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
+use crate::op::SEQUENTIAL;
 use crate::op::partition::{Cut, Partition};
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar};
+use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar, algorithms};
 use std::ops::Range;
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new("device", "always").preprocessing("the rows of the overflow, and their sums"),
-    SEQUENTIAL,
-];
+algorithms! {
+    /// The algorithms of HYB.
+    pub enum HybAlgorithm needs Needs {
+        Device = Algorithm::new("device", "always")
+            .preprocessing("the rows of the overflow, and their sums"),
+        Needs::Own;
+
+        TransposedPattern = TRANSPOSED_PATTERN, Needs::RowPattern;
+        Sequential = SEQUENTIAL, Needs::Own;
+    }
+}
 
 /// The rows that have overflow entries, and their sums.
 pub struct Overflow<I, Acc> {
@@ -49,20 +57,31 @@ impl<I: Index, Acc: Accumulator> Overflow<I, Acc> {
 impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
     type Native = Overflow<I, T::Acc>;
 
-    fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { STORED }
-    }
+    type Algorithm = HybAlgorithm;
+    const SEQUENTIAL: Self::Algorithm = HybAlgorithm::Sequential;
 
-    fn automatic(&self, op: Op) -> (&'static str, String) {
-        if op.transposes() {
-            ("transposed_pattern", "the entries of a column are not contiguous".into())
-        } else {
-            ("device", "both parts are on the device".into())
+    fn fits(algorithm: Self::Algorithm, op: Op) -> bool {
+        match algorithm {
+            HybAlgorithm::Device => !op.transposes(),
+            HybAlgorithm::TransposedPattern => op.transposes(),
+            HybAlgorithm::Sequential => true,
         }
     }
 
-    fn prepare(&self, _: &'static str, _: Op) -> Result<Self::Native> {
-        Ok(Overflow::new(self.coo().row_idx()))
+    fn automatic(&self, op: Op) -> (Self::Algorithm, String) {
+        if op.transposes() {
+            let reason = "the entries of a column are not contiguous";
+            return (HybAlgorithm::TransposedPattern, reason.into());
+        }
+        (HybAlgorithm::Device, "both parts are on the device".into())
+    }
+
+    fn prepare(&self, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+        Ok(match algorithm {
+            HybAlgorithm::Sequential => Prepared::Sequential,
+            HybAlgorithm::TransposedPattern => Prepared::RowPattern,
+            HybAlgorithm::Device => Prepared::Native(Overflow::new(self.coo().row_idx())),
+        })
     }
 
     fn native_bytes(overflow: &Self::Native) -> usize {

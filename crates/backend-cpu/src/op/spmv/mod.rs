@@ -18,8 +18,8 @@ mod repeated;
 mod repeated_avx512;
 mod scatter;
 mod sell;
+mod thresholds;
 
-use super::SEQUENTIAL;
 use super::entries::Entries;
 use super::update::Update;
 use crate::simd::Simd;
@@ -28,37 +28,48 @@ use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, BatchCsc, BatchCsr, Choice, Coo, Csc, Csr, Ell, Host, HostCsr, Hyb, KernelPlan, PlanOptions,
-    Result, Scalar, Sell, SparseFormat,
+    Algorithm, AlgorithmSet, BatchCsc, BatchCsr, Choice, Coo, Csc, Csr, Ell, Host, HostCsr, Hyb, KernelPlan,
+    PlanOptions, Result, Scalar, Sell, SparseFormat,
 };
+use thresholds::SpmvThresholds;
 
 const TRANSPOSED_PATTERN: Algorithm =
     Algorithm::new("transposed_pattern", "for op(A) across the stored direction")
         .preprocessing("op(A)'s pattern by rows, with the positions of the values");
-/// The algorithms that run on a pattern by rows.
-const GATHERED: [&str; 2] = ["transposed_pattern", "sorted_rows"];
-/// Calls from which on a plan may take as long as several products.
-const OFTEN: usize = 32;
-const TRANSPOSED: &[Algorithm] = &[TRANSPOSED_PATTERN, SEQUENTIAL];
+
+/// The contents of a plan that an algorithm needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// The result of the format's [`prepare`](SpmvFormat::prepare).
+    Own,
+    /// The pattern of op(A) by rows, which takes as long as several products.
+    RowPattern,
+}
 
 /// The kernels of a format for SpMV.
 pub trait SpmvFormat: Entries {
     /// The plan of the format's own algorithms.
     type Native: Send;
 
-    /// The format's algorithms for `op`; `sequential` and those of [`Gathered`] may be among them.
-    fn algorithms(op: Op) -> &'static [Algorithm];
+    /// The format's algorithms.
+    type Algorithm: AlgorithmSet<Needs = Needs>;
+
+    /// The serial reference among them.
+    const SEQUENTIAL: Self::Algorithm;
+
+    /// True if the algorithm computes products with op(A).
+    fn fits(algorithm: Self::Algorithm, op: Op) -> bool;
 
     /// The best algorithm for this pattern, with the reason.
-    fn automatic(&self, op: Op) -> (&'static str, String);
+    fn automatic(&self, op: Op) -> (Self::Algorithm, String);
 
     /// The best algorithm for a plan that is used often, if it is another.
-    fn automatic_if_often(&self, _: Simd, _: Op) -> Option<(&'static str, String)> {
+    fn automatic_if_often(&self, _: Simd, _: Op) -> Option<(Self::Algorithm, String)> {
         None
     }
 
-    /// Prepares a native algorithm of the table.
-    fn prepare(&self, algorithm: &'static str, op: Op) -> Result<Self::Native>;
+    /// Prepares an algorithm.
+    fn prepare(&self, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>>;
 
     /// Bytes of the plan.
     fn native_bytes(native: &Self::Native) -> usize;
@@ -68,6 +79,16 @@ pub trait SpmvFormat: Entries {
     /// # Safety
     /// `native` was prepared for the pattern of `self`; the operands have the lengths of its shape and direction.
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>);
+}
+
+/// The contents of a plan for an algorithm.
+pub enum Prepared<Native> {
+    /// The plan of the serial reference.
+    Sequential,
+    /// The pattern of op(A) by rows.
+    RowPattern,
+    /// The plan of the format's own kernel.
+    Native(Native),
 }
 
 /// The operands of one product.
@@ -129,17 +150,17 @@ where
 }
 
 /// The best algorithm for this pattern and number of calls, with the reason.
-fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> (&'static str, String) {
-    if options.expected_calls >= OFTEN
+fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> (M::Algorithm, String) {
+    if options.expected_calls >= SpmvThresholds::CPU.often
         && let Some(choice) = a.automatic_if_often(cpu.simd(), op)
     {
         return choice;
     }
-    let (name, reason) = a.automatic(op);
-    if options.expected_calls <= 1 && GATHERED.contains(&name) {
-        return (SEQUENTIAL.name, "a pattern by rows does not pay off in one call".into());
+    let (algorithm, reason) = a.automatic(op);
+    if options.expected_calls <= 1 && *algorithm.needs() == Needs::RowPattern {
+        return (M::SEQUENTIAL, "a pattern by rows does not pay off in one call".into());
     }
-    (name, reason)
+    (algorithm, reason)
 }
 
 /// The functions of one format, which are compiled in this crate.
@@ -194,7 +215,7 @@ where
     type Plan = SpmvPlan<M>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        M::algorithms(op)
+        M::Algorithm::table(|algorithm| M::fits(algorithm, op))
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
@@ -221,18 +242,19 @@ where
     Reference: SpmvKernel<M>,
 {
     fn new(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        let (automatic, reason) = match &options.algorithm {
-            Some(_) => (SEQUENTIAL.name, String::new()),
+        let (fitting, reason) = match &options.algorithm {
+            Some(_) => (M::SEQUENTIAL, String::new()),
             None => automatic(cpu, a, op, options),
         };
-        let choice = options.choose("spmv", M::algorithms(op), automatic, reason)?;
-        let kernel = match choice.algorithm {
-            "sequential" => {
+        let offered = M::Algorithm::table(|algorithm| M::fits(algorithm, op));
+        let (algorithm, choice) = options.choose_among("spmv", offered, fitting, reason)?;
+        let kernel = match a.prepare(algorithm, op)? {
+            Prepared::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
                 Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)
             }
-            name if GATHERED.contains(&name) => Kernel::Gathered(Gathered::new(a, op)),
-            native => Kernel::Native(a.prepare(native, op)?),
+            Prepared::RowPattern => Kernel::Gathered(Gathered::new(a, op)),
+            Prepared::Native(native) => Kernel::Native(native),
         };
         Ok(Self { functions: const { &Functions::ALL }, choice, op, kernel })
     }

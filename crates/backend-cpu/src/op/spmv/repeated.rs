@@ -4,6 +4,7 @@
 
 use super::Product;
 use super::compressed::Members;
+use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::op::lines::Lines;
 use crate::op::update::Update;
@@ -13,9 +14,6 @@ use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// Average rows per group from which on runs are better than columns.
-const ROWS_OF_GROUP: usize = 8;
 
 /// Neighbouring columns, at most a vector of 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +47,7 @@ pub struct Repeated {
 /// True if there are so few groups of rows that their runs are worth a plan.
 pub(super) fn repeats<M: Members>(a: &M) -> bool {
     let rows = |k| 0..a.lines(k).offsets.len() - 1;
-    let most = (0..a.members()).map(|k| rows(k).len()).sum::<usize>() / ROWS_OF_GROUP;
+    let most = (0..a.members()).map(|k| rows(k).len()).sum::<usize>() / SpmvThresholds::CPU.rows_of_group;
     (0..a.members()).flat_map(|k| groups(a.lines(k), rows(k))).take(most + 1).count() <= most
 }
 

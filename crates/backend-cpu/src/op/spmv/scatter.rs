@@ -4,6 +4,7 @@
 //! memory than `y` itself.
 
 use super::Product;
+use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::op::partition::{PART_SIZE, Part, Partition};
 use crate::parallel::{CHUNK, split_mut};
@@ -129,9 +130,9 @@ impl<Acc: Accumulator> Scatter<Acc> {
     }
 }
 
-/// The better of `chunked_scatter` and `transposed_pattern`, with the reason.
-pub(super) fn across<Acc>(scatter: &Scatter<Acc>) -> (&'static str, String) {
+/// True if `chunked_scatter` is better than a pattern by rows, with the reason.
+pub(super) fn pays_off<Acc>(scatter: &Scatter<Acc>) -> (bool, String) {
     let (sums, entries) = (scatter.sums.len(), scatter.entries);
-    let name = if sums <= 2 * entries { "chunked_scatter" } else { "transposed_pattern" };
-    (name, format!("the chunks have {sums} sums for {entries} entries"))
+    let reason = format!("the chunks have {sums} sums for {entries} entries");
+    (sums <= SpmvThresholds::CPU.sums_per_entry * entries, reason)
 }

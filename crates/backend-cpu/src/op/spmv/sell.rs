@@ -1,22 +1,31 @@
 //! SELL-C-σ: the rows of a slice side by side.
 
 use super::lanes::{Columns, LANES, NO_DELTA, Slab};
-use super::{Product, SEQUENTIAL, SpmvFormat, TRANSPOSED};
+use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
+use crate::op::SEQUENTIAL;
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, rows_by_entries};
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
-use sparse_core::{Algorithm, Error, Host, Index, Result, Scalar, Sell};
+use sparse_core::{Algorithm, Error, Host, Index, Result, Scalar, Sell, algorithms};
 use std::ops::Range;
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "columns of neighbouring rows lie far apart")
-        .preprocessing("parts with equal numbers of elements"),
-    Algorithm::new("delta16", "columns of neighbouring rows lie less than 65535 apart")
-        .preprocessing("16-bit column deltas, a base for each column of a slice"),
-    SEQUENTIAL,
-];
+algorithms! {
+    /// The algorithms of SELL.
+    pub enum SellAlgorithm needs Needs {
+        RowPerThread = Algorithm::new("row_per_thread", "columns of neighbouring rows lie far apart")
+            .preprocessing("parts with equal numbers of elements"),
+        Needs::Own;
+
+        Delta16 = Algorithm::new("delta16", "columns of neighbouring rows lie less than 65535 apart")
+            .preprocessing("16-bit column deltas, a base for each column of a slice"),
+        Needs::Own;
+
+        TransposedPattern = TRANSPOSED_PATTERN, Needs::RowPattern;
+        Sequential = SEQUENTIAL, Needs::Own;
+    }
+}
 
 /// The plan for SELL.
 pub struct SellParts<I> {
@@ -64,33 +73,46 @@ fn misfit<I: Index>(col_idx: &[I], height: usize) -> Option<usize> {
 impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
     type Native = SellParts<I>;
 
-    fn algorithms(op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { STORED }
+    type Algorithm = SellAlgorithm;
+    const SEQUENTIAL: Self::Algorithm = SellAlgorithm::Sequential;
+
+    fn fits(algorithm: Self::Algorithm, op: Op) -> bool {
+        match algorithm {
+            SellAlgorithm::RowPerThread | SellAlgorithm::Delta16 => !op.transposes(),
+            SellAlgorithm::TransposedPattern => op.transposes(),
+            SellAlgorithm::Sequential => true,
+        }
     }
 
-    fn automatic(&self, op: Op) -> (&'static str, String) {
+    fn automatic(&self, op: Op) -> (Self::Algorithm, String) {
         if op.transposes() {
-            return ("transposed_pattern", "the entries of a column are not contiguous".into());
+            let reason = "the entries of a column are not contiguous";
+            return (SellAlgorithm::TransposedPattern, reason.into());
         }
         match misfit(self.col_idx(), self.slice_height()) {
-            None => ("delta16", "every column is within 16 bits of its slice's base".into()),
+            None => (SellAlgorithm::Delta16, "every column is within 16 bits of its slice's base".into()),
             Some(at) => {
-                ("row_per_thread", format!("the columns from element {at} on do not fit 16-bit deltas"))
+                let reason = format!("the columns from element {at} on do not fit 16-bit deltas");
+                (SellAlgorithm::RowPerThread, reason)
             }
         }
     }
 
-    fn prepare(&self, algorithm: &'static str, _: Op) -> Result<Self::Native> {
-        let parts = rows_by_entries(self.slice_ptr(), CHUNK);
-        if algorithm != "delta16" {
-            return Ok(SellParts { parts, deltas: None });
-        }
-        if let Some(at) = misfit(self.col_idx(), self.slice_height()) {
-            let what = "spmv algorithm `delta16` for this pattern";
-            let why = format_args!("the columns from element {at} on lie 65535 or more apart");
-            return Err(Error::unsupported(what, why));
-        }
-        Ok(SellParts { parts, deltas: Some(Deltas::new(self.col_idx(), self.slice_height())) })
+    fn prepare(&self, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+        let deltas = match algorithm {
+            SellAlgorithm::Sequential => return Ok(Prepared::Sequential),
+            SellAlgorithm::TransposedPattern => return Ok(Prepared::RowPattern),
+            SellAlgorithm::RowPerThread => None,
+            SellAlgorithm::Delta16 => {
+                if let Some(at) = misfit(self.col_idx(), self.slice_height()) {
+                    let what = "spmv algorithm `delta16` for this pattern";
+                    let why = format_args!("the columns from element {at} on lie 65535 or more apart");
+                    return Err(Error::unsupported(what, why));
+                }
+                Some(Deltas::new(self.col_idx(), self.slice_height()))
+            }
+        };
+        Ok(Prepared::Native(SellParts { parts: rows_by_entries(self.slice_ptr(), CHUNK), deltas }))
     }
 
     fn native_bytes(SellParts { parts, deltas }: &Self::Native) -> usize {

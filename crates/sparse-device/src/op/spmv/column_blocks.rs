@@ -1,5 +1,6 @@
 //! Compressed rows by blocks of columns, whose part of x a work-group loads into shared memory.
 
+use super::thresholds::SpmvThresholds;
 use crate::Device;
 use crate::launch::LANES;
 use crate::op::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
@@ -7,15 +8,8 @@ use crate::op::raw::{RawCompressed, VectorOperands};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
-/// Entries per compute unit from which on filling shared memory and adding sums are a small part of the time.
-const MANY_ENTRIES_PER_UNIT: usize = 1 << 16;
-
 /// Rows sampled for the number of blocks that they have entries in.
 const SAMPLED_ROWS: usize = 1 << 12;
-
-/// Average entries of a row per block of columns from which on a gather from shared memory gains more than short
-/// segments of rows lose. (Found by trial on an H100.)
-const LONG_PIECES: usize = 4;
 
 impl Device {
     /// True if the device offers an algorithm by blocks of columns.
@@ -40,9 +34,11 @@ impl Device {
     /// and rows have several entries in each block, in any order, so that no cache holds the gathered elements.
     pub(super) fn reason_for_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
         let rows = a.rows;
+        let limits = SpmvThresholds::H100;
         let Cut { blocks, width } = self.cut_columns(a);
-        let few = a.nnz() < self.caps().compute_units * MANY_ENTRIES_PER_UNIT;
-        if few || blocks == 1 || a.mean_length() < LONG_PIECES || !a.order.sorted {
+        let few = a.nnz() < self.caps().compute_units * limits.entries_per_unit_for_column_blocks;
+        let long = limits.long_for_column_blocks;
+        if few || blocks == 1 || a.mean_length() < long || !a.order.sorted {
             return Ok(None);
         }
         let step = rows.div_ceil(SAMPLED_ROWS);
@@ -54,7 +50,7 @@ impl Device {
         let touched: i64 = self.partials(launch, sampled * LANES)?.into_iter().sum();
         let touched = touched as usize;
         let is_spread = touched * 2 >= sampled * blocks;
-        let has_long_pieces = a.mean_length() * sampled >= LONG_PIECES * touched;
+        let has_long_pieces = a.mean_length() * sampled >= long * touched;
         let reason =
             format!("{sampled} rows have entries in {touched} of {blocks} blocks of {width} columns each");
         Ok((is_spread && has_long_pieces).then_some(reason))

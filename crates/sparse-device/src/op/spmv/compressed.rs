@@ -2,81 +2,81 @@
 
 use super::lengths::Lengths;
 use super::row_strategies::{RowStrategy, SUB_GROUP_FILE};
+use super::thresholds::SpmvThresholds;
 use super::{Grouped, ProductPlan, Traversal};
-use crate::launch::LANES;
-use crate::op::available_algorithms::AvailableAlgorithms;
-use crate::op::column_blocks::{self, MANY_CALLS};
+use crate::op::available_algorithms::Needs;
+use crate::op::column_blocks;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::raw::{RawCompressed, VectorOperands};
 use crate::op::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar, algorithms};
 
-const STORED: &[Algorithm] = &[
-    Algorithm::new(
-        column_blocks::NAME,
-        "CUDA, for plans of 32 calls and more: x is larger than shared memory, rows are many and have 4 entries and more in most \
-         blocks of columns whose part of x it holds",
-    )
-    .preprocessing("the first entry of each row in each block of columns, and a partial sum for each"),
-    Algorithm::new(
-        "row_per_thread",
-        "the device is a CPU, or rows are many and short: fewer than 8 entries on average with OpenCL, fewer than 64 bytes \
-         with CUDA or, where the cache holds the matrix, 16 entries",
-    ),
-    Algorithm::new(
-        "row_per_warp",
-        "CUDA, where rows are few and one is much longer than the average; where the plan runs once, rows of 128 entries on \
-         average",
-    ),
-    Algorithm::new(
-        "row_per_block",
-        "CUDA, where the plan runs more than once, and rows have 384 entries on average and none is much longer, or are very \
-         few and one has more than 256: 64 lanes a row; 128, and the longest rows first, where rows are few",
-    )
-    .preprocessing("where rows are few: their order"),
-    Algorithm::new(
-        "row_per_vector",
-        "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform; where the plan runs once, rows \
-         of 8 entries on average: 2 to 32 lanes a row",
-    ),
-    Algorithm::new(
-        "merge_path",
-        "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8",
-    )
-    .preprocessing("the first row of each tile, and two partial sums per tile"),
-    Algorithm::new(
-        "segmented",
-        "the plan runs more than once, and rows are many, and neither short nor long and uniform, or one is much longer than the \
-         average",
-    )
-    .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
-    Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
-    Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
-];
+algorithms! {
+    /// The algorithms along the stored direction.
+    pub(super) enum RowAlgorithm needs Needs {
+        ColumnBlocks = Algorithm::new(
+            column_blocks::NAME,
+            "CUDA, for plans of 32 calls and more: x is larger than shared memory, rows are many and have 4 entries and more in most \
+             blocks of columns whose part of x it holds",
+        )
+        .preprocessing("the first entry of each row in each block of columns, and a partial sum for each"),
+        Needs::SharedMemory(column_blocks::SPLIT_FILE);
+
+        RowPerThread = Algorithm::new(
+            "row_per_thread",
+            "the device is a CPU, or rows are many and short: fewer than 8 entries on average with OpenCL, fewer than 64 bytes \
+             with CUDA or, where the cache holds the matrix, 16 entries",
+        ),
+        Needs::Nothing;
+
+        RowPerWarp = Algorithm::new(
+            "row_per_warp",
+            "CUDA, where rows are few and one is much longer than the average; where the plan runs once, rows of 128 entries on \
+             average",
+        ),
+        Needs::Nothing;
+
+        RowPerBlock = Algorithm::new(
+            "row_per_block",
+            "CUDA, where the plan runs more than once, and rows have 384 entries on average and none is much longer, or are very \
+             few and one has more than 256: 64 lanes a row; 128, and the longest rows first, where rows are few",
+        )
+        .preprocessing("where rows are few: their order"),
+        Needs::Nothing;
+
+        RowPerVector = Algorithm::new(
+            "row_per_vector",
+            "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform; where the plan runs once, rows \
+             of 8 entries on average: 2 to 32 lanes a row",
+        ),
+        Needs::Nothing;
+
+        MergePath = Algorithm::new(
+            "merge_path",
+            "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8",
+        )
+        .preprocessing("the first row of each tile, and two partial sums per tile"),
+        Needs::Nothing;
+
+        Segmented = Algorithm::new(
+            "segmented",
+            "the plan runs more than once, and rows are many, and neither short nor long and uniform, or one is much longer than the \
+             average",
+        )
+        .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
+        Needs::Nothing;
+
+        RowBlocks = Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
+        Needs::Nothing;
+
+        RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
+        Needs::File(SUB_GROUP_FILE);
+    }
+}
+
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
-
-/// Average entries per row from which on several lanes a row are worth it.
-const LONG_ROWS: usize = 8;
-
-/// Average entries per row below which skewed rows take less time along the merge path than in segments, where the
-/// lanes of a warp meet at barriers; found by trial on an H100.
-const SHORT_FOR_SEGMENTS: usize = 8;
-
-/// Rows per compute unit from which on short rows fill a device: up to there several lanes a row are free, and wait
-/// side by side for what one lane would wait for in turn.
-pub(super) const MANY_ROWS_PER_UNIT: usize = 256;
-
-/// Average entries per row from which on each lane of a warp has several neighbouring ones. Where a warp is a
-/// work-group whose lanes meet at barriers, rows are better than segments from there on.
-const LONG_FOR_WARPS: usize = 4 * LANES;
-
-/// Rows count as skewed when the longest has this many times the average, and [`LONGEST_UNIFORM`] entries.
-const SKEW_RATIO: usize = 16;
-
-/// Entries up to which a row never makes rows skewed.
-const LONGEST_UNIFORM: usize = 256;
 
 /// True if op(A) goes along the compressed rows (CSR) or columns (CSC).
 pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
@@ -87,7 +87,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
     type Plan = ProductPlan<RowStrategy>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.stored_algorithms().on(self) } else { ACROSS }
+        if along::<A>(op) { self.row_algorithms() } else { ACROSS }
     }
 
     fn plan_spmv(
@@ -122,10 +122,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
 }
 
 impl Device {
-    /// The algorithms of [`STORED`], without the first where the device has too little shared memory.
-    fn stored_algorithms(&self) -> AvailableAlgorithms {
-        let algorithms = if self.has_column_blocks() { STORED } else { &STORED[1..] };
-        AvailableAlgorithms { algorithms, files: &[SUB_GROUP_FILE] }
+    /// The algorithms along the stored direction.
+    fn row_algorithms(&self) -> &'static [Algorithm] {
+        self.offered(|_: RowAlgorithm| true)
     }
 
     /// The plan of a product along the compressed direction.
@@ -135,31 +134,33 @@ impl Device {
         op: Op,
         options: &PlanOptions,
     ) -> Result<ProductPlan<RowStrategy>> {
-        let fitting = self.choose_row_strategy(a, options)?;
-        let choice = self.stored_algorithms().choose(self, "spmv", options, fitting)?;
-        let traversal = Traversal::Stored(RowStrategy::new(self, a, op, choice.algorithm)?);
+        let fitting = self.fitting_row_algorithm(a, options)?;
+        let (algorithm, choice) = self.choose("spmv", options, self.row_algorithms(), fitting)?;
+        let traversal = Traversal::Stored(RowStrategy::new(self, a, op, algorithm)?);
         Ok(ProductPlan { choice, traversal })
     }
 
     /// Chooses the algorithm for the rows, with the reason. Reads their lengths where a plan is worth it.
-    fn choose_row_strategy(
+    fn fitting_row_algorithm(
         &self,
         a: RawCompressed<'_>,
         options: &PlanOptions,
-    ) -> Result<(&'static str, String)> {
+    ) -> Result<(RowAlgorithm, String)> {
+        let limits = SpmvThresholds::H100;
         let (rows, mean) = (a.rows, a.mean_length());
         let reason = format!("{rows} rows have {mean} entries on average");
         if self.caps().is_cpu {
-            return Ok(("row_per_thread", "the device is a CPU".into()));
+            return Ok((RowAlgorithm::RowPerThread, "the device is a CPU".into()));
         }
         let has_barriers = self.properties().warps_per_group == 1;
-        let few = rows <= self.caps().compute_units * MANY_ROWS_PER_UNIT;
-        let looks_at_columns = options.expected_calls >= MANY_CALLS && self.has_column_blocks() && !few;
+        let few = rows <= self.caps().compute_units * limits.many_rows_per_unit;
+        let is_often = options.expected_calls >= limits.calls_for_column_blocks;
+        let looks_at_columns = is_often && self.has_column_blocks() && !few;
         if options.algorithm.is_none()
             && looks_at_columns
             && let Some(reason) = self.reason_for_column_blocks(a)?
         {
-            return Ok((column_blocks::NAME, reason));
+            return Ok((RowAlgorithm::ColumnBlocks, reason));
         }
         if options.algorithm.is_none() && options.expected_calls > 1 {
             let longest = self.longest_row(a.offsets)?;
@@ -168,22 +169,21 @@ impl Device {
                 let entry_bytes = a.values.element_bytes + a.indices.element_bytes;
                 let lengths = Lengths { rows, nnz: a.nnz(), mean, longest, entry_bytes };
                 let properties = self.properties();
-                return Ok((
-                    lengths.algorithm(properties.caps.compute_units, properties.cache_bytes),
-                    reason,
-                ));
+                let units = properties.caps.compute_units;
+                return Ok((lengths.algorithm(units, properties.cache_bytes, &limits), reason));
             }
-            let is_skewed = longest > LONGEST_UNIFORM.max(SKEW_RATIO * mean);
-            if is_skewed || mean >= LONG_ROWS && !few && mean < LONG_FOR_WARPS {
-                let algorithm = if mean < SHORT_FOR_SEGMENTS { "merge_path" } else { "segmented" };
+            let is_skewed = longest > limits.longest_uniform.max(limits.skew_ratio * mean);
+            if is_skewed || mean >= limits.long_for_lanes && !few && mean < limits.long_for_warps {
+                let is_short = mean < limits.short_for_segments;
+                let algorithm = if is_short { RowAlgorithm::MergePath } else { RowAlgorithm::Segmented };
                 return Ok((algorithm, reason));
             }
         }
-        let several_lanes = mean >= LONG_ROWS || few && mean > 1;
+        let several_lanes = mean >= limits.long_for_lanes || few && mean > 1;
         let algorithm = match several_lanes {
-            true if mean >= LONG_FOR_WARPS && !has_barriers => "row_per_warp",
-            true => "row_per_vector",
-            false => "row_per_thread",
+            true if mean >= limits.long_for_warps && !has_barriers => RowAlgorithm::RowPerWarp,
+            true => RowAlgorithm::RowPerVector,
+            false => RowAlgorithm::RowPerThread,
         };
         Ok((algorithm, reason))
     }

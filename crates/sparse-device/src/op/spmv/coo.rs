@@ -2,7 +2,7 @@
 
 use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::launch::{LANES, Launch};
-use crate::op::available_algorithms::AvailableAlgorithms;
+use crate::op::available_algorithms::Needs;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::raw::{RawCoo, VectorOperands};
 use crate::op::stored_values::StoredValues;
@@ -10,25 +10,47 @@ use crate::program::Defines;
 use crate::space::{Place, RawBuffer};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Coo, DType, Error, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Coo, DType, Error, Index, PlanOptions, Result, Scalar, algorithms};
 
-const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: one work-item takes all entries")
-    .preprocessing("a sum for each row");
-const ATOMIC: Algorithm = Algorithm::new("atomic", "never: entries in any order, by atomic additions")
-    .preprocessing("a sum for each row")
-    .relaxed();
 const SEGMENTED: Algorithm = Algorithm::new("segmented", "the rows of A are in order")
     .preprocessing("a sum for each row and a carry for each warp");
-const SYCL_SEGMENTED: Algorithm = Algorithm {
-    name: "segmented_sycl",
-    chosen: "never: the same in SYCL C++, by sub-groups of 32",
-    ..SEGMENTED
-};
-const BY_ROWS: AvailableAlgorithms = AvailableAlgorithms {
-    algorithms: &[SEGMENTED, GROUPED_ROWS, ATOMIC, SEQUENTIAL, SYCL_SEGMENTED],
-    files: &[WARP_FILE],
-};
-const BY_COLUMNS: &[Algorithm] = &[GROUPED_ROWS, ATOMIC, SEQUENTIAL];
+
+algorithms! {
+    /// The algorithms of COO.
+    enum CooAlgorithm needs Needs {
+        /// For sorted rows.
+        Segmented = SEGMENTED, Needs::Nothing;
+
+        GroupedRows = GROUPED_ROWS, Needs::Nothing;
+
+        Atomic = Algorithm::new("atomic", "never: entries in any order, by atomic additions")
+            .preprocessing("a sum for each row")
+            .relaxed(),
+        Needs::Nothing;
+
+        Sequential = Algorithm::new("sequential", "never: one work-item takes all entries")
+            .preprocessing("a sum for each row"),
+        Needs::Nothing;
+
+        /// For sorted rows.
+        SegmentedSycl = Algorithm {
+            name: "segmented_sycl",
+            chosen: "never: the same in SYCL C++, by sub-groups of 32",
+            ..SEGMENTED
+        },
+        Needs::File(WARP_FILE);
+    }
+}
+
+impl CooAlgorithm {
+    /// True if entries must be in order of their rows, those of op(A).
+    fn needs_sorted_rows(self) -> bool {
+        match self {
+            Self::Segmented | Self::SegmentedSycl => true,
+            Self::GroupedRows | Self::Atomic | Self::Sequential => false,
+        }
+    }
+}
 
 /// The file of the kernel of `segmented_sycl`.
 const WARP_FILE: &str = "coo_spmv_warp";
@@ -47,7 +69,7 @@ pub struct CooSums {
 
 /// The order in which entries are added.
 #[derive(Debug)]
-enum Walk {
+pub(super) enum Walk {
     /// One entry after the other.
     Sequential(Kernel),
     /// In any order, by atomic additions.
@@ -58,7 +80,7 @@ enum Walk {
 
 /// The intervals of the warps and the carries between them.
 #[derive(Debug)]
-struct Segments {
+pub(super) struct Segments {
     walk: Kernel,
     rest: Kernel,
     add_carries: Kernel,
@@ -96,23 +118,36 @@ fn coo_kernel(backend: &Device, dtype: DType, entry: &'static str, defines: &Def
     backend.kernel_of(dtype, "coo_spmv", entry, defines.clone().set("BLOCK", backend.inner.block))
 }
 
-impl CooSums {
-    pub(super) fn new(backend: &Device, a: RawCoo<'_>, op: Op, algorithm: &str) -> Result<Self> {
-        let rows = if op.transposes() { a.shape.1 } else { a.shape.0 };
+impl Walk {
+    /// By intervals, for entries in order of their rows.
+    pub(super) fn segmented(backend: &Device, a: RawCoo<'_>, op: Op) -> Result<Self> {
         let defines = a.product_defines(op);
-        let segmented = |kernel| Ok(Walk::Segmented(Segments::new(backend, a, kernel, &defines)?));
-        let walk = match algorithm {
-            "segmented" => segmented(coo_kernel(backend, a.dtype, "coo_spmv_segmented", &defines)?)?,
-            "segmented_sycl" => {
-                let defines =
-                    Defines::default().index(a.row_idx.index_type()).set("BLOCK", backend.inner.block);
-                segmented(backend.kernel_of(a.dtype, WARP_FILE, "coo_spmv_segmented_warp", defines)?)?
-            }
-            "atomic" => {
-                Walk::Atomic(backend.kernel_of(a.dtype, "coo_spmv_atomic", "coo_spmv_atomic", defines)?)
-            }
-            _ => Walk::Sequential(coo_kernel(backend, a.dtype, "coo_spmv_sequential", &defines)?),
-        };
+        let kernel = coo_kernel(backend, a.dtype, "coo_spmv_segmented", &defines)?;
+        Ok(Self::Segmented(Segments::new(backend, a, kernel, &defines)?))
+    }
+
+    /// The same in SYCL C++, by sub-groups.
+    fn segmented_sycl(backend: &Device, a: RawCoo<'_>, op: Op) -> Result<Self> {
+        let defines = Defines::default().index(a.row_idx.index_type()).set("BLOCK", backend.inner.block);
+        let kernel = backend.kernel_of(a.dtype, WARP_FILE, "coo_spmv_segmented_warp", defines)?;
+        Ok(Self::Segmented(Segments::new(backend, a, kernel, &a.product_defines(op))?))
+    }
+
+    fn atomic(backend: &Device, a: RawCoo<'_>, op: Op) -> Result<Self> {
+        let defines = a.product_defines(op);
+        Ok(Self::Atomic(backend.kernel_of(a.dtype, "coo_spmv_atomic", "coo_spmv_atomic", defines)?))
+    }
+
+    fn sequential(backend: &Device, a: RawCoo<'_>, op: Op) -> Result<Self> {
+        let defines = a.product_defines(op);
+        Ok(Self::Sequential(coo_kernel(backend, a.dtype, "coo_spmv_sequential", &defines)?))
+    }
+}
+
+impl CooSums {
+    /// Sums of op(A)'s rows along a walk.
+    pub(super) fn new(backend: &Device, a: RawCoo<'_>, op: Op, walk: Walk) -> Result<Self> {
+        let rows = if op.transposes() { a.shape.1 } else { a.shape.0 };
         Ok(Self { sums: backend.allocate_raw(rows, a.dtype.accumulator().bytes())?, rows, op, walk })
     }
 
@@ -178,7 +213,7 @@ impl Workspace for CooSums {
     fn bytes(&self) -> usize {
         let carries = match &self.walk {
             Walk::Segmented(s) => s.carry_row.bytes() + s.carry_sum.bytes(),
-            _ => 0,
+            Walk::Sequential(_) | Walk::Atomic(_) => 0,
         };
         self.sums.bytes() + carries
     }
@@ -188,32 +223,36 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
     type Plan = ProductPlan<CooProduct>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if op.transposes() { BY_COLUMNS } else { BY_ROWS.on(self) }
+        self.offered(|algorithm: CooAlgorithm| !(op.transposes() && algorithm.needs_sorted_rows()))
     }
 
     fn plan_spmv(&self, a: &Coo<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let sorted = a.order().major_sorted;
-        let (automatic, reason) = match sorted && !op.transposes() {
-            true => ("segmented", "the rows are in order"),
-            false => (GROUPED_ROWS.name, "the rows of op(A) are not in order"),
+        let fitting = match sorted && !op.transposes() {
+            true => (CooAlgorithm::Segmented, "the rows are in order"),
+            false => (CooAlgorithm::GroupedRows, "the rows of op(A) are not in order"),
         };
-        let choice = match op.transposes() {
-            true => options.choose("spmv", BY_COLUMNS, automatic, reason)?,
-            false => BY_ROWS.choose(self, "spmv", options, (automatic, reason))?,
-        };
-        if ["segmented", "segmented_sycl"].contains(&choice.algorithm) && !sorted {
+        let offered = SpmvKernel::<Coo<T, Device, I>>::spmv_algorithms(self, op);
+        let (algorithm, choice) = self.choose("spmv", options, offered, fitting)?;
+        if algorithm.needs_sorted_rows() && !sorted {
             return Err(Error::unsupported(
                 format!("spmv algorithm `{}` on this matrix", choice.algorithm),
                 "its rows are not in order: sort it, or take `grouped_rows`",
             ));
         }
-        let traversal = match choice.algorithm {
-            "grouped_rows" => Traversal::Grouped(Grouped::new(self, a, op)?),
-            _ => Traversal::Stored(CooProduct {
-                sums: CooSums::new(self, a.into(), op, choice.algorithm)?,
-                update: self.vector_kernel(T::DTYPE, "vector_update")?,
-            }),
+        let raw = RawCoo::from(a);
+        let walk = match algorithm {
+            CooAlgorithm::GroupedRows => {
+                return Ok(ProductPlan { choice, traversal: Traversal::Grouped(Grouped::new(self, a, op)?) });
+            }
+            CooAlgorithm::Segmented => Walk::segmented(self, raw, op)?,
+            CooAlgorithm::SegmentedSycl => Walk::segmented_sycl(self, raw, op)?,
+            CooAlgorithm::Atomic => Walk::atomic(self, raw, op)?,
+            CooAlgorithm::Sequential => Walk::sequential(self, raw, op)?,
         };
+        let (sums, update) =
+            (CooSums::new(self, raw, op, walk)?, self.vector_kernel(T::DTYPE, "vector_update")?);
+        let traversal = Traversal::Stored(CooProduct { sums, update });
         Ok(ProductPlan { choice, traversal })
     }
 

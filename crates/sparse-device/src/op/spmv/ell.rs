@@ -1,30 +1,38 @@
 //! ELL: one row per work-item.
 
 use super::{Grouped, ProductPlan, Traversal};
+use crate::op::available_algorithms::Needs;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::raw::VectorOperands;
 use crate::op::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Ell, Index, PlanOptions, Result, Scalar, SparseFormat};
+use sparse_core::{Algorithm, Ell, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
 
-const ROW_PER_THREAD: &[Algorithm] = &[Algorithm::new("row_per_thread", "always")];
-const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
+algorithms! {
+    /// The algorithms of ELL.
+    enum EllAlgorithm needs Needs {
+        RowPerThread = Algorithm::new("row_per_thread", "always"), Needs::Nothing;
+        /// For op(A) by columns.
+        GroupedRows = GROUPED_ROWS, Needs::Nothing;
+    }
+}
 
 impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
     type Plan = ProductPlan<Kernel>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { ROW_PER_THREAD }
+        self.offered(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
     }
 
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Ell<T, Device, I>>::spmv_algorithms(self, op);
-        let choice = options.choose("spmv", table, table[0].name, "there is no other")?;
-        let traversal = match op.transposes() {
-            true => Traversal::Grouped(Grouped::new(self, a, op)?),
-            false => {
+        let fitting = if op.transposes() { EllAlgorithm::GroupedRows } else { EllAlgorithm::RowPerThread };
+        let (algorithm, choice) = self.choose("spmv", options, table, (fitting, "there is no other"))?;
+        let traversal = match algorithm {
+            EllAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
+            EllAlgorithm::RowPerThread => {
                 let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<I>());
                 Traversal::Stored(self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_row_per_thread", defines)?)
             }

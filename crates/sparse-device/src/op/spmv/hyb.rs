@@ -1,28 +1,36 @@
 //! HYB: the overflow as COO, on the device before the rows of the ELL part, or on the host beside them.
 
-use super::coo::CooSums;
+use super::coo::{CooSums, Walk};
 use super::host_overflow::HostOverflow;
 use super::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::op::available_algorithms::Needs;
 use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
+use crate::op::raw::{RawCoo, VectorOperands};
 use crate::op::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseFormat};
+use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
 
-const HOST_COO: &str = "host_coo";
-const STORED: &[Algorithm] = &[
-    Algorithm::new("device", "always: the overflow by `segmented`, then the rows")
-        .preprocessing("a sum for each row and a carry for each warp"),
-    Algorithm::new(
-        HOST_COO,
-        "never: the host adds the overflow up while the device has the rows; waits for the host, so that no graph can \
-         record it",
-    )
-    .preprocessing("the coordinates of the overflow on the host, x, and two sums for each row"),
-];
-const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
+algorithms! {
+    /// The algorithms of HYB.
+    enum HybAlgorithm needs Needs {
+        Device = Algorithm::new("device", "always: the overflow by `segmented`, then the rows")
+            .preprocessing("a sum for each row and a carry for each warp"),
+        Needs::Nothing;
+
+        HostCoo = Algorithm::new(
+            "host_coo",
+            "never: the host adds the overflow up while the device has the rows; waits for the host, so that no graph can \
+             record it",
+        )
+        .preprocessing("the coordinates of the overflow on the host, x, and two sums for each row"),
+        Needs::Nothing;
+
+        /// For op(A) by columns.
+        GroupedRows = GROUPED_ROWS, Needs::Nothing;
+    }
+}
 
 /// The plan of both parts.
 #[derive(Debug)]
@@ -46,24 +54,24 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
     type Plan = ProductPlan<HybParts<T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { STORED }
+        self.offered(|algorithm: HybAlgorithm| (algorithm == HybAlgorithm::GroupedRows) == op.transposes())
     }
 
     fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Hyb<T, Device, I>>::spmv_algorithms(self, op);
-        let choice = options.choose("spmv", table, table[0].name, "it is the default")?;
-        let traversal = match choice.algorithm {
-            "device" => {
+        let fitting = if op.transposes() { HybAlgorithm::GroupedRows } else { HybAlgorithm::Device };
+        let (algorithm, choice) = self.choose("spmv", options, table, (fitting, "it is the default"))?;
+        let traversal = match algorithm {
+            HybAlgorithm::Device => {
                 let index = IndexType::of::<I>();
                 let defines = Defines::default().index(index).offset(index);
                 let rows = self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_with_sums", defines)?;
-                Traversal::Stored(HybParts::Device(
-                    CooSums::new(self, a.coo().into(), op, "segmented")?,
-                    rows,
-                ))
+                let overflow = RawCoo::from(a.coo());
+                let walk = Walk::segmented(self, overflow, op)?;
+                Traversal::Stored(HybParts::Device(CooSums::new(self, overflow, op, walk)?, rows))
             }
-            HOST_COO => Traversal::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
-            _ => Traversal::Grouped(Grouped::new(self, a, op)?),
+            HybAlgorithm::HostCoo => Traversal::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
+            HybAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
         };
         Ok(ProductPlan { choice, traversal })
     }

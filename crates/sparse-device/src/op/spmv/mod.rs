@@ -11,6 +11,7 @@ mod lengths;
 mod row_strategies;
 mod segmented;
 mod sell;
+mod thresholds;
 
 pub(super) use compressed::along;
 

@@ -1,10 +1,11 @@
 //! Row strategies: the distribution of the rows of a compressed matrix over work-items.
 
 use super::Workspace;
+use super::compressed::RowAlgorithm;
 use super::segmented::Segmented;
 use crate::launch::{LANES, Launch};
 use crate::op::chunks::Chunks;
-use crate::op::column_blocks::{self, ColumnBlocks};
+use crate::op::column_blocks::ColumnBlocks;
 use crate::op::raw::{RawCompressed, VectorOperands};
 use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
@@ -100,25 +101,32 @@ fn order_of(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks>> {
 
 impl RowStrategy {
     /// Compiles the kernels of this algorithm and allocates their workspace.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, algorithm: &str) -> Result<Self> {
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        op: Op,
+        algorithm: RowAlgorithm,
+    ) -> Result<Self> {
         let defines = a.product_defines(op);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
         let (rows, nnz, block) = (a.rows, a.nnz(), backend.inner.block);
         Ok(match algorithm {
-            "row_per_vector" => {
+            RowAlgorithm::RowPerVector => {
                 let lanes = lanes_for(a.mean_length());
                 let defines = defines.set("LANES", lanes);
                 Self::Lanes(kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?, lanes)
             }
-            "row_per_warp" => Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES),
-            "row_per_block" => {
+            RowAlgorithm::RowPerWarp => {
+                Self::Lanes(kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?, LANES)
+            }
+            RowAlgorithm::RowPerBlock => {
                 let kernel = kernel("csr_spmv_block", "csr_spmv_row_per_block", defines)?;
                 Self::Block(kernel, order_of(backend, a)?)
             }
-            "row_per_sub_group" => {
+            RowAlgorithm::RowPerSubGroup => {
                 Self::SubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
-            "row_blocks" => {
+            RowAlgorithm::RowBlocks => {
                 let defines = defines.set("BLOCK", block);
                 let kernel = |entry| kernel("csr_spmv_row_blocks", entry, defines.clone());
                 let blocks = nnz / (BLOCK_ITEMS * block) + 1;
@@ -128,7 +136,7 @@ impl RowStrategy {
                 launch.buffer(&starts).items(blocks + 1)?;
                 Self::Blocks(RowBlocks { kernel: kernel("csr_spmv_row_blocks")?, blocks, starts })
             }
-            "merge_path" => {
+            RowAlgorithm::MergePath => {
                 let defines = defines.set("BLOCK", block);
                 let kernel = |entry| kernel("csr_spmv_merge", entry, defines.clone());
                 let tiles = (rows + nnz).div_ceil(MERGE_ITEMS * block);
@@ -145,9 +153,11 @@ impl RowStrategy {
                     tail: backend.allocate_raw(tiles, sum_bytes)?,
                 })
             }
-            column_blocks::NAME => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
-            "segmented" => Self::Segmented(Segmented::new(backend, a, &defines)?),
-            _ => Self::Thread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?),
+            RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
+            RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, &defines)?),
+            RowAlgorithm::RowPerThread => {
+                Self::Thread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?)
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 //! SELL: one row per work-item, with its columns as they are stored or as 16-bit deltas.
 
 use super::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::op::available_algorithms::Needs;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::raw::VectorOperands;
 use crate::op::stored_values::StoredValues;
@@ -8,15 +9,24 @@ use crate::program::{Defines, IndexType};
 use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Backend, Error, Index, PlanOptions, Result, Scalar, Sell, SparseFormat};
+use sparse_core::{
+    Algorithm, Backend, Error, Index, PlanOptions, Result, Scalar, Sell, SparseFormat, algorithms,
+};
 
-const DELTAS: &str = "delta16";
-const STORED: &[Algorithm] = &[
-    Algorithm::new("row_per_thread", "always"),
-    Algorithm::new(DELTAS, "never: columns as 16-bit distances from a base for each column of a slice")
-        .preprocessing("16-bit column deltas, a base for each column of a slice"),
-];
-const TRANSPOSED: &[Algorithm] = &[GROUPED_ROWS];
+algorithms! {
+    /// The algorithms of SELL.
+    enum SellAlgorithm needs Needs {
+        RowPerThread = Algorithm::new("row_per_thread", "always"), Needs::Nothing;
+
+        Delta16 =
+            Algorithm::new("delta16", "never: columns as 16-bit distances from a base for each column of a slice")
+                .preprocessing("16-bit column deltas, a base for each column of a slice"),
+        Needs::Nothing;
+
+        /// For op(A) by columns.
+        GroupedRows = GROUPED_ROWS, Needs::Nothing;
+    }
+}
 
 /// The kernel of a product along the rows, and the deltas that it reads in place of the columns.
 #[derive(Debug)]
@@ -62,25 +72,30 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
     type Plan = ProductPlan<SellRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if op.transposes() { TRANSPOSED } else { STORED }
+        self.offered(|algorithm: SellAlgorithm| (algorithm == SellAlgorithm::GroupedRows) == op.transposes())
     }
 
     fn plan_spmv(&self, a: &Sell<T, Device, I, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Sell<T, Device, I, O>>::spmv_algorithms(self, op);
-        let choice = options.choose("spmv", table, table[0].name, "its rows are made for it")?;
+        let fitting = match op.transposes() {
+            true => SellAlgorithm::GroupedRows,
+            false => SellAlgorithm::RowPerThread,
+        };
+        let fitting = (fitting, "its rows are made for it");
+        let (algorithm, choice) = self.choose("spmv", options, table, fitting)?;
         let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<O>());
-        let traversal = match choice.algorithm {
-            DELTAS => {
+        let traversal = match algorithm {
+            SellAlgorithm::Delta16 => {
                 let kernel = |entry| self.kernel_of(T::DTYPE, "sell_deltas", entry, defines.clone());
                 let make = kernel("sell_deltas_make")?;
                 let deltas = Deltas::new(self, a.col_idx(), a.slice_height(), &make)?;
                 Traversal::Stored(SellRows { kernel: kernel("sell_deltas_spmv")?, deltas: Some(deltas) })
             }
-            "row_per_thread" => Traversal::Stored(SellRows {
+            SellAlgorithm::RowPerThread => Traversal::Stored(SellRows {
                 kernel: self.kernel_of(T::DTYPE, "sell_spmv", "sell_spmv_row_per_thread", defines)?,
                 deltas: None,
             }),
-            _ => Traversal::Grouped(Grouped::new(self, a, op)?),
+            SellAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
         };
         Ok(ProductPlan { choice, traversal })
     }

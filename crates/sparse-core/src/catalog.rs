@@ -1,0 +1,285 @@
+//! The one list of formats, types and operations.
+//!
+//! Three macros hold it: [`for_each_format!`], [`for_all_types!`] and [`for_each_operation!`]. Each calls another macro
+//! with its rows. From them come [`FullBackend`](crate::op::FullBackend) and [`AllTypes`](crate::op::AllTypes), the
+//! subjects of the conformance table, the tables of `docs/algorithms.md`, and the run-time names [`Format`], [`Types`] and
+//! [`Operation`]. A new row is a compile error in each backend, and in the conformance table,
+//! until they have it.
+//!
+//! The parameters of a row are called `T` (values), `I` (indices) and `O` (offsets); the macro that is called has them
+//! in scope.
+//!
+//! [`for_each_format!`]: crate::for_each_format
+//! [`for_all_types!`]: crate::for_all_types
+//! [`for_each_operation!`]: crate::for_each_operation
+
+use crate::format::{BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Hyb, Sell, SparseFormat};
+use crate::index::Index;
+use crate::scalar::{DType, Scalar};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// Calls a macro with every format and the index types that it is generic in.
+#[macro_export]
+macro_rules! for_each_format {
+    ($macro:ident) => {
+        $macro! {
+            Csr<I, O>, Csc<I, O>, BatchCsr<I, O>, BatchCsc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
+        }
+    };
+}
+
+/// Calls a macro with every supported triple of value, index and offset type.
+///
+/// ```
+/// macro_rules! count {
+///     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { [$(size_of::<$t>()),*].len() };
+/// }
+/// assert_eq!(sparse_core::for_all_types!(count), 14);
+/// ```
+#[macro_export]
+macro_rules! for_all_types {
+    ($macro:ident) => {
+        $macro! {
+            (f64, i32, i32),
+            (f64, i32, i64),
+            (f64, i64, i64),
+            (f32, i32, i32),
+            (f32, i32, i64),
+            (f32, i64, i64),
+            ($crate::c64, i32, i32),
+            ($crate::c64, i32, i64),
+            ($crate::c64, i64, i64),
+            ($crate::c32, i32, i32),
+            ($crate::c32, i32, i64),
+            ($crate::c32, i64, i64),
+            ($crate::f16, i32, i32),
+            ($crate::bf16, i32, i32),
+        }
+    };
+}
+
+/// Calls a macro with every operation: its variant of [`Operation`](crate::catalog::Operation), its name, the trait that
+/// backends implement, its title, and what the trait is implemented for.
+///
+/// - `formats`: for formats, or pairs of source and target, with values `T`.
+/// - `types`: for types alone.
+/// - `elements`: for these elements, whatever the types of matrices.
+#[macro_export]
+macro_rules! for_each_operation {
+    ($macro:ident) => {
+        $macro! {
+            formats {
+                Spmv spmv SpmvKernel "SpMV" {
+                    Csr<I, O>, Csc<I, O>, BatchCsr<I, O>, BatchCsc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
+                }
+                Spmm spmm SpmmKernel "SpMM" {
+                    Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
+                }
+                Convert convert ConvertKernel "Conversions" {
+                    Coo<I> => Csr<I, O>,
+                    Coo<I> => Csc<I, O>,
+                    Csr<I, O> => Coo<I>,
+                    Csc<I, O> => Coo<I>,
+                    Csr<I, O> => Csc<I, O>,
+                    Csc<I, O> => Csr<I, O>,
+                    Csr<I, O> => Ell<I>,
+                    Csr<I, O> => Hyb<I>,
+                    Csr<I, O> => Sell<I, O>,
+                    Ell<I> => Csr<I, O>,
+                    Hyb<I> => Csr<I, O>,
+                    Sell<I, O> => Csr<I, O>
+                }
+                ToDense to_dense ToDenseKernel "To dense" {
+                    Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
+                }
+                Sort sort SortKernel "Sort" { Csr<I, O>, Csc<I, O>, Coo<I> }
+                Prune prune PruneKernel "Prune" { Csr<I, O>, Csc<I, O>, Coo<I> }
+                RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
+            }
+            types {
+                DenseToCsr dense_to_csr DenseToCsrKernel "Dense → CSR, CSC, COO" { T, I, O }
+                Vector vector VectorKernel "Vectors" { T }
+            }
+            elements {
+                Scan scan ScanKernel "Scans" { i32, i64 }
+            }
+        }
+    };
+}
+
+macro_rules! formats {
+    ($($format:ident<$($index:ident),+>),+) => {
+        /// A format at run time.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Format {
+            $(
+                #[doc = concat!("[`", stringify!($format), "`](crate::", stringify!($format), ").")]
+                $format,
+            )+
+        }
+
+        impl Format {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$format),+];
+
+            /// The name in the names of operations, files and options: [`SparseFormat::FORMAT`].
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$format => $format::<f32>::FORMAT,)+
+                }
+            }
+        }
+    };
+}
+
+for_each_format!(formats);
+
+macro_rules! operations {
+    (
+        formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
+            $($($format:ident<$($index:ident),+>)=>+),+
+        })+ }
+        types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
+        elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
+    ) => {
+        /// An operation at run time.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Operation {
+            $(#[doc = concat!($of_title, ": [`", stringify!($of_kernel), "`](crate::op::", stringify!($of_kernel), ").")] $of,)+
+            $(#[doc = concat!($on_title, ": [`", stringify!($on_kernel), "`](crate::op::", stringify!($on_kernel), ").")] $on,)+
+            $(#[doc = concat!($over_title, ": [`", stringify!($over_kernel), "`](crate::op::", stringify!($over_kernel), ").")] $over,)+
+        }
+
+        impl Operation {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$of,)+ $(Self::$on,)+ $(Self::$over),+];
+
+            /// The name of its module, its snapshots and its rows in reports: `spmv`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$of => stringify!($of_name),)+
+                    $(Self::$on => stringify!($on_name),)+
+                    $(Self::$over => stringify!($over_name),)+
+                }
+            }
+
+            /// The heading of its tables.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$of => $of_title,)+
+                    $(Self::$on => $on_title,)+
+                    $(Self::$over => $over_title,)+
+                }
+            }
+
+            /// The formats that have it, or pairs of source and target; none where it takes no sparse matrix.
+            pub fn formats(self) -> &'static [&'static [Format]] {
+                match self {
+                    $(Self::$of => &[$(&[$(Format::$format),+]),+],)+
+                    $(Self::$on)|+ $(| Self::$over)+ => &[],
+                }
+            }
+        }
+    };
+}
+
+for_each_operation!(operations);
+
+macro_rules! run_time_name {
+    ($type:ident, $what:literal) => {
+        impl Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(name: &str) -> Result<Self, String> {
+                Self::ALL.iter().copied().find(|known| known.name() == name).ok_or_else(|| {
+                    let names: Vec<_> = Self::ALL.iter().map(|known| known.name()).collect();
+                    format!(concat!("unknown ", $what, " `{}`: one of {}"), name, names.join(", "))
+                })
+            }
+        }
+    };
+}
+
+run_time_name!(Format, "format");
+run_time_name!(Operation, "operation");
+
+/// A supported triple of types at run time; it displays as `f64,i32,i32`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Types {
+    /// The type of values.
+    pub value: DType,
+    /// The name of the type of indices.
+    pub index: &'static str,
+    /// The name of the type of offsets.
+    pub offset: &'static str,
+}
+
+macro_rules! types {
+    ($(($t:ty, $i:ty, $o:ty)),+ $(,)?) => {
+        impl Types {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::of::<$t, $i, $o>()),+];
+        }
+    };
+}
+
+for_all_types!(types);
+
+impl Types {
+    /// The names of three types.
+    pub const fn of<T: Scalar, I: Index, O: Index>() -> Self {
+        Self { value: T::DTYPE, index: I::NAME, offset: O::NAME }
+    }
+}
+
+impl Display for Types {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{}", self.value, self.index, self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_are_read_back() {
+        let formats: HashSet<_> = Format::ALL.iter().map(|format| format.name()).collect();
+        assert_eq!(formats.len(), Format::ALL.len());
+        assert!(Format::ALL.iter().all(|format| format.to_string().parse() == Ok(*format)));
+        let operations: HashSet<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
+        assert_eq!(operations.len(), Operation::ALL.len());
+        assert!(Operation::ALL.iter().all(|operation| operation.to_string().parse() == Ok(*operation)));
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        let error = "csb".parse::<Format>().unwrap_err();
+        assert_eq!(error, "unknown format `csb`: one of csr, csc, batch_csr, batch_csc, coo, ell, hyb, sell");
+        assert!("spmw".parse::<Operation>().unwrap_err().contains("one of spmv, spmm, "));
+    }
+
+    #[test]
+    fn conversions_are_pairs_and_other_operations_have_one_format() {
+        for &operation in Operation::ALL {
+            let formats = if operation == Operation::Convert { 2 } else { 1 };
+            assert!(operation.formats().iter().all(|of| of.len() == formats), "{operation}");
+        }
+        assert!(Operation::Convert.formats().contains(&&[Format::Csc, Format::Coo][..]));
+        assert_eq!(Operation::Scan.formats(), &[] as &[&[Format]]);
+    }
+
+    #[test]
+    fn triples_of_types_are_named() {
+        assert_eq!(Types::ALL.len(), 14);
+        assert_eq!(Types::ALL[1].to_string(), "f64,i32,i64");
+    }
+}
