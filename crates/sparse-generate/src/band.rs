@@ -18,7 +18,7 @@ use sparse_core::scalar::Scalar;
 /// ```
 ///
 /// # Errors
-/// [`IndexOverflow`](crate::Error::IndexOverflow) if rows or entries do not fit `i32`.
+/// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if rows or entries do not fit `i32`.
 pub fn band<T: Scalar>(n: usize, lower: usize, upper: usize, seed: u64) -> Result<Csr<T>> {
     i32::try_new("rows", n)?;
     let last = n.saturating_sub(1);

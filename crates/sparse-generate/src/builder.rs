@@ -17,7 +17,7 @@ impl<T: Scalar> Builder<T> {
     /// An empty builder with capacity for `rows` rows and `nnz` entries.
     ///
     /// # Errors
-    /// [`IndexOverflow`](crate::Error::IndexOverflow) if a size does not fit `i32`; nothing is allocated then.
+    /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if a size does not fit `i32`; nothing is allocated then.
     pub(super) fn new(rows: usize, cols: usize, nnz: usize) -> Result<Self> {
         for (what, size) in [("rows", rows), ("columns", cols), ("nnz", nnz)] {
             i32::try_new(what, size)?;

@@ -17,7 +17,7 @@ use sparse_core::scalar::{Scalar, c64};
 /// ```
 ///
 /// # Errors
-/// [`IndexOverflow`](crate::Error::IndexOverflow) if rows or entries do not fit `i32`.
+/// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if rows or entries do not fit `i32`.
 pub fn stencil_5<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
     laplacian([nx, ny, 1], |[dx, dy, dz]| dz == 0 && dx.abs() + dy.abs() <= 1)
 }

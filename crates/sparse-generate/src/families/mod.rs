@@ -96,8 +96,8 @@ impl Member {
     /// The matrix, with rows and columns divided by `divisor`: 1 for the whole.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the structure cannot be divided so;
-    /// [`Error::IndexOverflow`](crate::Error::IndexOverflow) if a size does not fit `i32`.
+    /// [`Error::Unsupported`](sparse_core::Error::Unsupported) if the structure cannot be divided so;
+    /// [`Error::IndexOverflow`](sparse_core::Error::IndexOverflow) if a size does not fit `i32`.
     pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
         let a = self.structure.generate(divisor)?;
         if self.transposed { transposed(&a) } else { Ok(a) }
