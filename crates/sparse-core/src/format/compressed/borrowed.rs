@@ -38,7 +38,7 @@ impl<'a, A: Axis, T: Scalar, I: Index, O: Index> CompressedRef<'a, A, T, Host, I
     /// A copy that owns its arrays; checked anew.
     ///
     /// # Errors
-    /// [`Error::Format`] if an invariant is broken.
+    /// [`Error::Format`](crate::Error::Format) if an invariant is broken.
     pub fn to_owned(&self) -> Result<Compressed<A, T, Host, I, O>> {
         let (rows, cols) = A::swap(self.major, self.minor);
         Compressed::new_unsorted(

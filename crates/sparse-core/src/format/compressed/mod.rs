@@ -59,8 +59,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// A matrix whose indices ascend strictly within each row (CSR) or column (CSC).
     ///
     /// # Errors
-    /// [`Error::Format`] at the first violation, in the order: length, first offset, monotone, last offset, index
-    /// range, sortedness, duplicates. [`Error::IndexOverflow`] if an extent does not fit `I` or nnz does not fit `O`.
+    /// [`Error::Format`](crate::Error::Format) at the first violation, in the order: length, first offset, monotone,
+    /// last offset, index range, sortedness, duplicates. [`Error::IndexOverflow`](crate::Error::IndexOverflow) if an
+    /// extent does not fit `I` or nnz does not fit `O`.
     pub fn new(rows: usize, cols: usize, offsets: Vec<O>, indices: Vec<I>, values: Vec<T>) -> Result<Self> {
         let matrix = Self::new_unsorted(rows, cols, offsets, indices, values)?;
         match order_error::<A, I, O>(&matrix.pattern) {
@@ -131,8 +132,8 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     /// A matrix of a pattern and values, one per entry.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not the pattern's nnz, [`Error::WrongContext`] if they live
-    /// elsewhere.
+    /// [`Error::Format`](crate::Error::Format) if the number of values is not the pattern's nnz,
+    /// [`Error::WrongContext`](crate::Error::WrongContext) if they live elsewhere.
     pub fn from_pattern(pattern: Arc<CompressedPattern<S, I, O>>, values: S::Buffer<T>) -> Result<Self> {
         check_values::<S, T, I>(A::FORMAT, &values, &pattern.indices)?;
         Ok(Self { pattern, values, axis: PhantomData })
@@ -141,7 +142,8 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     /// The same pattern with other values, perhaps of another type. Plans stay valid.
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
+    /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz,
+    /// [`Error::WrongContext`](crate::Error::WrongContext) if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Compressed<A, U, S, I, O>> {
         Compressed::from_pattern(self.pattern.clone(), values)
     }
