@@ -1,4 +1,4 @@
-//! Which format suits a matrix: bytes and time of a product for each. `nnz advise FILE` says why, too.
+//! Compares formats on a matrix: bytes, and the time of a product, for each. `nnz advise FILE` says why, too.
 //!
 //! `cargo run --release -p nnz --example which_format -- matrix.mtx`
 #![allow(clippy::print_stdout, reason = "an example prints")]

@@ -270,7 +270,7 @@ impl Device {
     /// Waits until everything that was asked of the device is done; the CPU has done it already.
     ///
     /// # Errors
-    /// What the device's runtime reports, errors of earlier work included.
+    /// An error of the device's runtime, those of earlier work included.
     pub fn synchronize(&self) -> Result<()> {
         match self {
             Self::Cpu(cpu) => cpu.synchronize(),

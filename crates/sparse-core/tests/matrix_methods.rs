@@ -53,7 +53,7 @@ impl Triplets {
         Compressed::new_unsorted(self.shape.0, self.shape.1, offsets, indices, values).unwrap()
     }
 
-    /// What is stored at a coordinate, added.
+    /// The sum of the entries at a coordinate.
     fn at(&self, i: usize, j: usize) -> Option<f64> {
         let same = self.entries.iter().filter(|entry| (entry.0, entry.1) == (i, j));
         same.map(|entry| entry.2).reduce(|a, b| a + b)

@@ -1,4 +1,5 @@
-//! The rules of `docs/matrix-market.md`, on small texts and, where `../shared/data` is present, on its debatable files.
+//! The rules of `docs/matrix-market.md`, on small texts and, where a larger collection lies beside the repository, on its
+//! debatable files.
 
 use Outcome::{Reads, Refused};
 use sparse_core::{Error, c64};
@@ -148,7 +149,7 @@ fn padding_after_gzip_is_skipped_and_other_names_are_not_unpacked() {
     assert!(matrix_market::read_csr::<f64, i32, i32>(&misnamed).is_err());
 }
 
-/// Rule, file of `../shared/data/debatable`, outcome.
+/// Rule, debatable file of the collection, outcome.
 const FILES: &[(&str, &str, Outcome)] = &[
     ("M1", "our_lowercase_banner_word.mtx", Reads(1, (1.0, 0.0))),
     ("M1", "our_utf8_bom.mtx", Reads(1, (1.0, 0.0))),

@@ -1,4 +1,4 @@
-//! The files of `../shared/data`, where they are present; without them these tests check nothing.
+//! Files of a larger collection beside the repository; where it is absent these tests check nothing.
 
 use serde_json::Value;
 use sparse_core::{Error, Scalar, c64};

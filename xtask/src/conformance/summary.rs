@@ -76,7 +76,7 @@ impl Summary {
         text
     }
 
-    /// How many real matrices ran: `8 of the repository, 32 of /data`.
+    /// The number of real matrices that ran: `8 of the repository, 32 of /data`.
     fn real_matrices(&self) -> String {
         let ran = self.real.iter().map(|(origin, names)| (names.intersection(&self.ran).count(), origin));
         let parts: Vec<_> = ran

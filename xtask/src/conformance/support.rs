@@ -71,7 +71,7 @@ impl Refusals {
     }
 }
 
-/// What the checks of a run are held to.
+/// The refusals that a run is compared with.
 #[derive(Debug)]
 enum Pin {
     /// The pin of the device that runs, where it has one.

@@ -64,14 +64,14 @@ impl Resources {
     }
 }
 
-/// What is compiled: a file with a set of defines for an architecture.
+/// A compilation: a file with a set of defines for an architecture.
 struct Job {
     file: &'static File,
     variant: Variant,
     architecture: &'static str,
 }
 
-/// What a kernel uses with a set of defines on an architecture.
+/// The resources of a kernel with a set of defines on an architecture.
 struct Used {
     kernel: &'static str,
     /// The values of the defines.
@@ -114,7 +114,7 @@ fn path() -> PathBuf {
     crate::ci::root().join("kernels-cu/resources.txt")
 }
 
-/// What is wanted of everything that could be compiled.
+/// The wanted ones of all compilations.
 fn jobs(is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
     let on_all = |(file, variant): (&'static File, Variant)| {
         ARCHITECTURES.map(|architecture| Job { file, variant: variant.clone(), architecture })
@@ -154,7 +154,7 @@ fn compile_all(nvrtc: &Nvrtc, jobs: &[Job]) -> Result<Vec<Used>> {
     Ok(done.into_iter().flat_map(|(_, used)| used).collect())
 }
 
-/// What the kernels of a file use.
+/// The resources of the kernels of a file.
 fn compile(nvrtc: &Nvrtc, job: &Job) -> Result<Vec<Used>> {
     let Job { file, variant, architecture } = job;
     let mut options = vec![format!("--gpu-architecture=sm_{architecture}"), "--ptxas-options=-v".to_string()];
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(found["g"], Resources { registers: 16, shared: 0, spilled: 0 });
     }
 
-    /// What a kernel uses on one architecture with one set of defines.
+    /// The resources of a kernel on one architecture with one set of defines.
     fn used(values: &str, architecture: &'static str, registers: usize) -> Used {
         let resources = Resources { registers, shared: 100 - registers, spilled: 0 };
         Used { kernel: "f", values: values.into(), is_main: values == "F32", architecture, resources }

@@ -13,7 +13,7 @@ pub(super) struct PlantedDriver {
     fault: &'static Fault,
     /// The file with the fault.
     file: Option<File>,
-    /// What came of compiling it, each time.
+    /// The result of each compilation of that file.
     builds: Mutex<Vec<Result<(), String>>>,
 }
 

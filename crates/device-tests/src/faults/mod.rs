@@ -21,7 +21,7 @@ use sparse_core::reference::Reference;
 use sparse_device::{Device, Library};
 use std::fmt::{self, Display};
 
-/// What kind of mistake a fault is.
+/// A kind of mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An entry is not taken, or not written.
@@ -78,7 +78,7 @@ pub enum Place {
 pub struct Fault {
     /// The kind of mistake.
     pub kind: Kind,
-    /// What happens, in words.
+    /// A description of the fault.
     pub what: &'static str,
     /// Where it is planted.
     pub place: Place,
@@ -188,7 +188,7 @@ impl DeviceTable {
         Self { suite: suite(device), reference: suite(&Reference) }
     }
 
-    /// What an operation gives on one case, by one algorithm or by all.
+    /// The records of an operation on one case, by one algorithm or by all.
     fn records(&self, case: &str, &(operation, algorithm): &Finder) -> Vec<Record> {
         let cases: Vec<Case> = table().into_iter().filter(|known| known.name == case).collect();
         let filter = Filter {

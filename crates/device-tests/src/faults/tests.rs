@@ -1,4 +1,4 @@
-//! What holds for the list of faults without a device.
+//! Checks of the list of faults that need no device.
 
 use super::*;
 use std::collections::BTreeSet;

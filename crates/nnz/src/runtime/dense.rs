@@ -108,7 +108,7 @@ impl DenseMatrix {
         self.leading_dimension
     }
 
-    /// Which elements are neighbours in memory.
+    /// The order of elements in memory: row-major or column-major.
     pub fn order(&self) -> Order {
         self.order
     }

@@ -7,7 +7,7 @@ use sparse_core::op::{Op, RowStatistics};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 
-/// What is known of a matrix without its type.
+/// Properties of a matrix that need no type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Properties {
     pub(crate) format: Format,

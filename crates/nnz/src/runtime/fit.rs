@@ -3,7 +3,7 @@
 use crate::Device;
 use sparse_core::{DType, Error, Result, Scalar, c64};
 
-/// What an error says of an operand: its name, its type and where it lives.
+/// An operand as errors describe it: its name, its type and its device.
 pub(crate) type Operand<'a> = (&'static str, DType, &'a Device);
 
 /// The error of `op` for operands of which at least one differs from the first in type or memory.

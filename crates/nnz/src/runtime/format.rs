@@ -12,7 +12,7 @@ pub enum Layout {
     Csr,
     /// [`Format::Csc`]; duplicates are added.
     Csc,
-    /// [`Format::Coo`], sorted by rows.
+    /// [`Format::Coo`]; from another format sorted by rows.
     Coo,
     /// [`Format::Ell`] of this width.
     Ell(EllLayout),

@@ -1,4 +1,4 @@
-//! What differs from format to format: conversions, and which operations there are.
+//! Operations that differ from format to format: conversions, sorting, pruning, new values.
 
 use super::backend::RuntimeBackend;
 use super::{Format, IndexType, Layout, Matrix};

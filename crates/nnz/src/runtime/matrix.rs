@@ -150,7 +150,7 @@ fn unsupported_type(format: &str, dtype: DType) -> Error {
     Error::unsupported(format_args!("a matrix of {format} and {dtype} with these index types"), types)
 }
 
-/// What it is.
+/// Format, types, shape and device.
 impl Matrix {
     /// The format.
     pub fn format(&self) -> Format {
@@ -404,7 +404,8 @@ impl Matrix {
         self.inner.to_layout(&format.try_into()?)
     }
 
-    /// The matrix in a format with this layout, built anew.
+    /// The matrix in a format with this layout. A padded format is built anew; one that is not padded, and that the
+    /// matrix has already, is a clone that shares all.
     ///
     /// # Errors
     /// As [`to_format`](Self::to_format).
@@ -552,7 +553,7 @@ impl Matrix {
     /// Statistics of the row lengths; of formats other than CSR by way of it.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;

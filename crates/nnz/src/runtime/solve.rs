@@ -34,7 +34,7 @@ pub enum Method {
     BiCgStab,
 }
 
-/// How [`Matrix::solve`] solves.
+/// Method, preconditioner and stopping test of [`Matrix::solve`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SolveOptions {
     /// The method.

@@ -251,7 +251,7 @@ impl Vector {
     /// sqrt(Σ |x_i|²), without overflow or underflow on the way.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;

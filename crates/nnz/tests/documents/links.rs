@@ -19,7 +19,7 @@ fn pages_of(folder: &Path) -> Vec<PathBuf> {
     if name.starts_with(['.', '_']) || name.starts_with("target") { vec![] } else { pages(folder) }
 }
 
-/// What GitHub calls the place of a heading.
+/// The anchor that GitHub gives a heading.
 fn anchor(heading: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
     heading

@@ -1,4 +1,4 @@
-//! What the repository's pages show is true: their programs run, their links lead somewhere, the examples do what they say.
+//! Tests of the repository's pages: their programs run, their links lead somewhere, the examples do what they say.
 #![cfg(feature = "cpu")]
 #![allow(clippy::print_stdout, reason = "the programs of the pages print")]
 

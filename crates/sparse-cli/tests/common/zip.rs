@@ -33,7 +33,7 @@ impl Member {
         Self { name: format!("{key}.npy"), method: 8, packed, crc: 0, length }
     }
 
-    /// What the local header and the one of the directory have in common.
+    /// The fields that the local header and the one of the directory have in common.
     fn description(&self) -> Vec<u8> {
         let (version, flags, time) = (20_u16, 0_u16, 0_u32);
         let mut bytes = [version, flags, self.method].map(u16::to_le_bytes).concat();

@@ -18,7 +18,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is wrong with a backend.
+/// A fault of a backend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fault {
     None,
@@ -129,7 +129,7 @@ impl Faulty {
         x
     }
 
-    /// What the fault makes of a vector, or of a dense matrix with its padding, that had the elements `before`.
+    /// Plants the fault in a vector, or in a dense matrix with its padding, that had the elements `before`.
     fn spoil<T: Element>(&self, before: &[T], y: &mut [T]) {
         match self.fault {
             Fault::KeepsAnElement => y[0] = before[0],
@@ -146,7 +146,7 @@ impl Faulty {
         }
     }
 
-    /// What the fault makes of a dense matrix, whose lines may come to stand side by side.
+    /// Plants the fault in a dense matrix, whose lines may come to stand side by side.
     fn spoil_dense(&self, before: &[f64], mut c: DenseViewMut<'_, f64>, first: &mut Option<Vec<f64>>) {
         let ((lines, len), step) = (c.major_minor(), c.leading_dimension());
         let of_row = |row| (0..c.cols()).map(move |col| (row, col));
@@ -160,7 +160,7 @@ impl Faulty {
         }
     }
 
-    /// What the fault makes of a matrix.
+    /// Plants the fault in a matrix.
     fn made<M: OnHost>(&self, made: M, first: &mut Option<M>) -> Result<M> {
         match self.fault {
             Fault::ShiftsAnIndex => made.transfer(&Copies(self.fault)),

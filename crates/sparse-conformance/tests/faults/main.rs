@@ -23,11 +23,11 @@ const CASES: [&str; 5] = [
 /// A fault, and who must find it.
 struct Planted {
     fault: Fault,
-    /// What happens, in words.
+    /// A description of the fault.
     what: &'static str,
     /// The operations, as the table names them; those without a format in every one that they have.
     found_by: &'static [&'static str],
-    /// What one of the failures of each says.
+    /// A part of the message of one failure of each operation.
     reason: &'static str,
 }
 
@@ -84,7 +84,7 @@ fn suite(fault: Fault) -> Suite {
     suite
 }
 
-/// What an operation gives, or every one.
+/// The records of one operation, or of all.
 fn records(suite: &Suite, op: Option<&str>) -> Vec<Record> {
     let cases: Vec<Case> = table().into_iter().filter(|case| CASES.contains(&case.name.as_str())).collect();
     let filter = Filter { tier: Tier::Quick, op: op.map(Into::into), ..Filter::default() };

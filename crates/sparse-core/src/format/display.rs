@@ -1,4 +1,4 @@
-//! How matrices on the host are printed, and what `Debug` shows of any.
+//! `Display` of matrices on the host, as SciPy prints them, and `Debug` of all.
 
 use super::{Axis, BatchCompressed, Compressed, Coo, Dense, Ell, Hyb, Sell, SparseFormat};
 use crate::index::Index;

@@ -9,7 +9,7 @@
 //! | `serde` | [`Csr`], [`Csc`], [`Coo`] and [`Dense`], each as a map of its arrays; no `TryFrom` | |
 //! | `proptest_1` | `strategy`: strategies that generate matrices | |
 //!
-//! What comes from another crate passes the checked constructors. An error says which rule of the target's the matrix
+//! A matrix from another crate passes the checked constructors. An error says which rule of the target it
 //! breaks, as `sprs` and `nalgebra-sparse` want sorted indices without duplicates.
 //!
 //! [`DenseView`]: crate::DenseView

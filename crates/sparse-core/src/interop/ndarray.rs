@@ -5,7 +5,7 @@ use crate::format::{Dense, DenseView, Order};
 use crate::space::Element;
 use ndarray::{Array2, ArrayView2, ShapeBuilder, ShapeError};
 
-/// What ndarray refuses: more elements than `isize` counts.
+/// The error where ndarray refuses a shape: more elements than `isize` counts.
 fn refused(error: ShapeError) -> Error {
     Error::unsupported("this dense matrix in ndarray", error)
 }

@@ -1,4 +1,4 @@
-//! Matrices of the SuiteSparse collection. Quietly pass where `../shared/data/matrices` is absent.
+//! Matrices of the SuiteSparse collection. The tests pass without them where they do not lie beside the repository.
 
 use crate::common::{Method, solve};
 use sparse_core::{Accumulator, Csr, SparseFormat, c64};
