@@ -49,6 +49,7 @@ mod formats;
 mod matrix;
 mod operators;
 mod plan;
+mod products;
 mod solve;
 mod typed;
 mod vector;

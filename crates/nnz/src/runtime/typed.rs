@@ -6,6 +6,7 @@ use super::fit::{Operand, factor, mismatch};
 use super::formats::{On, RuntimeFormat};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan, PlanCache};
 use super::solve::OperatorPlan;
+use super::vector::for_dtype;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
@@ -186,14 +187,7 @@ where
     }
 
     fn cast(&self, dtype: DType) -> Result<Matrix> {
-        match dtype {
-            DType::F16 => self.cast_to::<f16>(),
-            DType::Bf16 => self.cast_to::<bf16>(),
-            DType::F32 => self.cast_to::<f32>(),
-            DType::F64 => self.cast_to::<f64>(),
-            DType::C32 => self.cast_to::<c32>(),
-            DType::C64 => self.cast_to::<c64>(),
-        }
+        for_dtype!(dtype, U => self.cast_to::<U>())
     }
 
     fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()> {
