@@ -59,6 +59,7 @@ const TESTS: &[Test] = &tests![
     gradients::conjugate_gradients_wait_for_no_number,
     operations::products_and_conversions_in_single_precision,
     operations::products_and_conversions_of_complex_numbers,
+    operations::types_outside_the_catalogue_multiply,
     operations::many_duplicates_in_no_order_are_sorted_stably,
     operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
     operations::entries_of_huge_matrices_are_sorted,

@@ -65,33 +65,42 @@ impl File {
         Some(list.split(',').map(str::trim).filter(|parameter| !parameter.is_empty()).collect())
     }
 
-    /// Every set of defines of the file. Offsets are never narrower than indices, half precision has only 32-bit
-    /// indices and offsets, and real values are never conjugated.
+    /// Every set of defines that matrices of the catalogue's types have: offsets are never narrower than indices, half
+    /// precision has only 32-bit indices and offsets, and real values are never conjugated.
     pub fn variants(&self) -> Vec<Vec<(&'static str, &'static str)>> {
-        let mut variants = vec![vec![]];
-        for define in self.defines {
-            let with = |value: &&'static str| {
-                let value = (define.name, *value);
-                variants.iter().map(move |before: &Vec<_>| [before.as_slice(), &[value]].concat())
-            };
-            variants = define.values.iter().flat_map(with).collect();
-        }
+        let mut variants = self.sets_of_defines();
         variants.retain(|variant| {
             let has = |name, value| variant.contains(&(name, value));
             let narrow = has("IDX", "long") && has("OFF", "int");
             let half = has("SCALAR", "F16") || has("SCALAR", "BF16");
-            let complex = has("SCALAR", "C32") || has("SCALAR", "C64");
-            let conjugated = has("CONJ", "1");
-            !narrow && !(half && (has("IDX", "long") || has("OFF", "long"))) && (complex || !conjugated)
+            !narrow && !(half && (has("IDX", "long") || has("OFF", "long")))
         });
         variants
     }
 
-    /// True if one of the [`variants`](Self::variants) has these values of macros, in any order. Work-groups may have any
-    /// size (`BLOCK`), which is the device's.
-    pub fn has_variant<'a, 'b>(&self, defines: impl Iterator<Item = (&'a str, &'b str)>) -> bool {
+    /// True if a plan can ask for these values of macros, in any order: one of the [`variants`](Self::variants), or one for
+    /// types outside the catalogue, which no image is made for. Work-groups may have any size (`BLOCK`), which is the
+    /// device's.
+    pub fn accepts<'a, 'b>(&self, defines: impl Iterator<Item = (&'a str, &'b str)>) -> bool {
         let wanted = without_block(defines);
-        self.variants().into_iter().any(|variant| without_block(variant.into_iter()) == wanted)
+        self.sets_of_defines().into_iter().any(|set| without_block(set.into_iter()) == wanted)
+    }
+
+    /// A value for every macro; real values are never conjugated.
+    fn sets_of_defines(&self) -> Vec<Vec<(&'static str, &'static str)>> {
+        let mut sets = vec![vec![]];
+        for define in self.defines {
+            let with = |value: &&'static str| {
+                let value = (define.name, *value);
+                sets.iter().map(move |before: &Vec<_>| [before.as_slice(), &[value]].concat())
+            };
+            sets = define.values.iter().flat_map(with).collect();
+        }
+        sets.retain(|set| {
+            let has = |name, value| set.contains(&(name, value));
+            has("SCALAR", "C32") || has("SCALAR", "C64") || !has("CONJ", "1")
+        });
+        sets
     }
 }
 
@@ -186,18 +195,24 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_has_every_macro_and_a_work_group_of_any_size() {
+    fn defines_have_every_macro_and_a_work_group_of_any_size() {
         const DEFINES: &[Define] = &[
             Define { name: "SCALAR", values: &["F16", "F32"] },
             Define { name: "OFF", values: &["int", "long"] },
             table::BLOCK,
         ];
-        let has = |defines: &[(&str, &str)]| file(DEFINES, "").has_variant(defines.iter().copied());
-        assert!(has(&[("BLOCK", "128"), ("OFF", "long"), ("SCALAR", "F32")]));
-        assert!(!has(&[("BLOCK", "128"), ("OFF", "long"), ("SCALAR", "F16")]), "half precision is narrow");
-        assert!(!has(&[("BLOCK", "128"), ("OFF", "int"), ("SCALAR", "F64")]), "a value that is not listed");
-        assert!(!has(&[("BLOCK", "128"), ("SCALAR", "F32")]), "a macro is missing");
-        assert!(!has(&[("OFF", "int"), ("SCALAR", "F32"), ("WIDE", "0")]), "a macro too many");
+        let accepts = |defines: &[(&str, &str)]| file(DEFINES, "").accepts(defines.iter().copied());
+        assert!(accepts(&[("BLOCK", "128"), ("OFF", "long"), ("SCALAR", "F32")]));
+        assert!(
+            accepts(&[("BLOCK", "128"), ("OFF", "long"), ("SCALAR", "F16")]),
+            "no image, and yet a matrix"
+        );
+        assert!(
+            !accepts(&[("BLOCK", "128"), ("OFF", "int"), ("SCALAR", "F64")]),
+            "a value that is not listed"
+        );
+        assert!(!accepts(&[("BLOCK", "128"), ("SCALAR", "F32")]), "a macro is missing");
+        assert!(!accepts(&[("OFF", "int"), ("SCALAR", "F32"), ("WIDE", "0")]), "a macro too many");
     }
 
     #[test]

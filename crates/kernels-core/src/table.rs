@@ -186,7 +186,7 @@ macro_rules! files {
                 $language,
                 $headers,
                 "ell_spmv",
-                ["ell_spmv_row_per_thread", "ell_spmv_sums", "ell_spmv_add", "ell_spmv_with_sums"],
+                ["ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add"],
                 [SCALAR, IDX, OFF]
             ),
             $crate::file!($language, $headers, "gather", ["gather_words"], [WORD, POS]),

@@ -1,5 +1,5 @@
-// radix_sort: a stable sort of keys, each with a position, by DIGIT bits per pass from the lowest bits on: counts the
-// digits of every tile, scans the counts of each digit, scatters.
+// radix_sort: a stable sort of keys, each with a position, by up to DIGIT bits per pass from the lowest bits on: counts
+// the digits of every tile, scans the counts of each digit, scatters. `digits` is a power of two from 32 on.
 // One work-group per tile of 16 * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and
 // the positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (16 * BLOCK)).
 // Macros: KEY (uint, ulong), POS (type of positions, which fits n: int, long), BLOCK (a power of two, a multiple of
@@ -16,27 +16,27 @@
 #define TILE (BLOCK * ITEMS)
 #define COUNTS 8
 
-static int digit_of(KEY key, int shift)
+static int digit_of(KEY key, int shift, int digits)
 {
-    return (int)(key >> shift & (DIGITS - 1));
+    return (int)(key >> shift & (digits - 1));
 }
 
 // A work-group takes a tile and every get_num_groups(0)-th one after it.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
-void radix_sort_count(long n, __global const KEY *keys, int shift, __global POS *counts)
+void radix_sort_count(long n, __global const KEY *keys, int shift, int digits, __global POS *counts)
 {
     int lid = (int)get_local_id(0);
     __local int own[DIGITS];
     long tiles = (n + TILE - 1) / TILE;
     for (long tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         long end = min((tile + 1) * TILE, n);
-        for (int digit = lid; digit < DIGITS; digit += BLOCK)
+        for (int digit = lid; digit < digits; digit += BLOCK)
             own[digit] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (long k = tile * TILE + lid; k < end; k += BLOCK)
-            atomic_inc(&own[digit_of(keys[k], shift)]);
+            atomic_inc(&own[digit_of(keys[k], shift, digits)]);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int digit = lid; digit < DIGITS; digit += BLOCK)
+        for (int digit = lid; digit < digits; digit += BLOCK)
             counts[digit * tiles + tile] = own[digit];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -45,11 +45,11 @@ void radix_sort_count(long n, __global const KEY *keys, int shift, __global POS 
 // counts[digit*tiles + tile] <- the keys with this digit before the tile; totals[digit] <- all of them. A work-group
 // takes a digit, a work-item COUNTS neighbouring tiles at a time.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
-void radix_sort_starts(long tiles, __global POS *counts, __global POS *totals)
+void radix_sort_starts(int digits, long tiles, __global POS *counts, __global POS *totals)
 {
     int lid = (int)get_local_id(0);
     __local POS sums[BLOCK];
-    for (int digit = (int)get_group_id(0); digit < DIGITS; digit += (int)get_num_groups(0)) {
+    for (int digit = (int)get_group_id(0); digit < digits; digit += (int)get_num_groups(0)) {
         __global POS *of_digit = counts + digit * tiles;
         POS before = 0;
         for (long first = 0; first < tiles; first += COUNTS * BLOCK) {
@@ -80,14 +80,16 @@ void radix_sort_starts(long tiles, __global POS *counts, __global POS *totals)
 }
 
 // starts[digit] <- the keys with lower digits, of which counts[digit] tells the number: 32 lanes add neighbouring
-// digits, then the lanes before them. Every work-item calls it.
-static void scan_digits(__local const POS *counts, __local POS *starts, __local POS *of_lanes, int lid)
+// digits, then the lanes before them. Every work-item calls it. (PoCL 3.1 breaks loops to a bound that is no constant
+// where only some of the work-items have them.)
+static void scan_digits(__local const POS *counts, __local POS *starts, __local POS *of_lanes, int lid, int digits)
 {
-    int first = lid * (DIGITS / LANES);
+    int each = digits / LANES;
+    int first = lid * each;
     if (lid < LANES) {
         POS sum = 0;
-        for (int digit = first; digit < first + DIGITS / LANES; digit++)
-            sum += counts[digit];
+        for (int i = 0; i < DIGITS / LANES; i++)
+            sum += i < each ? counts[first + i] : 0;
         of_lanes[lid] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -95,10 +97,11 @@ static void scan_digits(__local const POS *counts, __local POS *starts, __local 
         POS before = 0;
         for (int lane = 0; lane < lid; lane++)
             before += of_lanes[lane];
-        for (int digit = first; digit < first + DIGITS / LANES; digit++) {
-            starts[digit] = before;
-            before += counts[digit];
-        }
+        for (int i = 0; i < DIGITS / LANES; i++)
+            if (i < each) {
+                starts[first + i] = before;
+                before += counts[first + i];
+            }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -108,7 +111,7 @@ static void scan_digits(__local const POS *counts, __local POS *starts, __local 
 // memory, so that neighbours write neighbouring places. Without positions, a null pointer, every key has its own place.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void radix_sort_scatter(long n, __global const KEY *keys, __global const POS *positions, int shift,
-                        __global const POS *starts, __global const POS *totals, __global KEY *sorted_keys,
+                        int digits, __global const POS *starts, __global const POS *totals, __global KEY *sorted_keys,
                         __global POS *sorted_positions)
 {
     int lid = (int)get_local_id(0);
@@ -123,14 +126,14 @@ void radix_sort_scatter(long n, __global const KEY *keys, __global const POS *po
     int warp = lid / LANES;
     uint before = (1u << lane) - 1u;
     long tiles = (n + TILE - 1) / TILE;
-    for (int digit = lid; digit < DIGITS; digit += BLOCK)
+    for (int digit = lid; digit < digits; digit += BLOCK)
         digit_counts[digit] = totals[digit];
     barrier(CLK_LOCAL_MEM_FENCE);
-    scan_digits(digit_counts, lower, of_lanes, lid);
+    scan_digits(digit_counts, lower, of_lanes, lid, digits);
     for (long tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         long first = tile * TILE;
         int count = (int)min((long)TILE, n - first);
-        for (int i = lid; i < WARPS * DIGITS; i += BLOCK) {
+        for (int i = lid; i < WARPS * digits; i += BLOCK) {
             seen[i] = 0;
             alike[i] = 0;
         }
@@ -138,9 +141,9 @@ void radix_sort_scatter(long n, __global const KEY *keys, __global const POS *po
         int ranks[ITEMS];
         for (int item = 0; item < ITEMS; item++) {
             int k = (warp * ITEMS + item) * LANES + lane;
-            int own = warp * DIGITS;
+            int own = warp * digits;
             if (k < count) {
-                own += digit_of(keys[first + k], shift);
+                own += digit_of(keys[first + k], shift, digits);
                 atomic_or(&alike[own], 1u << lane);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -153,28 +156,28 @@ void radix_sort_scatter(long n, __global const KEY *keys, __global const POS *po
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        for (int digit = lid; digit < DIGITS; digit += BLOCK) {
+        for (int digit = lid; digit < digits; digit += BLOCK) {
             int sum = 0;
             for (int w = 0; w < WARPS; w++) {
-                int own = seen[w * DIGITS + digit];
-                seen[w * DIGITS + digit] = sum;
+                int own = seen[w * digits + digit];
+                seen[w * digits + digit] = sum;
                 sum += own;
             }
             digit_counts[digit] = sum;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        scan_digits(digit_counts, digit_starts, of_lanes, lid);
+        scan_digits(digit_counts, digit_starts, of_lanes, lid, digits);
         for (int item = 0; item < ITEMS; item++) {
             int k = (warp * ITEMS + item) * LANES + lane;
             if (k < count) {
-                int digit = digit_of(keys[first + k], shift);
-                order[digit_starts[digit] + seen[warp * DIGITS + digit] + ranks[item]] = (ushort)k;
+                int digit = digit_of(keys[first + k], shift, digits);
+                order[digit_starts[digit] + seen[warp * digits + digit] + ranks[item]] = (ushort)k;
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int place = lid; place < count; place += BLOCK) {
             KEY key = keys[first + order[place]];
-            int digit = digit_of(key, shift);
+            int digit = digit_of(key, shift, digits);
             POS to = lower[digit] + starts[digit * tiles + tile] + place - digit_starts[digit];
             sorted_keys[to] = key;
             sorted_positions[to] = positions ? positions[first + order[place]] : (POS)(first + order[place]);

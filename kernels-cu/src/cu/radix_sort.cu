@@ -1,5 +1,5 @@
-// radix_sort: a stable sort of keys, each with a position, by DIGIT bits per pass from the lowest bits on: counts the
-// digits of every tile, scans the counts of each digit, scatters.
+// radix_sort: a stable sort of keys, each with a position, by up to DIGIT bits per pass from the lowest bits on: counts
+// the digits of every tile, scans the counts of each digit, scatters. `digits` is a power of two from 32 on.
 // One block per tile of 16 * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and the
 // positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (16 * BLOCK)).
 // Macros: KEY (uint, ulong), POS (type of positions, which fits n: int, long), BLOCK (a power of two, a multiple of
@@ -21,18 +21,19 @@
 typedef TYPE(KEY) Key;
 typedef TYPE(POS) Position;
 
-static __device__ int digit_of(Key key, int shift)
+static __device__ int digit_of(Key key, int shift, int digits)
 {
-    return (int)(key >> shift & (DIGITS - 1));
+    return (int)(key >> shift & (digits - 1));
 }
 
 // A block takes a tile.
-KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, Position *__restrict__ counts)
+KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, int digits,
+                        Position *__restrict__ counts)
 {
     __shared__ int own[DIGITS];
     long long tiles = (n + TILE - 1) / TILE;
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK)
+        for (int digit = threadIdx.x; digit < digits; digit += BLOCK)
             own[digit] = 0;
         __syncthreads();
         const Key *of_tile = keys + tile * TILE;
@@ -41,10 +42,10 @@ KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, Po
         for (int item = 0; item < ITEMS; item++) {
             int place = item * BLOCK + threadIdx.x;
             if (place < count)
-                atomicAdd(&own[digit_of(of_tile[place], shift)], 1);
+                atomicAdd(&own[digit_of(of_tile[place], shift, digits)], 1);
         }
         __syncthreads();
-        for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK)
+        for (int digit = threadIdx.x; digit < digits; digit += BLOCK)
             counts[digit * tiles + tile] = own[digit];
         __syncthreads();
     }
@@ -52,9 +53,9 @@ KERNEL radix_sort_count(long long n, const Key *__restrict__ keys, int shift, Po
 
 // counts[digit*tiles + tile] <- the keys with this digit before the tile; totals[digit] <- all of them. A block takes a
 // digit, a thread COUNTS neighbouring tiles at a time.
-KERNEL radix_sort_starts(long long tiles, Position *__restrict__ counts, Position *__restrict__ totals)
+KERNEL radix_sort_starts(int digits, long long tiles, Position *__restrict__ counts, Position *__restrict__ totals)
 {
-    for (int digit = blockIdx.x; digit < DIGITS; digit += gridDim.x) {
+    for (int digit = blockIdx.x; digit < digits; digit += gridDim.x) {
         Position *of_digit = counts + digit * tiles;
         Position before = 0;
         for (long long first = 0; first < tiles; first += COUNTS * BLOCK) {
@@ -82,10 +83,10 @@ KERNEL radix_sort_starts(long long tiles, Position *__restrict__ counts, Positio
 }
 
 // starts[digit] <- the keys with lower digits, of which counts[digit] tells the number. One warp calls it.
-template <typename V> static __device__ void scan_digits(const V *counts, V *starts)
+template <typename V> static __device__ void scan_digits(const V *counts, V *starts, int digits)
 {
     V before = 0;
-    for (int first = 0; first < DIGITS; first += WARP) {
+    for (int first = 0; first < digits; first += WARP) {
         V count = counts[first + lane_index()];
         V sum = before + scan_lanes(count);
         starts[first + lane_index()] = sum - count;
@@ -97,7 +98,7 @@ template <typename V> static __device__ void scan_digits(const V *counts, V *sta
 // each other, and their rank is their order. The tile is sorted in shared memory, so that neighbouring threads write
 // neighbouring places. Without positions, a null pointer, every key has its own place.
 KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Position *__restrict__ positions, int shift,
-                          const Position *__restrict__ starts, const Position *__restrict__ totals,
+                          int digits, const Position *__restrict__ starts, const Position *__restrict__ totals,
                           Key *__restrict__ sorted_keys, Position *__restrict__ sorted_positions)
 {
     __shared__ int seen[WARPS][DIGITS];
@@ -115,7 +116,7 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
     unsigned int before = (1u << lane_index()) - 1u;
     long long tiles = (n + TILE - 1) / TILE;
     if (warp == 0)
-        scan_digits(totals, lower);
+        scan_digits(totals, lower, digits);
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         Position first = (Position)(tile * TILE);
         int count = (int)min((long long)TILE, n - first);
@@ -130,7 +131,7 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             bool inside = own + item * WARP < count;
-            int digit = digit_of(held[item], shift);
+            int digit = digit_of(held[item], shift, digits);
             unsigned int alike = __match_any_sync(ALL_LANES, inside ? digit : DIGITS);
             places[item] = seen[warp][digit] + __popc(alike & before);
             __syncwarp();
@@ -139,7 +140,7 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
             __syncwarp();
         }
         __syncthreads();
-        for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK) {
+        for (int digit = threadIdx.x; digit < digits; digit += BLOCK) {
             int sum = 0;
             for (int w = 0; w < WARPS; w++) {
                 int of_warp = seen[w][digit];
@@ -150,13 +151,13 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
         }
         __syncthreads();
         if (warp == 0)
-            scan_digits(digit_counts, digit_starts);
+            scan_digits(digit_counts, digit_starts, digits);
         __syncthreads();
-        for (int digit = threadIdx.x; digit < DIGITS; digit += BLOCK)
+        for (int digit = threadIdx.x; digit < digits; digit += BLOCK)
             targets[digit] = lower[digit] + starts[digit * tiles + tile] - digit_starts[digit];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            int digit = digit_of(held[item], shift);
+            int digit = digit_of(held[item], shift, digits);
             places[item] += digit_starts[digit] + seen[warp][digit];
             if (own + item * WARP < count)
                 staged.keys[places[item]] = held[item];
@@ -168,7 +169,7 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
             int place = item * BLOCK + threadIdx.x;
             if (place < count) {
                 Key key = staged.keys[place];
-                to[item] = targets[digit_of(key, shift)] + place;
+                to[item] = targets[digit_of(key, shift, digits)] + place;
                 sorted_keys[to[item]] = key;
             }
         }

@@ -1,6 +1,7 @@
-//! A stable sort of keys, each with a position, by bytes from the lowest on.
+//! A stable sort of keys, each with a position, by digits of up to a byte from the lowest on.
 
 use super::permutation::Permutation;
+use crate::launch::LANES;
 use crate::program::{Defines, IndexType};
 use crate::space::RawBuffer;
 use crate::{Device, Kernel};
@@ -11,9 +12,12 @@ use std::ops::Range;
 /// The file of the kernels.
 const FILE: &str = "radix_sort";
 
-/// Bits of a pass, and keys of a tile for each work-item: `DIGIT` and `ITEMS` of the kernels.
+/// Bits of a digit at most, and keys of a tile for each work-item: `DIGIT` and `ITEMS` of the kernels.
 const DIGIT: u32 = 8;
 const ITEMS: usize = 16;
+
+/// Bits of a digit at least, which make one for each lane of a warp.
+const LEAST_DIGIT: u32 = LANES.ilog2();
 
 /// Sorted keys and their original positions.
 #[derive(Debug)]
@@ -38,10 +42,12 @@ struct Pass {
     counts: RawBuffer,
     totals: RawBuffer,
     tiles: usize,
+    /// The number of different digits.
+    digits: usize,
 }
 
 impl Pass {
-    fn new(backend: &Device, keys: &RawBuffer, position: IndexType) -> Result<Self> {
+    fn new(backend: &Device, keys: &RawBuffer, position: IndexType, digits: usize) -> Result<Self> {
         let key = if keys.element_bytes == 4 { "uint" } else { "ulong" };
         let block = backend.inner.block;
         let defines = Defines::default().set("KEY", key).set("POS", position.c_name()).set("BLOCK", block);
@@ -51,9 +57,10 @@ impl Pass {
             count: kernel("radix_sort_count")?,
             starts: kernel("radix_sort_starts")?,
             scatter: kernel("radix_sort_scatter")?,
-            counts: backend.allocate_raw(tiles << DIGIT, position.bytes())?,
-            totals: backend.allocate_raw(1 << DIGIT, position.bytes())?,
+            counts: backend.allocate_raw(tiles * digits, position.bytes())?,
+            totals: backend.allocate_raw(digits, position.bytes())?,
             tiles,
+            digits,
         })
     }
 
@@ -67,13 +74,14 @@ impl Pass {
     ) -> Result<()> {
         let (n, block) = (keys.len, backend.inner.block);
         let groups = self.tiles.min(backend.most_groups());
-        let launch = backend.launch(&self.count).size(n).buffer(keys).value(shift as i32);
+        let (shift, digits) = (shift as i32, self.digits as i32);
+        let launch = backend.launch(&self.count).size(n).buffer(keys).value(shift).value(digits);
         launch.buffer(&self.counts).groups(groups, block)?;
-        let launch = backend.launch(&self.starts).size(self.tiles).buffer(&self.counts);
-        launch.buffer(&self.totals).groups(1 << DIGIT, block)?;
+        let launch = backend.launch(&self.starts).value(digits).size(self.tiles).buffer(&self.counts);
+        launch.buffer(&self.totals).groups(self.digits, block)?;
         let launch = backend.launch(&self.scatter).size(n).buffer(keys);
         let launch = launch.buffer_or_null(permutation.map(|permutation| &permutation.0));
-        let launch = launch.value(shift as i32).buffer(&self.counts).buffer(&self.totals);
+        let launch = launch.value(shift).value(digits).buffer(&self.counts).buffer(&self.totals);
         launch.buffer(&to.keys).permutation(&to.permutation).groups(groups, block)
     }
 }
@@ -88,9 +96,10 @@ pub(super) fn radix_sort(
     bits: Range<u32>,
 ) -> Result<Sorted> {
     let n = keys.len;
-    let pass = Pass::new(backend, &keys, position)?;
+    let digit = digit_bits(bits.len() as u32);
+    let pass = Pass::new(backend, &keys, position, 1 << digit)?;
     let mut to = Sorted::allocate(backend, n, keys.element_bytes, position)?;
-    for shift in bits.step_by(DIGIT as usize) {
+    for shift in bits.step_by(digit as usize) {
         pass.run(backend, shift, (&keys, permutation.as_ref()), &to)?;
         let allocate = || backend.allocate_raw(n, position.bytes()).map(Permutation);
         let free = permutation.map_or_else(allocate, Ok)?;
@@ -100,6 +109,13 @@ pub(super) fn radix_sort(
     let count_up = || backend.count_up(0..n, position).map(Permutation);
     let permutation = permutation.map_or_else(count_up, Ok)?;
     Ok(Sorted { keys, permutation })
+}
+
+/// Bits of the digits of `bits` bits, so that passes of equal work sort them. The last digit may reach past them, where keys
+/// have none.
+fn digit_bits(bits: u32) -> u32 {
+    let passes = bits.div_ceil(DIGIT).max(1);
+    bits.div_ceil(passes).max(LEAST_DIGIT)
 }
 
 /// [`radix_sort`] with positions of the permutation's type, or of the narrowest type without one.
@@ -112,4 +128,18 @@ pub(super) fn sort_keys(
     let narrowest = IndexType::for_count(keys.len);
     let position = permutation.as_ref().map_or(narrowest, |permutation| permutation.0.index_type());
     radix_sort(backend, keys, permutation, position, bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_as_few_and_as_short_as_they_can_be() {
+        for (bits, digit) in
+            [(0, 5), (1, 5), (5, 5), (8, 8), (9, 5), (10, 5), (17, 6), (24, 8), (33, 7), (64, 8)]
+        {
+            assert_eq!(digit_bits(bits), digit, "{bits} bits");
+        }
+    }
 }

@@ -1,26 +1,103 @@
-//! ELL: one row per work-item.
+//! ELL: rows by one work-item or, where they are few, by several.
 
-use super::{Grouped, ProductPlan, Traversal};
+use super::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::launch::LANES;
 use crate::op::available_algorithms::Needs;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::raw::VectorOperands;
 use crate::op::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
+use crate::space::RawBuffer;
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Ell, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
+use sparse_core::{Algorithm, Backend, Ell, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
+
+/// Warps of a compute unit that hide each other's waiting for memory: as many as an H100 holds.
+const WARPS_PER_UNIT: usize = 64;
+
+/// Elements of a row that a lane has on their way at once: `EACH` of the kernels.
+const STEP: usize = 4;
+
+/// The largest work-group of the kernels: `MOST_THREADS`.
+const MOST_THREADS: usize = 1024;
 
 algorithms! {
     /// The algorithms of ELL.
-    enum EllAlgorithm needs Needs {
-        RowPerThread = Algorithm::new("row_per_thread", "always"), Needs::Nothing;
+    pub(super) enum EllAlgorithm needs Needs {
+        RowPerThread = Algorithm::new("row_per_thread", "the device is a CPU, or rows fill it"), Needs::Nothing;
+
+        RowPerVector = Algorithm::new(
+            "row_per_vector",
+            "rows are too few to fill the device: up to 32 lanes a row, each in a warp with neighbouring rows",
+        ),
+        Needs::Nothing;
+
         /// For op(A) by columns.
         GroupedRows = GROUPED_ROWS, Needs::Nothing;
     }
 }
 
+/// The kernel of the rows.
+#[derive(Debug)]
+pub enum EllRows {
+    /// One work-item per row.
+    ThreadPerRow(Kernel),
+    /// This number of lanes per row.
+    VectorPerRow(Kernel, usize),
+}
+
+impl Workspace for EllRows {}
+
+impl EllRows {
+    /// The kernel for this number of lanes per row.
+    pub(super) fn new<T: Scalar, I: Index>(backend: &Device, lanes: usize) -> Result<Self> {
+        let index = IndexType::of::<I>();
+        let defines = Defines::default().index(index).offset(index);
+        let kernel = |entry| backend.kernel_of(T::DTYPE, "ell_spmv", entry, defines);
+        Ok(match lanes {
+            1 => Self::ThreadPerRow(kernel("ell_spmv_row_per_thread")?),
+            _ => Self::VectorPerRow(kernel("ell_spmv_row_per_vector")?, lanes),
+        })
+    }
+
+    /// Computes the product and adds `sums` of another part of A to it.
+    pub(super) fn run<T: Scalar, I: Index>(
+        &self,
+        backend: &Device,
+        a: &Ell<T, Device, I>,
+        operands: VectorOperands<'_>,
+        sums: Option<&RawBuffer>,
+    ) -> Result<()> {
+        let rows = a.rows();
+        let (Self::ThreadPerRow(kernel) | Self::VectorPerRow(kernel, _)) = self;
+        let launch = backend.launch(kernel).size(rows).size(a.width()).buffer(a.col_idx());
+        let launch = launch.buffer(a.values()).vectors(operands).buffer_or_null(sums);
+        match self {
+            Self::ThreadPerRow(_) => launch.items(rows),
+            Self::VectorPerRow(_, lanes) => launch.group_per_row(rows.div_ceil(LANES), lanes * LANES),
+        }
+    }
+}
+
+impl Device {
+    /// Lanes per row that fill the device with rows of `width` elements: a power of two.
+    pub(super) fn ell_lanes(&self, rows: usize, width: usize) -> usize {
+        if self.caps().is_cpu {
+            return 1;
+        }
+        let missing = self.caps().compute_units * WARPS_PER_UNIT / rows.div_ceil(LANES).max(1);
+        let most = self.most_ell_lanes().min(width.div_ceil(STEP));
+        1 << missing.clamp(1, most.max(1)).ilog2()
+    }
+
+    /// The most lanes per row that a work-group holds.
+    fn most_ell_lanes(&self) -> usize {
+        self.properties().largest_group.min(MOST_THREADS) / LANES
+    }
+}
+
 impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
-    type Plan = ProductPlan<Kernel>;
+    type Plan = ProductPlan<EllRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
         self.offered(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
@@ -28,13 +105,21 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
 
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Ell<T, Device, I>>::spmv_algorithms(self, op);
-        let fitting = if op.transposes() { EllAlgorithm::GroupedRows } else { EllAlgorithm::RowPerThread };
-        let (algorithm, choice) = self.choose("spmv", options, table, (fitting, "there is no other"))?;
+        let lanes = self.ell_lanes(a.rows(), a.width());
+        let fitting = match lanes {
+            _ if op.transposes() => EllAlgorithm::GroupedRows,
+            1 => EllAlgorithm::RowPerThread,
+            _ => EllAlgorithm::RowPerVector,
+        };
+        let reason = format!("{} rows of {} elements, {lanes} lanes each", a.rows(), a.width());
+        let (algorithm, choice) = self.choose("spmv", options, table, (fitting, reason))?;
         let traversal = match algorithm {
             EllAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
-            EllAlgorithm::RowPerThread => {
-                let defines = Defines::default().index(IndexType::of::<I>()).offset(IndexType::of::<I>());
-                Traversal::Stored(self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_row_per_thread", defines)?)
+            EllAlgorithm::RowPerThread => Traversal::Stored(EllRows::new::<T, I>(self, 1)?),
+            EllAlgorithm::RowPerVector => {
+                // Forced, it has several lanes whatever the rows.
+                let lanes = lanes.max(2).min(self.most_ell_lanes());
+                Traversal::Stored(EllRows::new::<T, I>(self, lanes)?)
             }
         };
         Ok(ProductPlan { choice, traversal })
@@ -50,12 +135,9 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
         y: ViewMut<'_, T>,
     ) -> Result<()> {
         let operands = VectorOperands::new(alpha, x, beta, y);
-        let kernel = match &plan.traversal {
-            Traversal::Grouped(grouped) => return grouped.run(self, StoredValues::values(a), operands),
-            Traversal::Stored(kernel) => kernel,
-        };
-        let launch =
-            self.launch(kernel).size(a.rows()).size(a.width()).buffer(a.col_idx()).buffer(a.values());
-        launch.vectors(operands).items(a.rows())
+        match &plan.traversal {
+            Traversal::Grouped(grouped) => grouped.run(self, StoredValues::values(a), operands),
+            Traversal::Stored(rows) => rows.run(self, a, operands, None),
+        }
     }
 }

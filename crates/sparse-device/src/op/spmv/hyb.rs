@@ -1,14 +1,14 @@
 //! HYB: the overflow as COO, on the device before the rows of the ELL part, or on the host beside them.
 
 use super::coo::{CooSums, Walk};
+use super::ell::EllRows;
 use super::host_overflow::HostOverflow;
 use super::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::op::available_algorithms::Needs;
 use crate::op::grouped::GROUPED_ROWS;
 use crate::op::raw::{RawCoo, VectorOperands};
 use crate::op::stored_values::StoredValues;
-use crate::program::{Defines, IndexType};
-use crate::{Device, Kernel, View, ViewMut};
+use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
 
@@ -35,8 +35,8 @@ algorithms! {
 /// The plan of both parts.
 #[derive(Debug)]
 pub enum HybParts<T: Scalar> {
-    /// The overflow's sums, and a kernel that adds the rows of the ELL part to them.
-    Device(CooSums, Kernel),
+    /// The overflow's sums, and the rows of the ELL part, which are added to them.
+    Device(CooSums, EllRows),
     /// The overflow on the host.
     Host(HostOverflow<T>),
 }
@@ -63,9 +63,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
         let (algorithm, choice) = self.choose("spmv", options, table, (fitting, "it is the default"))?;
         let traversal = match algorithm {
             HybAlgorithm::Device => {
-                let index = IndexType::of::<I>();
-                let defines = Defines::default().index(index).offset(index);
-                let rows = self.kernel_of(T::DTYPE, "ell_spmv", "ell_spmv_with_sums", defines)?;
+                let rows = EllRows::new::<T, I>(self, self.ell_lanes(a.rows(), a.ell().width()))?;
                 let overflow = RawCoo::from(a.coo());
                 let walk = Walk::segmented(self, overflow, op)?;
                 Traversal::Stored(HybParts::Device(CooSums::new(self, overflow, op, walk)?, rows))
@@ -92,9 +90,6 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
             Traversal::Stored(HybParts::Device(overflow, rows)) => (overflow, rows),
         };
         let sums = overflow.run(self, a.coo().into(), x.into())?;
-        let ell = a.ell();
-        let launch = self.launch(rows).size(a.rows()).size(ell.width()).buffer(ell.col_idx());
-        let launch = launch.buffer(ell.values()).vectors(operands);
-        launch.buffer(sums).items(a.rows())
+        rows.run(self, a.ell(), operands, Some(sums))
     }
 }
