@@ -4,12 +4,14 @@
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`pointers`]: row pointers 1-based, or as counts.
+//! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 
 pub mod dispatch;
 pub mod ekmr;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
+pub mod wire;
 
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
