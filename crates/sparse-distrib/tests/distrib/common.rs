@@ -4,6 +4,11 @@ use proptest::prelude::*;
 use sparse_core::{Axis, Compressed, Dense, Order};
 use sparse_distrib::{Part, Partition};
 
+/// So many cases, and no files of those that failed.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 /// A row-major matrix from its nonzeros.
 pub(crate) fn dense(rows: usize, cols: usize, nonzeros: &[(usize, usize, f32)]) -> Dense<f32> {
     let mut elements = vec![0.0; rows * cols];

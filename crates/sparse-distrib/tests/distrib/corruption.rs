@@ -1,6 +1,6 @@
 //! Messages that no encoder wrote.
 
-use crate::common::{matrices, partitions, same, ten_by_eight};
+use crate::common::{cases, matrices, partitions, same, ten_by_eight};
 use crate::properties::{decode, messages};
 use proptest::prelude::*;
 use sparse_core::reference::Reference;
@@ -41,6 +41,8 @@ fn every_changed_byte_of_ed2_is_an_error() {
 }
 
 proptest! {
+    #![proptest_config(cases(100))]
+
     #[test]
     fn a_changed_byte_of_any_ed2_is_an_error(
         matrix in matrices(), partition in partitions(), at in any::<prop::sample::Index>(), change in 1_u8..,

@@ -71,6 +71,19 @@ fn times_of_6000_matrices() {
 }
 
 #[test]
+fn memory_and_devices_limit_too() {
+    let bytes = 2_f64.powi(36);
+    let memory = Rates { host_memory: bytes, ..rates(1000.0, 1000.0) };
+    let seconds = |scheme, rates| predict(scheme, density(0.5), bytes, &rates);
+    assert_eq!(seconds(Scheme::Sfc, memory), 1.0);
+    assert_eq!(seconds(Scheme::Ed2, memory), 3.0); // reads the dense data, writes and reads as much
+    assert_eq!(seconds(Scheme::Bitmap, memory), 1.0 + 2.0 * 0.53125);
+    let slow_devices = Rates { devices: 2, device: bytes / 16.0, ..memory };
+    assert_eq!(seconds(Scheme::Sfc, slow_devices), 8.0);
+    assert_eq!(seconds(Scheme::Ed2, slow_devices), 3.0);
+}
+
+#[test]
 fn the_choice_follows_the_rule() {
     assert_eq!(choose(density(0.01), &rates(55.0, 100.0)), Scheme::Ed2);
     assert_eq!(choose(density(0.1), &rates(55.0, 100.0)), Scheme::Bitmap);
@@ -79,7 +92,7 @@ fn the_choice_follows_the_rule() {
     assert_eq!(choose(density(0.99), &rates(55.0, 100.0)), Scheme::Sfc); // a bitmap would be longer
     // Two devices have two links, which together are faster than the scan.
     assert_eq!(choose(density(0.01), &Rates { devices: 2, ..rates(55.0, 100.0) }), Scheme::Sfc);
-    // The host's memory is read once and written twice where it compresses.
+    // The host's memory is read once more, and written, where it compresses.
     let memory = Rates { host_memory: 90e9, ..rates(55.0, 100.0) };
     assert_eq!(choose(density(0.01), &memory), Scheme::Ed2);
     assert_eq!(choose(density(0.5), &memory), Scheme::Sfc);

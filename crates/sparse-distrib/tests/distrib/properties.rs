@@ -1,16 +1,17 @@
 //! Any matrix, orientation, partition and scheme against the oracle.
 
-use crate::common::{matrices, partitions, same, slice};
+use crate::common::{cases, matrices, partitions, same, slice};
 use backend_cpu::Cpu;
 use proptest::prelude::*;
+use sparse_core::op::{DenseToCsrKernel, ScanKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Axis, Col, Compressed, Dense, Row};
+use sparse_core::{Axis, Col, Compressed, Dense, Host, Index, Row, Scalar, bf16, c32, c64, f16};
 use sparse_distrib::dispatch::{compress, compress_counted, compress_tasks};
 use sparse_distrib::ekmr::{ArrayView, EKMR4};
 use sparse_distrib::partition::{block, members};
 use sparse_distrib::wire::{bitmap, cfs, ed1, ed2};
 use sparse_distrib::{
-    Distribution, Local, Part, Partition, PtrBase, PtrFlavour, SCHEMES, Scheme, Transport, collect,
+    Block, Distribution, Local, Part, Partition, PtrBase, PtrFlavour, SCHEMES, Scheme, Transport, collect,
     distribute, pointers,
 };
 use std::num::NonZeroUsize;
@@ -65,16 +66,27 @@ pub(crate) fn decode<A: Axis>(
     }
 }
 
+/// A backend of the host that does all that a distribution needs.
+trait Compresses: DenseToCsrKernel<f32, i32, i32, Space = Host> + ScanKernel<i32> {}
+
+impl<B: DenseToCsrKernel<f32, i32, i32, Space = Host> + ScanKernel<i32>> Compresses for B {}
+
 /// Distributes over threads and compares every part, and all of them together.
-fn check_distribution<A: Axis>(matrix: &Dense<f32>, partition: Partition, scheme: Scheme, root: usize) {
+fn check_distribution<A: Axis, B: Compresses>(
+    backend: &B,
+    matrix: &Dense<f32>,
+    partition: Partition,
+    scheme: Scheme,
+    root: usize,
+) {
     let whole = Compressed::<A, f32>::from_dense(matrix.as_view()).unwrap();
     let distribution = Distribution { scheme, partition, root };
     let results = Local::run(partition.parts(), |rank| {
         let input = (rank.rank() == root).then(|| matrix.as_view());
-        let held = distribute::<_, _, A, f32, i32, i32>(&rank, &Reference, distribution, input).unwrap();
+        let held = distribute::<_, _, A, f32, i32, i32>(&rank, backend, distribution, input).unwrap();
         assert_eq!(held.part, partition.part(matrix.shape(), rank.rank()));
         assert!(same(&held.block, &slice(&whole, &held.part)), "{scheme}, rank {}", rank.rank());
-        collect(&rank, &Reference, distribution, &held).unwrap()
+        collect(&rank, backend, distribution, &held).unwrap()
     });
     for (rank, collected) in results.into_iter().enumerate() {
         assert_eq!(collected.is_some(), rank == root);
@@ -83,6 +95,8 @@ fn check_distribution<A: Axis>(matrix: &Dense<f32>, partition: Partition, scheme
 }
 
 proptest! {
+    #![proptest_config(cases(100))]
+
     #[test]
     fn a_dispatch_changes_nothing(matrix in matrices(), dispatch in partitions()) {
         check_dispatch::<Row>(&matrix, dispatch);
@@ -138,26 +152,50 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn every_scheme_distributes(matrix in matrices(), partition in partitions(), root in 0_usize..16) {
         let root = root % partition.parts();
         for info in &SCHEMES {
-            check_distribution::<Row>(&matrix, partition, info.scheme, root);
-            check_distribution::<Col>(&matrix, partition, info.scheme, root);
+            check_distribution::<Row, _>(&Reference, &matrix, partition, info.scheme, root);
+            check_distribution::<Col, _>(&Reference, &matrix, partition, info.scheme, root);
         }
     }
 }
 
 #[test]
 fn every_number_of_ranks_distributes() {
-    let matrix = crate::common::ten_by_eight();
+    let (cpu, matrix) = (Cpu::new().unwrap(), crate::common::ten_by_eight());
     for p in 1..17 {
         let scheme = SCHEMES[p % 5].scheme;
-        check_distribution::<Row>(&matrix, Partition::rows(p).unwrap(), scheme, p - 1);
-        check_distribution::<Col>(&matrix, Partition::cols(p).unwrap(), scheme, 0);
+        check_distribution::<Row, _>(&cpu, &matrix, Partition::rows(p).unwrap(), scheme, p - 1);
+        check_distribution::<Col, _>(&cpu, &matrix, Partition::cols(p).unwrap(), scheme, 0);
     }
+}
+
+/// A part at the end of a large matrix, in every format that has its types.
+fn check_types<T: Scalar, I: Index, O: Index>() {
+    let part = Part { rows: 1000..1003, cols: 70_000..70_005 };
+    let triplets = [(0, 4, 1.5), (2, 0, -2.0), (2, 3, 7.0)].map(|(i, j, v)| (i, j, T::from_c64(v.into())));
+    let block = Block::<Row, T, I, O>::from_triplets(3, 5, triplets).unwrap();
+    assert_eq!(cfs::decode(&part, &cfs::encode(&part, &block).unwrap()).unwrap(), block);
+    assert_eq!(ed2::read(&ed2::encode(&part, &block).unwrap()).unwrap(), (part.clone(), block.clone()));
+    assert_eq!(bitmap::decode(&part, &bitmap::encode(&part, &block).unwrap()).unwrap(), block);
+    match ed1::encode(&part, &block) {
+        Ok(message) => assert_eq!(ed1::decode(&part, &message).unwrap(), block),
+        Err(error) => assert!(size_of::<T>() == 2, "{error}"),
+    }
+}
+
+#[test]
+fn every_type_travels() {
+    check_types::<f16, i32, i32>();
+    check_types::<bf16, i64, i64>();
+    check_types::<f32, i64, i32>();
+    check_types::<f64, i32, i64>();
+    check_types::<c32, i32, i32>();
+    check_types::<c64, i64, i64>();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The table of policies, and what every schedule must be.
 
+use crate::common::cases;
 use proptest::prelude::*;
 use sparse_distrib::schedule::{Device, Job, Policy};
 
@@ -85,6 +86,8 @@ fn names_are_read_back() {
 }
 
 proptest! {
+    #![proptest_config(cases(100))]
+
     #[test]
     fn every_job_runs_once(
         orders in prop::collection::vec(0_u64..2000, 0..60),

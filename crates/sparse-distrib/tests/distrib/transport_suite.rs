@@ -6,7 +6,7 @@ use sparse_distrib::{Distribution, Partition, SCHEMES, Scheme, Transport, collec
 
 pub(crate) fn all(transport: &impl Transport) {
     messages_keep_their_order(transport);
-    collectives_do_not_mix_with_messages(transport);
+    collectives_reach_all_ranks(transport);
     wrong_peers_are_errors(transport);
     a_matrix_goes_out_and_comes_back(transport);
     disagreement_is_an_error_on_all_ranks(transport);
@@ -29,7 +29,7 @@ fn messages_keep_their_order(transport: &impl Transport) {
     transport.barrier().unwrap();
 }
 
-fn collectives_do_not_mix_with_messages(transport: &impl Transport) {
+fn collectives_reach_all_ranks(transport: &impl Transport) {
     let (rank, ranks) = (transport.rank(), transport.ranks());
     for root in 0..ranks {
         let sent = transport.broadcast(root, vec![rank as u8; 5]).unwrap();

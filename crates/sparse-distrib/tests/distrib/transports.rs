@@ -11,6 +11,21 @@ fn local_passes_the_suite() {
 }
 
 #[test]
+fn collectives_overtake_messages_that_wait() {
+    Local::run(2, |rank| {
+        if rank.rank() == 0 {
+            rank.send(1, vec![1]).unwrap();
+            rank.send(1, vec![2]).unwrap();
+        }
+        assert_eq!(rank.broadcast(0, vec![3]).unwrap(), [3]);
+        rank.barrier().unwrap();
+        if rank.rank() == 1 {
+            assert_eq!((rank.receive(0).unwrap(), rank.receive(0).unwrap()), (vec![1], vec![2]));
+        }
+    });
+}
+
+#[test]
 fn a_rank_that_ended_is_an_error_and_no_wait() {
     let told = Local::run(3, |rank| match rank.rank() {
         1 => None,
