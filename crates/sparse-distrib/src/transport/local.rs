@@ -1,0 +1,145 @@
+//! Ranks that are threads of one process, joined by channels.
+
+use super::Transport;
+use sparse_core::{Error, Result};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// A rank among threads of one process. Sending never waits.
+///
+/// ```
+/// use sparse_distrib::{Local, Transport};
+///
+/// let sums = Local::run(3, |rank| {
+///     let message = rank.broadcast(0, vec![5 * u8::from(rank.rank() == 0)])?;
+///     Ok::<_, sparse_core::Error>(usize::from(message[0]) + rank.rank())
+/// });
+/// assert!(sums.into_iter().map(Result::unwrap).eq([5, 6, 7]));
+/// ```
+#[derive(Debug)]
+pub struct Local {
+    rank: usize,
+    messages: Channels,
+    collectives: Channels,
+}
+
+/// A channel to and from each rank.
+#[derive(Debug)]
+struct Channels {
+    to: Vec<Sender<Vec<u8>>>,
+    from: Vec<Receiver<Vec<u8>>>,
+}
+
+impl Local {
+    /// The ends of `ranks` ranks, for threads of the caller's.
+    pub fn group(ranks: usize) -> Vec<Self> {
+        let pairs = Channels::group(ranks).into_iter().zip(Channels::group(ranks));
+        pairs
+            .enumerate()
+            .map(|(rank, (messages, collectives))| Self { rank, messages, collectives })
+            .collect()
+    }
+
+    /// Runs `work` on a thread for each rank, and returns the results by rank. A panic of a rank goes on here, after
+    /// the others have ended.
+    pub fn run<R: Send>(ranks: usize, work: impl Fn(Self) -> R + Sync) -> Vec<R> {
+        let work = &work;
+        let joined: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                Self::group(ranks).into_iter().map(|end| scope.spawn(move || work(end))).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        joined
+            .into_iter()
+            .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    }
+
+    /// An error unless `rank` is one.
+    fn check_rank(&self, rank: usize) -> Result<()> {
+        if rank < self.ranks() {
+            return Ok(());
+        }
+        Err(Error::shape("transport", format_args!("rank {rank} of {} ranks", self.ranks())))
+    }
+
+    /// An error unless `peer` is another rank.
+    fn check_peer(&self, peer: usize) -> Result<()> {
+        self.check_rank(peer)?;
+        if peer != self.rank {
+            return Ok(());
+        }
+        Err(Error::shape("transport", format_args!("rank {peer} has no messages for itself")))
+    }
+}
+
+impl Transport for Local {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.messages.to.len()
+    }
+
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
+        self.check_peer(to)?;
+        self.messages.send(to, message)
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>> {
+        self.check_peer(from)?;
+        self.messages.receive(from)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.gather(0, vec![])?;
+        self.broadcast(0, vec![]).map(drop)
+    }
+
+    fn broadcast(&self, root: usize, message: Vec<u8>) -> Result<Vec<u8>> {
+        self.check_rank(root)?;
+        if self.rank != root {
+            return self.collectives.receive(root);
+        }
+        for rank in (0..self.ranks()).filter(|&rank| rank != root) {
+            self.collectives.send(rank, message.clone())?;
+        }
+        Ok(message)
+    }
+
+    fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
+        self.check_rank(root)?;
+        self.collectives.send(root, message)?;
+        if self.rank != root {
+            return Ok(None);
+        }
+        (0..self.ranks()).map(|rank| self.collectives.receive(rank)).collect::<Result<_>>().map(Some)
+    }
+}
+
+impl Channels {
+    fn group(ranks: usize) -> Vec<Self> {
+        let mut group: Vec<_> = (0..ranks).map(|_| Self { to: vec![], from: vec![] }).collect();
+        for sender in 0..ranks {
+            for receiver in 0..ranks {
+                let (to, from) = channel();
+                group[sender].to.push(to);
+                group[receiver].from.push(from);
+            }
+        }
+        group
+    }
+
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
+        self.to[to].send(message).map_err(|_| gone(to))
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>> {
+        self.from[from].recv().map_err(|_| gone(from))
+    }
+}
+
+fn gone(rank: usize) -> Error {
+    Error::Backend { backend: "local", source: format!("rank {rank} has ended").into() }
+}

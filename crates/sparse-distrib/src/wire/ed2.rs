@@ -1,0 +1,218 @@
+//! ED in planes: a header with a checksum, then counts, indices and values, each padded to 64 bytes.
+//!
+//! | bytes | header |
+//! |---|---|
+//! | 0..4 | `SPED` |
+//! | 4 | version: 2 |
+//! | 5 | orientation: 0 for CSR, 1 for CSC |
+//! | 6 | type of values: 1 `f16`, 2 `bf16`, 3 `f32`, 4 `f64`, 5 `c32`, 6 `c64` |
+//! | 7 | bytes of an index or count: 4 or 8 |
+//! | 8..16, 16..24, 24..32 | rows, columns and nnz of the part |
+//! | 32..40, 40..48 | the part's first row and column in the whole matrix |
+//! | 48..52 | CRC-32C of the message, with zeros in place of this field |
+//! | 52..64 | zeros |
+//!
+//! The counts are those of rows (CSR) or columns (CSC); indices are those of the whole matrix. Offsets are the prefix
+//! sums of the counts, so that decoding is parallel. The payload is that of [`cfs`](super::cfs) less one pointer.
+//!
+//! Every message with a changed byte is refused: CRC-32C finds each error of up to 32 neighbouring bits. The checksum
+//! finds accidents, not attacks; so what the message claims is checked all the same.
+
+use super::{Reader, check_block, from_global};
+use crate::Block;
+use crate::partition::Part;
+use crate::pointers::{PtrBase, PtrFlavour, export, import};
+use sparse_core::{Axis, DType, Error, Index, Result, Scalar};
+use std::ops::Range;
+
+const MAGIC: [u8; 4] = *b"SPED";
+const VERSION: u8 = 2;
+const ALIGNMENT: usize = 64;
+const HEADER: usize = 64;
+const CHECKSUM: Range<usize> = 48..52;
+
+/// The message of a compressed part with local indices.
+///
+/// # Errors
+/// [`Error::Shape`] if the block is not of the part's shape, [`Error::Format`] if it is not sorted,
+/// [`Error::IndexOverflow`] if an index of the whole matrix does not fit `I`.
+pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
+    part: &Part,
+    block: &Block<A, T, I, O>,
+) -> Result<Vec<u8>> {
+    check_block("ed2", part, block)?;
+    let base = part.major_minor::<A>().1.start;
+    let counts: Vec<I> = export(block, PtrFlavour::Counts, PtrBase::Zero)?
+        .iter()
+        .map(|count| I::cast(count.as_usize()))
+        .collect();
+    let indices: Vec<I> = block.indices().iter().map(|index| I::cast(base + index.as_usize())).collect();
+    let mut message = header::<A, T, I>(part, block.nnz());
+    let sections: [&[u8]; 3] =
+        [bytemuck::cast_slice(&counts), bytemuck::cast_slice(&indices), bytemuck::cast_slice(block.values())];
+    for section in sections {
+        message.extend(section);
+        message.resize(message.len().next_multiple_of(ALIGNMENT), 0);
+    }
+    let sum = checksum(&message);
+    message[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+    Ok(message)
+}
+
+/// The compressed part of a message, with local indices.
+///
+/// ```
+/// use sparse_core::Csr;
+/// use sparse_distrib::{Part, wire::ed2};
+///
+/// let part = Part { rows: 0..2, cols: 8..16 };
+/// let block = Csr::<f32>::new(2, 8, vec![0, 0, 2], vec![2, 3], vec![10.0, 14.0])?;
+/// let mut message = ed2::encode(&part, &block)?;
+/// assert_eq!(ed2::decode(&part, &message)?, block);
+///
+/// message[200] ^= 1;
+/// let error = ed2::decode::<sparse_core::Row, f32, i32, i32>(&part, &message).unwrap_err();
+/// assert!(error.to_string().contains("checksum"));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Format`] as for [`read`], and if the message is another part's.
+pub fn decode<A: Axis, T: Scalar, I: Index, O: Index>(
+    part: &Part,
+    message: &[u8],
+) -> Result<Block<A, T, I, O>> {
+    let (found, block) = read(message)?;
+    if found == *part {
+        return Ok(block);
+    }
+    let reason = format!(
+        "the header names rows {:?} and columns {:?} where {:?} and {:?} are needed",
+        found.rows, found.cols, part.rows, part.cols
+    );
+    Err(Error::format("ed2", reason))
+}
+
+/// The part that a message names, and its matrix with local indices.
+///
+/// # Errors
+/// [`Error::Format`] if magic, version, checksum, types, orientation or length are wrong, counts are negative or do
+/// not sum up to nnz, an index lies outside the part or indices of a row do not ascend; [`Error::IndexOverflow`] if an
+/// extent does not fit `I` or nnz does not fit `O`.
+pub fn read<A: Axis, T: Scalar, I: Index, O: Index>(message: &[u8]) -> Result<(Part, Block<A, T, I, O>)> {
+    check_envelope(message)?;
+    check_types::<A, T, I>(message)?;
+    let [nrows, ncols, nnz, r0, c0] = [8, 16, 24, 32, 40].map(|at| field(message, at));
+    let part = Part { rows: extent("rows", r0, nrows)?, cols: extent("columns", c0, ncols)? };
+    let nnz =
+        usize::try_from(nnz).map_err(|_| wrong("bytes 24..32: nnz", nnz, "a number that fits usize"))?;
+    let lines = part.major_minor::<A>().0.len();
+
+    let mut reader = Reader::new("ed2", message);
+    reader.bytes("the header", 1, HEADER)?;
+    let counts = section::<I>(&mut reader, "the counts", lines)?;
+    let indices = section::<I>(&mut reader, "the indices", nnz)?;
+    let values = section::<T>(&mut reader, "the values", nnz)?;
+    reader.finish()?;
+    let offsets = offsets::<I, O>(&counts)?;
+    Ok((part.clone(), from_global("ed2", &part, offsets, indices, values)?))
+}
+
+fn header<A: Axis, T: Scalar, I: Index>(part: &Part, nnz: usize) -> Vec<u8> {
+    let (rows, cols) = part.shape();
+    let mut header = MAGIC.to_vec();
+    header.extend([VERSION, orientation::<A>(), value_code(T::DTYPE), size_of::<I>() as u8]);
+    for number in [rows, cols, nnz, part.rows.start, part.cols.start] {
+        header.extend((number as u64).to_le_bytes());
+    }
+    header.resize(HEADER, 0);
+    header
+}
+
+fn orientation<A: Axis>() -> u8 {
+    u8::from(!A::IS_ROW)
+}
+
+fn value_code(dtype: DType) -> u8 {
+    match dtype {
+        DType::F16 => 1,
+        DType::Bf16 => 2,
+        DType::F32 => 3,
+        DType::F64 => 4,
+        DType::C32 => 5,
+        DType::C64 => 6,
+    }
+}
+
+fn checksum(message: &[u8]) -> u32 {
+    let before = crc32c::crc32c(&message[..CHECKSUM.start]);
+    crc32c::crc32c_append(crc32c::crc32c_append(before, &[0; 4]), &message[CHECKSUM.end..])
+}
+
+/// Length of the header, magic, version and checksum: after this the message is what an encoder wrote.
+fn check_envelope(message: &[u8]) -> Result<()> {
+    if message.len() < HEADER {
+        return Err(wrong("the length", message.len(), "at least 64 bytes"));
+    }
+    if message[..4] != MAGIC {
+        return Err(wrong("bytes 0..4: the magic", message[..4].escape_ascii(), "SPED"));
+    }
+    if message[4] != VERSION {
+        return Err(wrong("byte 4: the version", message[4], VERSION));
+    }
+    let (found, expected) = (field(message, CHECKSUM.start) as u32, checksum(message));
+    if found != expected {
+        return Err(wrong(
+            "bytes 48..52: the checksum",
+            format_args!("{found:#010x}"),
+            format_args!("{expected:#010x}, that of the bytes received"),
+        ));
+    }
+    Ok(())
+}
+
+fn check_types<A: Axis, T: Scalar, I: Index>(message: &[u8]) -> Result<()> {
+    for (what, found, expected, name) in [
+        ("byte 5: the orientation", message[5], orientation::<A>(), A::FORMAT),
+        ("byte 6: the type of values", message[6], value_code(T::DTYPE), T::DTYPE.name()),
+        ("byte 7: the bytes of an index", message[7], size_of::<I>() as u8, I::NAME),
+    ] {
+        if found != expected {
+            return Err(wrong(what, found, format_args!("{expected} ({name})")));
+        }
+    }
+    Ok(())
+}
+
+/// The 8 bytes at `at` of the header.
+fn field(message: &[u8], at: usize) -> u64 {
+    bytemuck::pod_read_unaligned(&message[at..at + 8])
+}
+
+fn extent(what: &str, start: u64, len: u64) -> Result<Range<usize>> {
+    let end = start.checked_add(len).and_then(|end| usize::try_from(end).ok());
+    let end =
+        end.ok_or_else(|| wrong(what, format_args!("{len} from {start} on"), "an end that fits usize"))?;
+    Ok(end - len as usize..end)
+}
+
+fn section<T: sparse_core::Element>(reader: &mut Reader<'_>, what: &str, count: usize) -> Result<Vec<T>> {
+    let elements = reader.array(what, count)?;
+    let padding = (count * size_of::<T>()).next_multiple_of(ALIGNMENT) - count * size_of::<T>();
+    reader.bytes("padding", 1, padding)?;
+    Ok(elements)
+}
+
+/// The prefix sums of counts.
+fn offsets<I: Index, O: Index>(counts: &[I]) -> Result<Vec<O>> {
+    if let Some(line) = counts.iter().position(|count| count.as_i64() < 0) {
+        return Err(wrong(&format!("count {line}"), counts[line], "a count of at least 0"));
+    }
+    let counts: Vec<O> =
+        counts.iter().map(|count| O::try_new("a row's count", count.as_usize())).collect::<Result<_>>()?;
+    import(&counts, PtrFlavour::Counts, PtrBase::Zero)
+}
+
+fn wrong(what: &str, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> Error {
+    Error::format("ed2", format_args!("{what} is {found} where {expected} is needed"))
+}

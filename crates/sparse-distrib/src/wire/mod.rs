@@ -1,0 +1,161 @@
+//! Wire formats: a part of a matrix as a message.
+//!
+//! | format | message | decoding |
+//! |---|---|---|
+//! | [`dense`] | all elements | copy |
+//! | [`cfs`] | row pointers, indices, values | copy, then conversion of indices |
+//! | [`ed1`] | for each row its count, then its (index, value) pairs | serial: a row's place depends on the counts before |
+//! | [`ed2`] | header with checksum, counts, indices, values | parallel: a prefix sum of the counts |
+//! | [`bitmap`] | a bit for each element, then values | parallel: a prefix sum of the populations |
+//!
+//! 'Row' is a column where the part is compressed by columns. Indices in `cfs`, `ed1` and `ed2` are those of the whole
+//! matrix; a decoder subtracts the part's origin. All numbers are little-endian.
+//!
+//! Decoders trust nothing: lengths, counts, ranges and the order of indices are checked, and no array is allocated
+//! before the message has the bytes for it. Only `ed2` notices a changed value: the others have no checksum.
+
+#[cfg(target_endian = "big")]
+compile_error!("the wire formats are written and read as the memory of little-endian machines");
+
+pub mod bitmap;
+pub mod cfs;
+pub mod dense;
+pub mod ed1;
+pub mod ed2;
+
+use crate::Block;
+use crate::partition::Part;
+use sparse_core::{Axis, Compressed, Element, Error, Index, Result, Scalar};
+use std::ops::Range;
+
+/// The unread rest of a message.
+struct Reader<'a> {
+    format: &'static str,
+    message: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(format: &'static str, message: &'a [u8]) -> Self {
+        Self { format, message, position: 0 }
+    }
+
+    fn remaining(&self) -> usize {
+        self.message.len() - self.position
+    }
+
+    /// The next `count` elements of `size` bytes.
+    fn bytes(&mut self, what: &str, count: usize, size: usize) -> Result<&'a [u8]> {
+        match count.checked_mul(size).filter(|&len| len <= self.remaining()) {
+            Some(len) => {
+                let start = self.position;
+                self.position += len;
+                Ok(&self.message[start..self.position])
+            }
+            None => Err(self.error(format_args!(
+                "{} bytes are left where {what}, {count} x {size} bytes, must follow",
+                self.remaining()
+            ))),
+        }
+    }
+
+    fn array<T: Element>(&mut self, what: &str, count: usize) -> Result<Vec<T>> {
+        Ok(bytemuck::pod_collect_to_vec(self.bytes(what, count, size_of::<T>())?))
+    }
+
+    fn element<T: Element>(&mut self, what: &str) -> Result<T> {
+        Ok(bytemuck::pod_read_unaligned(self.bytes(what, 1, size_of::<T>())?))
+    }
+
+    /// An error if something is left.
+    fn finish(self) -> Result<()> {
+        match self.remaining() {
+            0 => Ok(()),
+            rest => Err(self.error(format_args!("{rest} bytes are left behind the last value"))),
+        }
+    }
+
+    fn error(&self, reason: impl std::fmt::Display) -> Error {
+        Error::format(self.format, format_args!("byte {}: {reason}", self.position))
+    }
+}
+
+/// An error unless `block` is the part's, sorted and without duplicates, and `I` holds every index of the part in the
+/// whole matrix.
+fn check_block<A: Axis, T: Scalar, I: Index, O: Index>(
+    format: &'static str,
+    part: &Part,
+    block: &Block<A, T, I, O>,
+) -> Result<()> {
+    if block.shape() != part.shape() {
+        let reason = format!("the block has shape {:?} where {:?} is needed", block.shape(), part.shape());
+        return Err(Error::shape(format, reason));
+    }
+    if !(block.order().sorted && block.order().unique) {
+        return Err(Error::format(
+            format,
+            "the block's indices must ascend without duplicates; sort it first",
+        ));
+    }
+    check_extents::<I>(part)
+}
+
+/// An error unless `I` holds every index of the part in the whole matrix.
+fn check_extents<I: Index>(part: &Part) -> Result<()> {
+    I::try_new("the end of the part's rows", part.rows.end)?;
+    I::try_new("the end of the part's columns", part.cols.end)?;
+    Ok(())
+}
+
+/// The index within the part of `global`, an index of row `line` of the part.
+fn to_local<A: Axis, I: Index>(
+    format: &'static str,
+    (major, minor): &(Range<usize>, Range<usize>),
+    line: usize,
+    global: usize,
+) -> Result<I> {
+    if minor.contains(&global) {
+        return Ok(I::cast(global - minor.start));
+    }
+    Err(Error::format(
+        format,
+        format_args!("{} {}: {} {global} is not in {minor:?}", A::MAJOR, major.start + line, A::MINOR),
+    ))
+}
+
+/// The part's matrix from 0-based offsets and indices of the whole matrix.
+fn from_global<A: Axis, T: Scalar, I: Index, O: Index>(
+    format: &'static str,
+    part: &Part,
+    offsets: Vec<O>,
+    mut indices: Vec<I>,
+    values: Vec<T>,
+) -> Result<Block<A, T, I, O>> {
+    check_extents::<I>(part)?;
+    let ranges = part.major_minor::<A>();
+    let end = offsets.last().map_or(0, |last| last.as_usize());
+    if end != indices.len() {
+        let reason = format!("the counts sum up to {end} where {} indices follow", indices.len());
+        return Err(Error::format(format, reason));
+    }
+    for (line, ends) in offsets.windows(2).enumerate() {
+        for index in &mut indices[ends[0].as_usize()..ends[1].as_usize()] {
+            *index = to_local::<A, I>(format, &ranges, line, index.as_usize())?;
+        }
+    }
+    from_local(format, part, offsets, indices, values)
+}
+
+/// The part's matrix from its arrays, checked.
+fn from_local<A: Axis, T: Scalar, I: Index, O: Index>(
+    format: &'static str,
+    part: &Part,
+    offsets: Vec<O>,
+    indices: Vec<I>,
+    values: Vec<T>,
+) -> Result<Block<A, T, I, O>> {
+    let (rows, cols) = part.shape();
+    Compressed::new(rows, cols, offsets, indices, values).map_err(|error| {
+        Error::format(format, format_args!("rows {:?}, columns {:?}: {error}", part.rows, part.cols))
+    })
+}

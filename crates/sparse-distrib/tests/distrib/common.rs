@@ -1,0 +1,104 @@
+//! Matrices and comparisons that several tests use.
+
+use proptest::prelude::*;
+use sparse_core::{Axis, Compressed, Dense, Order};
+use sparse_distrib::{Part, Partition};
+
+/// So many cases, and no files of those that failed.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// A row-major matrix from its nonzeros.
+pub(crate) fn dense(rows: usize, cols: usize, nonzeros: &[(usize, usize, f32)]) -> Dense<f32> {
+    let mut elements = vec![0.0; rows * cols];
+    nonzeros.iter().for_each(|&(i, j, value)| elements[i * cols + j] = value);
+    Dense::new(elements, rows, cols, Order::RowMajor).unwrap()
+}
+
+/// Ten rows, eight columns and sixteen nonzeros, numbered row by row.
+pub(crate) fn ten_by_eight() -> Dense<f32> {
+    let places = [
+        (0, 1),
+        (1, 6),
+        (2, 0),
+        (2, 7),
+        (3, 5),
+        (4, 3),
+        (5, 4),
+        (6, 6),
+        (7, 4),
+        (7, 7),
+        (8, 1),
+        (8, 2),
+        (8, 4),
+        (9, 0),
+        (9, 3),
+        (9, 6),
+    ];
+    let nonzeros: Vec<_> = places.iter().zip(1_u8..).map(|(&(i, j), v)| (i, j, f32::from(v))).collect();
+    dense(10, 8, &nonzeros)
+}
+
+/// Nine rows and columns, of which row 5 and columns 0 and 8 are nearly or wholly empty.
+pub(crate) fn nine_by_nine() -> Dense<f32> {
+    let places = [(0, 2), (0, 4), (1, 7), (2, 2), (3, 2), (4, 6), (6, 3), (7, 5), (8, 1)];
+    let nonzeros: Vec<_> = places.iter().zip(1_u8..).map(|(&(i, j), v)| (i, j, f32::from(v))).collect();
+    dense(9, 9, &nonzeros)
+}
+
+/// The part of a compressed matrix, with local indices: the oracle.
+pub(crate) fn slice<A: Axis>(whole: &Compressed<A, f32>, part: &Part) -> Compressed<A, f32> {
+    let (major, minor) = part.major_minor::<A>();
+    let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
+    for k in major {
+        for (j, value) in whole.major_entries(k).filter(|(j, _)| minor.contains(j)) {
+            indices.push((j - minor.start) as i32);
+            values.push(value);
+        }
+        offsets.push(values.len() as i32);
+    }
+    let (rows, cols) = part.shape();
+    Compressed::new(rows, cols, offsets, indices, values).unwrap()
+}
+
+/// True if two matrices have the same bits; NaN is then equal to itself.
+pub(crate) fn same<A: Axis>(a: &Compressed<A, f32>, b: &Compressed<A, f32>) -> bool {
+    let bits = |m: &Compressed<A, f32>| m.values().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    a.shape() == b.shape() && a.offsets() == b.offsets() && a.indices() == b.indices() && bits(a) == bits(b)
+}
+
+/// Values at which a test for zero could go wrong, and ordinary ones.
+fn element() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        6 => Just(0.0),
+        1 => Just(-0.0),
+        1 => Just(f32::NAN),
+        1 => Just(f32::from_bits(1)),
+        1 => Just(f32::NEG_INFINITY),
+        3 => (1_i8..9).prop_map(f32::from),
+    ]
+}
+
+/// Matrices of 0 to 20 rows and columns, in either order: sparse ones, all zeros and all nonzeros.
+pub(crate) fn matrices() -> impl Strategy<Value = Dense<f32>> {
+    let order = prop_oneof![Just(Order::RowMajor), Just(Order::ColMajor)];
+    let fill = prop_oneof![4 => Just(None), 1 => Just(Some(0.0)), 1 => Just(Some(2.5))];
+    (0_usize..20, 0_usize..20, order, fill).prop_flat_map(|(rows, cols, order, fill)| {
+        let elements = match fill {
+            None => prop::collection::vec(element(), rows * cols).boxed(),
+            Some(value) => Just(vec![value; rows * cols]).boxed(),
+        };
+        elements.prop_map(move |elements| Dense::new(elements, rows, cols, order).unwrap())
+    })
+}
+
+/// Row and column partitions and meshes of 1 to 16 parts.
+pub(crate) fn partitions() -> impl Strategy<Value = Partition> {
+    let parts = 1_usize..17;
+    prop_oneof![
+        parts.clone().prop_map(|p| Partition::rows(p).unwrap()),
+        parts.prop_map(|p| Partition::cols(p).unwrap()),
+        (1_usize..5, 1_usize..5).prop_map(|(r, c)| Partition::mesh(r, c).unwrap()),
+    ]
+}

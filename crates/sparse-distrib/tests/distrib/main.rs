@@ -1,0 +1,11 @@
+//! Partitions, wire formats, schemes, transports and schedules against literal vectors and one oracle: the reference's
+//! compression of the whole matrix, cut into parts.
+
+mod common;
+mod corruption;
+mod model;
+mod properties;
+mod schedules;
+mod transport_suite;
+mod transports;
+mod vectors;
