@@ -1,8 +1,8 @@
 //! A device as a backend.
 
+use crate::buffer::RawBuffer;
 use crate::launch::LANES;
 use crate::program::{IndexType, Programs};
-use crate::space::RawBuffer;
 use crate::{Buffer, Defines, Driver, Memory, Properties};
 use kernels_core::File;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};

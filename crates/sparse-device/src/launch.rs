@@ -4,9 +4,9 @@
 //! shapes, contexts and patterns, or through an unsafe kernel trait. Other crates launch by the unsafe
 //! [`Driver::launch`](crate::Driver::launch).
 
+use crate::buffer::{DensePlace, Place, RawBuffer};
 use crate::driver::{Arg, Grid, Value};
 use crate::program::Defines;
-use crate::space::{DensePlace, Place, RawBuffer};
 use crate::{Device, Kernel, Memory};
 use sparse_core::op::Coefficient;
 use sparse_core::{Backend, Caps, DType, Element, Error, Order, Result, Scalar};

@@ -6,7 +6,7 @@ use std::fmt::Display;
 
 /// The requirements of an algorithm beyond the kernels that all devices have.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Needs {
+pub(crate) enum Needs {
     /// Nothing more.
     Nothing,
     /// A file of kernels.
@@ -32,7 +32,7 @@ impl Needs {
 
 impl Device {
     /// The algorithms that fit, as `fits` says, and that the device has.
-    pub(super) fn offered<A: AlgorithmSet<Needs = Needs>>(
+    pub(crate) fn offered<A: AlgorithmSet<Needs = Needs>>(
         &self,
         fits: impl Fn(A) -> bool,
     ) -> &'static [Algorithm] {
@@ -44,7 +44,7 @@ impl Device {
     /// # Errors
     /// As for [`PlanOptions::choose_among`]; for an algorithm of the enum that the device lacks, the missing file or
     /// memory.
-    pub(super) fn choose<A: AlgorithmSet<Needs = Needs>>(
+    pub(crate) fn choose<A: AlgorithmSet<Needs = Needs>>(
         &self,
         op: &str,
         options: &PlanOptions,

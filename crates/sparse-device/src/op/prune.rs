@@ -1,9 +1,9 @@
 //! Pruning: flags, their prefix sums, and a compaction of the entries that stay.
 
-use super::dense_to_csr::Threshold;
 use super::scan::Scan;
+use crate::buffer::RawBuffer;
+use crate::op::dense_to_csr::Threshold;
 use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{

@@ -1,8 +1,8 @@
 //! Statistics of row lengths: the offsets are read back, and the host adds them up.
 
 use crate::Device;
+use crate::buffer::RawBuffer;
 use crate::program::Defines;
-use crate::space::RawBuffer;
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
 use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
 
@@ -10,7 +10,7 @@ const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host 
 
 impl Device {
     /// The lengths of the rows, from offsets that the host reads.
-    pub(super) fn row_lengths<T: Scalar, I: Index, O: Index>(
+    pub(crate) fn row_lengths<T: Scalar, I: Index, O: Index>(
         &self,
         a: &Csr<T, Device, I, O>,
     ) -> Result<Vec<usize>> {
@@ -19,7 +19,7 @@ impl Device {
     }
 
     /// The length of the longest of the rows between these offsets, found on the device.
-    pub(super) fn longest_row(&self, offsets: &RawBuffer) -> Result<usize> {
+    pub(crate) fn longest_row(&self, offsets: &RawBuffer) -> Result<usize> {
         let rows = offsets.len - 1;
         let offset = offsets.index_type();
         let defines = Defines::default().index(offset).offset(offset).set("BLOCK", self.inner.block);

@@ -1,9 +1,9 @@
 //! Sorting: a plan sorts the pattern, the device moves the values.
 
 use super::convert::Rearrangement;
-use super::coordinates::{Coordinates, RADIX_SORT};
-use super::stored_values::StoredValues;
 use crate::Device;
+use crate::primitive::coordinates::{Coordinates, RADIX_SORT};
+use crate::primitive::stored_values::StoredValues;
 use sparse_core::format::IndexOrder;
 use sparse_core::op::{Duplicates, SortKernel};
 use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Scalar};

@@ -1,10 +1,10 @@
 //! Every format to dense: zeros, then the sum of the entries of each coordinate that occurs.
 
-use super::permutation::Permutation;
-use super::stored_values::{StoredValues, Values, position};
+use crate::buffer::{DensePlace, RawBuffer};
 use crate::driver::Value;
+use crate::primitive::positions::Permutation;
+use crate::primitive::stored_values::{StoredValues, Values, position};
 use crate::program::{Defines, IndexType};
-use crate::space::{DensePlace, RawBuffer};
 use crate::{Device, Kernel};
 use sparse_core::op::ToDenseKernel;
 use sparse_core::reference::{Entries, Entry};
@@ -17,14 +17,14 @@ const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "alway
 /// The coordinates of entries, sorted, and the positions of their values.
 #[derive(Debug)]
 pub struct Places {
-    pub(super) rows: RawBuffer,
-    pub(super) cols: RawBuffer,
-    pub(super) permutation: Permutation,
+    pub(crate) rows: RawBuffer,
+    pub(crate) cols: RawBuffer,
+    pub(crate) permutation: Permutation,
 }
 
 impl Places {
     /// The entries of a numbered matrix, sorted on the host; coordinates become of type `index`.
-    pub(super) fn numbered(
+    pub(crate) fn numbered(
         backend: &Device,
         a: &impl Entries<Scalar = f64>,
         index: IndexType,

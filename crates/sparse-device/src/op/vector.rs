@@ -1,10 +1,10 @@
 //! Vector operations. Reductions write one partial result per work-group, whose number depends only on the length; one
 //! work-group combines them in a fixed order.
 
+use crate::buffer::DensePlace;
 use crate::driver::Value;
 use crate::launch::Launch;
 use crate::program::Defines;
-use crate::space::DensePlace;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
@@ -27,12 +27,12 @@ const PARTIALS: usize = 1024;
 const ITEMS_PER_LANE: usize = 8;
 
 impl Device {
-    pub(super) fn vector_kernel(&self, dtype: DType, entry: &'static str) -> Result<Kernel> {
+    pub(crate) fn vector_kernel(&self, dtype: DType, entry: &'static str) -> Result<Kernel> {
         self.kernel_of(dtype, "vector", entry, Defines::default().set("BLOCK", self.inner.block))
     }
 
     /// `C ← beta·C`.
-    pub(super) fn scale(&self, dtype: DType, beta: Value, c: DensePlace<'_>) -> Result<()> {
+    pub(crate) fn scale(&self, dtype: DType, beta: Value, c: DensePlace<'_>) -> Result<()> {
         let kernel = self.vector_kernel(dtype, "vector_scale")?;
         let DensePlace { rows, cols, .. } = c;
         self.launch(&kernel).size(rows).size(cols).factor(beta).dense(c).items(rows * cols)
@@ -52,7 +52,7 @@ impl Device {
     }
 
     /// Runs a reduction over `len` elements, whose launch lacks only the last argument, and reads the partial results.
-    pub(super) fn partials(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<i64>> {
+    pub(crate) fn partials(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<i64>> {
         let groups = self.partial_count(len);
         let partial: Buffer<i64> = self.allocate(groups)?;
         reduction.buffer(&partial).groups(groups, self.inner.block)?;

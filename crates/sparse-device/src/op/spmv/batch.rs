@@ -1,9 +1,9 @@
 //! Batches: the block-diagonal matrix of the members, in one launch.
 
 use super::Grouped;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
-use crate::op::stored_values::StoredValues;
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Choice, Index, KernelPlan, PlanOptions, Result, Scalar};

@@ -1,14 +1,14 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
 use super::lengths::Lengths;
-use super::row_strategies::{RowStrategy, SUB_GROUP_FILE};
+use super::row_strategy::{RowStrategy, SUB_GROUP_FILE};
 use super::thresholds::SpmvThresholds;
 use super::{Grouped, ProductPlan, Traversal};
 use crate::op::available_algorithms::Needs;
-use crate::op::column_blocks;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::{RawCompressed, VectorOperands};
-use crate::op::stored_values::StoredValues;
+use crate::primitive::column_blocks;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, Backend, Compressed, Index, PlanOptions, Result, Scalar, algorithms};
@@ -79,7 +79,7 @@ algorithms! {
 const ACROSS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// True if op(A) goes along the compressed rows (CSR) or columns (CSC).
-pub(in crate::op) fn along<A: Axis>(op: Op) -> bool {
+pub(crate) fn along<A: Axis>(op: Op) -> bool {
     A::IS_ROW != op.transposes()
 }
 

@@ -1,13 +1,13 @@
 //! COO: a segmented sum, atomic additions, one work-item for all entries, or grouped entries.
 
 use super::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::buffer::{Place, RawBuffer};
 use crate::launch::{LANES, Launch};
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::{RawCoo, VectorOperands};
-use crate::op::stored_values::StoredValues;
+use crate::primitive::raw::{RawCoo, VectorOperands};
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::program::Defines;
-use crate::space::{Place, RawBuffer};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Coo, DType, Error, Index, PlanOptions, Result, Scalar, algorithms};

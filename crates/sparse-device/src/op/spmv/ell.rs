@@ -2,9 +2,9 @@
 
 use super::{Grouped, ProductPlan, Traversal};
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
-use crate::op::stored_values::StoredValues;
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};

@@ -1,7 +1,7 @@
 //! The algorithm for rows of given lengths, on devices whose work-groups have several warps.
 
 use super::compressed::RowAlgorithm;
-use super::row_strategies::lanes_for;
+use super::row_strategy::lanes_for;
 use super::thresholds::SpmvThresholds;
 
 /// Lengths of the rows, found without reading columns.

@@ -8,17 +8,17 @@ mod ell;
 mod host_overflow;
 mod hyb;
 mod lengths;
-mod row_strategies;
+mod row_strategy;
 mod segmented;
 mod sell;
 mod thresholds;
 
-pub(super) use compressed::along;
+pub(crate) use compressed::along;
 
-use super::grouped::RowGroups;
-use super::raw::VectorOperands;
-use super::stored_values::{StoredValues, Values};
 use crate::launch::Launch;
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::row_groups::RowGroups;
+use crate::primitive::stored_values::{StoredValues, Values};
 use crate::{Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::{Choice, DType, KernelPlan, Result, Scalar};

@@ -1,11 +1,11 @@
 //! Compressed rows in parts of equal numbers of entries, summed by segments.
 
 use super::Workspace;
+use crate::buffer::RawBuffer;
 use crate::launch::LANES;
-use crate::op::raw::{RawCompressed, VectorOperands};
 use crate::op::scan::Scan;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::program::Defines;
-use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::Result;
 

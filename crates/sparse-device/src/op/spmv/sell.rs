@@ -1,12 +1,12 @@
 //! SELL: one row per work-item, with its columns as they are stored or as 16-bit deltas.
 
 use super::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::buffer::RawBuffer;
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
-use crate::op::stored_values::StoredValues;
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{

@@ -3,8 +3,8 @@
 //! HPS cuts its chunks at the ends of rows and VPS at the ends of columns, so that a line's total is carried into the
 //! next; TPS has one line. Where work-groups may wait for each other, TPS and HPS have a single-pass algorithm too.
 
-use super::available_algorithms::Needs;
-use super::look_back::Tiles;
+use crate::op::available_algorithms::Needs;
+use crate::primitive::look_back::Tiles;
 use crate::program::Defines;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
@@ -63,7 +63,7 @@ struct Level<T> {
 
 /// Prefix sums of arrays of one shape.
 #[derive(Debug)]
-pub(super) struct Scan<T> {
+pub(crate) struct Scan<T> {
     scan_chunks: Kernel,
     add: Kernel,
     chunk: usize,
@@ -72,7 +72,7 @@ pub(super) struct Scan<T> {
 
 impl<T: ScanElement> Scan<T> {
     /// Scans of `len` elements as one series.
-    pub(super) fn series(backend: &Device, len: usize) -> Result<Self> {
+    pub(crate) fn series(backend: &Device, len: usize) -> Result<Self> {
         Self::new(backend, Lines { count: 1, len, line_step: 0, item_step: 1 }, false)
     }
 
@@ -127,7 +127,7 @@ impl<T: ScanElement> Scan<T> {
     }
 
     /// Replaces `counts` by their exclusive prefix sums.
-    pub(super) fn starts(&self, backend: &Device, counts: &Buffer<T>) -> Result<()> {
+    pub(crate) fn starts(&self, backend: &Device, counts: &Buffer<T>) -> Result<()> {
         let view = Device::view(counts);
         self.run(backend, ScanKind::Exclusive, view, view)
     }
@@ -139,7 +139,7 @@ impl<T: ScanElement> Scan<T> {
 
 impl Scan<i64> {
     /// Replaces counts, followed by a zero, by their exclusive prefix sums, and returns the sum of all.
-    pub(super) fn starts_and_sum(&self, backend: &Device, counts: &Buffer<i64>) -> Result<usize> {
+    pub(crate) fn starts_and_sum(&self, backend: &Device, counts: &Buffer<i64>) -> Result<usize> {
         self.starts(backend, counts)?;
         let mut sum = [0];
         let last = Device::slice(Device::view(counts), counts.len - 1..counts.len);

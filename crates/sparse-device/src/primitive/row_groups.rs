@@ -1,30 +1,30 @@
 //! Entries grouped by the rows of op(A) in the plan; the device adds them group by group.
 
-use super::permutation::Permutation;
-use super::stored_values::{Values, position};
+use crate::buffer::RawBuffer;
 use crate::launch::Launch;
+use crate::primitive::positions::Permutation;
+use crate::primitive::stored_values::{Values, position};
 use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::reference::{Entries, Entry};
 use sparse_core::{Algorithm, Backend, DType, Result};
 
-pub(super) const GROUPED_ROWS: Algorithm =
+pub(crate) const GROUPED_ROWS: Algorithm =
     Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
         .preprocessing("the entries by rows of op(A), with their columns and permutation, sorted on the device; those of a batch on the host");
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]
 pub struct RowGroups {
-    pub(super) offsets: Buffer<i64>,
-    pub(super) columns: RawBuffer,
-    pub(super) permutation: Permutation,
+    pub(crate) offsets: Buffer<i64>,
+    pub(crate) columns: RawBuffer,
+    pub(crate) permutation: Permutation,
 }
 
 impl RowGroups {
     /// The entries of a numbered matrix, sorted on the host; columns become of type `index`.
-    pub(super) fn numbered(
+    pub(crate) fn numbered(
         backend: &Device,
         a: &impl Entries<Scalar = f64>,
         op: Op,
@@ -57,19 +57,19 @@ impl RowGroups {
     }
 
     /// The rows of op(A).
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.offsets.len - 1
     }
 
     /// Bytes that the groups take.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.offsets.bytes() + self.columns.bytes() + self.permutation.bytes()
     }
 }
 
 impl Device {
     /// A kernel over grouped entries.
-    pub(super) fn grouped_kernel(
+    pub(crate) fn grouped_kernel(
         &self,
         dtype: DType,
         entry: &'static str,
@@ -84,12 +84,12 @@ impl Device {
 
 impl<'a> Launch<'a> {
     /// The value arrays of a matrix, by position.
-    pub(super) fn values(self, values: Values<'a>) -> Self {
+    pub(crate) fn values(self, values: Values<'a>) -> Self {
         self.size(values.split).buffer(values.head).buffer(values.tail)
     }
 
     /// The groups, and the value arrays of their matrix.
-    pub(super) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
+    pub(crate) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
         self.buffer(&groups.offsets).buffer(&groups.columns).permutation(&groups.permutation).values(values)
     }
 }

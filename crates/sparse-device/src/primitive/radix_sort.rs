@@ -1,8 +1,8 @@
 //! A stable sort of keys, each with a position, by bytes from the lowest on.
 
-use super::permutation::Permutation;
+use crate::buffer::RawBuffer;
+use crate::primitive::positions::Permutation;
 use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
 use crate::{Device, Kernel};
 use sparse_core::Result;
 use std::mem::replace;
@@ -17,9 +17,9 @@ const ITEMS: usize = 16;
 
 /// Sorted keys and their original positions.
 #[derive(Debug)]
-pub(super) struct Sorted {
-    pub(super) keys: RawBuffer,
-    pub(super) permutation: Permutation,
+pub(crate) struct Sorted {
+    pub(crate) keys: RawBuffer,
+    pub(crate) permutation: Permutation,
 }
 
 impl Sorted {
@@ -80,7 +80,7 @@ impl Pass {
 
 /// Sorts by these bits of the keys, which have no higher ones. `permutation` moves with the keys; without one it is 0,
 /// 1, …
-pub(super) fn radix_sort(
+pub(crate) fn radix_sort(
     backend: &Device,
     mut keys: RawBuffer,
     mut permutation: Option<Permutation>,
@@ -103,7 +103,7 @@ pub(super) fn radix_sort(
 }
 
 /// [`radix_sort`] with positions of the permutation's type, or of the narrowest type without one.
-pub(super) fn sort_keys(
+pub(crate) fn sort_keys(
     backend: &Device,
     keys: RawBuffer,
     permutation: Option<Permutation>,

@@ -3,11 +3,11 @@
 use super::Workspace;
 use super::compressed::RowAlgorithm;
 use super::segmented::Segmented;
+use crate::buffer::RawBuffer;
 use crate::launch::{LANES, Launch};
-use crate::op::chunks::Chunks;
-use crate::op::column_blocks::ColumnBlocks;
-use crate::op::raw::{RawCompressed, VectorOperands};
-use crate::space::RawBuffer;
+use crate::primitive::chunks::Chunks;
+use crate::primitive::column_blocks::ColumnBlocks;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};

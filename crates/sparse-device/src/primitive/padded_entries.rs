@@ -1,22 +1,22 @@
 //! The entries of ELL, HYB and SELL without their padding, found on the device.
 
-use super::convert::RowsOf;
-use super::coordinates::{Coordinates, RADIX_SORT, SortBy};
-use super::grouped::RowGroups;
-use super::padded;
-use super::permutation::Permutation;
-use super::scan::Scan;
-use super::stored_values::StoredValues;
-use super::to_dense::Places;
 use crate::Device;
+use crate::buffer::RawBuffer;
 use crate::launch::Launch;
+use crate::op::convert::RowsOf;
+use crate::op::convert::padded;
+use crate::op::scan::Scan;
+use crate::op::to_dense::Places;
+use crate::primitive::coordinates::{Coordinates, RADIX_SORT, SortBy};
+use crate::primitive::positions::Permutation;
+use crate::primitive::row_groups::RowGroups;
+use crate::primitive::stored_values::StoredValues;
 use crate::program::Defines;
-use crate::space::RawBuffer;
 use sparse_core::op::Op;
 use sparse_core::{Ell, Hyb, Index, PlanOptions, Result, Scalar, Sell, SparseFormat};
 
 /// A format with padding.
-pub(super) trait PaddedEntries: StoredValues {
+pub(crate) trait PaddedEntries: StoredValues {
     /// The entries, those of each row in storage order, and the positions of their values.
     fn entries(&self, backend: &Device) -> Result<Places>;
 
@@ -35,7 +35,7 @@ pub(super) trait PaddedEntries: StoredValues {
 }
 
 /// To CSR, the entries of each row in storage order.
-pub(super) fn to_csr<M: PaddedEntries, O: Index>(
+pub(crate) fn to_csr<M: PaddedEntries, O: Index>(
     backend: &Device,
     from: &M,
     (): &(),

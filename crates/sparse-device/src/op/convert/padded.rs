@@ -1,9 +1,9 @@
 //! CSR to ELL, HYB and SELL: the host reads the lengths of the rows and lays out the target, the device fills it.
 
-use super::convert::{GATHER, Rearrangement, Source};
-use super::permutation::Permutation;
-use super::raw::RawCompressed;
-use crate::space::RawBuffer;
+use crate::buffer::RawBuffer;
+use crate::op::convert::{GATHER, Rearrangement, Source};
+use crate::primitive::positions::Permutation;
+use crate::primitive::raw::RawCompressed;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::format::IndexOrder;
@@ -14,7 +14,7 @@ use sparse_core::{
 };
 
 /// The file of the kernels.
-pub(super) const FILE: &str = "padded";
+pub(crate) const FILE: &str = "padded";
 
 type CsrOn<T, I, O> = Csr<T, Device, I, O>;
 type EllOn<T, I> = Ell<T, Device, I>;
@@ -145,7 +145,7 @@ impl Rows<'_> {
 }
 
 /// CSR to ELL.
-pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
+pub(crate) fn to_ell<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &EllLayout,
@@ -159,7 +159,7 @@ pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
 }
 
 /// CSR to HYB.
-pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
+pub(crate) fn to_hyb<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &HybWidth,
@@ -181,7 +181,7 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
 }
 
 /// CSR to SELL.
-pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
+pub(crate) fn to_sell<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &SellLayout,

@@ -1,14 +1,14 @@
 //! Dense to compressed rows: count, scan, fill; or all in one pass. The members' sizes are read back once: before the
 //! rows are filled, or, if the plan has guessed a capacity, at the end.
 
-use super::available_algorithms::Needs;
 use super::output_buffer::{Entries, capacity_for};
-use super::scan::Scan;
 use super::single_pass::{self, SinglePass};
+use crate::buffer::{Place, RawBuffer};
 use crate::driver::Value;
 use crate::launch::{LANES, Launch, in_words, steps, vector};
+use crate::op::available_algorithms::Needs;
+use crate::op::scan::Scan;
 use crate::program::{Defines, IndexType};
-use crate::space::{Place, RawBuffer};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep, RealOf};
@@ -168,10 +168,10 @@ impl KernelPlan for CompressionPlan {
 
 /// A threshold as a kernel argument: whether it is set, and its value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Threshold(i32, Value);
+pub(crate) struct Threshold(i32, Value);
 
 impl Threshold {
-    pub(super) fn new<T: Scalar>(keep: Keep<T>) -> Self {
+    pub(crate) fn new<T: Scalar>(keep: Keep<T>) -> Self {
         match keep {
             Keep::NonZero => Self(0, Value::new(&RealOf::<T>::ZERO)),
             Keep::Above(tolerance) => Self(1, Value::new(&tolerance)),
@@ -181,7 +181,7 @@ impl Threshold {
 
 impl Launch<'_> {
     /// Passes the threshold above which elements are kept.
-    pub(super) fn threshold(self, Threshold(is_set, tolerance): Threshold) -> Self {
+    pub(crate) fn threshold(self, Threshold(is_set, tolerance): Threshold) -> Self {
         self.value(is_set).factor(tolerance)
     }
 }

@@ -4,13 +4,14 @@
 //! The device finds them itself, by a sort or, from sorted rows to ELL, HYB and SELL, by the lengths of the rows; from
 //! unsorted rows to these three the host does.
 
-use super::coordinates::{Coordinates, Merge, RADIX_SORT};
-use super::padded;
-use super::padded_entries;
-use super::permutation::Permutation;
-use super::stored_values::{HostTarget, Numerable, StoredValues, Target, Values, position};
+pub(crate) mod padded;
+
+use crate::buffer::RawBuffer;
+use crate::primitive::coordinates::{Coordinates, Merge, RADIX_SORT};
+use crate::primitive::padded_entries;
+use crate::primitive::positions::Permutation;
+use crate::primitive::stored_values::{HostTarget, Numerable, StoredValues, Target, Values, position};
 use crate::program::Defines;
-use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
@@ -22,14 +23,14 @@ use sparse_core::{
 };
 use std::fmt::Debug;
 
-pub(super) const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
+pub(crate) const GATHER: &[Algorithm] = &[Algorithm::new("gather", "always").preprocessing(
     "the pattern of the result and the place of every value: of rows in order on the device, by their lengths, which the host reads; of others by the serial reference on the host",
 )];
 const EXPAND: &[Algorithm] =
     &[Algorithm::new("expand", "always").preprocessing("both indices of each entry, written by the device")];
 
 /// A layout that does not depend on the value type.
-pub(super) trait Layout: Clone + Debug {
+pub(crate) trait Layout: Clone + Debug {
     /// The layout with its width chosen for rows of these lengths and types of these sizes.
     fn resolved(&self, _: &dyn Fn() -> Vec<usize>, _: usize, _: Sizes) -> Result<Self> {
         Ok(self.clone())
@@ -55,7 +56,7 @@ impl Layout for HybWidth {
 
 /// The source of the values of an array.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// One position each; −1 is padding.
     Gather(Kernel, Permutation),
     /// Runs of entries.
@@ -64,7 +65,7 @@ pub(super) enum Source {
 
 impl Source {
     /// A gather of the values at these positions.
-    pub(super) fn gather(backend: &Device, dtype: DType, permutation: Permutation) -> Result<Self> {
+    pub(crate) fn gather(backend: &Device, dtype: DType, permutation: Permutation) -> Result<Self> {
         Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &permutation)?, permutation))
     }
 
@@ -98,12 +99,12 @@ impl<To: HostTarget> Rearrangement<To> {
 
 impl<To: Target> Rearrangement<To> {
     /// A plan that replaces the values of `target`.
-    pub(super) fn new(choice: Choice, target: To, arrays: Vec<Source>) -> Self {
+    pub(crate) fn new(choice: Choice, target: To, arrays: Vec<Source>) -> Self {
         Self { choice, target, arrays }
     }
 
     /// The matrix with these values.
-    pub(super) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
+    pub(crate) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
         let arrays = self.arrays.iter().map(|source| source.run(backend, values));
         self.target.with_arrays(arrays.collect::<Result<_>>()?)
     }
@@ -121,7 +122,7 @@ fn word(bytes: usize) -> &'static str {
 
 impl Device {
     /// A kernel that moves elements of `bytes` bytes.
-    pub(super) fn move_kernel(&self, bytes: usize, entry: &'static str) -> Result<Kernel> {
+    pub(crate) fn move_kernel(&self, bytes: usize, entry: &'static str) -> Result<Kernel> {
         self.kernel("move", entry, Defines::default().set("WORD", word(bytes)))
     }
 
@@ -139,12 +140,12 @@ impl Device {
     }
 
     /// The elements of one buffer at these positions.
-    pub(super) fn gathered(&self, permutation: &Permutation, from: &RawBuffer) -> Result<RawBuffer> {
+    pub(crate) fn gathered(&self, permutation: &Permutation, from: &RawBuffer) -> Result<RawBuffer> {
         self.gather(&self.gather_kernel(from.element_bytes, permutation)?, permutation, Values::one(from))
     }
 
     /// The first element of each run, as marked by `starts`; there are `runs` of them.
-    pub(super) fn compact(&self, starts: &Buffer<i64>, from: &RawBuffer, runs: usize) -> Result<RawBuffer> {
+    pub(crate) fn compact(&self, starts: &Buffer<i64>, from: &RawBuffer, runs: usize) -> Result<RawBuffer> {
         let kernel = self.move_kernel(from.element_bytes, "move_compact")?;
         let to = self.allocate_raw(runs, from.element_bytes)?;
         let launch = self.launch(&kernel).size(from.len).buffer(starts);
@@ -153,7 +154,7 @@ impl Device {
     }
 
     /// A plan from the reference's conversion of the numbered entries.
-    pub(super) fn plan_gather<From, To>(
+    pub(crate) fn plan_gather<From, To>(
         &self,
         from: &From,
         layout: &From::Layout,
@@ -212,9 +213,9 @@ macro_rules! conversion {
 }
 
 /// The plans of CSR, CSC and coordinates from each other.
-pub(super) type ToCompressed<A, T, I, O> = Rearrangement<Compressed<A, T, Device, I, O>>;
-pub(super) type RowsOf<M, O> = ToCompressed<Row, <M as SparseFormat>::Scalar, <M as StoredValues>::Index, O>;
-pub(super) type ToCoo<T, I> = Rearrangement<Coo<T, Device, I>>;
+pub(crate) type ToCompressed<A, T, I, O> = Rearrangement<Compressed<A, T, Device, I, O>>;
+pub(crate) type RowsOf<M, O> = ToCompressed<Row, <M as SparseFormat>::Scalar, <M as StoredValues>::Index, O>;
+pub(crate) type ToCoo<T, I> = Rearrangement<Coo<T, Device, I>>;
 
 type CsrOn<T, I, O> = Csr<T, Device, I, O>;
 type CscOn<T, I, O> = Csc<T, Device, I, O>;

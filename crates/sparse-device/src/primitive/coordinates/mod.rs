@@ -1,14 +1,14 @@
 //! Entries sorted by coordinate, by a radix sort on the device.
 
-use super::convert::{Rearrangement, Source, ToCompressed, ToCoo};
-use super::grouped::RowGroups;
-use super::permutation::Permutation;
-use super::radix_sort::{Sorted, sort_keys};
-use super::raw::{RawCompressed, RawCoo};
-use super::scan::Scan;
-use super::to_dense::Places;
+use crate::buffer::RawBuffer;
+use crate::op::convert::{Rearrangement, Source, ToCompressed, ToCoo};
+use crate::op::scan::Scan;
+use crate::op::to_dense::Places;
+use crate::primitive::positions::Permutation;
+use crate::primitive::radix_sort::{Sorted, sort_keys};
+use crate::primitive::raw::{RawCompressed, RawCoo};
+use crate::primitive::row_groups::RowGroups;
 use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::format::IndexOrder;
 use sparse_core::op::Duplicates;
@@ -20,13 +20,13 @@ const FILE: &str = "coordinates";
 const MERGE_FILE: &str = "coo_merge";
 
 /// The algorithms of operations that sort entries.
-pub(super) const RADIX_SORT: &[Algorithm] = &[Algorithm::new("radix_sort", "always").preprocessing(
+pub(crate) const RADIX_SORT: &[Algorithm] = &[Algorithm::new("radix_sort", "always").preprocessing(
     "the pattern of the result and the order of the entries, by a stable sort of their coordinates on the device",
 )];
 
 /// The keys by which entries still have to be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SortBy {
+pub(crate) enum SortBy {
     /// By both indices.
     Both,
     /// By the major index: minor ones are in order, or need not be.
@@ -48,7 +48,7 @@ impl SortBy {
 
 /// Entries sorted by coordinate, the major index first; those with one coordinate in the order of the input.
 #[derive(Debug)]
-pub(super) struct Coordinates {
+pub(crate) struct Coordinates {
     extents: (usize, usize),
     major: RawBuffer,
     minor: RawBuffer,
@@ -66,7 +66,7 @@ struct Runs {
 
 /// One value for each run.
 #[derive(Debug)]
-pub(super) struct Merge {
+pub(crate) struct Merge {
     kernel: Kernel,
     runs: Runs,
     permutation: Permutation,
@@ -80,7 +80,7 @@ impl Merge {
     }
 
     /// The values of the runs.
-    pub(super) fn run(&self, backend: &Device, values: &RawBuffer) -> Result<RawBuffer> {
+    pub(crate) fn run(&self, backend: &Device, values: &RawBuffer) -> Result<RawBuffer> {
         let n = self.permutation.len();
         let merged = backend.allocate_raw(self.runs.count, values.element_bytes)?;
         let launch = backend.launch(&self.kernel).size(n).buffer(&self.runs.starts);
@@ -123,12 +123,12 @@ impl Coordinates {
     }
 
     /// The entries of compressed rows or columns in storage order.
-    pub(super) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+    pub(crate) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
         Self::of_rows(backend, a, SortBy::Nothing)
     }
 
     /// The entries of compressed rows or columns, sorted along the compressed direction.
-    pub(super) fn along(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+    pub(crate) fn along(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
         Self::of_rows(backend, a, if a.order.sorted { SortBy::Nothing } else { SortBy::Both })
     }
 
@@ -139,19 +139,19 @@ impl Coordinates {
     }
 
     /// The entries of compressed rows or columns, sorted across the compressed direction.
-    pub(super) fn across(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+    pub(crate) fn across(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
         let minor = backend.major_indices(a)?;
         let across = Self::sorted(backend, (a.cols, a.rows), (a.indices, &minor), SortBy::Major)?;
         Ok(across.known_unique(a.order.unique))
     }
 
     /// The entries of COO sorted by rows or by columns.
-    pub(super) fn of_coo(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
+    pub(crate) fn of_coo(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
         Self::of_coo_by(backend, a, by_rows, SortBy::from_order(by_rows, a.order))
     }
 
     /// The entries of COO sorted by major index only.
-    pub(super) fn of_coo_by_major(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
+    pub(crate) fn of_coo_by_major(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
         let in_order = by_rows && a.order.major_sorted;
         Self::of_coo_by(backend, a, by_rows, if in_order { SortBy::Nothing } else { SortBy::Major })
     }
@@ -163,7 +163,7 @@ impl Coordinates {
     }
 
     /// The entries of any format, sorted by rows or by columns.
-    pub(super) fn of_entries(
+    pub(crate) fn of_entries(
         backend: &Device,
         shape: (usize, usize),
         entries: &Places,
@@ -195,7 +195,7 @@ impl Coordinates {
     }
 
     /// The plan of a compressed matrix of these entries.
-    pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
+    pub(crate) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
         self,
         backend: &Device,
         choice: Choice,
@@ -240,7 +240,7 @@ impl Coordinates {
     }
 
     /// The plan of compressed rows with the entries of each in storage order.
-    pub(super) fn into_rows<A: Axis, T: Scalar, I: Index, O: Index>(
+    pub(crate) fn into_rows<A: Axis, T: Scalar, I: Index, O: Index>(
         self,
         backend: &Device,
         choice: Choice,
@@ -258,7 +258,7 @@ impl Coordinates {
     }
 
     /// The plan of COO with these entries; the major index is the row if `by_rows`. The caller vouches for `order`.
-    pub(super) fn into_coo<T: Scalar, I: Index>(
+    pub(crate) fn into_coo<T: Scalar, I: Index>(
         self,
         backend: &Device,
         choice: Choice,
@@ -277,13 +277,13 @@ impl Coordinates {
     }
 
     /// The entries grouped by major index.
-    pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
+    pub(crate) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
         let offsets = self.offsets(backend, IndexType::I64, None)?.of();
         Ok(RowGroups { offsets, columns: self.minor, permutation: self.permutation })
     }
 
     /// The entries by coordinate.
-    pub(super) fn into_places(self, by_rows: bool) -> Places {
+    pub(crate) fn into_places(self, by_rows: bool) -> Places {
         let (rows, cols) = major_first(by_rows, (self.major, self.minor));
         Places { rows, cols, permutation: self.permutation }
     }
@@ -300,7 +300,7 @@ impl Coordinates {
     }
 
     /// True if no coordinate occurs twice.
-    pub(super) fn are_unique(&mut self, backend: &Device) -> Result<bool> {
+    pub(crate) fn are_unique(&mut self, backend: &Device) -> Result<bool> {
         if !self.unique {
             let (n, found) = (self.len(), backend.zeros::<i32>(1)?);
             let kernel = self.kernel(backend, "coordinates_repeats", self.major.index_type())?;
@@ -391,7 +391,7 @@ impl Device {
     }
 
     /// The numbers of a range, as indices.
-    pub(super) fn count_up(&self, numbers: Range<usize>, index: IndexType) -> Result<RawBuffer> {
+    pub(crate) fn count_up(&self, numbers: Range<usize>, index: IndexType) -> Result<RawBuffer> {
         let (n, to) = (numbers.len(), self.allocate_raw(numbers.len(), index.bytes())?);
         let defines = Defines::default().index(index).offset(index);
         let kernel = self.kernel(FILE, "coordinates_positions", defines)?;

@@ -1,15 +1,15 @@
 //! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
 
-use super::available_algorithms::Needs;
-use super::column_blocks::{self, ColumnBlocks};
-use super::grouped::{GROUPED_ROWS, RowGroups};
-use super::raw::{DenseOperands, RawCompressed};
+use super::column_blocks as spmm_column_blocks;
 use super::row_split::{RowSplit, is_far};
-use super::spmm_column_blocks;
-use super::spmm_thresholds::SpmmThresholds;
-use super::spmv::along;
-use super::stored_values::{StoredValues, Values};
+use super::thresholds::SpmmThresholds;
 use crate::launch::{LANES, Launch};
+use crate::op::available_algorithms::Needs;
+use crate::op::spmv::along;
+use crate::primitive::column_blocks::{self, ColumnBlocks};
+use crate::primitive::raw::{DenseOperands, RawCompressed};
+use crate::primitive::row_groups::{GROUPED_ROWS, RowGroups};
+use crate::primitive::stored_values::{StoredValues, Values};
 use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{

@@ -1,12 +1,12 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows in chunks: chunks that are whole rows write C, the others write partial
 //! sums that a second kernel adds in order.
 
-use super::chunks::Chunks;
-use super::raw::{DenseOperands, RawCompressed};
-use super::spmm_thresholds::SpmmThresholds;
+use super::thresholds::SpmmThresholds;
+use crate::buffer::{DensePlace, Place, RawBuffer};
 use crate::launch::{LANES, in_words, vector};
+use crate::primitive::chunks::Chunks;
+use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::program::Defines;
-use crate::space::{DensePlace, Place, RawBuffer};
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
@@ -59,7 +59,7 @@ const SHARED_CLASS_BITS: u32 = 1;
 const WARP_CLASS_BITS: u32 = 0;
 
 /// True if slices of B, of this shape, are better copied where A has `nnz` entries.
-pub(super) fn is_far(
+pub(crate) fn is_far(
     nnz: usize,
     (b_rows, columns): (usize, usize),
     value_bytes: usize,
@@ -99,7 +99,7 @@ impl ColumnKernel {
 }
 
 impl RowSplit {
-    pub(super) fn new(
+    pub(crate) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
         op: Op,
@@ -136,12 +136,12 @@ impl RowSplit {
         })
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let packed = self.packed.as_ref().map_or(0, |packed| packed.slice.bytes());
         self.chunks.bytes() + self.partial.bytes() + packed
     }
 
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         backend: &Device,
         a: RawCompressed<'_>,

@@ -4,13 +4,13 @@
 //! The reference's result for such a matrix gives the new position of each value. So a plan is made once with the
 //! serial reference, and the device only moves or adds values.
 
-use super::coordinates::Coordinates;
-use super::grouped::RowGroups;
-use super::padded_entries::PaddedEntries;
-use super::spmv::along;
-use super::to_dense::Places;
+use crate::buffer::RawBuffer;
+use crate::op::spmv::along;
+use crate::op::to_dense::Places;
+use crate::primitive::coordinates::Coordinates;
+use crate::primitive::padded_entries::PaddedEntries;
+use crate::primitive::row_groups::RowGroups;
 use crate::program::IndexType;
-use crate::space::RawBuffer;
 use crate::{Buffer, Device};
 use sparse_core::op::Op;
 use sparse_core::reference::Entries;
@@ -22,14 +22,14 @@ use sparse_core::{
 /// The value arrays of a matrix: values from position `split` on are in `tail`. Only HYB has two.
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'a> {
-    pub(super) head: &'a RawBuffer,
-    pub(super) tail: &'a RawBuffer,
-    pub(super) split: usize,
+    pub(crate) head: &'a RawBuffer,
+    pub(crate) tail: &'a RawBuffer,
+    pub(crate) split: usize,
 }
 
 impl<'a> Values<'a> {
     /// A single array.
-    pub(super) fn one(values: &'a RawBuffer) -> Self {
+    pub(crate) fn one(values: &'a RawBuffer) -> Self {
         Self { head: values, tail: values, split: values.len }
     }
 }
@@ -50,7 +50,7 @@ pub trait StoredValues: SparseFormat<Space = Device> {
 }
 
 /// A format whose entries the host can number.
-pub(super) trait Numerable: StoredValues {
+pub(crate) trait Numerable: StoredValues {
     /// The same format on the host, with the numbers of the entries, from 1 on, as values.
     type OnHost: Entries<Scalar = f64>;
 
@@ -82,7 +82,7 @@ fn numbers(n: usize) -> Vec<f64> {
 }
 
 /// The position of a number; −1 for padding.
-pub(super) fn position(number: f64) -> i64 {
+pub(crate) fn position(number: f64) -> i64 {
     number as i64 - 1
 }
 

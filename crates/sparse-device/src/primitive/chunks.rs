@@ -1,8 +1,8 @@
 //! Rows cut into chunks, so that many warps can work on a long row; or whole rows, the longest first.
 
-use super::radix_sort::radix_sort;
-use super::raw::RawCompressed;
-use super::scan::Scan;
+use crate::op::scan::Scan;
+use crate::primitive::radix_sort::radix_sort;
+use crate::primitive::raw::RawCompressed;
 use crate::program::IndexType;
 use crate::{Buffer, Device};
 use sparse_core::{Backend, Result};
@@ -11,7 +11,7 @@ use sparse_core::{Backend, Result};
 const FILE: &str = "csr_chunks";
 
 /// Entries of a chunk, at most and where there are few.
-pub(super) const LARGEST: usize = 512;
+pub(crate) const LARGEST: usize = 512;
 const SMALLEST: usize = 32;
 
 /// Chunks per compute unit from which on smaller ones gain nothing.
@@ -31,30 +31,30 @@ fn length_class(entries: usize, bits: u32) -> usize {
 #[derive(Debug)]
 pub struct Chunks {
     /// Number of chunks.
-    pub(super) count: usize,
-    pub(super) begins: Buffer<i64>,
-    pub(super) lengths: Buffer<i32>,
-    pub(super) rows: Buffer<i64>,
+    pub(crate) count: usize,
+    pub(crate) begins: Buffer<i64>,
+    pub(crate) lengths: Buffer<i32>,
+    pub(crate) rows: Buffer<i64>,
     /// Index of a chunk's partial sums; −1 for a whole row.
-    pub(super) sum_index: Buffer<i64>,
+    pub(crate) sum_index: Buffer<i64>,
     /// Number of partial sums, the first of each row, and the row of each.
-    pub(super) splits: usize,
-    pub(super) split_starts: Buffer<i64>,
-    pub(super) split_rows: Buffer<i64>,
+    pub(crate) splits: usize,
+    pub(crate) split_starts: Buffer<i64>,
+    pub(crate) split_rows: Buffer<i64>,
 }
 
 impl Chunks {
     /// The chunks of the rows of a matrix. If they are processed several `times`, half as many suffice. Lengths whose
     /// highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows that read the same memory
     /// stay together.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
+    pub(crate) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
         let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
         let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
         Self::of(backend, a, most, class_bits)
     }
 
     /// Whole rows; the longest has `longest` entries, at most [`i32::MAX`].
-    pub(super) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
+    pub(crate) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
         Self::of(backend, a, longest.max(1), EXACT)
     }
 
@@ -91,7 +91,7 @@ impl Chunks {
     }
 
     /// Bytes of the plan.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let arrays = [&self.begins, &self.rows, &self.sum_index, &self.split_starts, &self.split_rows];
         self.lengths.bytes() + arrays.iter().map(|array| array.bytes()).sum::<usize>()
     }

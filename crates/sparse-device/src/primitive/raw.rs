@@ -1,22 +1,22 @@
 //! Matrices and operands without type parameters, so that plans and launches are compiled once.
 
 use crate::Device;
+use crate::buffer::{DensePlace, Place, RawBuffer};
 use crate::driver::Value;
 use crate::program::Defines;
-use crate::space::{DensePlace, Place, RawBuffer};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar, SparseFormat};
 
 /// A compressed matrix as compressed rows; CSC as its transpose.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RawCompressed<'a> {
-    pub(super) dtype: DType,
-    pub(super) rows: usize,
-    pub(super) cols: usize,
-    pub(super) order: IndexOrder,
-    pub(super) offsets: &'a RawBuffer,
-    pub(super) indices: &'a RawBuffer,
-    pub(super) values: &'a RawBuffer,
+pub(crate) struct RawCompressed<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) order: IndexOrder,
+    pub(crate) offsets: &'a RawBuffer,
+    pub(crate) indices: &'a RawBuffer,
+    pub(crate) values: &'a RawBuffer,
 }
 
 impl<'a, A: Axis, T: Scalar, I: Index, O: Index> From<&'a Compressed<A, T, Device, I, O>>
@@ -36,35 +36,35 @@ impl<'a, A: Axis, T: Scalar, I: Index, O: Index> From<&'a Compressed<A, T, Devic
 }
 
 impl RawCompressed<'_> {
-    pub(super) fn nnz(&self) -> usize {
+    pub(crate) fn nnz(&self) -> usize {
         self.indices.len
     }
 
     /// The entries per row on average, rounded up.
-    pub(super) fn mean_length(&self) -> usize {
+    pub(crate) fn mean_length(&self) -> usize {
         self.nnz().div_ceil(self.rows.max(1))
     }
 
     /// The macros of kernels that read the pattern.
-    pub(super) fn defines(&self) -> Defines {
+    pub(crate) fn defines(&self) -> Defines {
         Defines::default().index(self.indices.index_type()).offset(self.offsets.index_type())
     }
 
     /// The macros of kernels of a product.
-    pub(super) fn product_defines(&self, op: Op) -> Defines {
+    pub(crate) fn product_defines(&self, op: Op) -> Defines {
         self.defines().conj(self.dtype, op)
     }
 }
 
 /// Coordinates and values.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RawCoo<'a> {
-    pub(super) dtype: DType,
-    pub(super) shape: (usize, usize),
-    pub(super) order: IndexOrder,
-    pub(super) row_idx: &'a RawBuffer,
-    pub(super) col_idx: &'a RawBuffer,
-    pub(super) values: &'a RawBuffer,
+pub(crate) struct RawCoo<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) shape: (usize, usize),
+    pub(crate) order: IndexOrder,
+    pub(crate) row_idx: &'a RawBuffer,
+    pub(crate) col_idx: &'a RawBuffer,
+    pub(crate) values: &'a RawBuffer,
 }
 
 impl<'a, T: Scalar, I: Index> From<&'a Coo<T, Device, I>> for RawCoo<'a> {
@@ -81,12 +81,12 @@ impl<'a, T: Scalar, I: Index> From<&'a Coo<T, Device, I>> for RawCoo<'a> {
 }
 
 impl RawCoo<'_> {
-    pub(super) fn nnz(&self) -> usize {
+    pub(crate) fn nnz(&self) -> usize {
         self.row_idx.len
     }
 
     /// The macros of kernels of a product.
-    pub(super) fn product_defines(&self, op: Op) -> Defines {
+    pub(crate) fn product_defines(&self, op: Op) -> Defines {
         let index = self.row_idx.index_type();
         Defines::default().index(index).offset(index).conj(self.dtype, op)
     }
@@ -94,15 +94,15 @@ impl RawCoo<'_> {
 
 /// The operands of `y ← alpha·op(A)·x + beta·y` but for the matrix.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct VectorOperands<'a> {
-    pub(super) alpha: Value,
-    pub(super) x: Place<'a>,
-    pub(super) beta: Value,
-    pub(super) y: Place<'a>,
+pub(crate) struct VectorOperands<'a> {
+    pub(crate) alpha: Value,
+    pub(crate) x: Place<'a>,
+    pub(crate) beta: Value,
+    pub(crate) y: Place<'a>,
 }
 
 impl<'a> VectorOperands<'a> {
-    pub(super) fn new<A: Scalar>(
+    pub(crate) fn new<A: Scalar>(
         alpha: A,
         x: impl Into<Place<'a>>,
         beta: A,
@@ -114,15 +114,15 @@ impl<'a> VectorOperands<'a> {
 
 /// The operands of `C ← alpha·op(A)·B + beta·C` but for the sparse matrix.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DenseOperands<'a> {
-    pub(super) alpha: Value,
-    pub(super) b: DensePlace<'a>,
-    pub(super) beta: Value,
-    pub(super) c: DensePlace<'a>,
+pub(crate) struct DenseOperands<'a> {
+    pub(crate) alpha: Value,
+    pub(crate) b: DensePlace<'a>,
+    pub(crate) beta: Value,
+    pub(crate) c: DensePlace<'a>,
 }
 
 impl<'a> DenseOperands<'a> {
-    pub(super) fn new<'b: 'a, 'c: 'a, A: Scalar>(
+    pub(crate) fn new<'b: 'a, 'c: 'a, A: Scalar>(
         alpha: A,
         b: impl Into<DensePlace<'b>>,
         beta: A,

@@ -6,28 +6,28 @@ use sparse_core::Result;
 
 /// The counter of the next tile, and the state of each tile: two words each.
 #[derive(Debug)]
-pub(super) struct Tiles {
+pub(crate) struct Tiles {
     states: Buffer<i64>,
 }
 
 impl Tiles {
     /// States for `count` tiles.
-    pub(super) fn new(backend: &Device, count: usize) -> Result<Self> {
+    pub(crate) fn new(backend: &Device, count: usize) -> Result<Self> {
         Ok(Self { states: backend.allocate(2 * (count + 1))? })
     }
 
     /// Bytes on the device.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.states.bytes()
     }
 
     /// Number of tiles.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.states.len / 2 - 1
     }
 
     /// Clears the states and sets them as the last argument of a launch.
-    pub(super) fn begin<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<Launch<'a>> {
+    pub(crate) fn begin<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<Launch<'a>> {
         backend.clear(&self.states)?;
         Ok(launch.buffer(&self.states))
     }
