@@ -1,9 +1,8 @@
-//! Memory of a device as a [`Space`]: a view is a buffer, a start and a length.
+//! Memory of a device: buffers, and views of their parts.
 
-use crate::launch::steps;
-use crate::program::IndexType;
-use crate::{Device, Memory};
-use sparse_core::{ContextId, DenseView, DenseViewMut, Element, Space, space};
+use crate::driver::Memory;
+use crate::index_type::IndexType;
+use sparse_core::{ContextId, Element, space};
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 
@@ -50,6 +49,20 @@ impl<T> Deref for Buffer<T> {
     }
 }
 
+impl<T> Buffer<T> {
+    /// All elements.
+    pub(crate) fn view(&self) -> View<'_, T> {
+        let RawBuffer { ref memory, len, context, .. } = self.raw;
+        View { memory, start: 0, len, context, element: PhantomData }
+    }
+
+    /// All elements, exclusively.
+    pub(crate) fn view_mut(&mut self) -> ViewMut<'_, T> {
+        let RawBuffer { ref memory, len, context, .. } = self.raw;
+        ViewMut { memory, start: 0, len, context, element: PhantomData }
+    }
+}
+
 /// A shared view of a part of a [`Buffer`].
 #[derive(Debug)]
 pub struct View<'a, T> {
@@ -88,97 +101,38 @@ impl<'a, T: Element> View<'a, T> {
     pub(crate) fn offset(&self) -> usize {
         self.start * size_of::<T>()
     }
+
+    /// A part of the view.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        let (start, len) = part(self.start, self.len, range);
+        Self { start, len, ..self }
+    }
 }
 
-impl<T: Element> ViewMut<'_, T> {
+impl<'a, T: Element> ViewMut<'a, T> {
     /// The offset of the view in its buffer, in bytes.
     pub(crate) fn offset(&self) -> usize {
         self.start * size_of::<T>()
     }
-}
 
-/// The position of an operand: its memory, and the number of its first element there.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
-    pub(crate) memory: &'a Memory,
-    pub(crate) start: usize,
-}
-
-impl<'a, T> From<View<'a, T>> for Place<'a> {
-    fn from(View { memory, start, .. }: View<'a, T>) -> Self {
-        Self { memory, start }
-    }
-}
-
-impl<'a, T> From<ViewMut<'a, T>> for Place<'a> {
-    fn from(ViewMut { memory, start, .. }: ViewMut<'a, T>) -> Self {
-        Self { memory, start }
-    }
-}
-
-/// The position of a dense operand, and its strides between rows and between columns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DensePlace<'a> {
-    pub(crate) place: Place<'a>,
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
-    pub(crate) steps: (usize, usize),
-}
-
-impl DensePlace<'_> {
-    /// Some of the columns.
-    pub(crate) fn columns(self, columns: Range<usize>) -> Self {
-        let start = self.place.start + columns.start * self.steps.1;
-        Self { place: Place { start, ..self.place }, cols: columns.len(), ..self }
-    }
-}
-
-impl<'a, T: Element> From<DenseView<'a, T, Device>> for DensePlace<'a> {
-    fn from(view: DenseView<'a, T, Device>) -> Self {
-        let steps = steps(view.order(), view.leading_dimension());
-        Self { place: view.data().into(), rows: view.rows(), cols: view.cols(), steps }
-    }
-}
-
-impl<'a, T: Element> From<DenseViewMut<'a, T, Device>> for DensePlace<'a> {
-    fn from(view: DenseViewMut<'a, T, Device>) -> Self {
-        let steps = steps(view.order(), view.leading_dimension());
-        Self { rows: view.rows(), cols: view.cols(), steps, place: view.into_data().into() }
-    }
-}
-
-impl Space for Device {
-    type Buffer<T: Element> = Buffer<T>;
-    type View<'a, T: Element> = View<'a, T>;
-    type ViewMut<'a, T: Element> = ViewMut<'a, T>;
-
-    fn view<T: Element>(buffer: &Self::Buffer<T>) -> Self::View<'_, T> {
-        let RawBuffer { ref memory, len, context, .. } = buffer.raw;
-        View { memory, start: 0, len, context, element: PhantomData }
+    /// A part of the view.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        let (start, len) = part(self.start, self.len, range);
+        Self { start, len, ..self }
     }
 
-    fn view_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> Self::ViewMut<'_, T> {
-        let RawBuffer { ref memory, len, context, .. } = buffer.raw;
-        ViewMut { memory, start: 0, len, context, element: PhantomData }
-    }
-
-    fn slice<'a, T: Element>(view: Self::View<'a, T>, range: Range<usize>) -> Self::View<'a, T> {
-        let (start, len) = part(view.start, view.len, range);
-        View { start, len, ..view }
-    }
-
-    fn slice_mut<'a, T: Element>(view: Self::ViewMut<'a, T>, range: Range<usize>) -> Self::ViewMut<'a, T> {
-        let (start, len) = part(view.start, view.len, range);
-        ViewMut { start, len, ..view }
-    }
-
-    fn reborrow<'a, T: Element>(view: &'a mut Self::ViewMut<'_, T>) -> Self::ViewMut<'a, T> {
-        let ViewMut { memory, start, len, context, .. } = *view;
+    /// The same view for a shorter time.
+    pub(crate) fn reborrow<'b>(&'b mut self) -> ViewMut<'b, T>
+    where
+        'a: 'b,
+    {
+        let Self { memory, start, len, context, .. } = *self;
         ViewMut { memory, start, len, context, element: PhantomData }
     }
 
-    fn as_shared<'a, T: Element>(view: &'a Self::ViewMut<'_, T>) -> Self::View<'a, T> {
-        let ViewMut { memory, start, len, context, .. } = *view;
+    /// A shared view of the same elements.
+    pub(crate) fn as_shared(&self) -> View<'_, T> {
+        let Self { memory, start, len, context, .. } = *self;
         View { memory, start, len, context, element: PhantomData }
     }
 }

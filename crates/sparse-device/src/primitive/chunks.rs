@@ -1,9 +1,9 @@
 //! Rows cut into chunks, so that many warps can work on a long row; or whole rows, the longest first.
 
-use crate::op::scan::Scan;
-use crate::primitive::radix_sort::radix_sort;
-use crate::primitive::raw::RawCompressed;
-use crate::program::IndexType;
+use super::prefix_sum::PrefixSum;
+use super::radix_sort::radix_sort;
+use super::raw::RawCompressed;
+use crate::index_type::IndexType;
 use crate::{Buffer, Device};
 use sparse_core::{Backend, Result};
 
@@ -29,7 +29,7 @@ fn length_class(entries: usize, bits: u32) -> usize {
 /// The chunks of a matrix's rows in processing order: the longest first, by classes of lengths, and within a class in
 /// the order of the matrix.
 #[derive(Debug)]
-pub struct Chunks {
+pub(crate) struct Chunks {
     /// Number of chunks.
     pub(crate) count: usize,
     pub(crate) begins: Buffer<i64>,
@@ -68,9 +68,9 @@ impl Chunks {
         let count = kernel("csr_chunks_count")?;
         let launch = backend.launch(&count).size(rows).size(most).buffer(offsets);
         launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
-        let scan = Scan::series(backend, rows + 1)?;
-        let count = scan.starts_and_sum(backend, &starts)?;
-        let splits = scan.starts_and_sum(backend, &split_starts)?;
+        let sum = PrefixSum::series(backend, rows + 1)?;
+        let count = sum.starts_and_sum(backend, &starts)?;
+        let splits = sum.starts_and_sum(backend, &split_starts)?;
 
         let chunk_rows: Buffer<i64> = backend.allocate(count)?;
         let split_rows = backend.allocate(splits)?;
@@ -79,12 +79,12 @@ impl Chunks {
         let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
         let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
         launch.buffer(&keys).items(rows)?;
-        let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.permutation;
+        let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.positions;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, sum_index) = (backend.allocate(count)?, backend.allocate(count)?);
         let describe = kernel("csr_chunks_order")?;
-        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).permutation(&order);
+        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).positions(&order);
         let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
         launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&sum_index).items(count)?;
         Ok(Self { count, begins, lengths, rows, sum_index, splits, split_starts, split_rows })

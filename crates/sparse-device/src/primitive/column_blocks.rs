@@ -1,9 +1,9 @@
 //! Blocks of columns, and the first entry of each compressed row in each of them: for products whose work-groups store
 //! the operand's part of a block of columns in shared memory.
 
+use super::raw::RawCompressed;
 use crate::buffer::RawBuffer;
-use crate::primitive::raw::RawCompressed;
-use crate::program::Defines;
+use crate::defines::Defines;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;

@@ -1,8 +1,9 @@
 //! A stable sort of keys, each with a position, by bytes from the lowest on.
 
+use super::positions::Positions;
 use crate::buffer::RawBuffer;
-use crate::primitive::positions::Permutation;
-use crate::program::{Defines, IndexType};
+use crate::defines::Defines;
+use crate::index_type::IndexType;
 use crate::{Device, Kernel};
 use sparse_core::Result;
 use std::mem::replace;
@@ -17,16 +18,16 @@ const ITEMS: usize = 16;
 
 /// Sorted keys and their original positions.
 #[derive(Debug)]
-pub(crate) struct Sorted {
-    pub(crate) keys: RawBuffer,
-    pub(crate) permutation: Permutation,
+pub(super) struct Sorted {
+    pub(super) keys: RawBuffer,
+    pub(super) positions: Positions,
 }
 
 impl Sorted {
     /// Allocates `n` keys and positions.
     fn allocate(backend: &Device, n: usize, key_bytes: usize, position: IndexType) -> Result<Self> {
-        let permutation = Permutation(backend.allocate_raw(n, position.bytes())?);
-        Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, permutation })
+        let positions = Positions::allocate_as(backend, n, position)?;
+        Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, positions })
     }
 }
 
@@ -62,7 +63,7 @@ impl Pass {
         &self,
         backend: &Device,
         shift: u32,
-        (keys, permutation): (&RawBuffer, Option<&Permutation>),
+        (keys, positions): (&RawBuffer, Option<&Positions>),
         to: &Sorted,
     ) -> Result<()> {
         let (n, block) = (keys.len, backend.inner.block);
@@ -72,18 +73,18 @@ impl Pass {
         let launch = backend.launch(&self.starts).size(self.tiles).buffer(&self.counts);
         launch.buffer(&self.totals).groups(1 << DIGIT, block)?;
         let launch = backend.launch(&self.scatter).size(n).buffer(keys);
-        let launch = launch.buffer_or_null(permutation.map(|permutation| &permutation.0));
+        let launch = launch.positions_or_null(positions);
         let launch = launch.value(shift as i32).buffer(&self.counts).buffer(&self.totals);
-        launch.buffer(&to.keys).permutation(&to.permutation).groups(groups, block)
+        launch.buffer(&to.keys).positions(&to.positions).groups(groups, block)
     }
 }
 
-/// Sorts by these bits of the keys, which have no higher ones. `permutation` moves with the keys; without one it is 0,
-/// 1, …
-pub(crate) fn radix_sort(
+/// Sorts by these bits of the keys, which have no higher ones. `positions` move with the keys; without any they are
+/// 0, 1, …
+pub(super) fn radix_sort(
     backend: &Device,
     mut keys: RawBuffer,
-    mut permutation: Option<Permutation>,
+    mut positions: Option<Positions>,
     position: IndexType,
     bits: Range<u32>,
 ) -> Result<Sorted> {
@@ -91,25 +92,25 @@ pub(crate) fn radix_sort(
     let pass = Pass::new(backend, &keys, position)?;
     let mut to = Sorted::allocate(backend, n, keys.element_bytes, position)?;
     for shift in bits.step_by(DIGIT as usize) {
-        pass.run(backend, shift, (&keys, permutation.as_ref()), &to)?;
-        let allocate = || backend.allocate_raw(n, position.bytes()).map(Permutation);
-        let free = permutation.map_or_else(allocate, Ok)?;
+        pass.run(backend, shift, (&keys, positions.as_ref()), &to)?;
+        let allocate = || Positions::allocate_as(backend, n, position);
+        let free = positions.map_or_else(allocate, Ok)?;
         keys = replace(&mut to.keys, keys);
-        permutation = Some(replace(&mut to.permutation, free));
+        positions = Some(replace(&mut to.positions, free));
     }
-    let count_up = || backend.count_up(0..n, position).map(Permutation);
-    let permutation = permutation.map_or_else(count_up, Ok)?;
-    Ok(Sorted { keys, permutation })
+    let count_up = || Positions::counted_as(backend, 0..n, position);
+    let positions = positions.map_or_else(count_up, Ok)?;
+    Ok(Sorted { keys, positions })
 }
 
-/// [`radix_sort`] with positions of the permutation's type, or of the narrowest type without one.
-pub(crate) fn sort_keys(
+/// [`radix_sort`] with positions of the type of those given, or of the narrowest type without any.
+pub(super) fn sort_keys(
     backend: &Device,
     keys: RawBuffer,
-    permutation: Option<Permutation>,
+    positions: Option<Positions>,
     bits: Range<u32>,
 ) -> Result<Sorted> {
     let narrowest = IndexType::for_count(keys.len);
-    let position = permutation.as_ref().map_or(narrowest, |permutation| permutation.0.index_type());
-    radix_sort(backend, keys, permutation, position, bits)
+    let position = positions.as_ref().map_or(narrowest, |positions| positions.index_type());
+    radix_sort(backend, keys, positions, position, bits)
 }

@@ -1,11 +1,18 @@
 //! Matrices and operands without type parameters, so that plans and launches are compiled once.
 
 use crate::Device;
-use crate::buffer::{DensePlace, Place, RawBuffer};
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
 use crate::driver::Value;
-use crate::program::Defines;
+use crate::launch::Launch;
+use crate::place::{DensePlace, Place};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar, SparseFormat};
+
+/// True if op(A) goes along the compressed rows (CSR) or columns (CSC).
+pub(crate) fn along<A: Axis>(op: Op) -> bool {
+    A::IS_ROW != op.transposes()
+}
 
 /// A compressed matrix as compressed rows; CSC as its transpose.
 #[derive(Debug, Clone, Copy)]
@@ -129,5 +136,22 @@ impl<'a> DenseOperands<'a> {
         c: impl Into<DensePlace<'c>>,
     ) -> Self {
         Self { alpha: Value::new(&alpha), b: b.into(), beta: Value::new(&beta), c: c.into() }
+    }
+}
+
+impl<'a> Launch<'a> {
+    /// The operands of a product with a vector, in the order of most kernels.
+    pub(crate) fn vectors(self, operands: VectorOperands<'a>) -> Self {
+        self.factor(operands.alpha).view(operands.x).factor(operands.beta).view(operands.y)
+    }
+
+    /// A compressed matrix and the operands of its product with a vector: the last arguments of most kernels.
+    pub(crate) fn product(self, a: RawCompressed<'a>, operands: VectorOperands<'a>) -> Self {
+        self.buffer(a.offsets).buffer(a.indices).buffer(a.values).vectors(operands)
+    }
+
+    /// The operands of a product with a dense matrix, in the order of most kernels.
+    pub(crate) fn matrices(self, operands: DenseOperands<'a>) -> Self {
+        self.factor(operands.alpha).dense(operands.b).factor(operands.beta).dense(operands.c)
     }
 }

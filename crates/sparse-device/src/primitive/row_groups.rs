@@ -1,15 +1,18 @@
 //! Entries grouped by the rows of op(A) in the plan; the device adds them group by group.
 
+use super::numbering::position;
+use super::positions::Positions;
+use super::values::Values;
 use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
 use crate::launch::Launch;
-use crate::primitive::positions::Permutation;
-use crate::primitive::stored_values::{Values, position};
-use crate::program::{Defines, IndexType};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::reference::{Entries, Entry};
 use sparse_core::{Algorithm, Backend, DType, Result};
 
+/// The algorithm that adds grouped entries, for the tables that have it.
 pub(crate) const GROUPED_ROWS: Algorithm =
     Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
         .preprocessing("the entries by rows of op(A), with their columns and permutation, sorted on the device; those of a batch on the host");
@@ -19,12 +22,12 @@ pub(crate) const GROUPED_ROWS: Algorithm =
 pub struct RowGroups {
     pub(crate) offsets: Buffer<i64>,
     pub(crate) columns: RawBuffer,
-    pub(crate) permutation: Permutation,
+    pub(crate) positions: Positions,
 }
 
 impl RowGroups {
     /// The entries of a numbered matrix, sorted on the host; columns become of type `index`.
-    pub(crate) fn numbered(
+    pub(super) fn numbered(
         backend: &Device,
         a: &impl Entries<Scalar = f64>,
         op: Op,
@@ -48,11 +51,11 @@ impl RowGroups {
         entries.iter().for_each(|&(i, _, _)| offsets[i + 1] += 1);
         (0..rows).for_each(|i| offsets[i + 1] += offsets[i]);
         let columns: Vec<_> = entries.iter().map(|&(_, j, _)| j).collect();
-        let permutation: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
+        let positions: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
         Ok(Self {
             offsets: backend.upload(&offsets)?,
             columns: backend.upload_indices("a column", &columns, index)?,
-            permutation: Permutation::upload(backend, &permutation)?,
+            positions: Positions::upload(backend, &positions)?,
         })
     }
 
@@ -63,7 +66,7 @@ impl RowGroups {
 
     /// Bytes that the groups take.
     pub(crate) fn bytes(&self) -> usize {
-        self.offsets.bytes() + self.columns.bytes() + self.permutation.bytes()
+        self.offsets.bytes() + self.columns.bytes() + self.positions.bytes()
     }
 }
 
@@ -77,20 +80,15 @@ impl Device {
         op: Op,
     ) -> Result<Kernel> {
         let defines = Defines::default().index(groups.columns.index_type());
-        let defines = defines.set("POS", groups.permutation.type_name()).conj(dtype, op);
+        let defines = defines.set("POS", groups.positions.type_name()).conj(dtype, op);
         self.kernel_of(dtype, "grouped", entry, defines)
     }
 }
 
 impl<'a> Launch<'a> {
-    /// The value arrays of a matrix, by position.
-    pub(crate) fn values(self, values: Values<'a>) -> Self {
-        self.size(values.split).buffer(values.head).buffer(values.tail)
-    }
-
     /// The groups, and the value arrays of their matrix.
     pub(crate) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
-        self.buffer(&groups.offsets).buffer(&groups.columns).permutation(&groups.permutation).values(values)
+        self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
     }
 }
 

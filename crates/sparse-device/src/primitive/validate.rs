@@ -1,7 +1,7 @@
 //! Compressed rows and columns from arrays that are on the device already, checked there.
 
 use crate::buffer::RawBuffer;
-use crate::program::Defines;
+use crate::defines::Defines;
 use crate::{Buffer, Device};
 use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Result, Scalar, SparseFormat};
 
@@ -66,7 +66,7 @@ impl Device {
     }
 
     /// The order of the indices between sound offsets; all of them are below `minor`.
-    pub(crate) fn index_order(
+    pub(super) fn index_order(
         &self,
         minor: usize,
         offsets: &RawBuffer,

@@ -1,25 +1,36 @@
 //! CSR to ELL, HYB and SELL: the host reads the lengths of the rows and lays out the target, the device fills it.
 
+use super::formats::{CsrOn, EllOn, HybOn, SellOn};
+use super::host;
 use crate::buffer::RawBuffer;
-use crate::op::convert::{GATHER, Rearrangement, Source};
-use crate::primitive::positions::Permutation;
+use crate::op::available_algorithms::Needs;
+use crate::primitive::padded_entries::FILE;
+use crate::primitive::positions::Positions;
 use crate::primitive::raw::RawCompressed;
+use crate::primitive::rearrangement::{Rearrangement, Source};
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::{self, Sizes};
 use sparse_core::{
-    Backend, Choice, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Index, PlanOptions, Result, Scalar, Sell,
-    SellLayout, SparseFormat,
+    Algorithm, Backend, Choice, Coo, Ell, EllLayout, Hyb, HybWidth, Index, PlanOptions, Result, Scalar, Sell,
+    SellLayout, SparseFormat, algorithms,
 };
 
-/// The file of the kernels.
-pub(crate) const FILE: &str = "padded";
+algorithms! {
+    /// The algorithms of conversions to ELL, HYB and SELL.
+    pub(super) enum PaddedAlgorithm needs Needs {
+        Gather = Algorithm::new("gather", "always").preprocessing(
+            "the pattern of the result and the place of every value: of rows in order on the device, by their lengths, which the host reads; of others by the serial reference on the host",
+        ),
+        Needs::Nothing;
+    }
+}
 
-type CsrOn<T, I, O> = Csr<T, Device, I, O>;
-type EllOn<T, I> = Ell<T, Device, I>;
-type HybOn<T, I> = Hyb<T, Device, I>;
-type SellOn<T, I, O> = Sell<T, Device, I, O>;
+fn choose(backend: &Device, op: &str, options: &PlanOptions) -> Result<Choice> {
+    let (PaddedAlgorithm::Gather, choice) = backend.choose_only(op, options, PaddedAlgorithm::Gather)?;
+    Ok(choice)
+}
 
 /// Sorted rows without duplicates, whose lengths the host knows.
 struct Rows<'a> {
@@ -59,37 +70,37 @@ fn rows<'a, T: Scalar, I: Index, O: Index>(
     if a.order() != IndexOrder::CANONICAL {
         return Ok(None);
     }
-    let choice = options.choose("convert", GATHER, GATHER[0].name, "there is no other")?;
+    let choice = choose(backend, "convert", options)?;
     let lengths = backend.row_lengths(a)?;
     Ok(Some(Rows { backend, a: a.into(), choice, lengths, sizes: Sizes::of::<T, I, O>() }))
 }
 
 impl Rows<'_> {
-    fn kernel(&self, entry: &'static str, permutation: &Permutation) -> Result<Kernel> {
-        self.backend.kernel(FILE, entry, self.a.defines().set("POS", permutation.type_name()))
+    fn kernel(&self, entry: &'static str, positions: &Positions) -> Result<Kernel> {
+        self.backend.kernel(FILE, entry, self.a.defines().set("POS", positions.type_name()))
     }
 
     /// Allocates the columns of `n` elements, padding included, and the positions of their values.
-    fn allocate_columns(&self, n: usize) -> Result<(RawBuffer, Permutation)> {
+    fn allocate_columns(&self, n: usize) -> Result<(RawBuffer, Positions)> {
         let cols = self.backend.allocate_raw(n, self.sizes.index)?;
-        Ok((cols, Permutation::allocate(self.backend, n, self.a.nnz())?))
+        Ok((cols, Positions::allocate(self.backend, n, self.a.nnz())?))
     }
 
     /// The part with these columns and the values at these positions, whose array is allocated and not yet written.
-    fn part(&self, cols: RawBuffer, permutation: Permutation) -> Result<Part> {
+    fn part(&self, cols: RawBuffer, positions: Positions) -> Result<Part> {
         let values = self.backend.allocate_raw(cols.len, self.sizes.scalar)?;
-        Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, permutation)? })
+        Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, positions)? })
     }
 
     /// The first `width` entries of each row.
     fn ell(&self, width: usize) -> Result<Part> {
         let (backend, a) = (self.backend, self.a);
         let slots = checked_product("rows x width", a.rows, width)?;
-        let (cols, permutation) = self.allocate_columns(slots)?;
-        let kernel = self.kernel("padded_ell", &permutation)?;
+        let (cols, positions) = self.allocate_columns(slots)?;
+        let kernel = self.kernel("padded_ell", &positions)?;
         let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
-        launch.buffer(a.indices).buffer(&cols).permutation(&permutation).items(slots)?;
-        self.part(cols, permutation)
+        launch.buffer(a.indices).buffer(&cols).positions(&positions).items(slots)?;
+        self.part(cols, positions)
     }
 
     /// The entries of each row from the first `width` on.
@@ -102,12 +113,12 @@ impl Rows<'_> {
         }
         let starts = backend.upload(&starts)?;
         let row_idx = backend.allocate_raw(nnz, self.sizes.index)?;
-        let (cols, permutation) = self.allocate_columns(nnz)?;
-        let kernel = self.kernel("padded_overflow", &permutation)?;
+        let (cols, positions) = self.allocate_columns(nnz)?;
+        let kernel = self.kernel("padded_overflow", &positions)?;
         let launch = backend.launch(&kernel).size(a.rows).size(width).buffer(a.offsets);
         let launch = launch.buffer(a.indices).buffer(&starts).buffer(&row_idx).buffer(&cols);
-        launch.permutation(&permutation).warps(if nnz > 0 { a.rows } else { 0 })?;
-        Ok(Overflow { row_idx, part: self.part(cols, permutation)? })
+        launch.positions(&positions).warps(if nnz > 0 { a.rows } else { 0 })?;
+        Ok(Overflow { row_idx, part: self.part(cols, positions)? })
     }
 
     /// All entries in slices.
@@ -124,12 +135,12 @@ impl Rows<'_> {
         let (index, offset) = (a.indices.index_type(), a.offsets.index_type());
         let slice_ptr = backend.upload_indices("slots of sell", &slice_ptr, offset)?;
         let row_order = backend.upload_indices("a row", &row_order, index)?;
-        let (cols, permutation) = self.allocate_columns(slots)?;
-        let kernel = self.kernel("padded_sell", &permutation)?;
+        let (cols, positions) = self.allocate_columns(slots)?;
+        let kernel = self.kernel("padded_sell", &positions)?;
         let launch = backend.launch(&kernel).size(a.rows).size(slices).size(height).buffer(&slice_ptr);
         let launch = launch.buffer(&row_order).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&cols).permutation(&permutation).items(slices * height)?;
-        Ok(Slices { slice_ptr, row_order, part: self.part(cols, permutation)? })
+        launch.buffer(&cols).positions(&positions).items(slices * height)?;
+        Ok(Slices { slice_ptr, row_order, part: self.part(cols, positions)? })
     }
 
     /// The first `width` entries of each row as ELL, and the source of their values.
@@ -145,28 +156,30 @@ impl Rows<'_> {
 }
 
 /// CSR to ELL.
-pub(crate) fn to_ell<T: Scalar, I: Index, O: Index>(
+pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &EllLayout,
     options: &PlanOptions,
 ) -> Result<Rearrangement<EllOn<T, I>>> {
     let Some(rows) = rows(backend, from, options)? else {
-        return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
+        let sizes = Sizes::of::<T, I, O>();
+        return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
     };
     let (ell, source) = rows.as_ell(layout.resolve(&rows.lengths, rows.sizes)?)?;
     Ok(Rearrangement::new(rows.choice, ell, vec![source]))
 }
 
 /// CSR to HYB.
-pub(crate) fn to_hyb<T: Scalar, I: Index, O: Index>(
+pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &HybWidth,
     options: &PlanOptions,
 ) -> Result<Rearrangement<HybOn<T, I>>> {
     let Some(rows) = rows(backend, from, options)? else {
-        return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
+        let sizes = Sizes::of::<T, I, O>();
+        return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
     };
     let width = layout.resolve(&rows.lengths, from.cols(), rows.sizes);
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
@@ -181,14 +194,15 @@ pub(crate) fn to_hyb<T: Scalar, I: Index, O: Index>(
 }
 
 /// CSR to SELL.
-pub(crate) fn to_sell<T: Scalar, I: Index, O: Index>(
+pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &SellLayout,
     options: &PlanOptions,
 ) -> Result<Rearrangement<SellOn<T, I, O>>> {
     let Some(rows) = rows(backend, from, options)? else {
-        return backend.plan_gather(from, layout, Sizes::of::<T, I, O>(), options);
+        let sizes = Sizes::of::<T, I, O>();
+        return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
     };
     let bytes = estimate::sell(&rows.lengths, *layout, rows.sizes)?;
     O::try_new("slots of sell", bytes.slots as usize)?;

@@ -5,33 +5,33 @@
 
 use crate::Device;
 use crate::buffer::RawBuffer;
-use crate::program::IndexType;
+use crate::index_type::IndexType;
 use sparse_core::{DType, Result};
 
 /// Arrays are shrunk when more than 1/`SLACK` of their capacity is unused.
 const SLACK: usize = 8;
 
 /// The capacity for a matrix like one with `nnz` entries.
-pub(crate) fn capacity_for(nnz: usize) -> usize {
+pub(super) fn capacity_for(nnz: usize) -> usize {
     nnz + nnz / (2 * SLACK)
 }
 
 /// The arrays of entries.
 #[derive(Debug)]
-pub(crate) struct Entries {
-    pub(crate) indices: RawBuffer,
-    pub(crate) values: RawBuffer,
+pub(super) struct Entries {
+    pub(super) indices: RawBuffer,
+    pub(super) values: RawBuffer,
 }
 
 impl Entries {
     /// Arrays for `n` entries.
-    pub(crate) fn new(backend: &Device, index: IndexType, dtype: DType, n: usize) -> Result<Self> {
+    pub(super) fn new(backend: &Device, index: IndexType, dtype: DType, n: usize) -> Result<Self> {
         let indices = backend.allocate_raw(n, index.bytes())?;
         Ok(Self { indices, values: backend.allocate_raw(n, dtype.bytes())? })
     }
 
     /// The first `n` entries, in the same memory if little of it is unused.
-    pub(crate) fn cut(self, backend: &Device, n: usize) -> Result<Self> {
+    pub(super) fn cut(self, backend: &Device, n: usize) -> Result<Self> {
         Ok(Self { indices: cut(backend, self.indices, n)?, values: cut(backend, self.values, n)? })
     }
 }

@@ -1,14 +1,15 @@
 //! Dense to compressed rows in a single pass: the entries before a tile are counted by decoupled look-back.
 
-use crate::launch::{LANES, Launch, vector};
+use crate::defines::Defines;
+use crate::lanes::{LANES, vector};
+use crate::launch::Launch;
 use crate::primitive::look_back::Tiles;
-use crate::program::Defines;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::{Backend, DType, Result};
 
 /// The file of the kernel.
-pub(crate) const FILE: &str = "dense_to_csr_look_back";
+pub(super) const FILE: &str = "dense_to_csr_look_back";
 
 /// The most worker warps of a work-group, each with a part of its tile, so that a compute unit can have two groups:
 /// `MOST_WORKERS` of the kernel. One more warp looks back.
@@ -27,7 +28,7 @@ const BOARD_BYTES: usize = 1 << 10;
 
 /// The additional data of the single pass.
 #[derive(Debug)]
-pub(crate) struct SinglePass {
+pub(super) struct SinglePass {
     narrow: Kernel,
     wide: Kernel,
     tiles: Tiles,
@@ -38,7 +39,7 @@ pub(crate) struct SinglePass {
 
 impl SinglePass {
     /// A single pass over matrices with `rows` rows, of all members together, and `cols` columns.
-    pub(crate) fn new(
+    pub(super) fn new(
         backend: &Device,
         dtype: DType,
         (rows, cols): (usize, usize),
@@ -60,18 +61,18 @@ impl SinglePass {
     }
 
     /// Bytes of the workspace.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.tiles.bytes()
     }
 
     /// The kernel for rows that can be read in whole words, or for any.
-    pub(crate) fn kernel(&self, wide: bool) -> &Kernel {
+    pub(super) fn kernel(&self, wide: bool) -> &Kernel {
         if wide { &self.wide } else { &self.narrow }
     }
 
     /// Computes the start of each row and writes the entries up to the capacity; `launch` has all arguments of the
     /// plan.
-    pub(crate) fn run<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<()> {
+    pub(super) fn run<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<()> {
         let groups = (backend.caps().compute_units * GROUPS_PER_UNIT).min(self.tiles.count());
         let launch = self.tiles.begin(backend, launch)?;
         launch.groups_that_share(groups, (self.workers + 1) * LANES, self.workers * self.worker_bytes)

@@ -3,7 +3,7 @@
 
 use super::thresholds::SpmmThresholds;
 use crate::Device;
-use crate::launch::LANES;
+use crate::lanes::LANES;
 use crate::primitive::column_blocks::{ColumnBlocks, Cut, NAME};
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use sparse_core::error::checked_product;
@@ -11,7 +11,7 @@ use sparse_core::op::Op;
 use sparse_core::{Backend, Error, PlanOptions, Result};
 
 /// The file of the kernels.
-pub(crate) const FILE: &str = "csr_spmm_column_blocks";
+pub(super) const FILE: &str = "csr_spmm_column_blocks";
 
 /// Bytes of a row of B in a slice.
 const SLICE_BYTES: usize = 256;
@@ -48,7 +48,7 @@ impl Device {
 
     /// The reason why products with this matrix and so many columns gain by blocks of columns, if they do: the plan
     /// runs often, B has a slice, and rows of A have many entries in each of few blocks.
-    pub(crate) fn reason_for_shared_rows(
+    pub(super) fn reason_for_shared_rows(
         &self,
         a: RawCompressed<'_>,
         columns: usize,
@@ -72,7 +72,7 @@ impl Device {
 
 impl ColumnBlocks {
     /// The plan of a product with a dense matrix, with a row of partial sums of C for each row of a block.
-    pub(crate) fn for_spmm(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+    pub(super) fn for_spmm(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
         if !counts_in_int(a) {
             let reason = format!("columns repeat among {} entries: add up the duplicates first", a.nnz());
             return Err(Error::unsupported(format!("{NAME} on {}", backend.caps().backend), reason));
@@ -97,7 +97,7 @@ impl ColumnBlocks {
     }
 
     /// Computes the product with a dense matrix.
-    pub(crate) fn spmm(
+    pub(super) fn spmm(
         &self,
         backend: &Device,
         a: RawCompressed<'_>,

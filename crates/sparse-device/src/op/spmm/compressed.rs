@@ -1,32 +1,31 @@
-//! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
+//! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
-use super::column_blocks as spmm_column_blocks;
+use super::column_blocks;
+use super::grouped::{GroupedAlgorithm, GroupedPlan};
 use super::row_split::{RowSplit, is_far};
 use super::thresholds::SpmmThresholds;
-use crate::launch::{LANES, Launch};
+use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
-use crate::op::spmv::along;
-use crate::primitive::column_blocks::{self, ColumnBlocks};
-use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::primitive::row_groups::{GROUPED_ROWS, RowGroups};
-use crate::primitive::stored_values::{StoredValues, Values};
+use crate::primitive::column_blocks::{ColumnBlocks, NAME};
+use crate::primitive::raw::{DenseOperands, RawCompressed, along};
+use crate::primitive::values::Values;
 use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index,
-    KernelPlan, PlanOptions, Result, Scalar, Sell, algorithms,
+    Algorithm, Axis, Backend, Choice, Compressed, DenseView, DenseViewMut, Index, KernelPlan, PlanOptions,
+    Result, Scalar, algorithms,
 };
 
 algorithms! {
     /// The algorithms for compressed rows along the stored direction.
     enum RowAlgorithm needs Needs {
         ColumnBlocks = Algorithm::new(
-            column_blocks::NAME,
+            NAME,
             "CUDA, for plans of 32 calls and more, where rows have 64 entries and more in each of at most 18 blocks of columns \
              whose rows of B shared memory holds, 256 bytes each, and B has as many",
         )
         .preprocessing("the first entry of each row in each block of columns, and a row of partial sums of C for each"),
-        Needs::SharedMemory(spmm_column_blocks::FILE);
+        Needs::SharedMemory(column_blocks::FILE);
 
         RowPerThread = Algorithm::new("row_per_thread", "the device is a CPU"), Needs::Nothing;
 
@@ -56,59 +55,8 @@ algorithms! {
     }
 }
 
-const GROUPED: &[Algorithm] = &[GROUPED_ROWS];
-
 /// Columns per work-group of `cwm`.
 const CWM_COLUMNS: usize = 4 * LANES;
-
-/// A product with the entries grouped by the rows of op(A).
-#[derive(Debug)]
-pub struct GroupedPlan {
-    choice: Choice,
-    kernel: Kernel,
-    groups: RowGroups,
-}
-
-impl GroupedPlan {
-    fn new<M: StoredValues>(backend: &Device, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        Self::of(backend, M::Scalar::DTYPE, op, options, &|| a.row_groups(backend, op))
-    }
-
-    fn of(
-        backend: &Device,
-        dtype: DType,
-        op: Op,
-        options: &PlanOptions,
-        groups: &dyn Fn() -> Result<RowGroups>,
-    ) -> Result<Self> {
-        let choice = options.choose("spmm", GROUPED, GROUPED_ROWS.name, "there is no other")?;
-        let groups = groups()?;
-        Ok(Self { choice, kernel: backend.grouped_kernel(dtype, "grouped_spmm", &groups, op)?, groups })
-    }
-
-    fn run(&self, backend: &Device, values: Values<'_>, operands: DenseOperands<'_>) -> Result<()> {
-        let (rows, cols) = (operands.c.rows, operands.c.cols);
-        let launch = backend.launch(&self.kernel).size(rows).size(cols).groups_of(&self.groups, values);
-        launch.matrices(operands).items(rows * cols)
-    }
-}
-
-impl<'a> Launch<'a> {
-    /// The dense operands of a product, in the order of most kernels.
-    fn matrices(self, operands: DenseOperands<'a>) -> Self {
-        self.factor(operands.alpha).dense(operands.b).factor(operands.beta).dense(operands.c)
-    }
-}
-
-impl KernelPlan for GroupedPlan {
-    fn choice(&self) -> &Choice {
-        &self.choice
-    }
-
-    fn workspace_bytes(&self) -> usize {
-        self.groups.bytes()
-    }
-}
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
@@ -151,11 +99,6 @@ pub enum Unit {
 }
 
 impl Device {
-    /// The algorithms along the stored direction.
-    fn spmm_row_algorithms(&self) -> &'static [Algorithm] {
-        self.offered(|_: RowAlgorithm| true)
-    }
-
     /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
     fn fitting_spmm(
         &self,
@@ -204,7 +147,7 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<CompressedPlan> {
         let fitting = self.fitting_spmm(a, columns, options)?;
-        let (algorithm, choice) = self.choose("spmm", options, self.spmm_row_algorithms(), fitting)?;
+        let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), fitting)?;
         let split = |is_packed| RowSplit::new(self, a, op, columns, is_packed).map(Box::new);
         let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
         Ok(match algorithm {
@@ -249,7 +192,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
     type Plan = CompressedPlan;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.spmm_row_algorithms() } else { GROUPED }
+        if along::<A>(op) { self.offered::<RowAlgorithm>() } else { self.offered::<GroupedAlgorithm>() }
     }
 
     fn plan_spmm(
@@ -278,36 +221,3 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
         plan.run(self, a.into(), DenseOperands::new(alpha, b, beta, c))
     }
 }
-
-macro_rules! grouped_spmm {
-    ([$($generics:tt)*], $matrix:ty) => {
-        impl<T: Scalar, $($generics)*> SpmmKernel<$matrix> for Device {
-            type Plan = GroupedPlan;
-
-            fn spmm_algorithms(&self, _: Op) -> &'static [Algorithm] {
-                GROUPED
-            }
-
-            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan> {
-                GroupedPlan::new(self, a, op, options)
-            }
-
-            unsafe fn spmm(
-                &self,
-                plan: &mut GroupedPlan,
-                alpha: T::Acc,
-                a: &$matrix,
-                b: DenseView<'_, T, Self>,
-                beta: T::Acc,
-                c: DenseViewMut<'_, T, Self>,
-            ) -> Result<()> {
-                plan.run(self, StoredValues::values(a), DenseOperands::new(alpha, b, beta, c))
-            }
-        }
-    };
-}
-
-grouped_spmm!([I: Index], Coo<T, Device, I>);
-grouped_spmm!([I: Index], Ell<T, Device, I>);
-grouped_spmm!([I: Index], Hyb<T, Device, I>);
-grouped_spmm!([I: Index, O: Index], Sell<T, Device, I, O>);

@@ -2,5 +2,6 @@
 
 mod column_blocks;
 mod compressed;
+mod grouped;
 mod row_split;
 mod thresholds;

@@ -2,11 +2,12 @@
 //! sums that a second kernel adds in order.
 
 use super::thresholds::SpmmThresholds;
-use crate::buffer::{DensePlace, Place, RawBuffer};
-use crate::launch::{LANES, in_words, vector};
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::lanes::{LANES, in_words, vector};
+use crate::place::{DensePlace, Place};
 use crate::primitive::chunks::Chunks;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::program::Defines;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
@@ -59,7 +60,7 @@ const SHARED_CLASS_BITS: u32 = 1;
 const WARP_CLASS_BITS: u32 = 0;
 
 /// True if slices of B, of this shape, are better copied where A has `nnz` entries.
-pub(crate) fn is_far(
+pub(super) fn is_far(
     nnz: usize,
     (b_rows, columns): (usize, usize),
     value_bytes: usize,
@@ -99,7 +100,7 @@ impl ColumnKernel {
 }
 
 impl RowSplit {
-    pub(crate) fn new(
+    pub(super) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
         op: Op,
@@ -136,12 +137,12 @@ impl RowSplit {
         })
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let packed = self.packed.as_ref().map_or(0, |packed| packed.slice.bytes());
         self.chunks.bytes() + self.partial.bytes() + packed
     }
 
-    pub(crate) fn run(
+    pub(super) fn run(
         &self,
         backend: &Device,
         a: RawCompressed<'_>,
@@ -167,12 +168,12 @@ impl RowSplit {
         let (chunks, columns, bytes) = (&self.chunks, c.cols, a.dtype.bytes());
         let has_words = |dense: DensePlace<'_>| in_words(bytes, &[dense.place.start], dense.steps);
         let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
-        let way = if wide { &self.wide } else { &self.narrow };
-        let launch = backend.launch(&way.kernel).size(chunks.count).buffer(&chunks.begins);
+        let kernel = if wide { &self.wide } else { &self.narrow };
+        let launch = backend.launch(&kernel.kernel).size(chunks.count).buffer(&chunks.begins);
         let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.sum_index);
         let launch = launch.size(columns).buffer(a.indices).buffer(a.values);
         let launch = launch.factor(alpha).dense(b).factor(beta).dense(c).buffer(&self.partial);
-        launch.warps(chunks.count.div_ceil(way.together) * columns.div_ceil(way.columns))?;
+        launch.warps(chunks.count.div_ceil(kernel.together) * columns.div_ceil(kernel.columns))?;
         let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
         let launch = launch.buffer(&chunks.split_starts).size(columns).factor(alpha).factor(beta);
         launch.dense(c).buffer(&self.partial).early().items(chunks.splits * columns)

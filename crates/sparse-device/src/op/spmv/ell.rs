@@ -1,11 +1,12 @@
 //! ELL: one row per work-item.
 
-use super::{Grouped, ProductPlan, Traversal};
+use super::plan::{Grouped, ProductPlan, Traversal};
+use crate::defines::Defines;
+use crate::index_type::IndexType;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::raw::VectorOperands;
 use crate::primitive::row_groups::GROUPED_ROWS;
 use crate::primitive::stored_values::StoredValues;
-use crate::program::{Defines, IndexType};
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Ell, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
@@ -23,7 +24,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
     type Plan = ProductPlan<Kernel>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
+        self.offered_if(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
     }
 
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
