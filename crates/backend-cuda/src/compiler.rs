@@ -2,7 +2,7 @@
 //!
 //! cudarc would look for one major version of the library, and panic where a function is missing.
 
-use crate::cu::backend_error;
+use crate::error::backend_error;
 use libloading::Library;
 use sparse_core::Result;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};

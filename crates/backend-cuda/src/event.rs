@@ -1,6 +1,7 @@
 //! Points in the work of a stream, and the time between them by the device's clock.
 
-use crate::cu::{CuDriver, failed};
+use crate::cu::CuDriver;
+use crate::error::failed;
 use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::Result;

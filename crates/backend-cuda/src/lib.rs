@@ -10,27 +10,32 @@ mod cache;
 #[doc(hidden)]
 pub mod compiler;
 mod cu;
+mod devices;
+mod error;
 mod event;
 mod graph;
+mod memory;
 mod nvrtc;
+mod pinned;
 mod program;
 mod queue;
 mod staging;
 mod version;
 
 pub use cache::CACHE_VARIABLE;
-use cu::{CuDriver, CuMemory};
+use cu::CuDriver;
 pub use event::Event;
 pub use graph::Graph;
+use memory::CuMemory;
 use sparse_core::{Element, Result};
 use sparse_device::View;
 pub use sparse_device::{Device, Library};
 
 /// CUDA: NVIDIA's GPUs, in the driver's order. `NNZ_CUDA_DEVICE` names the preferred one.
 pub static CUDA: Library = Library {
-    name: cu::NAME,
+    name: error::NAME,
     device_variable: "NNZ_CUDA_DEVICE",
-    devices: cu::caps,
+    devices: devices::caps,
     driver: |index| Ok(Box::new(CuDriver::open(index)?)),
 };
 

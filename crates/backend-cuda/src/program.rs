@@ -1,7 +1,8 @@
 //! Kernels and their launches behind a safe interface.
 
 use crate::cache;
-use crate::cu::{CuMemory, backend_error, failed};
+use crate::error::{backend_error, failed};
+use crate::memory::CuMemory;
 use crate::nvrtc::{Architecture, Source};
 use crate::queue::Queue;
 use cudarc::driver::{result, sys};

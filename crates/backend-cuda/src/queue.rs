@@ -4,7 +4,7 @@
 //! recording ends, and calls of the recording thread that cannot be recorded are refused before they reach the driver,
 //! which would invalidate the capture.
 
-use crate::cu::failed;
+use crate::error::failed;
 use cudarc::driver::{result, sys};
 use sparse_core::{Error, Result};
 use sparse_device::{Arg, Kernel, Memory};

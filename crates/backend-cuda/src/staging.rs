@@ -1,7 +1,7 @@
 //! Uploads and downloads through two buffers of pinned memory, in turn: while the device copies one, the host fills or
 //! empties the other. Pageable memory would be copied at a fifth of the speed.
 
-use crate::cu::Pinned;
+use crate::pinned::Pinned;
 use crate::queue::Queue;
 use cudarc::driver::sys::CUdeviceptr;
 use sparse_core::Result;

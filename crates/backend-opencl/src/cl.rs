@@ -3,7 +3,7 @@
 use crate::Handles;
 use crate::error;
 
-use crate::devices::{self, DeviceInfo};
+use crate::devices::{self, DeviceInfo, NAME};
 use crate::memory_account::{Allocation, MemoryAccount, in_whole_words};
 use crate::memory_pool::MemoryPool;
 use crate::owned::{Context, Owned};
@@ -31,9 +31,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) fn failed(call: impl Into<String>, code: impl Into<ClError>) -> Error {
     error::failed(NAME, call, code)
 }
-
-/// The backend's name.
-pub(crate) const NAME: &str = "opencl";
 
 /// A context of one device with its in-order queue.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! The OpenCL devices of this machine and their properties, found once a process.
 
-use crate::cl;
 use kernels_core::File;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_FP_DENORM, Device};
 use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, ClError, DLOPEN_RUNTIME_LOAD_FAILED};
@@ -9,6 +8,9 @@ use sparse_core::{Caps, Error, Result};
 use sparse_device::Properties;
 use std::path::Path;
 use std::sync::OnceLock;
+
+/// The name of the backend of these devices.
+pub(crate) const NAME: &str = "opencl";
 
 /// A GPU's memory over the limit of its pool of released memory.
 const POOL_PART: usize = 4;
@@ -97,7 +99,7 @@ fn find_devices() -> Result<Vec<DeviceInfo>, String> {
         let reason = |code: ClError| format!("{}: {code}", name.trim());
         match platform.get_devices(CL_DEVICE_TYPE_ALL) {
             Ok(ids) => asked.extend(ids.into_iter().map(|id| {
-                DeviceInfo::new(cl::NAME, kernels_cl::FILES, name.trim(), Device::new(id)).map_err(reason)
+                DeviceInfo::new(NAME, kernels_cl::FILES, name.trim(), Device::new(id)).map_err(reason)
             })),
             Err(code) if code.0 == CL_DEVICE_NOT_FOUND => {}
             Err(code) => asked.push(Err(reason(code))),

@@ -27,7 +27,7 @@ use std::ptr;
 
 /// OpenCL: the devices of all platforms, in the loader's order. `NNZ_OPENCL_DEVICE` names the preferred one.
 pub static OPENCL: Library = Library {
-    name: cl::NAME,
+    name: devices::NAME,
     device_variable: "NNZ_OPENCL_DEVICE",
     devices: || devices::caps(devices::opencl()),
     driver: |index| Ok(Box::new(ClDriver::open(index)?)),

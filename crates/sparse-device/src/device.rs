@@ -1,9 +1,11 @@
 //! A device as a backend.
 
-use crate::launch::LANES;
-use crate::program::{IndexType, Programs};
-use crate::space::RawBuffer;
-use crate::{Buffer, Defines, Driver, Memory, Properties};
+use crate::buffer::{Buffer, RawBuffer};
+use crate::defines::Defines;
+use crate::driver::{Driver, Memory, Properties};
+use crate::index_type::IndexType;
+use crate::lanes::LANES;
+use crate::program::Programs;
 use kernels_core::File;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
 use sparse_core::op::AllTypes;

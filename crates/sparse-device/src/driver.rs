@@ -1,6 +1,6 @@
 //! The interface of a foreign library to a device: memory, programs and launches.
 
-use crate::Defines;
+use crate::defines::Defines;
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 use std::any::Any;

@@ -1,6 +1,8 @@
 //! A driver for tests of what plans do before anything runs: it takes memory and data, and computes nothing.
 
-use crate::{Arg, Defines, Device, Driver, Grid, Kernel, Memory, Program, Properties};
+use crate::defines::Defines;
+use crate::device::Device;
+use crate::driver::{Arg, Driver, Grid, Kernel, Memory, Program, Properties};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 

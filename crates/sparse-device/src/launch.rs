@@ -4,15 +4,14 @@
 //! shapes, contexts and patterns, or through an unsafe kernel trait. Other crates launch by the unsafe
 //! [`Driver::launch`](crate::Driver::launch).
 
-use crate::driver::{Arg, Grid, Value};
-use crate::program::Defines;
-use crate::space::{DensePlace, Place, RawBuffer};
-use crate::{Device, Kernel, Memory};
+use crate::buffer::{RawBuffer, View};
+use crate::defines::Defines;
+use crate::device::Device;
+use crate::driver::{Arg, Grid, Kernel, Memory, Value};
+use crate::lanes::{LANES, WORD_BYTES};
+use crate::place::{DensePlace, Place};
 use sparse_core::op::Coefficient;
-use sparse_core::{Backend, Caps, DType, Element, Error, Order, Result, Scalar};
-
-/// Lanes of a warp, in the kernels that give a row to one.
-pub(crate) const LANES: usize = 32;
+use sparse_core::{Backend, Caps, DType, Element, Error, Result, Scalar};
 
 /// Work-groups for each compute unit; kernels stride over the grid, so that no launch limit bounds a matrix.
 const GROUPS_PER_UNIT: usize = 32;
@@ -24,9 +23,6 @@ const WARPS_PER_CPU_UNIT: usize = 256;
 
 /// Arguments of most kernels, so that a launch allocates once.
 const MOST_ARGUMENTS: usize = 16;
-
-/// Bytes of a word: the alignment of memory and the widest load of a lane.
-const WORD_BYTES: usize = 16;
 
 /// A launch whose arguments are added one by one.
 #[must_use]
@@ -116,7 +112,7 @@ impl<'a> Launch<'a> {
         self.value(factor).element(numerator).element(denominator)
     }
 
-    fn element<A: Scalar>(self, element: Option<crate::View<'a, A>>) -> Self {
+    fn element<A: Scalar>(self, element: Option<View<'a, A>>) -> Self {
         match element {
             Some(view) => self.view(view),
             None => self.null().size(0),
@@ -192,25 +188,5 @@ impl<'a> Launch<'a> {
         // SAFETY: operations give the arguments that the kernel's file lists; plans have checked the shapes of sizes
         // and views.
         unsafe { self.device.driver().launch(self.kernel, grid, &self.args) }
-    }
-}
-
-/// Elements of `bytes` bytes per word.
-pub(crate) const fn vector(bytes: usize) -> usize {
-    WORD_BYTES / bytes
-}
-
-/// True if kernels can read a row in whole words: its elements of `bytes` bytes are contiguous, and the positions
-/// `starts` and the stride between rows are multiples of a word.
-pub(crate) fn in_words(bytes: usize, starts: &[usize], (row, col): (usize, usize)) -> bool {
-    let whole = |position: &usize| position.is_multiple_of(vector(bytes));
-    col == 1 && whole(&row) && starts.iter().all(whole)
-}
-
-/// The strides between rows and between columns.
-pub(crate) fn steps(order: Order, leading_dimension: usize) -> (usize, usize) {
-    match order {
-        Order::RowMajor => (leading_dimension, 1),
-        Order::ColMajor => (1, leading_dimension),
     }
 }

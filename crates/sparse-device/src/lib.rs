@@ -5,18 +5,24 @@
 //! arguments agree. So an operation is written once, and a driver knows none. A [`Library`] finds and opens devices;
 //! all of them have one type, so that one collection can hold matrices of any.
 
+mod buffer;
+mod defines;
 mod device;
 mod driver;
 #[cfg(test)]
 mod idle_driver;
+mod index_type;
+mod lanes;
 mod launch;
 mod library;
 mod op;
+mod place;
+mod primitive;
 mod program;
 mod space;
 
+pub use buffer::{Buffer, View, ViewMut};
+pub use defines::Defines;
 pub use device::Device;
 pub use driver::{Arg, Driver, Grid, Kernel, Memory, Program, Properties, Value};
 pub use library::Library;
-pub use program::Defines;
-pub use space::{Buffer, View, ViewMut};

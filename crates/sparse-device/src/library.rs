@@ -1,6 +1,7 @@
 //! Foreign libraries and their devices.
 
-use crate::{Device, Driver};
+use crate::device::Device;
+use crate::driver::Driver;
 use sparse_core::{Caps, Error, Probe, Result};
 
 /// A foreign library: finds devices and opens them.

@@ -31,8 +31,13 @@ impl Needs {
 }
 
 impl Device {
+    /// The algorithms of an enum that the device has.
+    pub(super) fn offered<A: AlgorithmSet<Needs = Needs>>(&self) -> &'static [Algorithm] {
+        self.offered_if(|_: A| true)
+    }
+
     /// The algorithms that fit, as `fits` says, and that the device has.
-    pub(super) fn offered<A: AlgorithmSet<Needs = Needs>>(
+    pub(super) fn offered_if<A: AlgorithmSet<Needs = Needs>>(
         &self,
         fits: impl Fn(A) -> bool,
     ) -> &'static [Algorithm] {
@@ -56,5 +61,59 @@ impl Device {
             return Err(Error::unsupported(format!("{op} algorithm `{}`", forced.row().name), lacking));
         }
         options.choose_among(op, offered, automatic, reason)
+    }
+
+    /// [`choose`](Self::choose) where the enum has one algorithm, which every device has.
+    pub(super) fn choose_only<A: AlgorithmSet<Needs = Needs>>(
+        &self,
+        op: &str,
+        options: &PlanOptions,
+        only: A,
+    ) -> Result<(A, Choice)> {
+        self.choose(op, options, self.offered::<A>(), (only, "there is no other"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idle_driver::idle_device;
+    use sparse_core::algorithms;
+
+    algorithms! {
+        enum Single needs Needs {
+            Plain = Algorithm::new("plain", "always"), Needs::Nothing;
+        }
+    }
+
+    algorithms! {
+        enum Several needs Needs {
+            Plain = Algorithm::new("plain", "always"), Needs::Nothing;
+            OwnFile = Algorithm::new("own_file", "never"), Needs::File("special");
+            Shared = Algorithm::new("shared", "never"), Needs::SharedMemory("special");
+        }
+    }
+
+    #[test]
+    fn a_single_algorithm_is_chosen_and_another_name_is_refused() {
+        let device = idle_device();
+        let choose = |options: &PlanOptions| device.choose_only("op", options, Single::Plain);
+        let (Single::Plain, choice) = choose(&PlanOptions::default()).unwrap();
+        assert_eq!((choice.algorithm, &choice.reason[..]), ("plain", "there is no other"));
+        let error = choose(&PlanOptions::forced("own_file")).unwrap_err().to_string();
+        assert_eq!(error, "op algorithm `own_file` is not supported: this backend has plain");
+    }
+
+    #[test]
+    fn an_algorithm_without_its_kernels_is_not_offered_and_says_what_it_lacks() {
+        let device = idle_device();
+        let offered = device.offered::<Several>();
+        assert_eq!(offered, [*Several::Plain.row()]);
+        for name in ["own_file", "shared"] {
+            let (options, automatic) = (PlanOptions::forced(name), (Several::Plain, ""));
+            let error = device.choose("op", &options, offered, automatic).unwrap_err().to_string();
+            let reason = "idle has no kernels of special";
+            assert_eq!(error, format!("op algorithm `{name}` is not supported: {reason}"));
+        }
     }
 }

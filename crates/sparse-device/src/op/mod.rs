@@ -1,30 +1,13 @@
-//! Operations, one file each.
+//! Operations: a file each, or a folder where there are several algorithms.
 
 mod available_algorithms;
-mod chunks;
-mod column_blocks;
 mod convert;
-mod coordinates;
 mod dense_to_csr;
-mod grouped;
-mod look_back;
-mod output_buffer;
-mod padded;
-mod padded_entries;
-mod permutation;
 mod prune;
-mod radix_sort;
-mod raw;
-mod row_split;
 mod row_statistics;
 mod scan;
-mod single_pass;
 mod sort;
 mod spmm;
-mod spmm_column_blocks;
-mod spmm_thresholds;
 mod spmv;
-mod stored_values;
 mod to_dense;
-mod validate;
 mod vector;

@@ -1,18 +1,25 @@
 //! Pruning: flags, their prefix sums, and a compaction of the entries that stay.
 
-use super::dense_to_csr::Threshold;
-use super::scan::Scan;
-use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
+use super::available_algorithms::Needs;
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::threshold::Threshold;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, DType, Index, KernelPlan, PlanOptions, Result, Scalar,
-    SparseFormat,
+    SparseFormat, algorithms,
 };
 
-const COUNT_FILL: &[Algorithm] =
-    &[Algorithm::new("count_fill", "always").preprocessing("a position for each entry")];
+algorithms! {
+    /// The algorithms of pruning.
+    enum PruneAlgorithm needs Needs {
+        CountFill = Algorithm::new("count_fill", "always").preprocessing("a position for each entry"),
+        Needs::Nothing;
+    }
+}
 
 /// The plan of a pruning.
 #[derive(Debug)]
@@ -21,7 +28,7 @@ pub struct PruningPlan {
     flags: Kernel,
     offsets: Kernel,
     starts: Buffer<i64>,
-    scan: Scan<i64>,
+    sum: PrefixSum<i64>,
 }
 
 impl KernelPlan for PruningPlan {
@@ -42,14 +49,15 @@ impl PruningPlan {
         nnz: usize,
         options: &PlanOptions,
     ) -> Result<Self> {
-        let choice = options.choose("prune", COUNT_FILL, "count_fill", "there is no other")?;
+        let (PruneAlgorithm::CountFill, choice) =
+            backend.choose_only("prune", options, PruneAlgorithm::CountFill)?;
         let defines = Defines::default().index(offset).offset(offset);
         Ok(Self {
             choice,
             flags: backend.kernel_of(dtype, "prune", "prune_flags", defines.clone())?,
             offsets: backend.kernel_of(dtype, "prune", "prune_offsets", defines)?,
             starts: backend.allocate(nnz + 1)?,
-            scan: Scan::series(backend, nnz + 1)?,
+            sum: PrefixSum::series(backend, nnz + 1)?,
         })
     }
 
@@ -57,7 +65,7 @@ impl PruningPlan {
     fn find(&self, backend: &Device, values: &RawBuffer, threshold: Threshold) -> Result<usize> {
         let launch = backend.launch(&self.flags).size(values.len).buffer(values).threshold(threshold);
         launch.buffer(&self.starts).items(values.len + 1)?;
-        self.scan.starts_and_sum(backend, &self.starts)
+        self.sum.starts_and_sum(backend, &self.starts)
     }
 
     /// The offsets of the entries that stay.
@@ -73,7 +81,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device
     type Plan = PruningPlan;
 
     fn prune_algorithms(&self) -> &'static [Algorithm] {
-        COUNT_FILL
+        self.offered::<PruneAlgorithm>()
     }
 
     fn plan_prune(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<PruningPlan> {
@@ -99,7 +107,7 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
     type Plan = PruningPlan;
 
     fn prune_algorithms(&self) -> &'static [Algorithm] {
-        COUNT_FILL
+        self.offered::<PruneAlgorithm>()
     }
 
     fn plan_prune(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<PruningPlan> {

@@ -1,31 +1,14 @@
 //! Statistics of row lengths: the offsets are read back, and the host adds them up.
 
+use super::available_algorithms::Needs;
 use crate::Device;
-use crate::program::Defines;
-use crate::space::RawBuffer;
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
-use sparse_core::{Algorithm, Backend, Choice, Csr, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Choice, Csr, Index, PlanOptions, Result, Scalar, algorithms};
 
-const READ_BACK: &[Algorithm] = &[Algorithm::new("read_back", "always: the host sums up the offsets")];
-
-impl Device {
-    /// The lengths of the rows, from offsets that the host reads.
-    pub(super) fn row_lengths<T: Scalar, I: Index, O: Index>(
-        &self,
-        a: &Csr<T, Device, I, O>,
-    ) -> Result<Vec<usize>> {
-        let offsets = self.download(a.offsets())?;
-        Ok(offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize()).collect())
-    }
-
-    /// The length of the longest of the rows between these offsets, found on the device.
-    pub(super) fn longest_row(&self, offsets: &RawBuffer) -> Result<usize> {
-        let rows = offsets.len - 1;
-        let offset = offsets.index_type();
-        let defines = Defines::default().index(offset).offset(offset).set("BLOCK", self.inner.block);
-        let kernel = self.kernel("row_lengths", "row_lengths_longest", defines)?;
-        let partials = self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)?;
-        Ok(partials.into_iter().max().unwrap_or(0) as usize)
+algorithms! {
+    /// The algorithms of row statistics.
+    enum RowStatisticsAlgorithm needs Needs {
+        ReadBack = Algorithm::new("read_back", "always: the host sums up the offsets"), Needs::Nothing;
     }
 }
 
@@ -33,11 +16,13 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device, I, O>> fo
     type Plan = Choice;
 
     fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
-        READ_BACK
+        self.offered::<RowStatisticsAlgorithm>()
     }
 
     fn plan_row_statistics(&self, _: &Csr<T, Device, I, O>, options: &PlanOptions) -> Result<Choice> {
-        options.choose("row_statistics", READ_BACK, "read_back", "there is no other")
+        let (RowStatisticsAlgorithm::ReadBack, choice) =
+            self.choose_only("row_statistics", options, RowStatisticsAlgorithm::ReadBack)?;
+        Ok(choice)
     }
 
     unsafe fn row_statistics(&self, _: &mut Choice, a: &Csr<T, Device, I, O>) -> Result<RowStatistics> {

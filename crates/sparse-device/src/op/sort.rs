@@ -1,26 +1,36 @@
 //! Sorting: a plan sorts the pattern, the device moves the values.
 
-use super::convert::Rearrangement;
-use super::coordinates::{Coordinates, RADIX_SORT};
-use super::stored_values::StoredValues;
+use super::available_algorithms::Needs;
 use crate::Device;
+use crate::primitive::coordinates::{Coordinates, RADIX_SORT};
+use crate::primitive::rearrangement::Rearrangement;
+use crate::primitive::stored_values::StoredValues;
 use sparse_core::format::IndexOrder;
 use sparse_core::op::{Duplicates, SortKernel};
-use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Choice, Compressed, Coo, Index, PlanOptions, Result, Scalar, algorithms};
 
-fn choose(options: &PlanOptions) -> Result<Choice> {
-    options.choose("sort", RADIX_SORT, RADIX_SORT[0].name, "there is no other")
+algorithms! {
+    /// The algorithms of sorting.
+    enum SortAlgorithm needs Needs {
+        RadixSort = RADIX_SORT, Needs::Nothing;
+    }
+}
+
+fn choose(backend: &Device, options: &PlanOptions) -> Result<Choice> {
+    let (SortAlgorithm::RadixSort, choice) =
+        backend.choose_only("sort", options, SortAlgorithm::RadixSort)?;
+    Ok(choice)
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device, I, O>> for Device {
     type Plan = Rearrangement<Compressed<A, T, Device, I, O>>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        RADIX_SORT
+        self.offered::<SortAlgorithm>()
     }
 
     fn plan_sort(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
-        let choice = choose(options)?;
+        let choice = choose(self, options)?;
         Coordinates::along(self, a.into())?.compress(self, choice, Duplicates::Keep)
     }
 
@@ -37,11 +47,11 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Device, I>> for Device {
     type Plan = Rearrangement<Coo<T, Device, I>>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        RADIX_SORT
+        self.offered::<SortAlgorithm>()
     }
 
     fn plan_sort(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<Self::Plan> {
-        let choice = choose(options)?;
+        let choice = choose(self, options)?;
         let mut coordinates = Coordinates::of_coo(self, a.into(), true)?;
         let unique = coordinates.are_unique(self)?;
         let order = IndexOrder { major_sorted: true, sorted: true, unique };

@@ -1,47 +1,25 @@
 //! Every format to dense: zeros, then the sum of the entries of each coordinate that occurs.
 
-use super::permutation::Permutation;
-use super::stored_values::{StoredValues, Values, position};
+use super::available_algorithms::Needs;
+use crate::defines::Defines;
 use crate::driver::Value;
-use crate::program::{Defines, IndexType};
-use crate::space::{DensePlace, RawBuffer};
+use crate::place::DensePlace;
+use crate::primitive::stored_values::StoredValues;
+use crate::primitive::triplets::Triplets;
+use crate::primitive::values::Values;
 use crate::{Device, Kernel};
 use sparse_core::op::ToDenseKernel;
-use sparse_core::reference::{Entries, Entry};
-use sparse_core::{Algorithm, Choice, DType, DenseViewMut, KernelPlan, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Algorithm, Choice, DType, DenseViewMut, KernelPlan, PlanOptions, Result, Scalar, algorithms,
+};
 
-const COORDINATE_SUMS: &[Algorithm] = &[Algorithm::new("coordinate_sums", "always").preprocessing(
-    "the coordinates of the entries, sorted on the device where they are not known to be unique",
-)];
-
-/// The coordinates of entries, sorted, and the positions of their values.
-#[derive(Debug)]
-pub struct Places {
-    pub(super) rows: RawBuffer,
-    pub(super) cols: RawBuffer,
-    pub(super) permutation: Permutation,
-}
-
-impl Places {
-    /// The entries of a numbered matrix, sorted on the host; coordinates become of type `index`.
-    pub(super) fn numbered(
-        backend: &Device,
-        a: &impl Entries<Scalar = f64>,
-        index: IndexType,
-    ) -> Result<Self> {
-        Self::of_entries(backend, a.entries().collect(), index)
-    }
-
-    fn of_entries(backend: &Device, mut entries: Vec<Entry<f64>>, index: IndexType) -> Result<Self> {
-        entries.sort_by_key(|&(i, j, _)| (i, j));
-        let rows: Vec<_> = entries.iter().map(|&(i, _, _)| i).collect();
-        let cols: Vec<_> = entries.iter().map(|&(_, j, _)| j).collect();
-        let permutation: Vec<_> = entries.iter().map(|&(_, _, number)| position(number)).collect();
-        Ok(Self {
-            rows: backend.upload_indices("a row", &rows, index)?,
-            cols: backend.upload_indices("a column", &cols, index)?,
-            permutation: Permutation::upload(backend, &permutation)?,
-        })
+algorithms! {
+    /// The algorithms of conversions to dense.
+    enum ToDenseAlgorithm needs Needs {
+        CoordinateSums = Algorithm::new("coordinate_sums", "always").preprocessing(
+            "the coordinates of the entries, sorted on the device where they are not known to be unique",
+        ),
+        Needs::Nothing;
     }
 }
 
@@ -49,7 +27,8 @@ impl Places {
 #[derive(Debug)]
 pub struct ExpansionPlan {
     choice: Choice,
-    places: Places,
+    /// The entries in the order of their coordinates.
+    triplets: Triplets,
     dtype: DType,
     kernel: Kernel,
 }
@@ -59,22 +38,23 @@ impl ExpansionPlan {
         backend: &Device,
         dtype: DType,
         options: &PlanOptions,
-        places: &dyn Fn() -> Result<Places>,
+        triplets: &dyn Fn() -> Result<Triplets>,
     ) -> Result<Self> {
-        let choice = options.choose("to_dense", COORDINATE_SUMS, "coordinate_sums", "there is no other")?;
-        let places = places()?;
-        let index = places.rows.index_type();
-        let defines = Defines::default().index(index).set("POS", places.permutation.type_name());
+        let (ToDenseAlgorithm::CoordinateSums, choice) =
+            backend.choose_only("to_dense", options, ToDenseAlgorithm::CoordinateSums)?;
+        let triplets = triplets()?;
+        let index = triplets.rows.index_type();
+        let defines = Defines::default().index(index).set("POS", triplets.positions.type_name());
         let kernel = backend.kernel_of(dtype, "to_dense", "to_dense_sum", defines)?;
-        Ok(Self { choice, places, dtype, kernel })
+        Ok(Self { choice, triplets, dtype, kernel })
     }
 
     /// Writes `zero` everywhere, then the sums of entries.
     fn run(&self, backend: &Device, values: Values<'_>, zero: Value, dense: DensePlace<'_>) -> Result<()> {
         backend.scale(self.dtype, zero, dense)?;
-        let (places, n) = (&self.places, self.places.permutation.len());
-        let launch = backend.launch(&self.kernel).size(n).buffer(&places.rows).buffer(&places.cols);
-        launch.permutation(&places.permutation).values(values).dense(dense).items(n)
+        let Triplets { rows, cols, positions } = &self.triplets;
+        let launch = backend.launch(&self.kernel).size(positions.len()).buffer(rows).buffer(cols);
+        launch.positions(positions).values(values).dense(dense).items(positions.len())
     }
 }
 
@@ -84,7 +64,7 @@ impl KernelPlan for ExpansionPlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.places.rows.bytes() + self.places.cols.bytes() + self.places.permutation.bytes()
+        self.triplets.bytes()
     }
 }
 
@@ -92,11 +72,11 @@ impl<M: StoredValues> ToDenseKernel<M> for Device {
     type Plan = ExpansionPlan;
 
     fn to_dense_algorithms(&self) -> &'static [Algorithm] {
-        COORDINATE_SUMS
+        self.offered::<ToDenseAlgorithm>()
     }
 
     fn plan_to_dense(&self, a: &M, options: &PlanOptions) -> Result<Self::Plan> {
-        ExpansionPlan::new(self, M::Scalar::DTYPE, options, &|| a.places(self))
+        ExpansionPlan::new(self, M::Scalar::DTYPE, options, &|| a.triplets(self))
     }
 
     unsafe fn to_dense(

@@ -1,10 +1,10 @@
 //! Vector operations. Reductions write one partial result per work-group, whose number depends only on the length; one
 //! work-group combines them in a fixed order.
 
+use crate::defines::Defines;
 use crate::driver::Value;
-use crate::launch::Launch;
-use crate::program::Defines;
-use crate::space::DensePlace;
+use crate::place::DensePlace;
+use crate::primitive::reduction::{ITEMS_PER_LANE, MOST_PARTIALS};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
@@ -21,10 +21,6 @@ const PLANNED: [&str; 8] = [
     "vector_advance",
     "vector_turn",
 ];
-/// The most work-groups of a reduction.
-const PARTIALS: usize = 1024;
-/// The fewest elements per work-item: another work-group is worth it only beyond.
-const ITEMS_PER_LANE: usize = 8;
 
 impl Device {
     pub(super) fn vector_kernel(&self, dtype: DType, entry: &'static str) -> Result<Kernel> {
@@ -38,25 +34,12 @@ impl Device {
         self.launch(&kernel).size(rows).size(cols).factor(beta).dense(c).items(rows * cols)
     }
 
-    /// The number of work-groups of a reduction over `len` elements, and of its partial results.
-    fn partial_count(&self, len: usize) -> usize {
-        len.div_ceil(self.inner.block * ITEMS_PER_LANE).min(PARTIALS)
-    }
-
     /// The number of work-groups of the kernels of a conjugate gradient step, each of which adds up the partial results
     /// of the kernel before: on a GPU one element per work-item, as long as there are few, since it waits for memory
     /// above all.
     fn step_groups(&self, len: usize) -> usize {
         let items = if self.caps().is_cpu { ITEMS_PER_LANE } else { 1 };
-        len.div_ceil(self.inner.block * items).clamp(1, PARTIALS)
-    }
-
-    /// Runs a reduction over `len` elements, whose launch lacks only the last argument, and reads the partial results.
-    pub(super) fn partials(&self, reduction: Launch<'_>, len: usize) -> Result<Vec<i64>> {
-        let groups = self.partial_count(len);
-        let partial: Buffer<i64> = self.allocate(groups)?;
-        reduction.buffer(&partial).groups(groups, self.inner.block)?;
-        self.download(&partial)
+        len.div_ceil(self.inner.block * items).clamp(1, MOST_PARTIALS)
     }
 
     /// Allocates the partial results of reductions over `len` elements, two numbers each.
@@ -153,6 +136,7 @@ impl<T: Scalar> VectorKernel<T> for Device {
         let norm = self.vector_kernel(T::DTYPE, "vector_norm")?;
         self.launch(&norm).size(groups).buffer(workspace).view(result).groups(1, block)
     }
+
     /// Every work-group adds up the partial results of the kernel before, in the same order.
     unsafe fn gradient_step(
         &self,

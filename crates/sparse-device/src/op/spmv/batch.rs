@@ -1,14 +1,11 @@
 //! Batches: the block-diagonal matrix of the members, in one launch.
 
-use super::Grouped;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
-use crate::op::stored_values::StoredValues;
+use super::plan::{Grouped, GroupedAlgorithm};
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Axis, BatchCompressed, Choice, Index, KernelPlan, PlanOptions, Result, Scalar};
-
-const ALGORITHMS: &[Algorithm] = &[GROUPED_ROWS];
 
 /// The plan of a batch of products.
 #[derive(Debug)]
@@ -23,7 +20,7 @@ impl KernelPlan for BatchPlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.grouped.groups.bytes()
+        self.grouped.bytes()
     }
 }
 
@@ -31,7 +28,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, De
     type Plan = BatchPlan;
 
     fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
-        ALGORITHMS
+        self.offered::<GroupedAlgorithm>()
     }
 
     fn plan_spmv(
@@ -40,7 +37,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, De
         op: Op,
         options: &PlanOptions,
     ) -> Result<BatchPlan> {
-        let choice = options.choose("spmv", ALGORITHMS, GROUPED_ROWS.name, "there is no other")?;
+        let (GroupedAlgorithm::GroupedRows, choice) =
+            self.choose_only("spmv", options, GroupedAlgorithm::GroupedRows)?;
         Ok(BatchPlan { choice, grouped: Grouped::new(self, a, op)? })
     }
 

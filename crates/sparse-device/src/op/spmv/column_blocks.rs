@@ -2,9 +2,9 @@
 
 use super::thresholds::SpmvThresholds;
 use crate::Device;
-use crate::launch::LANES;
-use crate::op::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
-use crate::op::raw::{RawCompressed, VectorOperands};
+use crate::lanes::LANES;
+use crate::primitive::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
+use crate::primitive::raw::{RawCompressed, VectorOperands};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 

@@ -1,13 +1,15 @@
 //! COO: a segmented sum, atomic additions, one work-item for all entries, or grouped entries.
 
-use super::{Grouped, ProductPlan, Traversal, Workspace};
-use crate::launch::{LANES, Launch};
+use super::plan::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::lanes::LANES;
+use crate::launch::Launch;
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::{RawCoo, VectorOperands};
-use crate::op::stored_values::StoredValues;
-use crate::program::Defines;
-use crate::space::{Place, RawBuffer};
+use crate::place::Place;
+use crate::primitive::raw::{RawCoo, VectorOperands};
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Coo, DType, Error, Index, PlanOptions, Result, Scalar, algorithms};
@@ -223,7 +225,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
     type Plan = ProductPlan<CooProduct>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered(|algorithm: CooAlgorithm| !(op.transposes() && algorithm.needs_sorted_rows()))
+        self.offered_if(|algorithm: CooAlgorithm| !(op.transposes() && algorithm.needs_sorted_rows()))
     }
 
     fn plan_spmv(&self, a: &Coo<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

@@ -1,13 +1,14 @@
 //! ELL: rows by one work-item or, where they are few, by several.
 
-use super::{Grouped, ProductPlan, Traversal, Workspace};
-use crate::launch::LANES;
+use super::plan::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
-use crate::op::stored_values::StoredValues;
-use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Backend, Ell, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
@@ -100,7 +101,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
     type Plan = ProductPlan<EllRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
+        self.offered_if(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
     }
 
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

@@ -1,7 +1,8 @@
 //! The overflow of HYB on the host, while the device works on the rows.
 
-use crate::op::raw::VectorOperands;
-use crate::program::{Defines, IndexType};
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::primitive::raw::VectorOperands;
 use crate::{Buffer, Device, Kernel, View};
 use sparse_core::{Backend, Hyb, Index, Result, Scalar, Space, SparseFormat};
 

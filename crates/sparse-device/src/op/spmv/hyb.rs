@@ -3,11 +3,11 @@
 use super::coo::{CooSums, Walk};
 use super::ell::EllRows;
 use super::host_overflow::HostOverflow;
-use super::{Grouped, ProductPlan, Traversal, Workspace};
+use super::plan::{Grouped, ProductPlan, Traversal, Workspace};
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::{RawCoo, VectorOperands};
-use crate::op::stored_values::StoredValues;
+use crate::primitive::raw::{RawCoo, VectorOperands};
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
@@ -54,7 +54,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
     type Plan = ProductPlan<HybParts<T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered(|algorithm: HybAlgorithm| (algorithm == HybAlgorithm::GroupedRows) == op.transposes())
+        self.offered_if(|algorithm: HybAlgorithm| (algorithm == HybAlgorithm::GroupedRows) == op.transposes())
     }
 
     fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

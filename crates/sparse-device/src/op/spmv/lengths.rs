@@ -1,8 +1,13 @@
 //! The algorithm for rows of given lengths, on devices whose work-groups have several warps.
 
-use super::compressed::RowAlgorithm;
-use super::row_strategies::lanes_for;
+use super::row_algorithm::RowAlgorithm;
 use super::thresholds::SpmvThresholds;
+use crate::lanes::LANES;
+
+/// Lanes for rows of `mean` entries: the next power of two, from 2 to 32.
+pub(super) fn lanes_for(mean: usize) -> usize {
+    mean.next_power_of_two().clamp(2, LANES)
+}
 
 /// Lengths of the rows, found without reading columns.
 #[derive(Debug, Clone, Copy)]

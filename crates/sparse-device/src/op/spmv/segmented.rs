@@ -1,13 +1,13 @@
 //! Compressed rows in parts of equal numbers of entries, summed by segments.
 
-use super::Workspace;
-use crate::launch::LANES;
-use crate::op::raw::{RawCompressed, VectorOperands};
-use crate::op::scan::Scan;
-use crate::program::Defines;
-use crate::space::RawBuffer;
+use super::plan::Workspace;
+use crate::buffer::RawBuffer;
+use crate::lanes::LANES;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::Result;
+use sparse_core::op::Op;
 
 /// The file of the kernels.
 const FILE: &str = "csr_spmv_segmented";
@@ -49,8 +49,9 @@ pub struct Segmented {
 }
 
 impl Segmented {
-    /// Computes the starts of rows; `defines` are those of the kernels.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, defines: &Defines) -> Result<Self> {
+    /// Computes the starts of rows.
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+        let defines = a.product_defines(op);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let (index_bytes, sum_bytes) = (a.indices.element_bytes, a.dtype.accumulator().bytes());
         let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
@@ -60,7 +61,7 @@ impl Segmented {
         let starts: Buffer<i64> = backend.allocate(rows + 1)?;
         let count = kernel("csr_spmv_segmented_count")?;
         backend.launch(&count).size(rows).buffer(offsets).buffer(&starts).items(rows + 1)?;
-        let filled = Scan::series(backend, rows + 1)?.starts_and_sum(backend, &starts)?;
+        let filled = PrefixSum::series(backend, rows + 1)?.starts_and_sum(backend, &starts)?;
 
         let (bits, order) = (backend.allocate(nnz.div_ceil(BITS))?, backend.allocate_raw(rows, index_bytes)?);
         backend.clear(&bits)?;

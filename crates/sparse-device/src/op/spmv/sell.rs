@@ -1,12 +1,13 @@
 //! SELL: one row per work-item, with its columns as they are stored or as 16-bit deltas.
 
-use super::{Grouped, ProductPlan, Traversal, Workspace};
+use super::plan::{Grouped, ProductPlan, Traversal, Workspace};
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
 use crate::op::available_algorithms::Needs;
-use crate::op::grouped::GROUPED_ROWS;
-use crate::op::raw::VectorOperands;
-use crate::op::stored_values::StoredValues;
-use crate::program::{Defines, IndexType};
-use crate::space::RawBuffer;
+use crate::primitive::raw::VectorOperands;
+use crate::primitive::row_groups::GROUPED_ROWS;
+use crate::primitive::stored_values::StoredValues;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{
@@ -72,7 +73,9 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
     type Plan = ProductPlan<SellRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered(|algorithm: SellAlgorithm| (algorithm == SellAlgorithm::GroupedRows) == op.transposes())
+        self.offered_if(|algorithm: SellAlgorithm| {
+            (algorithm == SellAlgorithm::GroupedRows) == op.transposes()
+        })
     }
 
     fn plan_spmv(&self, a: &Sell<T, Device, I, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

@@ -1,6 +1,6 @@
 //! The numbers that steer the choice of an SpMV algorithm for compressed rows.
 
-use crate::launch::LANES;
+use crate::lanes::LANES;
 
 /// The crossovers from one algorithm to another, on one class of devices.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,67 @@
+//! Memory of a device.
+
+use crate::error::failed;
+use crate::queue::Queue;
+use cudarc::driver::{result, sys};
+use sparse_core::{Error, Result};
+use sparse_device::Memory;
+use std::ptr;
+use std::sync::Arc;
+
+/// Memory of a device, freed in order with the work of its stream.
+#[derive(Debug)]
+pub(crate) struct CuMemory {
+    pub(crate) pointer: sys::CUdeviceptr,
+    bytes: usize,
+    queue: Arc<Queue>,
+}
+
+impl CuMemory {
+    /// Allocates `bytes` bytes, not 0, in order with the work of the queue.
+    pub(crate) fn allocate(bytes: usize, queue: &Arc<Queue>) -> Result<Self> {
+        queue.refuse_in_recording("allocating memory")?;
+        let _enqueues = queue.enqueue()?;
+        // SAFETY: the stream is alive, and the memory is freed once, by `Drop`.
+        let pointer = unsafe { result::malloc_async(queue.stream, bytes) };
+        let pointer = pointer.map_err(|code| match code.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                let available = result::mem_get_info().map_or(0, |(free, _)| free as u64);
+                Error::OutOfMemory { needed: bytes as u64, available }
+            }
+            _ => failed("cuMemAllocAsync")(code),
+        })?;
+        Ok(Self { pointer, bytes, queue: queue.clone() })
+    }
+
+    /// The memory as its own type, if it was allocated on this queue.
+    pub(crate) fn of<'a>(memory: &'a Memory, queue: &Queue) -> Result<&'a Self> {
+        let memory = memory.of::<Self>()?;
+        if ptr::eq(queue, &raw const *memory.queue) {
+            return Ok(memory);
+        }
+        Err(Error::unsupported("this memory", "it belongs to another context"))
+    }
+
+    /// The first address.
+    pub(crate) fn address(&self) -> sys::CUdeviceptr {
+        self.pointer
+    }
+
+    /// The address of byte `offset`; an error if the range passes the end.
+    pub(crate) fn range(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(self.pointer + offset as u64),
+            _ => Err(Error::shape(
+                "a range of memory",
+                format_args!("{bytes} bytes from {offset} on, of {}", self.bytes),
+            )),
+        }
+    }
+}
+
+impl Drop for CuMemory {
+    fn drop(&mut self) {
+        // SAFETY: the memory was allocated on this stream, and nobody can name it any more.
+        unsafe { self.queue.free(self.pointer) };
+    }
+}

@@ -1,0 +1,19 @@
+//! Lanes of a warp, and the words that they read.
+
+/// Lanes of a warp, in the kernels that give a row to one.
+pub(crate) const LANES: usize = 32;
+
+/// Bytes of a word: the alignment of memory and the widest load of a lane.
+pub(crate) const WORD_BYTES: usize = 16;
+
+/// Elements of `bytes` bytes per word.
+pub(crate) const fn vector(bytes: usize) -> usize {
+    WORD_BYTES / bytes
+}
+
+/// True if kernels can read a row in whole words: its elements of `bytes` bytes are contiguous, and the positions
+/// `starts` and the stride between rows are multiples of a word.
+pub(crate) fn in_words(bytes: usize, starts: &[usize], (row, col): (usize, usize)) -> bool {
+    let whole = |position: &usize| position.is_multiple_of(vector(bytes));
+    col == 1 && whole(&row) && starts.iter().all(whole)
+}

@@ -1,0 +1,69 @@
+//! Conversions by a sort of coordinates: to CSR and CSC, from each other, from COO and from formats with padding.
+
+use crate::Device;
+use crate::op::available_algorithms::Needs;
+use crate::primitive::coordinates::{Coordinates, RADIX_SORT, SortBy};
+use crate::primitive::padded_entries::PaddedEntries;
+use crate::primitive::rearrangement::ToCompressed;
+use crate::primitive::stored_values::StoredValues;
+use sparse_core::op::{Duplicates, Operations};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Axis, Choice, Compressed, Coo, Host, Index, PlanOptions, Result, Row, Scalar, SparseFormat, algorithms,
+};
+
+algorithms! {
+    /// The algorithms of conversions to compressed rows and columns.
+    pub(super) enum SortAlgorithm needs Needs {
+        RadixSort = RADIX_SORT, Needs::Nothing;
+    }
+}
+
+fn choose(backend: &Device, options: &PlanOptions) -> Result<Choice> {
+    let (SortAlgorithm::RadixSort, choice) =
+        backend.choose_only("convert", options, SortAlgorithm::RadixSort)?;
+    Ok(choice)
+}
+
+/// CSR to CSC, and back.
+pub(super) fn transpose<A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &Compressed<A, T, Device, I, O>,
+    (): &(),
+    options: &PlanOptions,
+) -> Result<ToCompressed<A::Other, T, I, O>> {
+    let choice = choose(backend, options)?;
+    Coordinates::across(backend, from.into())?.compress(backend, choice, Duplicates::Keep)
+}
+
+/// Coordinates to CSR or CSC.
+pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &Coo<T, Device, I>,
+    duplicates: &Duplicates,
+    options: &PlanOptions,
+) -> Result<ToCompressed<A, T, I, O>> {
+    let choice = choose(backend, options)?;
+    let mut coordinates = Coordinates::of_coo(backend, from.into(), A::IS_ROW)?;
+    if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
+        let _: Compressed<A, T, Host, I, O> =
+            Operations::convert(&Reference, &from.to_host(backend)?, duplicates)?;
+    }
+    coordinates.compress(backend, choice, *duplicates)
+}
+
+/// The plan of CSR with the values and indices of `M`.
+type RowsOf<M, O> = ToCompressed<Row, <M as SparseFormat>::Scalar, <M as StoredValues>::Index, O>;
+
+/// ELL, HYB or SELL to CSR, the entries of each row in storage order.
+pub(super) fn from_padded<M: PaddedEntries + StoredValues, O: Index>(
+    backend: &Device,
+    from: &M,
+    (): &(),
+    options: &PlanOptions,
+) -> Result<RowsOf<M, O>> {
+    let choice = choose(backend, options)?;
+    let (shape, entries) = ((from.rows(), from.cols()), from.entries(backend)?);
+    let by_rows = Coordinates::of_entries(backend, shape, &entries, true, SortBy::Major)?;
+    by_rows.into_rows(backend, choice)
+}

@@ -1,0 +1,60 @@
+//! Conversions to ELL, HYB and SELL whose pattern the host finds, with the serial reference.
+
+use crate::Device;
+use crate::primitive::numbering::Numerable;
+use crate::primitive::rearrangement::Rearrangement;
+use crate::primitive::target::HostTarget;
+use sparse_core::format::estimate::Sizes;
+use sparse_core::op::{Conversion, Operations};
+use sparse_core::reference::{Convert, Entries, Reference};
+use sparse_core::{Choice, EllLayout, HybWidth, Result, SellLayout};
+use std::fmt::Debug;
+
+/// A layout that does not depend on the value type.
+pub(super) trait Layout: Clone + Debug {
+    /// The layout with its width chosen for rows of these lengths and types of these sizes.
+    fn resolved(&self, _: &dyn Fn() -> Vec<usize>, _: usize, _: Sizes) -> Result<Self> {
+        Ok(self.clone())
+    }
+}
+
+impl Layout for SellLayout {}
+
+impl Layout for EllLayout {
+    fn resolved(&self, lengths: &dyn Fn() -> Vec<usize>, _: usize, sizes: Sizes) -> Result<Self> {
+        let width = self.resolve(&lengths(), sizes)?;
+        Ok(Self { width: Some(width), max_bytes: Some(u64::MAX) })
+    }
+}
+
+impl Layout for HybWidth {
+    fn resolved(&self, lengths: &dyn Fn() -> Vec<usize>, cols: usize, sizes: Sizes) -> Result<Self> {
+        Ok(Self::Width(self.resolve(&lengths(), cols, sizes)))
+    }
+}
+
+/// A plan from the reference's conversion of the numbered entries; `choose` takes the conversion's name.
+pub(super) fn plan<From, To>(
+    backend: &Device,
+    from: &From,
+    layout: &From::Layout,
+    sizes: Sizes,
+    choose: impl FnOnce(&str) -> Result<Choice>,
+) -> Result<Rearrangement<To>>
+where
+    From: Numerable + Conversion<To, Layout: Layout>,
+    From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
+    To: HostTarget,
+{
+    let choice = choose(From::NAME)?;
+    let host = from.numbered(backend)?;
+    let layout = layout.resolved(&|| row_lengths(&host), from.cols(), sizes)?;
+    Rearrangement::gather(backend, choice, &Operations::convert(&Reference, &host, &layout)?)
+}
+
+/// The number of entries of each row.
+fn row_lengths(a: &impl Entries) -> Vec<usize> {
+    let mut lengths = vec![0; a.rows()];
+    a.entries().for_each(|(i, _, _)| lengths[i] += 1);
+    lengths
+}

@@ -1,0 +1,45 @@
+//! Output arrays allocated before nnz is known.
+//!
+//! nnz is known when the device has counted the entries. If a guess allocates enough before, they are written without a
+//! wait, and the host waits once, at the end.
+
+use crate::Device;
+use crate::buffer::RawBuffer;
+use crate::index_type::IndexType;
+use sparse_core::{DType, Result};
+
+/// Arrays are shrunk when more than 1/`SLACK` of their capacity is unused.
+const SLACK: usize = 8;
+
+/// The capacity for a matrix like one with `nnz` entries.
+pub(super) fn capacity_for(nnz: usize) -> usize {
+    nnz + nnz / (2 * SLACK)
+}
+
+/// The arrays of entries.
+#[derive(Debug)]
+pub(super) struct Entries {
+    pub(super) indices: RawBuffer,
+    pub(super) values: RawBuffer,
+}
+
+impl Entries {
+    /// Arrays for `n` entries.
+    pub(super) fn new(backend: &Device, index: IndexType, dtype: DType, n: usize) -> Result<Self> {
+        let indices = backend.allocate_raw(n, index.bytes())?;
+        Ok(Self { indices, values: backend.allocate_raw(n, dtype.bytes())? })
+    }
+
+    /// The first `n` entries, in the same memory if little of it is unused.
+    pub(super) fn cut(self, backend: &Device, n: usize) -> Result<Self> {
+        Ok(Self { indices: cut(backend, self.indices, n)?, values: cut(backend, self.values, n)? })
+    }
+}
+
+fn cut(backend: &Device, mut buffer: RawBuffer, n: usize) -> Result<RawBuffer> {
+    if n >= buffer.len - buffer.len / SLACK {
+        buffer.len = n;
+        return Ok(buffer);
+    }
+    backend.joined(&[(&buffer, n)])
+}

@@ -1,0 +1,98 @@
+//! The kernels of two passes, which count the entries of each row and fill the rows.
+
+use super::algorithm::{DenseAlgorithm, SUB_GROUP_FILE, WARP_FILE};
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::lanes::vector;
+use crate::{Buffer, Device, Kernel};
+use sparse_core::error::checked_product;
+use sparse_core::{DType, Result};
+
+/// The file of the kernels of `mask`.
+const MASK_FILE: &str = "dense_to_csr_mask";
+
+/// The number of bits of a row is a multiple of this.
+const MASK_COLS: usize = 256;
+
+/// The most work-items of a group of `mask` whose lanes communicate through local memory, which is that large.
+const LARGEST_LOCAL_BLOCK: usize = 128;
+
+/// The kernels of the two passes.
+#[derive(Debug)]
+pub(super) struct Passes {
+    pub(super) count: Kernel,
+    pub(super) fill: Kernel,
+}
+
+impl Passes {
+    pub(super) fn new(
+        backend: &Device,
+        dtype: DType,
+        index: IndexType,
+        algorithm: DenseAlgorithm,
+        defines: &Defines,
+    ) -> Result<Self> {
+        let of_file = |file, [count, fill]: [&'static str; 2], defines: &Defines| {
+            let kernel = |entry| backend.kernel_of(dtype, file, entry, defines.clone());
+            Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
+        };
+        match algorithm {
+            DenseAlgorithm::Mask => Self::masked(backend, dtype, false, defines),
+            DenseAlgorithm::RowPerWarp => of_file(
+                "dense_to_csr",
+                ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
+                defines,
+            ),
+            DenseAlgorithm::RowPerSubGroup => of_file(
+                SUB_GROUP_FILE,
+                ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
+                defines,
+            ),
+            DenseAlgorithm::RowPerWarpSycl => of_file(
+                WARP_FILE,
+                ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
+                &Defines::default().index(index),
+            ),
+            // A single pass has kernels of its own, and none for a matrix without elements.
+            DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => of_file(
+                "dense_to_csr",
+                ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"],
+                defines,
+            ),
+        }
+    }
+
+    fn masked(backend: &Device, dtype: DType, wide: bool, defines: &Defines) -> Result<Self> {
+        let defines = defines.clone().set("WIDE", u8::from(wide)).set("BLOCK", mask_block(backend));
+        let kernel = |entry| backend.kernel_of(dtype, MASK_FILE, entry, defines.clone());
+        Ok(Self { count: kernel("dense_to_csr_mask_count")?, fill: kernel("dense_to_csr_mask_fill")? })
+    }
+}
+
+/// The additions of `mask`: kernels for rows in whole words, and the bits.
+#[derive(Debug)]
+pub(super) struct Masked {
+    pub(super) wide: Passes,
+    pub(super) bits: Buffer<i32>,
+}
+
+impl Masked {
+    /// The kernels and bits for rows that begin at whole words.
+    pub(super) fn new(
+        backend: &Device,
+        dtype: DType,
+        rows: usize,
+        cols: usize,
+        defines: &Defines,
+    ) -> Result<Self> {
+        let words = cols.div_ceil(MASK_COLS) * (MASK_COLS / i32::BITS as usize);
+        let bits = backend.allocate(checked_product("rows x words of the mask", rows, words)?)?;
+        Ok(Self { wide: Passes::masked(backend, dtype, vector(dtype.bytes()) > 1, defines)?, bits })
+    }
+}
+
+/// The work-items of a group of `mask`.
+pub(super) fn mask_block(backend: &Device) -> usize {
+    let has_warps = backend.properties().warps_per_group > 1;
+    if has_warps { backend.inner.block } else { backend.inner.block.min(LARGEST_LOCAL_BLOCK) }
+}

@@ -1,0 +1,233 @@
+//! The plan of dense → compressed rows. The members' sizes are read back once: before the rows are filled, or, if the
+//! plan has guessed a capacity, at the end.
+
+use super::algorithm::{DenseAlgorithm, fitting};
+use super::batch::Batch;
+use super::output_buffer::{Entries, capacity_for};
+use super::passes::{Masked, Passes, mask_block};
+use super::single_pass::SinglePass;
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::lanes::{LANES, in_words};
+use crate::launch::Launch;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::threshold::Threshold;
+use crate::{Buffer, Device, Kernel};
+use sparse_core::error::checked_product;
+use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
+use sparse_core::{
+    Algorithm, Backend, Choice, DType, DenseBatchView, Index, KernelPlan, PlanOptions, Result, Scalar,
+};
+
+/// Elements per entry in the first guess of a single pass's capacity.
+const ELEMENTS_PER_ENTRY: usize = 8;
+
+/// The plan of a compression: kernels, and a workspace of one count per row.
+#[derive(Debug)]
+pub struct CompressionPlan {
+    algorithm: DenseAlgorithm,
+    choice: Choice,
+    dtype: DType,
+    index: IndexType,
+    offset: IndexType,
+    threshold: Threshold,
+    passes: Passes,
+    masked: Option<Masked>,
+    single_pass: Option<SinglePass>,
+    /// Entries to allocate before nnz is known, if a guess is worth it.
+    capacity: Option<usize>,
+    members: Kernel,
+    offsets: Kernel,
+    starts: Buffer<i64>,
+    member_ptr: Buffer<i64>,
+    sum: PrefixSum<i64>,
+}
+
+impl KernelPlan for CompressionPlan {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        let bits = self.masked.as_ref().map_or(0, |masked| masked.bits.bytes());
+        let states = self.single_pass.as_ref().map_or(0, SinglePass::bytes);
+        self.starts.bytes() + self.member_ptr.bytes() + bits + states
+    }
+}
+
+impl CompressionPlan {
+    /// The plan for matrices like `a`.
+    fn new(
+        backend: &Device,
+        a: Batch<'_>,
+        (dtype, index, offset): (DType, IndexType, IndexType),
+        threshold: Threshold,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let offered = backend.offered::<DenseAlgorithm>();
+        let fitting = fitting(backend, a, options);
+        let (algorithm, choice) = backend.choose("dense_to_csr", options, offered, fitting)?;
+        let defines = Defines::default().index(index).offset(offset);
+        let kernel = |entry| backend.kernel_of(dtype, "dense_to_csr", entry, defines.clone());
+        let rows = checked_product("count x rows", a.count, a.rows)?;
+        let is_masked = algorithm == DenseAlgorithm::Mask;
+        let masked = is_masked.then(|| Masked::new(backend, dtype, rows, a.cols, &defines)).transpose()?;
+        let elements = checked_product("rows x columns", rows, a.cols)?;
+        let is_single = algorithm == DenseAlgorithm::LookBack && elements > 0;
+        let single_pass =
+            is_single.then(|| SinglePass::new(backend, dtype, (rows, a.cols), &defines)).transpose()?;
+        Ok(Self {
+            passes: Passes::new(backend, dtype, index, algorithm, &defines)?,
+            algorithm,
+            choice,
+            dtype,
+            index,
+            offset,
+            threshold,
+            masked,
+            capacity: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
+            single_pass,
+            members: kernel("dense_to_csr_members")?,
+            offsets: kernel("dense_to_csr_offsets")?,
+            starts: backend.allocate(rows + 1)?,
+            member_ptr: backend.allocate(a.count + 1)?,
+            sum: PrefixSum::series(backend, rows + 1)?,
+        })
+    }
+
+    /// True if rows can be read in whole words.
+    fn is_in_words(&self, a: Batch<'_>) -> bool {
+        in_words(self.dtype.bytes(), &[a.place.start, a.stride], a.steps)
+    }
+
+    /// The kernels for a matrix.
+    fn passes_for(&self, a: Batch<'_>) -> &Passes {
+        match &self.masked {
+            Some(masked) if self.is_in_words(a) => &masked.wide,
+            _ => &self.passes,
+        }
+    }
+
+    /// Computes the start of each row.
+    fn count(&self, backend: &Device, a: Batch<'_>) -> Result<()> {
+        let launch = backend.launch(&self.passes_for(a).count).batch(a);
+        let launch = launch.threshold(self.threshold).buffer(&self.starts);
+        self.over(backend, a.count * a.rows + 1, self.with_bits(launch))?;
+        self.sum.starts(backend, &self.starts)
+    }
+
+    /// Fills the rows if the capacity suffices; a single pass first computes the start of each row.
+    fn fill(&self, backend: &Device, a: Batch<'_>, entries: &Entries) -> Result<()> {
+        let kernel = match &self.single_pass {
+            Some(pass) => pass.kernel(self.is_in_words(a)),
+            None => &self.passes_for(a).fill,
+        };
+        let launch = backend.launch(kernel).batch(a);
+        let launch = match self.masked {
+            Some(_) => self.with_bits(launch.buffer(&self.starts)),
+            None => launch.threshold(self.threshold).buffer(&self.starts),
+        };
+        let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
+        match &self.single_pass {
+            Some(pass) => pass.run(backend, launch),
+            None => self.over(backend, a.count * a.rows, launch),
+        }
+    }
+
+    /// The offsets of all members.
+    fn offsets(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<RawBuffer> {
+        let offsets = checked_product("count x offsets", count, rows + 1)?;
+        let offsets = backend.allocate_raw(offsets, self.offset.bytes())?;
+        let launch = backend.launch(&self.offsets).size(count).size(rows).buffer(&self.starts);
+        launch.buffer(&offsets).items(offsets.len)?;
+        Ok(offsets)
+    }
+
+    /// The first entry of each member, and nnz; waits for the device.
+    fn members(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
+        let launch = backend.launch(&self.members).size(count).size(rows).buffer(&self.starts);
+        launch.buffer(&self.member_ptr).items(count + 1)?;
+        let starts = backend.download(&self.member_ptr)?;
+        let member_ptr: Vec<_> = starts.into_iter().map(|at| at as usize).collect();
+        for ends in member_ptr.windows(2) {
+            self.offset.check("nnz", ends[1] - ends[0])?;
+        }
+        Ok(member_ptr)
+    }
+
+    /// The arrays of all members.
+    fn compress(&mut self, backend: &Device, a: Batch<'_>) -> Result<(Vec<usize>, RawBuffer, Entries)> {
+        let members = (a.count, a.rows);
+        let allocate = |n| Entries::new(backend, self.index, self.dtype, n);
+        if self.single_pass.is_none() {
+            self.count(backend, a)?;
+        }
+        let guessed = self.capacity.map(allocate).transpose()?;
+        if let Some(entries) = &guessed {
+            self.fill(backend, a, entries)?;
+        }
+        let offsets = self.offsets(backend, members)?;
+        let member_ptr = self.members(backend, members)?;
+        let nnz = member_ptr[a.count];
+        let entries = match guessed {
+            Some(entries) if nnz <= entries.values.len => entries.cut(backend, nnz)?,
+            _ => {
+                let entries = allocate(nnz)?;
+                self.fill(backend, a, &entries)?;
+                entries
+            }
+        };
+        self.capacity = Some(capacity_for(nnz));
+        Ok((member_ptr, offsets, entries))
+    }
+
+    /// Adds the bits to a launch, if the algorithm has them.
+    fn with_bits<'a>(&'a self, launch: Launch<'a>) -> Launch<'a> {
+        match &self.masked {
+            Some(masked) => launch.buffer(&masked.bits),
+            None => launch,
+        }
+    }
+
+    /// Launches over rows.
+    fn over(&self, backend: &Device, rows: usize, launch: Launch<'_>) -> Result<()> {
+        let block = mask_block(backend);
+        match self.algorithm {
+            DenseAlgorithm::RowPerWarp => launch.warps(rows),
+            DenseAlgorithm::Mask => {
+                launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block)
+            }
+            DenseAlgorithm::RowPerSubGroup | DenseAlgorithm::RowPerWarpSycl => launch.items(rows * LANES),
+            DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => launch.items(rows),
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
+    type Plan = CompressionPlan;
+
+    fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
+        self.offered::<DenseAlgorithm>()
+    }
+
+    fn plan_dense_to_csr(
+        &self,
+        a: &DenseBatchView<'_, T, Self>,
+        keep: Keep<T>,
+        options: &PlanOptions,
+    ) -> Result<CompressionPlan> {
+        let types = (T::DTYPE, IndexType::of::<I>(), IndexType::of::<O>());
+        CompressionPlan::new(self, a.into(), types, Threshold::new(keep), options)
+    }
+
+    unsafe fn dense_to_csr(
+        &self,
+        plan: &mut CompressionPlan,
+        a: DenseBatchView<'_, T, Self>,
+    ) -> Result<CompressedArrays<Self, T, I, O>> {
+        let (member_ptr, offsets, Entries { indices, values }) = plan.compress(self, (&a).into())?;
+        let (offsets, indices, values) = (offsets.of(), indices.of(), values.of());
+        Ok(CompressedArrays { member_ptr, offsets, indices, values })
+    }
+}

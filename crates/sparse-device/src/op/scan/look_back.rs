@@ -1,0 +1,54 @@
+//! The scan of a contiguous array in a single pass, by decoupled look-back.
+
+use crate::defines::Defines;
+use crate::primitive::look_back::Tiles;
+use crate::primitive::prefix_sum::element;
+use crate::{Device, Kernel, View};
+use sparse_core::Result;
+use sparse_core::op::{ScanElement, ScanKind};
+
+/// The file of the kernel.
+pub(super) const FILE: &str = "scan_look_back";
+
+/// Elements of a tile for each work-item: `ITEMS` of the kernel.
+const ITEMS: usize = 8;
+
+/// The scan of a contiguous array in a single pass.
+#[derive(Debug)]
+pub(super) struct LookBack {
+    kernel: Kernel,
+    len: usize,
+    tiles: Tiles,
+}
+
+impl LookBack {
+    pub(super) fn new<T: ScanElement>(backend: &Device, len: usize) -> Result<Self> {
+        let block = backend.inner.block;
+        let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
+        Ok(Self {
+            kernel: backend.kernel(FILE, "scan_look_back", defines)?,
+            len,
+            tiles: Tiles::new(backend, len.div_ceil(ITEMS * block))?,
+        })
+    }
+
+    /// Bytes of the tiles' states.
+    pub(super) fn bytes(&self) -> usize {
+        self.tiles.bytes()
+    }
+
+    /// Writes the prefix sums of `input` to `output`.
+    pub(super) fn run<T: ScanElement>(
+        &self,
+        backend: &Device,
+        kind: ScanKind,
+        input: View<'_, T>,
+        output: View<'_, T>,
+    ) -> Result<()> {
+        let launch =
+            backend.launch(&self.kernel).size(self.len).value(i32::from(kind == ScanKind::Inclusive));
+        let groups = backend.most_groups().min(self.tiles.count());
+        let launch = self.tiles.begin(backend, launch.view(input).view(output))?;
+        launch.groups(groups, backend.inner.block)
+    }
+}

@@ -1,0 +1,223 @@
+//! CSR and CSC: the compressed direction by rows, the other by grouped entries.
+
+use super::column_blocks;
+use super::grouped::{GroupedAlgorithm, GroupedPlan};
+use super::row_split::{RowSplit, is_far};
+use super::thresholds::SpmmThresholds;
+use crate::lanes::LANES;
+use crate::op::available_algorithms::Needs;
+use crate::primitive::column_blocks::{ColumnBlocks, NAME};
+use crate::primitive::raw::{DenseOperands, RawCompressed, along};
+use crate::primitive::values::Values;
+use crate::{Device, Kernel};
+use sparse_core::op::{Op, SpmmKernel};
+use sparse_core::{
+    Algorithm, Axis, Backend, Choice, Compressed, DenseView, DenseViewMut, Index, KernelPlan, PlanOptions,
+    Result, Scalar, algorithms,
+};
+
+algorithms! {
+    /// The algorithms for compressed rows along the stored direction.
+    enum RowAlgorithm needs Needs {
+        ColumnBlocks = Algorithm::new(
+            NAME,
+            "CUDA, for plans of 32 calls and more, where rows have 64 entries and more in each of at most 18 blocks of columns \
+             whose rows of B shared memory holds, 256 bytes each, and B has as many",
+        )
+        .preprocessing("the first entry of each row in each block of columns, and a row of partial sums of C for each"),
+        Needs::SharedMemory(column_blocks::FILE);
+
+        RowPerThread = Algorithm::new("row_per_thread", "the device is a CPU"), Needs::Nothing;
+
+        Crc = Algorithm::new(
+            "crc",
+            "the plan runs a few times, and B has at most 32 columns: 32 entries at a time in local memory, a column a lane",
+        ),
+        Needs::Nothing;
+
+        Cwm = Algorithm::new("cwm", "the same with more columns of B: four columns a lane"), Needs::Nothing;
+
+        RowSplit = Algorithm::new(
+            "row_split",
+            "plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
+        )
+        .preprocessing(
+            "rows in chunks of up to 512 entries, sorted by length, and a row of partial sums of C for each chunk",
+        ),
+        Needs::Nothing;
+
+        RowSplitPacked = Algorithm::new(
+            "row_split_packed",
+            "the same where B has 1 GiB and its rows are used 32 times: slices of its columns are copied in turn",
+        )
+        .preprocessing("the same, and a copy of a slice of B"),
+        Needs::Nothing;
+    }
+}
+
+/// Columns per work-group of `cwm`.
+const CWM_COLUMNS: usize = 4 * LANES;
+
+/// The plan of a product of compressed rows or columns.
+#[derive(Debug)]
+pub enum CompressedPlan {
+    /// Along the compressed direction, by a kernel without a workspace.
+    Stored(Choice, Kernel, Unit),
+    /// Along the compressed direction, by chunks of rows.
+    Split(Choice, Box<RowSplit>),
+    /// Along the compressed direction, by blocks of columns.
+    ColumnBlocks(Choice, ColumnBlocks),
+    /// Across the compressed direction.
+    Grouped(GroupedPlan),
+}
+
+impl KernelPlan for CompressedPlan {
+    fn choice(&self) -> &Choice {
+        match self {
+            Self::Stored(choice, ..) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
+            Self::Grouped(plan) => plan.choice(),
+        }
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match self {
+            Self::Stored(..) => 0,
+            Self::Split(_, plan) => plan.bytes(),
+            Self::ColumnBlocks(_, plan) => plan.bytes(),
+            Self::Grouped(plan) => plan.workspace_bytes(),
+        }
+    }
+}
+
+/// The part of C that a work-item or a warp computes, in kernels without a workspace.
+#[derive(Debug, Clone, Copy)]
+pub enum Unit {
+    /// A work-item takes a row.
+    Row,
+    /// A warp takes so many columns of a row.
+    Columns(usize),
+}
+
+impl Device {
+    /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
+    fn fitting_spmm(
+        &self,
+        a: RawCompressed<'_>,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Result<(RowAlgorithm, String)> {
+        let limits = SpmmThresholds::H100;
+        if let Some(reason) = self.reason_for_shared_rows(a, columns, options) {
+            return Ok((RowAlgorithm::ColumnBlocks, reason));
+        }
+        if self.caps().is_cpu {
+            return Ok((RowAlgorithm::RowPerThread, "the device is a CPU".into()));
+        }
+        if self.is_worth_splitting(a, options, &limits)? {
+            let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
+            let algorithm = if is_far { RowAlgorithm::RowSplitPacked } else { RowAlgorithm::RowSplit };
+            return Ok((algorithm, format!("the plan runs {} times", options.expected_calls)));
+        }
+        let is_narrow = columns <= limits.columns_for_crc;
+        let algorithm = if is_narrow { RowAlgorithm::Crc } else { RowAlgorithm::Cwm };
+        Ok((algorithm, format!("B has {columns} columns")))
+    }
+
+    /// True if chunks of rows pay: the plan runs often, rows are long on average, or one has several chunks.
+    fn is_worth_splitting(
+        &self,
+        a: RawCompressed<'_>,
+        options: &PlanOptions,
+        limits: &SpmmThresholds,
+    ) -> Result<bool> {
+        if options.expected_calls <= 1 || options.algorithm.is_some() {
+            return Ok(false);
+        }
+        Ok(options.expected_calls >= limits.calls_for_chunks
+            || a.nnz() >= a.rows * limits.long_for_chunks
+            || self.longest_row(a.offsets)? > limits.longest_in_one_chunk)
+    }
+
+    /// The plan of a product along the compressed direction.
+    fn plan_stored_spmm(
+        &self,
+        a: RawCompressed<'_>,
+        op: Op,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Result<CompressedPlan> {
+        let fitting = self.fitting_spmm(a, columns, options)?;
+        let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), fitting)?;
+        let split = |is_packed| RowSplit::new(self, a, op, columns, is_packed).map(Box::new);
+        let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
+        Ok(match algorithm {
+            RowAlgorithm::ColumnBlocks => {
+                CompressedPlan::ColumnBlocks(choice, ColumnBlocks::for_spmm(self, a, op, columns)?)
+            }
+            RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(false)?),
+            RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(true)?),
+            RowAlgorithm::Crc => {
+                CompressedPlan::Stored(choice, kernel("csr_spmm_crc")?, Unit::Columns(LANES))
+            }
+            RowAlgorithm::Cwm => {
+                CompressedPlan::Stored(choice, kernel("csr_spmm_cwm")?, Unit::Columns(CWM_COLUMNS))
+            }
+            RowAlgorithm::RowPerThread => {
+                CompressedPlan::Stored(choice, kernel("csr_spmm_row_per_thread")?, Unit::Row)
+            }
+        })
+    }
+}
+
+impl CompressedPlan {
+    /// Computes the product.
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
+        let (kernel, unit) = match self {
+            Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
+            Self::Split(_, plan) => return plan.run(backend, a, operands),
+            Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
+            Self::Stored(_, kernel, unit) => (kernel, *unit),
+        };
+        let (rows, cols) = (operands.c.rows, operands.c.cols);
+        let launch = backend.launch(kernel).size(rows).size(cols);
+        let launch = launch.buffer(a.offsets).buffer(a.indices).buffer(a.values).matrices(operands);
+        match unit {
+            Unit::Row => launch.items(rows),
+            Unit::Columns(columns) => launch.warps(rows * cols.div_ceil(columns)),
+        }
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = CompressedPlan;
+
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        if along::<A>(op) { self.offered::<RowAlgorithm>() } else { self.offered::<GroupedAlgorithm>() }
+    }
+
+    fn plan_spmm(
+        &self,
+        a: &Compressed<A, T, Device, I, O>,
+        op: Op,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Result<CompressedPlan> {
+        if along::<A>(op) {
+            self.plan_stored_spmm(a.into(), op, columns, options)
+        } else {
+            GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped)
+        }
+    }
+
+    unsafe fn spmm(
+        &self,
+        plan: &mut CompressedPlan,
+        alpha: T::Acc,
+        a: &Compressed<A, T, Device, I, O>,
+        b: DenseView<'_, T, Self>,
+        beta: T::Acc,
+        c: DenseViewMut<'_, T, Self>,
+    ) -> Result<()> {
+        plan.run(self, a.into(), DenseOperands::new(alpha, b, beta, c))
+    }
+}

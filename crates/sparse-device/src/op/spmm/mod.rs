@@ -1,0 +1,7 @@
+//! `C ← alpha·op(A)·B + beta·C`: the compressed direction of CSR and CSC by rows, everything else by grouped entries.
+
+mod column_blocks;
+mod compressed;
+mod grouped;
+mod row_split;
+mod thresholds;

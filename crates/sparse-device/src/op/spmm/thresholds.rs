@@ -1,0 +1,51 @@
+//! The numbers that steer the choice of an SpMM algorithm for compressed rows.
+
+use crate::lanes::LANES;
+use crate::primitive::chunks;
+
+/// The crossovers from one algorithm to another, on one class of devices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpmmThresholds {
+    /// Calls from which on chunks of rows pay whatever the rows. Measured over 260 matrices: chunks take the least time of
+    /// all on 97 of 100, from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes 0.1
+    /// to 0.5 ms.
+    pub(super) calls_for_chunks: usize,
+    /// Average entries per row from which on chunks of rows pay in plans of a few calls.
+    pub(super) long_for_chunks: usize,
+    /// Entries of the longest row above which chunks of rows pay in plans of a few calls: it has several chunks.
+    pub(super) longest_in_one_chunk: usize,
+    /// Columns of B up to which one column per lane (`crc`) is enough; more take four per lane (`cwm`).
+    pub(super) columns_for_crc: usize,
+
+    /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is smaller,
+    /// and a copy costs little beside the reuse.
+    pub(super) far_bytes: usize,
+    /// Average uses of a row of B from which on the cache is worth more than longer reads.
+    pub(super) reuses: usize,
+
+    /// Calls from which on a plan splits rows by blocks of columns.
+    pub(super) calls_for_column_blocks: usize,
+    /// Entries per compute unit from which on filling shared memory is a small part of the time.
+    pub(super) entries_per_unit_for_column_blocks: usize,
+    /// Average entries of a row per block of columns from which on the sums of blocks are a small part of the time.
+    pub(super) long_for_column_blocks: usize,
+    /// Blocks up to which the sums of blocks are a small part of the time: measured up to 18, where chunks of rows take 1.4
+    /// times as long (2000 entries a row).
+    pub(super) most_column_blocks: usize,
+}
+
+impl SpmmThresholds {
+    /// Measured on an H100 (132 compute units, 50 MiB of cache). Other devices that are no CPU have them too.
+    pub(super) const H100: Self = Self {
+        calls_for_chunks: 32,
+        long_for_chunks: LANES,
+        longest_in_one_chunk: chunks::LARGEST,
+        columns_for_crc: LANES,
+        far_bytes: 1 << 30,
+        reuses: 32,
+        calls_for_column_blocks: 32,
+        entries_per_unit_for_column_blocks: 1 << 13,
+        long_for_column_blocks: 64,
+        most_column_blocks: 18,
+    };
+}

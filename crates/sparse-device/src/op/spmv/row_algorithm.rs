@@ -1,0 +1,71 @@
+//! The algorithms for compressed rows along the stored direction.
+
+use crate::op::available_algorithms::Needs;
+use crate::primitive::column_blocks;
+use sparse_core::{Algorithm, algorithms};
+
+/// The file of the kernel of `row_per_sub_group`.
+pub(super) const SUB_GROUP_FILE: &str = "csr_spmv_sub_group";
+
+algorithms! {
+    /// The algorithms along the stored direction.
+    pub(super) enum RowAlgorithm needs Needs {
+        ColumnBlocks = Algorithm::new(
+            column_blocks::NAME,
+            "CUDA, for plans of 32 calls and more: x is larger than shared memory, rows are many and have 4 entries and more in most \
+             blocks of columns whose part of x it holds",
+        )
+        .preprocessing("the first entry of each row in each block of columns, and a partial sum for each"),
+        Needs::SharedMemory(column_blocks::SPLIT_FILE);
+
+        RowPerThread = Algorithm::new(
+            "row_per_thread",
+            "the device is a CPU, or rows are many and short: fewer than 8 entries on average with OpenCL, fewer than 64 bytes \
+             with CUDA or, where the cache holds the matrix, 16 entries",
+        ),
+        Needs::Nothing;
+
+        RowPerWarp = Algorithm::new(
+            "row_per_warp",
+            "CUDA, where rows are few and one is much longer than the average; where the plan runs once, rows of 128 entries on \
+             average",
+        ),
+        Needs::Nothing;
+
+        RowPerBlock = Algorithm::new(
+            "row_per_block",
+            "CUDA, where the plan runs more than once, and rows have 384 entries on average and none is much longer, or are very \
+             few and one has more than 256: 64 lanes a row; 128, and the longest rows first, where rows are few",
+        )
+        .preprocessing("where rows are few: their order"),
+        Needs::Nothing;
+
+        RowPerVector = Algorithm::new(
+            "row_per_vector",
+            "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform; where the plan runs once, rows \
+             of 8 entries on average: 2 to 32 lanes a row",
+        ),
+        Needs::Nothing;
+
+        MergePath = Algorithm::new(
+            "merge_path",
+            "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8",
+        )
+        .preprocessing("the first row of each tile, and two partial sums per tile"),
+        Needs::Nothing;
+
+        Segmented = Algorithm::new(
+            "segmented",
+            "the plan runs more than once, and rows are many, and neither short nor long and uniform, or one is much longer than the \
+             average",
+        )
+        .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
+        Needs::Nothing;
+
+        RowBlocks = Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
+        Needs::Nothing;
+
+        RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
+        Needs::File(SUB_GROUP_FILE);
+    }
+}

@@ -1,0 +1,115 @@
+//! Row strategies: the distribution of the rows of a compressed matrix over work-items.
+
+use super::block_per_row::BlockPerRow;
+use super::lengths::lanes_for;
+use super::merge_path::MergePath;
+use super::plan::Workspace;
+use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
+use super::row_blocks::RowBlocks;
+use super::segmented::Segmented;
+use crate::lanes::LANES;
+use crate::primitive::column_blocks::ColumnBlocks;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::{Device, Kernel};
+use sparse_core::Result;
+use sparse_core::op::Op;
+
+/// SpMV kernels along the compressed direction (rows of CSR, columns of CSC), each with its workspace.
+#[derive(Debug)]
+pub enum RowStrategy {
+    /// One work-item per row.
+    ThreadPerRow(Kernel),
+    /// Some lanes per row, of the 32 of a warp.
+    VectorPerRow {
+        /// The kernel for this number of lanes.
+        kernel: Kernel,
+        /// Lanes per row.
+        lanes: usize,
+    },
+    /// One work-group per row.
+    BlockPerRow(BlockPerRow),
+    /// One sub-group per row.
+    SubGroupPerRow(Kernel),
+    /// One work-group for each block of neighbouring rows.
+    RowBlocks(RowBlocks),
+    /// One work-group for each tile of the merge of rows and entries.
+    MergePath(MergePath),
+    /// One warp for each part of neighbouring entries.
+    Segmented(Segmented),
+    /// The same number of work-groups for each block of columns.
+    ColumnBlocks(ColumnBlocks),
+}
+
+impl RowStrategy {
+    /// Compiles the kernels of this algorithm and allocates their workspace.
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        op: Op,
+        algorithm: RowAlgorithm,
+    ) -> Result<Self> {
+        let defines = a.product_defines(op);
+        let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
+        Ok(match algorithm {
+            RowAlgorithm::RowPerThread => {
+                Self::ThreadPerRow(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?)
+            }
+            RowAlgorithm::RowPerVector => {
+                let lanes = lanes_for(a.mean_length());
+                let defines = defines.set("LANES", lanes);
+                let kernel = kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?;
+                Self::VectorPerRow { kernel, lanes }
+            }
+            RowAlgorithm::RowPerWarp => {
+                let kernel = kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?;
+                Self::VectorPerRow { kernel, lanes: LANES }
+            }
+            RowAlgorithm::RowPerSubGroup => {
+                Self::SubGroupPerRow(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
+            }
+            RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, op)?),
+            RowAlgorithm::RowBlocks => Self::RowBlocks(RowBlocks::new(backend, a, op)?),
+            RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
+            RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
+            RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
+        })
+    }
+
+    /// Computes the product.
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        a: RawCompressed<'_>,
+        operands: VectorOperands<'_>,
+    ) -> Result<()> {
+        let rows = a.rows;
+        match self {
+            Self::ThreadPerRow(kernel) => backend.launch(kernel).size(rows).product(a, operands).items(rows),
+            Self::VectorPerRow { kernel, lanes } => {
+                let launch = backend.launch(kernel).size(rows).product(a, operands);
+                launch.warps(rows.div_ceil(LANES / lanes))
+            }
+            Self::SubGroupPerRow(kernel) => {
+                backend.launch(kernel).size(rows).product(a, operands).items(rows * LANES)
+            }
+            Self::BlockPerRow(strategy) => strategy.run(backend, a, operands),
+            Self::RowBlocks(strategy) => strategy.run(backend, a, operands),
+            Self::MergePath(strategy) => strategy.run(backend, a, operands),
+            Self::Segmented(strategy) => strategy.run(backend, a, operands),
+            Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
+        }
+    }
+}
+
+impl Workspace for RowStrategy {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::ThreadPerRow(_) | Self::VectorPerRow { .. } | Self::SubGroupPerRow(_) => 0,
+            Self::BlockPerRow(strategy) => strategy.bytes(),
+            Self::RowBlocks(strategy) => strategy.bytes(),
+            Self::MergePath(strategy) => strategy.bytes(),
+            Self::Segmented(strategy) => strategy.bytes(),
+            Self::ColumnBlocks(strategy) => strategy.bytes(),
+        }
+    }
+}

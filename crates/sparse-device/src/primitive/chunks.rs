@@ -1,0 +1,114 @@
+//! Rows cut into chunks, so that many warps can work on a long row; or whole rows, the longest first.
+
+use super::prefix_sum::PrefixSum;
+use super::radix_sort::radix_sort;
+use super::raw::RawCompressed;
+use crate::index_type::IndexType;
+use crate::{Buffer, Device};
+use sparse_core::{Backend, Result};
+
+/// The file of the kernels.
+const FILE: &str = "csr_chunks";
+
+/// Entries of a chunk, at most and where there are few.
+pub(crate) const LARGEST: usize = 512;
+const SMALLEST: usize = 32;
+
+/// Chunks per compute unit from which on smaller ones gain nothing.
+const CHUNKS_PER_UNIT: usize = 64;
+
+/// Class bits that make every length a class of its own.
+const EXACT: u32 = i32::BITS - 1;
+
+/// The class of `entries` in the kernels' numbering: lengths of one class have the same highest `bits` + 1 bits.
+fn length_class(entries: usize, bits: u32) -> usize {
+    let low = (usize::BITS - entries.leading_zeros()).saturating_sub(bits + 1);
+    ((low as usize) << bits) + (entries >> low)
+}
+
+/// The chunks of a matrix's rows in processing order: the longest first, by classes of lengths, and within a class in
+/// the order of the matrix.
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    /// Number of chunks.
+    pub(crate) count: usize,
+    pub(crate) begins: Buffer<i64>,
+    pub(crate) lengths: Buffer<i32>,
+    pub(crate) rows: Buffer<i64>,
+    /// Index of a chunk's partial sums; −1 for a whole row.
+    pub(crate) sum_index: Buffer<i64>,
+    /// Number of partial sums, the first of each row, and the row of each.
+    pub(crate) splits: usize,
+    pub(crate) split_starts: Buffer<i64>,
+    pub(crate) split_rows: Buffer<i64>,
+}
+
+impl Chunks {
+    /// The chunks of the rows of a matrix. If they are processed several `times`, half as many suffice. Lengths whose
+    /// highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows that read the same memory
+    /// stay together.
+    pub(crate) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
+        let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
+        let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
+        Self::of(backend, a, most, class_bits)
+    }
+
+    /// Whole rows; the longest has `longest` entries, at most [`i32::MAX`].
+    pub(crate) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
+        Self::of(backend, a, longest.max(1), EXACT)
+    }
+
+    /// Chunks of at most `most` entries, in the order of their classes.
+    fn of(backend: &Device, a: RawCompressed<'_>, most: usize, class_bits: u32) -> Result<Self> {
+        let (rows, offsets) = (a.rows, a.offsets);
+        let key_bits = length_class(most, class_bits).max(1).ilog2() + 1;
+        let kernel = |entry| backend.kernel(FILE, entry, a.defines());
+        let (starts, split_starts): (Buffer<i64>, Buffer<i64>) =
+            (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
+        let count = kernel("csr_chunks_count")?;
+        let launch = backend.launch(&count).size(rows).size(most).buffer(offsets);
+        launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
+        let sum = PrefixSum::series(backend, rows + 1)?;
+        let count = sum.starts_and_sum(backend, &starts)?;
+        let splits = sum.starts_and_sum(backend, &split_starts)?;
+
+        let chunk_rows: Buffer<i64> = backend.allocate(count)?;
+        let split_rows = backend.allocate(splits)?;
+        let keys: Buffer<i32> = backend.allocate(count)?;
+        let fill = kernel("csr_chunks_fill")?;
+        let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
+        let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
+        launch.buffer(&keys).items(rows)?;
+        let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.positions;
+
+        let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
+        let (rows, sum_index) = (backend.allocate(count)?, backend.allocate(count)?);
+        let describe = kernel("csr_chunks_order")?;
+        let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).positions(&order);
+        let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
+        launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&sum_index).items(count)?;
+        Ok(Self { count, begins, lengths, rows, sum_index, splits, split_starts, split_rows })
+    }
+
+    /// Bytes of the plan.
+    pub(crate) fn bytes(&self) -> usize {
+        let arrays = [&self.begins, &self.rows, &self.sum_index, &self.split_starts, &self.split_rows];
+        self.lengths.bytes() + arrays.iter().map(|array| array.bytes()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_rows_have_no_smaller_class() {
+        for bits in [0, 1, 3, EXACT] {
+            let classes: Vec<usize> = (0..2000).map(|entries| length_class(entries, bits)).collect();
+            assert!(classes.is_sorted_by(|a, b| a == b || a + 1 == *b), "{bits} bits leave no gaps");
+        }
+        assert_eq!([0, 1, 2, 3, 4, 7, 8].map(|entries| length_class(entries, 0)), [0, 1, 2, 2, 3, 3, 4]);
+        assert_eq!([4, 5, 6, 7, 8, 11, 12].map(|entries| length_class(entries, 1)), [4, 4, 5, 5, 6, 6, 7]);
+        assert_eq!(length_class(i32::MAX as usize, EXACT), i32::MAX as usize);
+    }
+}

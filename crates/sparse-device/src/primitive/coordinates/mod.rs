@@ -1,0 +1,170 @@
+//! Entries sorted by coordinate, by a radix sort on the device, and plans of matrices of them.
+
+mod matrix;
+mod sort;
+
+pub(crate) use sort::SortBy;
+
+use super::positions::Positions;
+use super::prefix_sum::PrefixSum;
+use super::raw::{RawCompressed, RawCoo};
+use super::row_groups::RowGroups;
+use super::runs::Runs;
+use super::triplets::Triplets;
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::{Device, Kernel};
+use sort::{FILE, Indices, sort_indices};
+use sparse_core::{Algorithm, Backend, Result};
+
+/// The algorithm that sorts entries, for the tables that have it.
+pub(crate) const RADIX_SORT: Algorithm = Algorithm::new("radix_sort", "always").preprocessing(
+    "the pattern of the result and the order of the entries, by a stable sort of their coordinates on the device",
+);
+
+/// Entries sorted by coordinate, the major index first; those with one coordinate in the order of the input.
+#[derive(Debug)]
+pub(crate) struct Coordinates {
+    extents: (usize, usize),
+    major: RawBuffer,
+    minor: RawBuffer,
+    positions: Positions,
+    /// True if it is known that no coordinate occurs twice.
+    unique: bool,
+}
+
+impl Coordinates {
+    /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`.
+    fn sorted(backend: &Device, extents: (usize, usize), indices: Indices<'_>, by: SortBy) -> Result<Self> {
+        let (major, minor, positions) = sort_indices(backend, extents, indices, by)?;
+        Ok(Self { extents, major, minor, positions, unique: false })
+    }
+
+    /// Notes whether it is known that no coordinate occurs twice.
+    fn known_unique(self, unique: bool) -> Self {
+        Self { unique, ..self }
+    }
+
+    /// The entries of compressed rows or columns in storage order.
+    pub(crate) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        Self::of_rows(backend, a, SortBy::Nothing)
+    }
+
+    /// The entries of compressed rows or columns, sorted along the compressed direction.
+    pub(crate) fn along(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        Self::of_rows(backend, a, if a.order.sorted { SortBy::Nothing } else { SortBy::Both })
+    }
+
+    fn of_rows(backend: &Device, a: RawCompressed<'_>, by: SortBy) -> Result<Self> {
+        let major = backend.major_indices(a)?;
+        let sorted = Self::sorted(backend, (a.rows, a.cols), (&major, a.indices), by)?;
+        Ok(sorted.known_unique(a.order.unique))
+    }
+
+    /// The entries of compressed rows or columns, sorted across the compressed direction.
+    pub(crate) fn across(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        let minor = backend.major_indices(a)?;
+        let across = Self::sorted(backend, (a.cols, a.rows), (a.indices, &minor), SortBy::Major)?;
+        Ok(across.known_unique(a.order.unique))
+    }
+
+    /// The entries of COO sorted by rows or by columns.
+    pub(crate) fn of_coo(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
+        Self::of_coo_by(backend, a, by_rows, SortBy::from_order(by_rows, a.order))
+    }
+
+    /// The entries of COO sorted by major index only.
+    pub(super) fn of_coo_by_major(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
+        let in_order = by_rows && a.order.major_sorted;
+        Self::of_coo_by(backend, a, by_rows, if in_order { SortBy::Nothing } else { SortBy::Major })
+    }
+
+    fn of_coo_by(backend: &Device, a: RawCoo<'_>, by_rows: bool, by: SortBy) -> Result<Self> {
+        let (extents, indices) =
+            (major_first(by_rows, a.shape), major_first(by_rows, (a.row_idx, a.col_idx)));
+        Ok(Self::sorted(backend, extents, indices, by)?.known_unique(a.order.unique))
+    }
+
+    /// The entries of any format, sorted by rows or by columns.
+    pub(crate) fn of_entries(
+        backend: &Device,
+        shape: (usize, usize),
+        entries: &Triplets,
+        by_rows: bool,
+        by: SortBy,
+    ) -> Result<Self> {
+        let indices = major_first(by_rows, (&entries.rows, &entries.cols));
+        let sorted = Self::sorted(backend, major_first(by_rows, shape), indices, by)?;
+        let positions = entries.positions.gather(backend, &sorted.positions)?;
+        Ok(Self { positions, ..sorted })
+    }
+
+    fn len(&self) -> usize {
+        self.major.len
+    }
+
+    fn kernel(&self, backend: &Device, entry: &'static str, offset: IndexType) -> Result<Kernel> {
+        backend.kernel(FILE, entry, Defines::default().index(self.major.index_type()).offset(offset))
+    }
+
+    /// True if no coordinate occurs twice.
+    pub(crate) fn are_unique(&mut self, backend: &Device) -> Result<bool> {
+        if !self.unique {
+            let (n, found) = (self.len(), backend.zeros::<i32>(1)?);
+            let kernel = self.kernel(backend, "coordinates_repeats", self.major.index_type())?;
+            let launch = backend.launch(&kernel).size(n).buffer(&self.major).buffer(&self.minor);
+            launch.buffer(&found).items(n)?;
+            self.unique = backend.download(&found)?[0] == 0;
+        }
+        Ok(self.unique)
+    }
+
+    /// Finds the runs of entries with one coordinate.
+    fn runs(&self, backend: &Device) -> Result<Runs> {
+        let starts = backend.allocate(self.len() + 1)?;
+        let kernel = self.kernel(backend, "coordinates_heads", self.major.index_type())?;
+        let launch = backend.launch(&kernel).size(self.len()).buffer(&self.major).buffer(&self.minor);
+        launch.buffer(&starts).items(self.len() + 1)?;
+        let count = PrefixSum::series(backend, self.len() + 1)?.starts_and_sum(backend, &starts)?;
+        Ok(Runs { count, starts })
+    }
+
+    /// The number of runs, or of entries, before each major index.
+    fn offsets(&self, backend: &Device, offset: IndexType, runs: Option<&Runs>) -> Result<RawBuffer> {
+        let majors = self.extents.0;
+        let offsets = backend.allocate_raw(majors + 1, offset.bytes())?;
+        let kernel = self.kernel(backend, "coordinates_offsets", offset)?;
+        let launch = backend.launch(&kernel).size(majors).size(self.len()).buffer(&self.major);
+        let launch = launch.buffer_or_null(runs.map(|runs| &runs.starts.raw));
+        launch.buffer(&offsets).items(majors + 1)?;
+        Ok(offsets)
+    }
+
+    /// The entries grouped by major index.
+    pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
+        let offsets = self.offsets(backend, IndexType::I64, None)?.of();
+        Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
+    }
+
+    /// The entries by coordinate.
+    pub(super) fn into_triplets(self, by_rows: bool) -> Triplets {
+        let (rows, cols) = major_first(by_rows, (self.major, self.minor));
+        Triplets { rows, cols, positions: self.positions }
+    }
+}
+
+/// Swaps a pair (rows, columns) to (major, minor), or back.
+fn major_first<T>(by_rows: bool, (rows, cols): (T, T)) -> (T, T) {
+    if by_rows { (rows, cols) } else { (cols, rows) }
+}
+
+impl Device {
+    /// The row of each entry of compressed rows, or the column of each of compressed columns.
+    fn major_indices(&self, a: RawCompressed<'_>) -> Result<RawBuffer> {
+        let indices = self.allocate_raw(a.nnz(), a.indices.element_bytes)?;
+        let kernel = self.kernel(FILE, "coordinates_rows", a.defines())?;
+        self.launch(&kernel).size(a.rows).buffer(a.offsets).buffer(&indices).warps(a.rows)?;
+        Ok(indices)
+    }
+}

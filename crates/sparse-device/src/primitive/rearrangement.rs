@@ -1,0 +1,77 @@
+//! Plans that make a matrix of the values of another: the pattern is ready, the values are moved or merged.
+
+use super::numbering::position;
+use super::positions::Positions;
+use super::runs::Merge;
+use super::target::{HostTarget, Target};
+use super::values::Values;
+use crate::buffer::RawBuffer;
+use crate::{Device, Kernel};
+use sparse_core::{Choice, Compressed, Coo, DType, KernelPlan, Result, Scalar};
+use std::fmt::Debug;
+
+/// The source of the values of an array.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// One position each; −1 is padding.
+    Gather(Kernel, Positions),
+    /// Runs of entries.
+    Merge(Merge),
+}
+
+impl Source {
+    /// A gather of the values at these positions.
+    pub(crate) fn gather(backend: &Device, dtype: DType, positions: Positions) -> Result<Self> {
+        Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &positions)?, positions))
+    }
+
+    fn run(&self, backend: &Device, values: Values<'_>) -> Result<RawBuffer> {
+        match self {
+            Self::Gather(kernel, positions) => backend.gather(kernel, positions, values),
+            Self::Merge(merge) => merge.run(backend, values.head),
+        }
+    }
+}
+
+/// A plan that makes a matrix of the values of another.
+#[derive(Debug)]
+pub struct Rearrangement<To> {
+    choice: Choice,
+    target: To,
+    arrays: Vec<Source>,
+}
+
+/// Plans of CSR or CSC, and of COO.
+pub(crate) type ToCompressed<A, T, I, O> = Rearrangement<Compressed<A, T, Device, I, O>>;
+pub(crate) type ToCoo<T, I> = Rearrangement<Coo<T, Device, I>>;
+
+impl<To: HostTarget> Rearrangement<To> {
+    /// A plan that moves each value to the position of its number in `numbered`.
+    pub(crate) fn gather(backend: &Device, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
+        let gather = |numbers: &[f64]| {
+            let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
+            Source::gather(backend, To::Scalar::DTYPE, Positions::upload(backend, &positions)?)
+        };
+        let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
+        Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
+    }
+}
+
+impl<To: Target> Rearrangement<To> {
+    /// A plan that replaces the values of `target`.
+    pub(crate) fn new(choice: Choice, target: To, arrays: Vec<Source>) -> Self {
+        Self { choice, target, arrays }
+    }
+
+    /// The matrix with these values.
+    pub(crate) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
+        let arrays = self.arrays.iter().map(|source| source.run(backend, values));
+        self.target.with_arrays(arrays.collect::<Result<_>>()?)
+    }
+}
+
+impl<To: Debug + Send> KernelPlan for Rearrangement<To> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+}

@@ -1,0 +1,27 @@
+//! The lengths of rows.
+
+use crate::Device;
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use sparse_core::{Backend, Csr, Index, Result, Scalar};
+
+impl Device {
+    /// The lengths of the rows, from offsets that the host reads.
+    pub(crate) fn row_lengths<T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &Csr<T, Device, I, O>,
+    ) -> Result<Vec<usize>> {
+        let offsets = self.download(a.offsets())?;
+        Ok(offsets.windows(2).map(|ends| ends[1].as_usize() - ends[0].as_usize()).collect())
+    }
+
+    /// The length of the longest of the rows between these offsets, found on the device.
+    pub(crate) fn longest_row(&self, offsets: &RawBuffer) -> Result<usize> {
+        let rows = offsets.len - 1;
+        let offset = offsets.index_type();
+        let defines = Defines::default().index(offset).offset(offset).set("BLOCK", self.inner.block);
+        let kernel = self.kernel("row_lengths", "row_lengths_longest", defines)?;
+        let partials = self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)?;
+        Ok(partials.into_iter().max().unwrap_or(0) as usize)
+    }
+}

@@ -1,0 +1,101 @@
+//! Compressed rows and columns from arrays that are on the device already, checked there.
+
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::{Buffer, Device};
+use sparse_core::{Axis, Backend, Compressed, Error, Host, Index, IndexOrder, Result, Scalar, SparseFormat};
+
+/// The file of the kernels.
+const FILE: &str = "validate";
+
+/// Problems as bits, which the kernels set.
+const OFFSETS: i32 = 1;
+const RANGE: i32 = 2;
+const FALLS: i32 = 4;
+const REPEATS: i32 = 8;
+
+/// The order of indices with these problems.
+fn order_of(problems: i32) -> IndexOrder {
+    let sorted = problems & FALLS == 0;
+    IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 }
+}
+
+impl Device {
+    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat. Their order is found
+    /// out and remembered. Only a word is read back, unless something is wrong.
+    ///
+    /// # Errors
+    /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device;
+    /// [`Error::Unsupported`] for arrays that a recorded graph shares; an error of the device's runtime.
+    pub fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        (rows, cols): (usize, usize),
+        offsets: Buffer<O>,
+        indices: Buffer<I>,
+        values: Buffer<T>,
+    ) -> Result<Compressed<A, T, Self, I, O>> {
+        let arrays = [("offsets", offsets.context), ("indices", indices.context), ("values", values.context)];
+        if let Some(&(operand, found)) = arrays.iter().find(|array| array.1 != self.context()) {
+            let (expected, found) = (self.context().number(), found.number());
+            return Err(Error::WrongContext { op: A::FORMAT, operand, expected, found });
+        }
+        if offsets.memory.is_shared() || indices.memory.is_shared() {
+            return Err(Error::unsupported("a matrix of these arrays", "a recorded graph may write to them"));
+        }
+        let (major, minor) = A::swap(rows, cols);
+        let fits = offsets.len.checked_sub(1) == Some(major) && values.len == indices.len;
+        let problems = if fits { self.problems((major, minor), &offsets, &indices)? } else { OFFSETS };
+        if problems & (OFFSETS | RANGE) != 0 {
+            // The host finds the same problems, and describes them.
+            let (offsets, indices) = (self.download(&offsets)?, self.download(&indices)?);
+            let matrix = Compressed::<A, T, Host, I, O>::new_unsorted(
+                rows,
+                cols,
+                offsets,
+                indices,
+                self.download(&values)?,
+            );
+            return matrix?.to_device(self);
+        }
+        I::try_new("rows", rows)?;
+        I::try_new("cols", cols)?;
+        let order = order_of(problems);
+        // SAFETY: the lengths are right; the kernels found the offsets to rise from 0 to the number of indices, every
+        // index to be in range, and this order; the extents fit.
+        Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) })
+    }
+
+    /// The order of the indices between sound offsets; all of them are below `minor`.
+    pub(super) fn index_order(
+        &self,
+        minor: usize,
+        offsets: &RawBuffer,
+        indices: &RawBuffer,
+    ) -> Result<IndexOrder> {
+        self.problems((offsets.len - 1, minor), offsets, indices).map(order_of)
+    }
+
+    /// The problems of offsets and indices, as bits.
+    fn problems(
+        &self,
+        (major, minor): (usize, usize),
+        offsets: &RawBuffer,
+        indices: &RawBuffer,
+    ) -> Result<i32> {
+        let defines = Defines::default().index(indices.index_type()).offset(offsets.index_type());
+        let kernel = |entry| self.kernel(FILE, entry, defines.clone());
+        let problems = self.zeros::<i32>(1)?;
+        let found = || Ok(self.download(&problems)?[0]);
+        let check = kernel("validate_offsets")?;
+        let launch = self.launch(&check).size(major).size(indices.len).buffer(offsets);
+        launch.buffer(&problems).items(major + 1)?;
+        let wrong_offsets = found()?;
+        if wrong_offsets != 0 {
+            return Ok(wrong_offsets);
+        }
+        let check = kernel("validate_indices")?;
+        let launch = self.launch(&check).size(major).size(minor).buffer(offsets).buffer(indices);
+        launch.buffer(&problems).warps(major)?;
+        found()
+    }
+}
