@@ -1,5 +1,6 @@
 //! Operations: one file each, as in `sparse_core::op`.
 
+mod compiled;
 mod convert;
 mod dense_to_csr;
 mod dot;

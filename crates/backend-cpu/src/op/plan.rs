@@ -1,7 +1,8 @@
-//! Plans of operations whose algorithms need no workspace.
+//! Plans of operations whose algorithms need no workspace, and what plans of products have in common.
 
+use sparse_core::op::Op;
 use sparse_core::{AlgorithmSet, Choice, KernelPlan, PlanOptions, Result};
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 
 /// An algorithm, and the plan of the serial reference, which has the choice and the parameters of the operation.
 #[derive(Debug)]
@@ -25,4 +26,11 @@ impl<A: Debug + Send, P: KernelPlan> KernelPlan for CpuPlan<A, P> {
     fn choice(&self) -> &Choice {
         self.reference.choice()
     }
+}
+
+/// Formats the plan of a product without its arrays.
+pub(super) fn fmt_product(f: &mut Formatter<'_>, name: &str, plan: &impl KernelPlan, op: Op) -> fmt::Result {
+    let mut fields = f.debug_struct(name);
+    fields.field("choice", plan.choice()).field("op", &op);
+    fields.field("workspace_bytes", &plan.workspace_bytes()).finish()
 }
