@@ -9,11 +9,14 @@
 )]
 
 mod block;
+mod product;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+mod slices;
 mod source;
 #[cfg(target_arch = "x86_64")]
 mod stream;
+mod thresholds;
 mod work;
 
 use super::entries::RowPattern;
@@ -29,7 +32,8 @@ use sparse_core::{
     Algorithm, AlgorithmSet, Choice, DenseView, DenseViewMut, KernelPlan, PlanOptions, Result, SparseFormat,
     algorithms,
 };
-use work::{Operands, SEGMENT, Work};
+use thresholds::SpmmThresholds;
+use work::{Operands, Work};
 
 algorithms! {
     /// The algorithms of all formats.
@@ -118,13 +122,14 @@ fn plan_work<R: Rows>(
     b: (usize, usize),
 ) -> Result<(Choice, Work<R::Scalar>)> {
     let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
-    let reason = format!("the longest row has {longest} entries, a segment {SEGMENT}");
+    let segment = SpmmThresholds::CPU.segment;
+    let reason = format!("the longest row has {longest} entries, a segment {segment}");
     let (fitting, reason) = match has_stored_rows {
         false => {
             let reason = "the entries of a row of op(A) are not contiguous";
             (SpmmAlgorithm::TransposedPattern, reason.to_string())
         }
-        true if longest > SEGMENT => (SpmmAlgorithm::RowSplit, reason),
+        true if longest > segment => (SpmmAlgorithm::RowSplit, reason),
         true => (SpmmAlgorithm::RowPerThread, reason),
     };
     let offered = algorithms(has_stored_rows);
