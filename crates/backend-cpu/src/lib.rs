@@ -3,15 +3,15 @@
 //! Results do not depend on the number of threads: work is split by nnz, never by the thread count, and partial sums
 //! are combined in a fixed order.
 
-mod compiled;
 mod op;
 mod parallel;
 mod simd;
 
 pub use simd::Simd;
 
-use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::AllTypes;
+use sparse_core::reference::Reference;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ const _: () = {
     has_all_operations::<Cpu>();
 };
 
-// SAFETY: a buffer is a vector of exactly the uploaded elements, in the one context of the host.
+// SAFETY: buffers are the reference's, in the one context of the host.
 unsafe impl Backend for Cpu {
     type Space = Host;
 
@@ -114,19 +114,15 @@ unsafe impl Backend for Cpu {
     }
 
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>> {
-        Ok(host.to_vec())
+        Reference.upload(host)
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
-        check_download(self, &device, host)?;
-        host.copy_from_slice(device);
-        Ok(())
+        Reference.download_into(device, host)
     }
 
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()> {
-        check_copy(self, &from, &to)?;
-        to.copy_from_slice(from);
-        Ok(())
+        Reference.copy(from, to)
     }
 
     fn synchronize(&self) -> Result<()> {

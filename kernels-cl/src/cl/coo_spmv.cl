@@ -8,7 +8,7 @@
 #include "index.clh"
 #include "entry.clh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a work-group"
 #endif
 #define LANES 32
 

@@ -32,9 +32,9 @@ static uint length_class(long entries, long bits)
 
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
 // the higher the class of the chunk's length is, for radix_sort.cl.
-__kernel void csr_chunks_fill(long rows, long most, long bits, __global const OFF *offsets, __global const long *chunk_starts,
-                              __global const long *split_starts, __global long *chunk_rows, __global long *split_rows,
-                              __global uint *keys)
+__kernel void csr_chunks_fill(long rows, long most, long bits, __global const OFF *offsets,
+                              __global const long *chunk_starts, __global const long *split_starts,
+                              __global long *chunk_rows, __global long *split_rows, __global uint *keys)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long count = chunk_starts[row + 1] - chunk_starts[row];

@@ -3,13 +3,15 @@
 // row_per_thread: one work-item per row with all its columns. crc, cwm: one work-group of 32 per row and 32 or 128
 // columns, which reads an entry once for all of them. Reads A once per column (row_per_thread) or slice of columns, B
 // by rows per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of any size, of 32 for the warp
-// kernels.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), COLUMNS_PER_LANE = 4 (of cwm).   Launch: any number of work-groups
+// of any size, of 32 for the warp kernels.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #define LANES 32
+#ifndef COLUMNS_PER_LANE
 #define COLUMNS_PER_LANE 4
+#endif
 
 // A work-item takes a row, with all its columns, and every get_global_size(0)-th row after it.
 __kernel void csr_spmm_row_per_thread(long rows, long cols, __global const OFF *offsets, __global const IDX *indices,

@@ -2,12 +2,15 @@
 // other waits for them.
 // One work-group of 64 or 128 work-items per row, striding over the grid; reads values, indices and offsets once,
 // gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of any power of two up to 128.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), MOST_LANES = 128 (the largest work-group).   Launch: any number of
+// work-groups of any power of two up to MOST_LANES.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #include "row_per_group.clh"
+#ifndef MOST_LANES
 #define MOST_LANES 128
+#endif
 
 // A work-group of any power of two up to MOST_LANES takes a row. Rows are taken in `order`, which says where they begin
 // and how many entries they have; as they stand where it is a null pointer.

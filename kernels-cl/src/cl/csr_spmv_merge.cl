@@ -1,10 +1,10 @@
 // csr_spmv_merge: y <- alpha A x + beta y for compressed rows of any lengths, along the merge path: the list of the
 // rows' ends and the list of the entries are merged.
-// One work-group per tile of TILE = 5 * BLOCK steps of the merge, ITEMS steps per work-item; reads values, indices and
-// offsets once, gathers x, writes y once, and two partial sums per tile.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32).   Launch: any number of
-// work-groups of BLOCK, for ceil((rows + nnz) / TILE) tiles; carries any number of work-groups of 32; search any number
-// of work-groups of any size.
+// One work-group per tile of TILE = ITEMS * BLOCK steps of the merge; reads values, indices and offsets once, gathers
+// x, writes y once, and two partial sums per tile.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32), ITEMS = 5 (steps per
+// work-item).   Launch: any number of work-groups of BLOCK, for ceil((rows + nnz) / TILE) tiles; carries any number of
+// work-groups of 32; search any number of work-groups of any size.
 // A tile sums the rows that begin and end in it. Its part of a row that began before goes to head[tile], its part of a
 // row that ends later to tail[tile]; a second kernel adds these in order.
 // Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
@@ -12,10 +12,12 @@
 #include "index.clh"
 #include "entry.clh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a work-group"
 #endif
 #define LANES 32
+#ifndef ITEMS
 #define ITEMS 5
+#endif
 #define TILE (BLOCK * ITEMS)
 
 // The number of `rows` ends before step `step` of the merge with `entries` entries; the ends are in global memory,

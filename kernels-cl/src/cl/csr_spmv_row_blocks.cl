@@ -3,8 +3,9 @@
 // One work-group per row block: neighbouring work-items compute products of neighbouring entries, which meet in local
 // memory; a row longer than CHUNK has the work-group to itself. Reads values, indices and offsets once, gathers x,
 // writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32).   Launch: any number of
-// work-groups of BLOCK, for nnz / CHUNK + 1 row blocks; search any number of work-groups of any size.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32), ITEMS = 4 (entries of a
+// row block per work-item).   Launch: any number of work-groups of BLOCK, for nnz / CHUNK + 1 row blocks; search any
+// number of work-groups of any size.
 // Row block b has the rows that begin in the entries b*CHUNK .. (b + 1)*CHUNK.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
@@ -14,10 +15,13 @@
 #define SORTED OFF
 #include "search.clh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a work-group"
 #endif
 #define LANES 32
-#define CHUNK (4 * BLOCK)
+#ifndef ITEMS
+#define ITEMS 4
+#endif
+#define CHUNK (ITEMS * BLOCK)
 
 // row_starts[b] <- the first row of row block b, and `rows` at the end. A work-item takes a row block. For the plan.
 __kernel void csr_spmv_row_blocks_search(long blocks, long rows, __global const OFF *offsets,

@@ -1,20 +1,22 @@
 // csr_spmv_segmented: y <- alpha A x + beta y for compressed rows of any lengths, by parts of equal numbers of entries,
 // summed by segments.
-// One work-group of 32 per part: takes STEP neighbouring entries after STEP others, four per lane, and sums the
+// One work-group of 32 per part: takes STEP neighbouring entries after STEP others, EACH per lane, and sums the
 // segments between the bits that mark the starts of rows. Reads values, indices and a bit per entry once, gathers x,
 // writes y once, and writes and reads two partial sums per part.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of 32; the plan's kernels any
-// number of work-groups of any size.
-// A part (`share` in names) writes its sum of a row that began before to head[share], that of the row that is open at
-// its end to tail[share]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in
-// order, followed by the others, and for every part the number of rows with entries that have begun before.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane).   Launch: any number of
+// work-groups of 32; the plan's kernels any number of work-groups of any size.
+// A part writes its sum of a row that began before to head[part], that of the row that is open at its end to
+// tail[part]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in order,
+// followed by the others, and for every part the number of rows with entries that have begun before.
 // Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
 // Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #define LANES 32
+#ifndef EACH
 #define EACH 4
+#endif
 #define STEP (LANES * EACH)
 #define BITS 32
 #define LANES_OF_WORD (BITS / EACH)
@@ -41,37 +43,36 @@ __kernel void csr_spmv_segmented_mark(long rows, __global const OFF *offsets, __
     }
 }
 
-// begun[share] <- the rows with entries that begin before entry share*size. A work-item takes a share.
-__kernel void csr_spmv_segmented_begun(long shares, long size, long rows, __global const OFF *offsets,
+// begun[part] <- the rows with entries that begin before entry part*size. A work-item takes a part.
+__kernel void csr_spmv_segmented_begun(long parts, long size, long rows, __global const OFF *offsets,
                                        __global const long *starts, __global long *begun)
 {
-    for (long share = get_global_id(0); share <= shares; share += get_global_size(0)) {
+    for (long part = get_global_id(0); part <= parts; part += get_global_size(0)) {
         long low = 0;
         long high = rows;
         while (low < high) {
             long mid = (low + high) / 2;
-            if (offsets[mid] < share * size)
+            if (offsets[mid] < part * size)
                 low = mid + 1;
             else
                 high = mid;
         }
-        begun[share] = starts[low];
+        begun[part] = starts[low];
     }
 }
 
-// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the
-// last share that it has entries in, or -1 - that share if it goes on to the end of that one. A work-item takes a
-// share.
-__kernel void csr_spmv_segmented_open(long shares, long size, long nnz, __global const OFF *offsets,
+// rows[part] <- the row that is open at the end of the part, if it begins there, otherwise -1; ends[part] <- the
+// last part that it has entries in, or -1 - that part if it goes on to the end of that one. A work-item takes a part.
+__kernel void csr_spmv_segmented_open(long parts, long size, long nnz, __global const OFF *offsets,
                                       __global const long *begun, __global const IDX *order, __global IDX *rows,
                                       __global long *ends)
 {
-    for (long share = get_global_id(0); share < shares; share += get_global_size(0)) {
-        IDX row = order[begun[share + 1] - 1];
+    for (long part = get_global_id(0); part < parts; part += get_global_size(0)) {
+        IDX row = order[begun[part + 1] - 1];
         long end = offsets[row + 1];
         long last = (end - 1) / size;
-        rows[share] = offsets[row] >= share * size ? row : -1;
-        ends[share] = end < nnz && end % size != 0 ? last : -1 - last;
+        rows[part] = offsets[row] >= part * size ? row : -1;
+        ends[part] = end < nnz && end % size != 0 ? last : -1 - last;
     }
 }
 
@@ -163,7 +164,7 @@ static Begun begun_in(int lid, __global const uint *bits, int words, uint own, i
     return begun;
 }
 
-// A work-group takes a share: `size` entries, a multiple of STEP.
+// A work-group takes a part: `size` entries, a multiple of STEP.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global const long *begun,
                         __global const IDX *order, __global const IDX *indices, __global const T *values, ACC alpha,
@@ -175,12 +176,12 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
     int side = 0;
     x += x_start;
     y += y_start;
-    for (long share = get_group_id(0); share * size < nnz; share += get_num_groups(0)) {
-        int entries = (int)min(size, nnz - share * size);
-        __global const uint *own_bits = bits + share * size / BITS;
-        __global const IDX *own_indices = indices + share * size;
-        __global const T *own_values = values + share * size;
-        __global const IDX *rows = order + begun[share] - 1;
+    for (long part = get_group_id(0); part * size < nnz; part += get_num_groups(0)) {
+        int entries = (int)min(size, nnz - part * size);
+        __global const uint *own_bits = bits + part * size / BITS;
+        __global const IDX *own_indices = indices + part * size;
+        __global const T *own_values = values + part * size;
+        __global const IDX *rows = order + begun[part] - 1;
         int rows_begun = 0;
         ACC carried = (ACC)(0);
         ACC waiting = (ACC)(0); // sums of lanes that `carried` does not have yet
@@ -232,7 +233,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
             for (int each = 0; each < EACH; each++) {
                 if (begins >> each & 1) {
                     if (open == 0)
-                        head[share] = sum;
+                        head[part] = sum;
                     else
                         update(y, rows[open], mul(alpha, sum), beta);
                     sum = (ACC)(0);
@@ -245,15 +246,15 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
         }
         carried += sum_lanes(lid, waiting, &told, &side);
         if (lid == 0)
-            tail[share] = carried;
+            tail[part] = carried;
     }
 }
 
-// y of the rows that lie in several shares, or end where a share does, and of the rows without entries, which stand in
-// `order` from `filled` on. A work-item takes the row that is open at the end of a share and begins there; a work-group
+// y of the rows that lie in several parts, or end where a part does, and of the rows without entries, which stand in
+// `order` from `filled` on. A work-item takes the row that is open at the end of a part and begins there; a work-group
 // of 32 lanes adds up the parts of one that has many.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void csr_spmv_segmented_carries(long shares, __global const IDX *open_rows, __global const long *ends, long filled,
+void csr_spmv_segmented_carries(long parts, __global const IDX *open_rows, __global const long *ends, long filled,
                                 long rows, __global const IDX *order, ACC alpha, ACC beta, __global T *y, long y_start,
                                 __global const ACC *head, __global const ACC *tail)
 {
@@ -261,27 +262,27 @@ void csr_spmv_segmented_carries(long shares, __global const IDX *open_rows, __gl
     __local Told told;
     __local long long_ends[LANES];
     int side = 0;
-    for (long first = get_group_id(0) * LANES; first < shares; first += get_num_groups(0) * LANES) {
-        long share = first + lid;
-        IDX row = share < shares ? open_rows[share] : -1;
-        long end = row >= 0 ? ends[share] : -1;
+    for (long first = get_group_id(0) * LANES; first < parts; first += get_num_groups(0) * LANES) {
+        long part = first + lid;
+        IDX row = part < parts ? open_rows[part] : -1;
+        long end = row >= 0 ? ends[part] : -1;
         long last = end >= 0 ? end : -1 - end;
-        int is_long = row >= 0 && last - share > LANES;
+        int is_long = row >= 0 && last - part > LANES;
         ACC sum = (ACC)(0);
         if (row >= 0 && !is_long)
-            for (long t = share; t < last; t++)
+            for (long t = part; t < last; t++)
                 sum += tail[t];
         long_ends[lid] = is_long ? last : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int lane = 0; lane < LANES; lane++) {
             if (long_ends[lane] == 0)
                 continue;
-            ACC part = (ACC)(0);
+            ACC more = (ACC)(0);
             for (long t = first + lane + lid; t < long_ends[lane]; t += LANES)
-                part += tail[t];
-            part = sum_lanes(lid, part, &told, &side);
+                more += tail[t];
+            more = sum_lanes(lid, more, &told, &side);
             if (lid == lane)
-                sum = part;
+                sum = more;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (row >= 0)

@@ -29,7 +29,7 @@ __kernel void dense_to_csr_fill_row_per_thread(long all_rows, long rows, long co
                                                REAL tolerance, __global const long *starts, __global IDX *indices,
                                                __global T *values, long capacity)
 {
-    long filled = rows_with_room(all_rows, starts, capacity);
+    long filled = rows_that_fit(all_rows, starts, capacity);
     for (long row = get_global_id(0); row < filled; row += get_global_size(0)) {
         long at = row_start(row, rows, start, stride, row_step);
         long to = starts[row];
@@ -95,7 +95,7 @@ void dense_to_csr_fill_row_per_warp(long all_rows, long rows, long cols, __globa
 {
     int lid = (int)get_local_id(0);
     __local uint mask;
-    long filled = rows_with_room(all_rows, starts, capacity);
+    long filled = rows_that_fit(all_rows, starts, capacity);
     for (long row = get_group_id(0); row < filled; row += get_num_groups(0)) {
         long at = row_start(row, rows, start, stride, row_step);
         long to = starts[row];

@@ -1,10 +1,9 @@
 // dense_to_csr_mask: dense to compressed rows, as in dense_to_csr.cl, in two passes: the first stores a bit for each
 // element, the second reads only where there are entries.
 // One work-group per BLOCK / 32 rows at a time, 32 lanes per row, in steps of 32*VECTOR columns: lane l has the columns
-// l*VECTOR .. (l + 1)*VECTOR of a step, and TOGETHER steps are in flight at once. Reads the elements once and the
-// entries' again, writes the entries once.
-// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), BLOCK (a power of two, a multiple of 32).   Launch:
-// any number of work-groups of BLOCK.
+// l*VECTOR .. (l + 1)*VECTOR of a step. Reads the elements once and the entries' again, writes the entries once.
+// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), BLOCK (a power of two, a multiple of 32),
+// TOGETHER = 8, or 4 where VECTOR is 8 (steps in flight).   Launch: any number of work-groups of BLOCK.
 // Eight elements of a lane, those of 8 / VECTOR steps, are a byte of the mask; a row has ceil(cols / 256) * 32 bytes,
 // 32 lanes after 32 lanes. With WIDE, col_step is 1; start, stride and row_step are multiples of VECTOR.
 #include "scalar.clh"
@@ -12,12 +11,14 @@
 #include "dense_rows.clh"
 #include "pack.clh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a work-group"
 #endif
 #define LANES 32
 #define ROWS (BLOCK / LANES)
 #define STEP (LANES * VECTOR)
+#ifndef TOGETHER
 #define TOGETHER (VECTOR == 8 ? 4 : 8)
+#endif
 #define STRETCH (TOGETHER * STEP)
 #define BYTE_COLS (8 * LANES)
 #define BYTE_STEPS (8 / VECTOR)
@@ -113,7 +114,7 @@ void dense_to_csr_mask_fill(long all_rows, long rows, long cols, __global const 
     __local short kept_cols[ROWS][STRETCH];
     __local T kept_values[ROWS][STRETCH];
     long row_bytes = (cols + BYTE_COLS - 1) / BYTE_COLS * LANES;
-    long filled = rows_with_room(all_rows, starts, capacity);
+    long filled = rows_that_fit(all_rows, starts, capacity);
     for (long base = get_group_id(0) * ROWS; base < filled; base += get_num_groups(0) * ROWS) {
         long row = filled - 1 - base - own;
         long to = row >= 0 ? starts[row] : 0;

@@ -35,7 +35,7 @@ __kernel void dense_to_csr_fill_row_per_sub_group(long all_rows, long rows, long
 {
     int lane = (int)get_sub_group_local_id();
     int lanes = (int)get_sub_group_size();
-    long filled = rows_with_room(all_rows, starts, capacity);
+    long filled = rows_that_fit(all_rows, starts, capacity);
     for (long row = sub_group_index(); row < filled; row += sub_group_count()) {
         long at = row_start(row, rows, start, stride, row_step);
         long to = starts[row];

@@ -2,14 +2,18 @@
 // row.
 // One work-item per row, striding over the grid, or several; reads columns and values up to each row's padding once,
 // gathers x, writes y once.
-// Macros: SCALAR, IDX (type of columns; OFF is the same).   Launch: any number of work-groups of any size;
-// ell_spmv_row_per_vector any number of work-groups of a multiple of 32, up to 1024.
+// Macros: SCALAR, IDX (type of columns; OFF is the same), MOST_LANES = 1024 (the largest work-group), EACH = 4 (elements
+// of a row that a work-item has on their way at once).   Launch: any number of work-groups of any size;
+// ell_spmv_row_per_vector any number of work-groups of a multiple of 32, up to MOST_LANES.
 #include "scalar.clh"
 #include "index.clh"
 #define WARP 32
-#define MOST_THREADS 1024
-// Columns that are on their way at once.
+#ifndef MOST_LANES
+#define MOST_LANES 1024
+#endif
+#ifndef EACH
 #define EACH 4
+#endif
 
 // sum + the elements first, first + step, ... of a row.
 static ACC row_sum(ACC sum, long row, long rows, long first, long step, long width, __global const IDX *col_idx,
@@ -66,7 +70,7 @@ __kernel void ell_spmv_row_per_vector(long rows, long width, __global const IDX 
                                       ACC alpha, __global const T *x, long x_start, ACC beta, __global T *y,
                                       long y_start, __global const ACC *sums)
 {
-    __local ACC of_parts[MOST_THREADS];
+    __local ACC of_parts[MOST_LANES];
     int lid = (int)get_local_id(0);
     int parts = (int)get_local_size(0) / WARP;
     for (long first = get_group_id(0) * WARP; first < rows; first += get_num_groups(0) * WARP) {

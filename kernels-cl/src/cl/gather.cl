@@ -2,8 +2,11 @@
 // One work-item per word, striding over the grid; reads a position and a word, writes a word.
 // Macros: WORD (ushort, uint, ulong, ulong2), POS (type of positions: int, long).   Launch: any number of work-groups
 // of any size.
-#if !defined(WORD) || !defined(POS)
-#error "WORD or POS is missing: ushort, uint, ulong or ulong2, int or long"
+#ifndef WORD
+#error "WORD is missing: ushort, uint, ulong or ulong2"
+#endif
+#ifndef POS
+#error "POS is missing: int or long"
 #endif
 
 // to[k] <- the word at positions[k] of `head`, from position `split` on of `tail`; zero where the position is -1.

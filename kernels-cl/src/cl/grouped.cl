@@ -6,8 +6,14 @@
 // Macros: SCALAR, IDX (type of columns), POS (type of positions), each int or long; CONJ (1 conjugates A).   Launch:
 // any number of work-groups of any size.
 #include "scalar.clh"
-#if !defined(IDX) || !defined(POS) || !defined(CONJ)
-#error "IDX, POS or CONJ is missing: int or long, int or long, 0 or 1"
+#ifndef IDX
+#error "IDX is missing: int or long"
+#endif
+#ifndef POS
+#error "POS is missing: int or long"
+#endif
+#ifndef CONJ
+#error "CONJ is missing: 0 or 1"
 #endif
 
 static ACC entry(long split, __global const T *head, __global const T *tail, long position)

@@ -1,20 +1,33 @@
 // radix_sort: a stable sort of keys, each with a position, by up to DIGIT bits per pass from the lowest bits on: counts
 // the digits of every tile, scans the counts of each digit, scatters. `digits` is a power of two from 32 on.
-// One work-group per tile of 16 * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and
-// the positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (16 * BLOCK)).
+// One work-group per tile of ITEMS * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and
+// the positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (ITEMS * BLOCK)).
 // Macros: KEY (uint, ulong), POS (type of positions, which fits n: int, long), BLOCK (a power of two, a multiple of
-// 32).   Launch: any number of work-groups of BLOCK.
+// 32), DIGIT = 8 (bits per pass), ITEMS = 16 (keys of a tile per work-item), COUNTS = 8 (tiles per work-item at once).
+// Launch: any number of work-groups of BLOCK.
 // Merrill, Grimshaw: High performance and scalable radix sorting. Parallel Processing Letters 21 (2011).
-#if !defined(KEY) || !defined(POS) || !defined(BLOCK)
-#error "KEY, POS or BLOCK is missing"
+#ifndef KEY
+#error "KEY is missing: uint or ulong"
+#endif
+#ifndef POS
+#error "POS is missing: int or long"
+#endif
+#ifndef BLOCK
+#error "BLOCK is missing: the size of a work-group"
 #endif
 #define LANES 32
 #define WARPS (BLOCK / LANES)
+#ifndef DIGIT
 #define DIGIT 8
+#endif
 #define DIGITS (1 << DIGIT)
+#ifndef ITEMS
 #define ITEMS 16
+#endif
 #define TILE (BLOCK * ITEMS)
+#ifndef COUNTS
 #define COUNTS 8
+#endif
 
 static int digit_of(KEY key, int shift, int digits)
 {

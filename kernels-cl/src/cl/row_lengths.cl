@@ -4,7 +4,7 @@
 // work-groups of BLOCK.
 #include "index.clh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a work-group"
 #endif
 
 // partial[group] <- the longest of the rows that the work-group takes: one a work-item, and every

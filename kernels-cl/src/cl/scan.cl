@@ -8,8 +8,14 @@
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
 // line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
-#if !defined(ELEMENT) || !defined(BLOCK) || !defined(PADDED)
-#error "ELEMENT, BLOCK or PADDED is missing"
+#ifndef ELEMENT
+#error "ELEMENT is missing: uint or ulong"
+#endif
+#ifndef BLOCK
+#error "BLOCK is missing: the size of a work-group"
+#endif
+#ifndef PADDED
+#error "PADDED is missing: 0 or 1"
 #endif
 #define CHUNK (2 * BLOCK)
 #if PADDED

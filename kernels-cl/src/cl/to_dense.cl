@@ -6,8 +6,11 @@
 // Macros: SCALAR, IDX (type of coordinates), POS (type of positions), each int or long.   Launch: any number of
 // work-groups of any size.
 #include "scalar.clh"
-#if !defined(IDX) || !defined(POS)
-#error "IDX or POS is missing: int or long"
+#ifndef IDX
+#error "IDX is missing: int or long"
+#endif
+#ifndef POS
+#error "POS is missing: int or long"
 #endif
 
 static ACC entry(long split, __global const T *head, __global const T *tail, long position)

@@ -5,7 +5,7 @@
 // any number of work-groups of any size.
 #include "scalar.clh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a work-group"
 #endif
 
 static ACC divide(ACC a, ACC b)

@@ -1,7 +1,7 @@
 // Sums across the threads of a block. Takes BLOCK, the size of a block: a power of two, at least 32.
 // Needs warp.cuh before.
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a block"
 #endif
 #define WARPS (BLOCK / WARP)
 

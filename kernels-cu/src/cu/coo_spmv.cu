@@ -9,7 +9,7 @@
 #include "entry.cuh"
 #include "warp_scalar.cuh"
 #ifndef BLOCK
-#error "BLOCK is missing"
+#error "BLOCK is missing: the size of a block"
 #endif
 
 static __device__ ACC product(const Idx *col_idx, const T *values, const T *x, long long x_start, long long at)

@@ -33,9 +33,10 @@ __device__ unsigned int length_class(long long entries, long long bits)
 
 // chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
 // the higher the class of the chunk's length is, for radix_sort.cu.
-KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off *__restrict__ offsets, const long long *__restrict__ chunk_starts,
-                       const long long *__restrict__ split_starts, long long *__restrict__ chunk_rows,
-                       long long *__restrict__ split_rows, unsigned int *__restrict__ keys)
+KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off *__restrict__ offsets,
+                       const long long *__restrict__ chunk_starts, const long long *__restrict__ split_starts,
+                       long long *__restrict__ chunk_rows, long long *__restrict__ split_rows,
+                       unsigned int *__restrict__ keys)
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         long long count = chunk_starts[row + 1] - chunk_starts[row];

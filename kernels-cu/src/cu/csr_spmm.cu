@@ -3,13 +3,16 @@
 // row_per_thread: one thread per row with all its columns. crc, cwm: one warp per row and 32 or 128 columns, which
 // reads an entry once for all of them. Reads A once per column (row_per_thread) or slice of columns, B by rows per
 // entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of blocks of up to 256 threads, of whole warps
-// for the warp kernels.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), COLUMNS_PER_LANE = 4 (of cwm).   Launch: any number of blocks of up
+// to 256 threads, of whole warps for the warp kernels.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
 #include "warp_scalar.cuh"
+#ifndef COLUMNS_PER_LANE
+#define COLUMNS_PER_LANE 4
+#endif
 
 // A thread takes a row, with all its columns, and every thread_count()-th row after it.
 KERNEL csr_spmm_row_per_thread(long long rows, long long cols, const Off *__restrict__ offsets,
@@ -78,11 +81,12 @@ KERNEL csr_spmm_crc(long long rows, long long cols, const Off *__restrict__ offs
     tiles<1>(rows, cols, offsets, indices, values, alpha, b, b_start, b_row, b_col, beta, c, c_start, c_row, c_col);
 }
 
-// Coarse-grained warp merging: four columns a lane, 32 apart.
+// Coarse-grained warp merging: COLUMNS_PER_LANE columns a lane, 32 apart.
 KERNEL csr_spmm_cwm(long long rows, long long cols, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                     const T *__restrict__ values, ACC alpha, const T *__restrict__ b, long long b_start,
                     long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start, long long c_row,
                     long long c_col)
 {
-    tiles<4>(rows, cols, offsets, indices, values, alpha, b, b_start, b_row, b_col, beta, c, c_start, c_row, c_col);
+    tiles<COLUMNS_PER_LANE>(rows, cols, offsets, indices, values, alpha, b, b_start, b_row, b_col, beta, c, c_start,
+                            c_row, c_col);
 }

@@ -5,12 +5,15 @@
 // rows of A together with others; its warps take the next row when they are done. A second kernel adds the blocks' sums
 // of a row, in order. Reads B once per block of threads, A once per slice, writes and reads one sum per row, block and
 // column.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: as many blocks, of up to 1024 threads, for each block of
-// columns and slice of B, with dynamic shared memory.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), PACK_LANES = 4 (lanes per entry), PACKS = 4 (16 bytes of B per lane
+// and entry), MOST_THREADS = 1024 (the largest block).   Launch: as many blocks, of up to MOST_THREADS threads, for
+// each block of columns and slice of B, with dynamic shared memory.
 // The plan splits the rows (csr_spmv_column_blocks.cu). Columns ascend in each row.
 // Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP
 // (2019): stores rows of B in shared memory for the dense columns of a panel of rows.
+#ifndef MOST_THREADS
 #define MOST_THREADS 1024
+#endif
 #define WIDE 1
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -20,8 +23,12 @@
 #include "pack.cuh"
 // PACK_LANES lanes take an entry, PACKS times 16 bytes of B each. Groups of lanes beside each other take the packs of
 // each pair in opposite order, so that eight lanes, whose 16 bytes are read at once, never want the same bank.
+#ifndef PACKS
 #define PACKS 4
+#endif
+#ifndef PACK_LANES
 #define PACK_LANES 4
+#endif
 #define PACKS_OF_ROW (PACKS * PACK_LANES)
 #define COLUMNS (PACKS_OF_ROW * VECTOR)
 #define TOGETHER (WARP / PACK_LANES)
@@ -109,9 +116,9 @@ KERNEL csr_spmm_column_blocks(long long rows, long long cols, long long b_rows, 
                               const T *__restrict__ values, const T *__restrict__ b, long long b_start,
                               long long b_row, long long b_col, ACC *__restrict__ sums)
 {
-    extern __shared__ ulonglong2 room[];
+    extern __shared__ ulonglong2 memory[];
     __shared__ int taken;
-    Pack *own_b = (Pack *)room;
+    Pack *own_b = (Pack *)memory;
     long long slices = (cols + COLUMNS - 1) / COLUMNS;
     long long block = blockIdx.x % blocks;
     long long slice = blockIdx.x / blocks % slices;

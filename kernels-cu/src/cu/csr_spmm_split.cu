@@ -3,8 +3,9 @@
 // LANES lanes per chunk and slice of COLUMNS columns; 32 / LANES neighbouring chunks side by side. All chunks have the
 // columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
 // a row of B's slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32).   Launch: any
-// number of blocks of whole warps, up to 256 threads; sums any number of blocks of up to 256 threads.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32), LEAST_BLOCKS = 4
+// (blocks per multiprocessor), IN_FLIGHT = 4, or 2 with WIDE (entries at once of a whole warp).   Launch: any number of
+// blocks of whole warps, up to 256 threads; sums any number of blocks of up to 256 threads.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
 // + col, which a second kernel adds in order.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring
@@ -12,7 +13,9 @@
 // A whole warp has two times 16 bytes per lane, for rows so short that there is little else to wait for.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
+#ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS 4
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -28,7 +31,9 @@
 #define TOGETHER (WARP / LANES)
 
 #if LANES == WARP
+#ifndef IN_FLIGHT
 #define IN_FLIGHT (4 / PACKS)
+#endif
 
 // Adds IN_FLIGHT entries of those that the lanes hold, from `first` on and before `length`, to sums.
 static __device__ void add_entries(ACC (*sums)[VECTOR], int first, int length, Idx own_index, ACC own_entry,

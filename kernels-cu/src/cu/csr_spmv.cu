@@ -1,8 +1,8 @@
 // csr_spmv: y <- alpha A x + beta y for compressed rows: the entries of row i are at offsets[i] .. offsets[i + 1].
 // One thread or one warp per row, striding over the grid; reads values, indices and offsets once, gathers x, writes y
 // once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: any number of blocks
-// of up to 256 threads, of whole warps for the warp kernels.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), EACH = 4 (neighbouring entries
+// per lane of row_per_warp).   Launch: any number of blocks of up to 256 threads, of whole warps for the warp kernels.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

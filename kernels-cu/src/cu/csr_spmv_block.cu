@@ -2,8 +2,11 @@
 // other waits for them.
 // One block of two or four warps per row, striding over the grid; reads values, indices and offsets once, gathers x,
 // writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of blocks of whole warps, up to 128 threads.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), MOST_THREADS = 128 (the largest block), EACH = 4 (neighbouring
+// entries per lane).   Launch: any number of blocks of whole warps, up to MOST_THREADS threads.
+#ifndef MOST_THREADS
 #define MOST_THREADS 128
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

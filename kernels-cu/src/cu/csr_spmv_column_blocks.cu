@@ -4,13 +4,16 @@
 // entries are still in the cache when the next block of columns needs them; a warp takes 32 neighbouring rows. A second
 // kernel adds the blocks' sums of a row, in order. Reads A once, its part of x once per block of threads, writes and
 // reads one sum per row and block of columns.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (threads of csr_spmv_column_blocks_touched).   Launch: as many
-// blocks, of up to 1024 threads, for each block of columns, with dynamic shared memory.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (threads of csr_spmv_column_blocks_touched), EACH = 4, or 2
+// for sums of more than 4 bytes (entries per lane at once), MOST_THREADS = 1024 (the largest block).   Launch: as many
+// blocks, of up to MOST_THREADS threads, for each block of columns, with dynamic shared memory.
 // The plan splits the rows: splits[block * rows + row] is the first entry of the row whose column is not before block *
 // width, with one block more for the ends. Columns ascend in each row.
 // Yang, Parthasarathy, Sadayappan: Fast sparse matrix-vector multiplication on GPUs: implications for graph mining.
 // VLDB (2011): tiles columns for the texture cache.
+#ifndef MOST_THREADS
 #define MOST_THREADS 1024
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -18,7 +21,9 @@
 #include "warp_scalar.cuh"
 #include "block.cuh"
 #include "search.cuh"
+#ifndef EACH
 #define EACH (sizeof(ACC) <= 4 ? 4 : 2)
+#endif
 
 // A thread takes a row of a block of columns.
 KERNEL csr_spmv_column_blocks_split(long long rows, long long blocks, long long width,
@@ -66,11 +71,11 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
                               ACC *__restrict__ sums)
 {
     let_next_begin();
-    extern __shared__ ulonglong2 room[];
+    extern __shared__ ulonglong2 memory[];
     __shared__ Off all_shifts[MOST_THREADS];
     __shared__ ACC all_parts[MOST_THREADS];
     int lane = lane_index();
-    T *own_x = (T *)room;
+    T *own_x = (T *)memory;
     Off *shifts = all_shifts + (threadIdx.x - lane);
     ACC *parts = all_parts + (threadIdx.x - lane);
     unsigned int up_to_lane = ALL_LANES >> (WARP - 1 - lane);

@@ -2,8 +2,9 @@
 // entries together.
 // One block per row block: neighbouring threads compute products of neighbouring entries, which meet in shared memory;
 // a row longer than CHUNK has the block to itself. Reads values, indices and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32).   Launch: any number of
-// blocks of BLOCK threads, for nnz / CHUNK + 1 row blocks; search any number of blocks of up to 256 threads.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (a power of two, a multiple of 32), ITEMS = 4 (entries of a
+// row block per thread).   Launch: any number of blocks of BLOCK threads, for nnz / CHUNK + 1 row blocks; search any
+// number of blocks of up to 256 threads.
 // Row block b has the rows that begin in the entries b*CHUNK .. (b + 1)*CHUNK.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
@@ -14,7 +15,10 @@
 #include "warp_scalar.cuh"
 #include "block.cuh"
 #include "search.cuh"
-#define CHUNK (4 * BLOCK)
+#ifndef ITEMS
+#define ITEMS 4
+#endif
+#define CHUNK (ITEMS * BLOCK)
 
 // row_starts[b] <- the first row of row block b, and `rows` at the end. A thread takes a row block. For the plan.
 KERNEL csr_spmv_row_blocks_search(long long blocks, long long rows, const Off *__restrict__ offsets,

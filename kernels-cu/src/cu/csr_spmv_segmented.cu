@@ -1,23 +1,28 @@
 // csr_spmv_segmented: y <- alpha A x + beta y for compressed rows of any lengths, by parts of equal numbers of entries,
 // summed by segments.
-// One warp per part: takes STEP neighbouring entries after STEP others, four per lane, and sums the segments between
+// One warp per part: takes STEP neighbouring entries after STEP others, EACH per lane, and sums the segments between
 // the bits that mark the starts of rows. Reads values, indices and a bit per entry once, gathers x, writes y once, and
 // writes and reads two partial sums per part.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of blocks of whole warps, up to 256 threads;
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), LEAST_BLOCKS = 2, 4 or 6
+// by the types' sizes (blocks per multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads;
 // the plan's kernels any number of blocks of up to 256 threads.
-// A part (`share` in names) writes its sum of a row that began before to head[share], that of the row that is open at
-// its end to tail[share]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in
-// order, followed by the others, and for every part the number of rows with entries that have begun before.
+// A part writes its sum of a row that began before to head[part], that of the row that is open at its end to
+// tail[part]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in order,
+// followed by the others, and for every part the number of rows with entries that have begun before.
 // Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
 // Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
+#ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 6 : sizeof(ACC) <= 8 ? 4 : 2)
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
 #include "warp_scalar.cuh"
 #include "neighbours.cuh"
+#ifndef EACH
 #define EACH 4
+#endif
 #define STEP (WARP * EACH)
 #define BITS 32
 
@@ -43,36 +48,36 @@ KERNEL csr_spmv_segmented_mark(long long rows, const Off *__restrict__ offsets, 
     }
 }
 
-// begun[share] <- the rows with entries that begin before entry share*size. A thread takes a share.
-KERNEL csr_spmv_segmented_begun(long long shares, long long size, long long rows, const Off *__restrict__ offsets,
+// begun[part] <- the rows with entries that begin before entry part*size. A thread takes a part.
+KERNEL csr_spmv_segmented_begun(long long parts, long long size, long long rows, const Off *__restrict__ offsets,
                                 const long long *__restrict__ starts, long long *__restrict__ begun)
 {
-    for (long long share = thread_index(); share <= shares; share += thread_count()) {
+    for (long long part = thread_index(); part <= parts; part += thread_count()) {
         long long low = 0;
         long long high = rows;
         while (low < high) {
             long long mid = (low + high) / 2;
-            if (offsets[mid] < share * size)
+            if (offsets[mid] < part * size)
                 low = mid + 1;
             else
                 high = mid;
         }
-        begun[share] = starts[low];
+        begun[part] = starts[low];
     }
 }
 
-// rows[share] <- the row that is open at the end of the share, if it begins there, otherwise -1; ends[share] <- the
-// last share that it has entries in, or -1 - that share if it goes on to the end of that one. A thread takes a share.
-KERNEL csr_spmv_segmented_open(long long shares, long long size, long long nnz, const Off *__restrict__ offsets,
+// rows[part] <- the row that is open at the end of the part, if it begins there, otherwise -1; ends[part] <- the
+// last part that it has entries in, or -1 - that part if it goes on to the end of that one. A thread takes a part.
+KERNEL csr_spmv_segmented_open(long long parts, long long size, long long nnz, const Off *__restrict__ offsets,
                                const long long *__restrict__ begun, const Idx *__restrict__ order,
                                Idx *__restrict__ rows, long long *__restrict__ ends)
 {
-    for (long long share = thread_index(); share < shares; share += thread_count()) {
-        Idx row = order[begun[share + 1] - 1];
+    for (long long part = thread_index(); part < parts; part += thread_count()) {
+        Idx row = order[begun[part + 1] - 1];
         long long end = offsets[row + 1];
         long long last = (end - 1) / size;
-        rows[share] = offsets[row] >= share * size ? row : -1;
-        ends[share] = end < nnz && end % size != 0 ? last : -1 - last;
+        rows[part] = offsets[row] >= part * size ? row : -1;
+        ends[part] = end < nnz && end % size != 0 ? last : -1 - last;
     }
 }
 
@@ -84,7 +89,7 @@ struct __align__(16) Step
     unsigned int begins;
 };
 
-// The step of a share of `entries` whose first entry for this lane is at position `at`.
+// The step of a part of `entries` whose first entry for this lane is at position `at`.
 static __device__ Step load_step(int at, int entries, const unsigned int *bits, const Idx *indices, const T *values)
 {
     Step loaded;
@@ -94,7 +99,7 @@ static __device__ Step load_step(int at, int entries, const unsigned int *bits, 
     return loaded;
 }
 
-// A warp takes a share: `size` entries, a multiple of STEP.
+// A warp takes a part: `size` entries, a multiple of STEP.
 KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__restrict__ bits,
                           const long long *__restrict__ begun, const Idx *__restrict__ order,
                           const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
@@ -105,13 +110,13 @@ KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__r
     unsigned int lanes_before = (1u << lane_index()) - 1;
     x += x_start;
     y += y_start;
-    for (long long share = warp_index(); share * size < nnz; share += warp_count()) {
-        long long begin = share * size;
+    for (long long part = warp_index(); part * size < nnz; part += warp_count()) {
+        long long begin = part * size;
         int entries = (int)min(size, nnz - begin);
         const unsigned int *own_bits = bits + begin / BITS;
         const Idx *own_indices = indices + begin;
         const T *own_values = values + begin;
-        const Idx *rows = order + begun[share] - 1;
+        const Idx *rows = order + begun[part] - 1;
         int rows_begun = 0;
         ACC carried = ACC(0);
         int at = lane_index() * EACH;
@@ -155,21 +160,21 @@ KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__r
             if (begins > 0) {
                 sum_of_open = before + sum_of_open;
                 if (open == 0)
-                    head[share] = sum_of_open;
+                    head[part] = sum_of_open;
                 else
                     update(y, rows[open], mul(alpha, sum_of_open), beta);
             }
             carried = shuffle(begins > 0 ? sum : before + sum, WARP - 1);
         }
         if (lane_index() == 0)
-            tail[share] = carried;
+            tail[part] = carried;
     }
 }
 
-// y of the rows that lie in several shares, or end where a share does, and of the rows without entries, which stand in
-// `order` from `filled` on. A thread takes the row that is open at the end of a share and begins there; a warp adds
+// y of the rows that lie in several parts, or end where a part does, and of the rows without entries, which stand in
+// `order` from `filled` on. A thread takes the row that is open at the end of a part and begins there; a warp adds
 // up the parts of one that has many. The kernel before it writes none of these rows.
-KERNEL csr_spmv_segmented_carries(long long shares, const Idx *__restrict__ open_rows,
+KERNEL csr_spmv_segmented_carries(long long parts, const Idx *__restrict__ open_rows,
                                   const long long *__restrict__ ends, long long filled, long long rows,
                                   const Idx *__restrict__ order, ACC alpha, ACC beta, T *__restrict__ y,
                                   long long y_start, const ACC *__restrict__ head, const ACC *__restrict__ tail)
@@ -178,25 +183,25 @@ KERNEL csr_spmv_segmented_carries(long long shares, const Idx *__restrict__ open
     for (long long i = filled + thread_index(); i < rows; i += thread_count())
         update(y, order[i], ACC(0), beta);
     wait_for_last();
-    for (long long first = warp_index() * WARP; first < shares; first += warp_count() * WARP) {
-        long long share = first + lane_index();
-        Idx row = share < shares ? open_rows[share] : -1;
-        long long end = row >= 0 ? ends[share] : -1;
+    for (long long first = warp_index() * WARP; first < parts; first += warp_count() * WARP) {
+        long long part = first + lane_index();
+        Idx row = part < parts ? open_rows[part] : -1;
+        long long end = row >= 0 ? ends[part] : -1;
         long long last = end >= 0 ? end : -1 - end;
-        bool is_long = row >= 0 && last - share > WARP;
+        bool is_long = row >= 0 && last - part > WARP;
         ACC sum = ACC(0);
         if (row >= 0 && !is_long)
-            for (long long t = share; t < last; t++)
+            for (long long t = part; t < last; t++)
                 sum += tail[t];
         for (unsigned int lanes = __ballot_sync(ALL_LANES, is_long); lanes != 0; lanes &= lanes - 1) {
             int lane = __ffs(lanes) - 1;
             long long its_last = shuffle(last, lane);
-            ACC part = ACC(0);
+            ACC more = ACC(0);
             for (long long t = first + lane + lane_index(); t < its_last; t += WARP)
-                part += tail[t];
-            part = sum_lanes(part);
+                more += tail[t];
+            more = sum_lanes(more);
             if (lane_index() == lane)
-                sum = part;
+                sum = more;
         }
         if (row >= 0)
             update(y, row, mul(alpha, sum + (end >= 0 ? head[last] : tail[last])), beta);

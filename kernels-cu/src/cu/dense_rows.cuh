@@ -6,7 +6,7 @@ static __device__ long long row_start(long long row, long long rows, long long s
 }
 
 // The rows to fill: all of them if the capacity suffices for their entries, otherwise none.
-static __device__ long long rows_with_room(long long all_rows, const long long *starts, long long capacity)
+static __device__ long long rows_that_fit(long long all_rows, const long long *starts, long long capacity)
 {
     return starts[all_rows] <= capacity ? all_rows : 0;
 }

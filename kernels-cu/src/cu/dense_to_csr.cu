@@ -29,7 +29,7 @@ KERNEL dense_to_csr_fill_row_per_thread(long long all_rows, long long rows, long
                                         int threshold, REAL tolerance, const long long *__restrict__ starts,
                                         Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
-    long long filled = rows_with_room(all_rows, starts, capacity);
+    long long filled = rows_that_fit(all_rows, starts, capacity);
     for (long long row = thread_index(); row < filled; row += thread_count()) {
         long long at = row_start(row, rows, start, stride, row_step);
         long long to = starts[row];
@@ -72,7 +72,7 @@ KERNEL dense_to_csr_fill_row_per_warp(long long all_rows, long long rows, long l
                                       Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
     unsigned int before = (1u << lane_index()) - 1u;
-    long long filled = rows_with_room(all_rows, starts, capacity);
+    long long filled = rows_that_fit(all_rows, starts, capacity);
     for (long long row = warp_index(); row < filled; row += warp_count()) {
         long long at = row_start(row, rows, start, stride, row_step);
         long long to = starts[row];

@@ -3,17 +3,22 @@
 // One block per tile, in turns: its warps except the last are workers, each with UNITS steps (dense_steps.cuh) of the
 // tile, one after the other, across the ends of rows; the last warp looks back. Reads the elements once, writes the
 // entries once.
-// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes).   Launch: any number of blocks of 2 to 7 warps,
-// with a `Worker` of dynamic shared memory for each warp but one, for ceil(all_rows * ceil(cols / (32*VECTOR)) / (UNITS
-// * workers)) tiles.
+// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), UNITS = min(32 / VECTOR, 128 / bytes of VECTOR
+// elements) (steps of a worker), MOST_THREADS = 224 (the largest block), LEAST_BLOCKS = 2 (blocks per multiprocessor).
+// Launch: any number of blocks of 2 to 7 warps, with a `Worker` of dynamic shared memory for each warp but one, for
+// ceil(all_rows * ceil(cols / (32*VECTOR)) / (UNITS * workers)) tiles.
 // nnz is known only at the end, so the caller allocates by a guess: entries past `capacity` are counted and not
 // written.
 // A block has four tiles in flight, so that no warp waits long: in a turn, the first is loaded from memory, the entries
 // of the second are counted, the third rests, since the tiles before may not be counted yet, and the entries before the
-// fourth are looked up, and its own written. UNITS = min(32 / VECTOR, 128 / bytes of VECTOR elements).
+// fourth are looked up, and its own written.
 // With WIDE, col_step is 1; start, stride and row_step are multiples of VECTOR.
+#ifndef MOST_THREADS
 #define MOST_THREADS 224
+#endif
+#ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS 2
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -23,7 +28,9 @@
 #include "dense_steps.cuh"
 #include "look_back.cuh"
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
+#ifndef UNITS
 #define UNITS LESSER(32 / VECTOR, 128 / (int)sizeof(Pack))
+#endif
 #define STAGES 4
 #define MOST_WORKERS (MOST_THREADS / WARP - 1)
 // Elements of a lane: one after the other, all in one step.
@@ -216,10 +223,10 @@ static __device__ void write_part(const Dense &a, const Part &own, const Pack *p
     long long step = step_behind(a, own.place, lane * UNITS / WARP, &row);
     if (lane * UNITS % WARP == 0 && step == 0 && row <= a.all_rows)
         starts[row] = to + own.before;
-    int room = (int)max(min((long long)own.count, capacity - to), 0ll);
+    int left = (int)max(min((long long)own.count, capacity - to), 0ll);
     indices += to;
     values += to;
-    for (int k = lane; k < room; k += WARP) {
+    for (int k = lane; k < left; k += WARP) {
         int place = places[k];
         if (whole)
             indices[k] = (Idx)(own.place.step * STEP) + place;

@@ -2,8 +2,8 @@
 // element, the second reads only where there are entries.
 // One block per BLOCK / 32 rows at a time, one warp per row, in the steps of dense_steps.cuh; bit l of word m of a step
 // is lane l's m-th column. Reads the elements once and the entries' again, writes the entries once.
-// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), BLOCK.   Launch: any number of blocks of BLOCK
-// threads.
+// Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), BLOCK, TOGETHER = 2 (steps in flight).   Launch:
+// any number of blocks of BLOCK threads.
 // A row has ceil(cols / (32*VECTOR)) * VECTOR words. With WIDE, col_step is 1; start, stride and row_step are multiples
 // of VECTOR.
 #include "grid.cuh"
@@ -14,7 +14,9 @@
 #include "warp.cuh"
 #include "dense_steps.cuh"
 #include "block.cuh"
+#ifndef TOGETHER
 #define TOGETHER 2
+#endif
 
 struct __align__(4 * VECTOR) Words
 {
@@ -73,7 +75,7 @@ KERNEL dense_to_csr_mask_fill(long long all_rows, long long rows, long long cols
     T *own_values = kept_values[threadIdx.x / WARP];
     int lane = lane_index();
     long long steps = (cols + STEP - 1) / STEP;
-    for (long long row = rows_with_room(all_rows, starts, capacity) - 1 - warp_index(); row >= 0; row -= warp_count()) {
+    for (long long row = rows_that_fit(all_rows, starts, capacity) - 1 - warp_index(); row >= 0; row -= warp_count()) {
         long long at = row_start(row, rows, start, stride, row_step);
         long long to = starts[row];
         long long end = starts[row + 1];

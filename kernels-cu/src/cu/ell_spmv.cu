@@ -2,14 +2,18 @@
 // row.
 // One thread per row, striding over the grid, or several, each in a warp of its own; reads columns and values up to each
 // row's padding once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of columns; OFF is the same).   Launch: any number of blocks of up to 256 threads;
-// ell_spmv_row_per_vector any number of blocks of whole warps, up to 1024 threads.
+// Macros: SCALAR, IDX (type of columns; OFF is the same), MOST_THREADS = 1024 (the largest block), EACH = 4 (elements of
+// a row that a thread has on their way at once).   Launch: any number of blocks of up to 256 threads;
+// ell_spmv_row_per_vector any number of blocks of whole warps, up to MOST_THREADS threads.
+#ifndef MOST_THREADS
 #define MOST_THREADS 1024
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
-// Columns that are on their way at once.
+#ifndef EACH
 #define EACH 4
+#endif
 
 // sum + the elements first, first + step, ... of a row.
 static __device__ ACC row_sum(ACC sum, long long row, long long rows, long long first, long long step, long long width,

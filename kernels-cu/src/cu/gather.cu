@@ -4,8 +4,11 @@
 // to 256 threads.
 #include "grid.cuh"
 #include "types.cuh"
-#if !defined(WORD) || !defined(POS)
-#error "WORD or POS is missing: ushort, uint, ulong or ulong2, int or long"
+#ifndef WORD
+#error "WORD is missing: ushort, uint, ulong or ulong2"
+#endif
+#ifndef POS
+#error "POS is missing: int or long"
 #endif
 
 typedef TYPE(WORD) Word;

@@ -9,8 +9,11 @@
 #include "scalar.cuh"
 #include "types.cuh"
 #include "entry.cuh"
-#if !defined(IDX) || !defined(POS)
-#error "IDX or POS is missing: int or long"
+#ifndef IDX
+#error "IDX is missing: int or long"
+#endif
+#ifndef POS
+#error "POS is missing: int or long"
 #endif
 
 typedef TYPE(IDX) Idx;

@@ -1,22 +1,32 @@
 // radix_sort: a stable sort of keys, each with a position, by up to DIGIT bits per pass from the lowest bits on: counts
 // the digits of every tile, scans the counts of each digit, scatters. `digits` is a power of two from 32 on.
-// One block per tile of 16 * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and the
-// positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (16 * BLOCK)).
+// One block per tile of ITEMS * BLOCK keys (count, scatter) or per digit (starts). A pass reads the keys twice and the
+// positions once, and writes both once; counts[digit*tiles + tile], tiles = ceil(n / (ITEMS * BLOCK)).
 // Macros: KEY (uint, ulong), POS (type of positions, which fits n: int, long), BLOCK (a power of two, a multiple of
-// 32).   Launch: any number of blocks of BLOCK threads.
+// 32), DIGIT = 8 (bits per pass), ITEMS = 16 (keys of a tile per thread), COUNTS = 8 (tiles per thread at once).
+// Launch: any number of blocks of BLOCK threads.
 // Merrill, Grimshaw: High performance and scalable radix sorting. Parallel Processing Letters 21 (2011).
 #include "grid.cuh"
 #include "types.cuh"
 #include "warp.cuh"
 #include "block.cuh"
-#if !defined(KEY) || !defined(POS)
-#error "KEY or POS is missing: uint or ulong, int or long"
+#ifndef KEY
+#error "KEY is missing: uint or ulong"
 #endif
+#ifndef POS
+#error "POS is missing: int or long"
+#endif
+#ifndef DIGIT
 #define DIGIT 8
+#endif
 #define DIGITS (1 << DIGIT)
+#ifndef ITEMS
 #define ITEMS 16
+#endif
 #define TILE (BLOCK * ITEMS)
+#ifndef COUNTS
 #define COUNTS 8
+#endif
 
 typedef TYPE(KEY) Key;
 typedef TYPE(POS) Position;

@@ -1,6 +1,8 @@
 // Rows in steps of EACH neighbouring entries a lane, from a multiple of EACH on, in whole words.
 // Needs scalar.cuh, index.cuh, entry.cuh and neighbours.cuh before.
+#ifndef EACH
 #define EACH 4
+#endif
 
 // EACH neighbouring entries for a lane.
 struct __align__(16) Step

@@ -10,8 +10,14 @@
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
 #include "grid.cuh"
 #include "types.cuh"
-#if !defined(ELEMENT) || !defined(BLOCK) || !defined(PADDED)
-#error "ELEMENT, BLOCK or PADDED is missing"
+#ifndef ELEMENT
+#error "ELEMENT is missing: uint or ulong"
+#endif
+#ifndef BLOCK
+#error "BLOCK is missing: the size of a block"
+#endif
+#ifndef PADDED
+#error "PADDED is missing: 0 or 1"
 #endif
 #define CHUNK (2 * BLOCK)
 #if PADDED

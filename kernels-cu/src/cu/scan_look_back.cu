@@ -1,7 +1,7 @@
 // scan_look_back: prefix sums in a single pass by decoupled look-back, of contiguous arrays.
-// One block per tile of 8 * BLOCK elements; reads and writes each element once.
-// Macros: ELEMENT (uint, ulong; sums wrap), BLOCK.   Launch: any number of blocks of BLOCK threads, for ceil(len / (8 *
-// BLOCK)) tiles.
+// One block per tile of ITEMS * BLOCK elements; reads and writes each element once.
+// Macros: ELEMENT (uint, ulong; sums wrap), BLOCK, ITEMS = 8 (elements per thread).   Launch: any number of blocks of
+// BLOCK threads, for ceil(len / (ITEMS * BLOCK)) tiles.
 #include "grid.cuh"
 #include "types.cuh"
 #include "warp.cuh"
@@ -10,7 +10,9 @@
 #ifndef ELEMENT
 #error "ELEMENT is missing: uint or ulong"
 #endif
+#ifndef ITEMS
 #define ITEMS 8
+#endif
 #define TILE (BLOCK * ITEMS)
 
 typedef TYPE(ELEMENT) Element;

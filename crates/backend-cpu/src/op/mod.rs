@@ -1,5 +1,6 @@
 //! Operations: one file each, as in `sparse_core::op`.
 
+mod compiled;
 mod convert;
 mod dense_to_csr;
 mod dot;
@@ -10,6 +11,7 @@ mod fill;
 mod gather;
 mod lines;
 mod partition;
+mod plan;
 mod prune;
 mod row_sort;
 mod row_statistics;
@@ -22,14 +24,10 @@ mod to_dense;
 mod update;
 mod vector;
 
-use sparse_core::{Algorithm, Choice, Scalar};
+use sparse_core::{Algorithm, Scalar};
 
 /// The serial reference, in every table for comparison.
 const SEQUENTIAL: Algorithm = Algorithm::new("sequential", "never: the serial reference");
-
-fn is_sequential(choice: &Choice) -> bool {
-    choice.algorithm == SEQUENTIAL.name
-}
 
 /// The sum of entries with one coordinate, in the accumulator's type and rounded once. It starts from the first one, so
 /// that a lone −0 stays −0.

@@ -1,14 +1,20 @@
 //! Row statistics: the number of rows of each length, counted by blocks of rows.
 
-use super::{SEQUENTIAL, is_sequential};
+use super::SEQUENTIAL;
+use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::chunks;
 use sparse_core::op::{RowStatistics, RowStatisticsKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Algorithm, Choice, Csr, Host, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, AlgorithmSet, Csr, Host, Index, PlanOptions, Result, Scalar, algorithms};
 
-const ALGORITHMS: [Algorithm; 2] =
-    [Algorithm::new("length_counts", "always: it reads the offsets alone"), SEQUENTIAL];
+algorithms! {
+    /// The algorithms of row statistics.
+    pub enum RowStatisticsAlgorithm {
+        LengthCounts = Algorithm::new("length_counts", "always: it reads the offsets alone");
+        Sequential = SEQUENTIAL;
+    }
+}
 
 /// Rows whose lengths are counted together.
 const COUNTED_ROWS: usize = 64 * 1024;
@@ -17,26 +23,32 @@ const COUNTED_ROWS: usize = 64 * 1024;
 const COUNTERS: usize = 1024;
 
 impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for Cpu {
-    type Plan = Choice;
+    type Plan = CpuPlan<RowStatisticsAlgorithm>;
 
     fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
-        &ALGORITHMS
+        RowStatisticsAlgorithm::table(|_| true)
     }
 
-    fn plan_row_statistics(&self, _: &Csr<T, Host, I, O>, options: &PlanOptions) -> Result<Choice> {
-        options.choose("row_statistics", &ALGORITHMS, ALGORITHMS[0].name, ALGORITHMS[0].chosen)
+    fn plan_row_statistics(&self, _: &Csr<T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
+        let automatic = RowStatisticsAlgorithm::LengthCounts;
+        CpuPlan::new("row_statistics", options, automatic, automatic.row().chosen)
     }
 
-    unsafe fn row_statistics(&self, plan: &mut Choice, a: &Csr<T, Host, I, O>) -> Result<RowStatistics> {
-        if is_sequential(plan) {
-            // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            return unsafe { Reference.row_statistics(plan, a) };
+    unsafe fn row_statistics(&self, plan: &mut Self::Plan, a: &Csr<T, Host, I, O>) -> Result<RowStatistics> {
+        match plan.algorithm {
+            RowStatisticsAlgorithm::LengthCounts => Ok(statistics(self, a.offsets())),
+            RowStatisticsAlgorithm::Sequential => {
+                // SAFETY: the caller makes the reference's promises of the plan and the operands.
+                unsafe { Reference.row_statistics(&mut plan.reference, a) }
+            }
         }
-        let rows = a.offsets().len() - 1;
-        let counts =
-            self.map(rows, chunks(rows, COUNTED_ROWS), |rows| counts(&a.offsets()[rows.start..=rows.end]));
-        Ok(RowStatistics::from_counts(counts.into_iter().flatten()))
     }
+}
+
+fn statistics<O: Index>(cpu: &Cpu, offsets: &[O]) -> RowStatistics {
+    let rows = offsets.len() - 1;
+    let counts = cpu.map(rows, chunks(rows, COUNTED_ROWS), |rows| counts(&offsets[rows.start..=rows.end]));
+    RowStatistics::from_counts(counts.into_iter().flatten())
 }
 
 /// (length, number of rows with it); a long length may occur more than once.

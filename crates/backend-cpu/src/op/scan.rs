@@ -2,16 +2,17 @@
 
 use super::SEQUENTIAL;
 use super::fill::zeroed;
+use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use sparse_core::reference::{Reference, ScanSteps};
-use sparse_core::{Algorithm, AlgorithmSet, Choice, KernelPlan, PlanOptions, Result, algorithms};
+use sparse_core::{Algorithm, AlgorithmSet, PlanOptions, Result, algorithms};
 use std::ops::Range;
 
 algorithms! {
     /// The algorithms of scans.
-    enum ScanAlgorithm {
+    pub enum ScanAlgorithm {
         Blocked = Algorithm::new("blocked", "always: sums of blocks, their prefix sums, then every block");
         WorkEfficient = Algorithm::new("work_efficient", "never: GOOS-SM's up-sweep and down-sweep");
         Sequential = SEQUENTIAL;
@@ -21,21 +22,8 @@ algorithms! {
 /// Elements of a block of the work-efficient scan.
 const TREE: usize = 1024;
 
-/// The plan of a scan: the reference's, and the algorithm.
-#[derive(Debug)]
-pub struct CpuScan {
-    algorithm: ScanAlgorithm,
-    steps: ScanSteps,
-}
-
-impl KernelPlan for CpuScan {
-    fn choice(&self) -> &Choice {
-        &self.steps.choice
-    }
-}
-
 impl<T: ScanElement> ScanKernel<T> for Cpu {
-    type Plan = CpuScan;
+    type Plan = CpuPlan<ScanAlgorithm, ScanSteps>;
 
     fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
         ScanAlgorithm::table(|_| true)
@@ -47,18 +35,18 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         order: ScanOrder,
         kind: ScanKind,
         options: &PlanOptions,
-    ) -> Result<CpuScan> {
+    ) -> Result<Self::Plan> {
         let (offered, fitting) = (ScanAlgorithm::table(|_| true), ScanAlgorithm::Blocked);
         let (algorithm, choice) = options.choose_among("scan", offered, fitting, fitting.row().chosen)?;
-        Ok(CpuScan { algorithm, steps: ScanSteps { choice, shape, order, kind } })
+        Ok(CpuPlan { algorithm, reference: ScanSteps { choice, shape, order, kind } })
     }
 
-    unsafe fn scan(&self, plan: &mut CpuScan, input: &[T], output: &mut [T]) -> Result<()> {
-        let ScanSteps { shape: (rows, cols), order, kind, .. } = plan.steps;
+    unsafe fn scan(&self, plan: &mut Self::Plan, input: &[T], output: &mut [T]) -> Result<()> {
+        let ScanSteps { shape: (rows, cols), order, kind, .. } = plan.reference;
         match (plan.algorithm, order) {
             (ScanAlgorithm::Sequential, _) => {
                 // SAFETY: the reference has the same plan, and the caller promises operands of its shape.
-                return unsafe { Reference.scan(&mut plan.steps, input, output) };
+                return unsafe { Reference.scan(&mut plan.reference, input, output) };
             }
             (ScanAlgorithm::WorkEfficient, ScanOrder::ColumnMajor) => {
                 let by_columns = transposed(self, input, (rows, cols));

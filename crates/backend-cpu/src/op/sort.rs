@@ -1,92 +1,119 @@
 //! Sorting: each row of a compressed matrix by itself, COO as a whole.
 
+use super::SEQUENTIAL;
 use super::fill::{entry_ranges, zeroed};
+use super::plan::CpuPlan;
 use super::row_sort::SortRows;
-use super::{SEQUENTIAL, is_sequential};
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use rayon::prelude::*;
 use sparse_core::op::SortKernel;
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Axis, Choice, Compressed, Coo, Host, Index, IndexOrder, PlanOptions, Result, Scalar,
-    SparseFormat,
+    Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, IndexOrder, PlanOptions, Result, Scalar,
+    SparseFormat, algorithms,
 };
 
-const BY_ROW: [Algorithm; 2] = [
-    Algorithm::new(
-        "row_sort",
-        "always: stable, by ranks in short rows, by insertion in nearly sorted ones, else by merging",
-    ),
-    SEQUENTIAL,
-];
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    pub enum CompressedSortAlgorithm {
+        RowSort = Algorithm::new(
+            "row_sort",
+            "always: stable, by ranks in short rows, by insertion in nearly sorted ones, else by merging",
+        );
+        Sequential = SEQUENTIAL;
+    }
+}
 
-const MERGE: [Algorithm; 2] = [Algorithm::new("merge_sort", "always: stable, in parallel"), SEQUENTIAL];
+algorithms! {
+    /// The algorithms of COO.
+    pub enum CooSortAlgorithm {
+        MergeSort = Algorithm::new("merge_sort", "always: stable, in parallel");
+        Sequential = SEQUENTIAL;
+    }
+}
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I, O>> for Cpu {
-    type Plan = Choice;
+    type Plan = CpuPlan<CompressedSortAlgorithm>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        &BY_ROW
+        CompressedSortAlgorithm::table(|_| true)
     }
 
-    fn plan_sort(&self, _: &Compressed<A, T, Host, I, O>, options: &PlanOptions) -> Result<Choice> {
-        options.choose("sort", &BY_ROW, BY_ROW[0].name, BY_ROW[0].chosen)
+    fn plan_sort(&self, _: &Compressed<A, T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
+        let automatic = CompressedSortAlgorithm::RowSort;
+        CpuPlan::new("sort", options, automatic, automatic.row().chosen)
     }
 
     unsafe fn sort(
         &self,
-        plan: &mut Choice,
+        plan: &mut Self::Plan,
         a: &Compressed<A, T, Host, I, O>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
-        if is_sequential(plan) {
-            // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            return unsafe { Reference.sort(plan, a) };
+        match plan.algorithm {
+            CompressedSortAlgorithm::RowSort => Ok(row_sort(self, a)),
+            CompressedSortAlgorithm::Sequential => {
+                // SAFETY: the caller makes the reference's promises of the plan and the operands.
+                unsafe { Reference.sort(&mut plan.reference, a) }
+            }
         }
-        let offsets = a.offsets();
-        let (mut indices, mut values) = (zeroed::<I>(a.nnz()), zeroed::<T>(a.nnz()));
-        let parts = rows_by_entries(offsets, CHUNK);
-        let entries = entry_ranges(offsets, &parts);
-        let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
-        let work = parts.into_iter().zip(entries.iter().cloned().zip(outputs)).collect();
-        self.for_each(a.nnz(), work, |(rows, (entries, (indices, values)))| {
-            indices.copy_from_slice(&a.indices()[entries.clone()]);
-            values.copy_from_slice(&a.values()[entries.clone()]);
-            let lengths = rows.map(|row| a.pattern().range(row).len());
-            self.simd().run(SortRows { indices, values, lengths });
-        });
-        let order = IndexOrder { sorted: true, ..a.order() };
-        // SAFETY: the offsets are those of `a`; each row has its indices, sorted.
-        Ok(unsafe {
-            Compressed::new_unchecked(a.rows(), a.cols(), self.copy_of(offsets), indices, values, order)
-        })
     }
 }
 
+/// Sorts each row by itself, in parts of rows with equal entries.
+fn row_sort<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+) -> Compressed<A, T, Host, I, O> {
+    let offsets = a.offsets();
+    let (mut indices, mut values) = (zeroed::<I>(a.nnz()), zeroed::<T>(a.nnz()));
+    let parts = rows_by_entries(offsets, CHUNK);
+    let entries = entry_ranges(offsets, &parts);
+    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
+    let work = parts.into_iter().zip(entries.iter().cloned().zip(outputs)).collect();
+    cpu.for_each(a.nnz(), work, |(rows, (entries, (indices, values)))| {
+        indices.copy_from_slice(&a.indices()[entries.clone()]);
+        values.copy_from_slice(&a.values()[entries.clone()]);
+        let lengths = rows.map(|row| a.pattern().range(row).len());
+        cpu.simd().run(SortRows { indices, values, lengths });
+    });
+    let order = IndexOrder { sorted: true, ..a.order() };
+    // SAFETY: the offsets are those of `a`; each row has its indices, sorted.
+    unsafe { Compressed::new_unchecked(a.rows(), a.cols(), cpu.copy_of(offsets), indices, values, order) }
+}
+
 impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
-    type Plan = Choice;
+    type Plan = CpuPlan<CooSortAlgorithm>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        &MERGE
+        CooSortAlgorithm::table(|_| true)
     }
 
-    fn plan_sort(&self, _: &Coo<T, Host, I>, options: &PlanOptions) -> Result<Choice> {
-        options.choose("sort", &MERGE, MERGE[0].name, MERGE[0].chosen)
+    fn plan_sort(&self, _: &Coo<T, Host, I>, options: &PlanOptions) -> Result<Self::Plan> {
+        let automatic = CooSortAlgorithm::MergeSort;
+        CpuPlan::new("sort", options, automatic, automatic.row().chosen)
     }
 
-    unsafe fn sort(&self, plan: &mut Choice, a: &Coo<T, Host, I>) -> Result<Coo<T, Host, I>> {
-        if is_sequential(plan) {
-            // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            return unsafe { Reference.sort(plan, a) };
+    unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Host, I>) -> Result<Coo<T, Host, I>> {
+        match plan.algorithm {
+            CooSortAlgorithm::MergeSort => Ok(merge_sort(self, a)),
+            CooSortAlgorithm::Sequential => {
+                // SAFETY: the caller makes the reference's promises of the plan and the operands.
+                unsafe { Reference.sort(&mut plan.reference, a) }
+            }
         }
-        let entries = sorted(self, a.row_idx(), a.col_idx());
-        let row_idx = entries.iter().map(|entry| entry.0).collect();
-        let col_idx = entries.iter().map(|entry| entry.1).collect();
-        let values = entries.iter().map(|entry| a.values()[entry.2]).collect();
-        let order = IndexOrder { major_sorted: true, sorted: true, unique: a.order().unique };
-        // SAFETY: the coordinates are those of `a`, now in order.
-        Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, order) })
     }
+}
+
+/// Sorts all entries by row, then column.
+fn merge_sort<T: Scalar, I: Index>(cpu: &Cpu, a: &Coo<T, Host, I>) -> Coo<T, Host, I> {
+    let entries = sorted(cpu, a.row_idx(), a.col_idx());
+    let row_idx = entries.iter().map(|entry| entry.0).collect();
+    let col_idx = entries.iter().map(|entry| entry.1).collect();
+    let values = entries.iter().map(|entry| a.values()[entry.2]).collect();
+    let order = IndexOrder { major_sorted: true, sorted: true, unique: a.order().unique };
+    // SAFETY: the coordinates are those of `a`, now in order.
+    unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, order) }
 }
 
 /// Rows, columns and positions of entries sorted by the first two. Values are left out, so that sorting is compiled

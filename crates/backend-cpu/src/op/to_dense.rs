@@ -1,19 +1,26 @@
 //! Sparse to dense: blocks of rows, each zeroed and then filled by one thread.
 
 use super::convert::coo_to_compressed;
+use super::plan::CpuPlan;
 use super::rows::{Rows, SellRows, lines_mut, tiles_mut};
-use super::{SEQUENTIAL, is_sequential, sum};
+use super::{SEQUENTIAL, sum};
 use crate::Cpu;
 use crate::parallel::CHUNK;
 use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Order, PlanOptions, Result,
-    Scalar, Sell,
+    Algorithm, AlgorithmSet, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Order, PlanOptions, Result,
+    Scalar, Sell, algorithms,
 };
 use std::ops::Range;
 
-const ALGORITHMS: [Algorithm; 2] = [Algorithm::new("row_blocks", "always"), SEQUENTIAL];
+algorithms! {
+    /// The algorithms of all formats.
+    pub enum ToDenseAlgorithm {
+        RowBlocks = Algorithm::new("row_blocks", "always");
+        Sequential = SEQUENTIAL;
+    }
+}
 
 /// Writes zeros and the entries of `a`, `block` rows at a time.
 fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseViewMut<'_, T>) {
@@ -58,29 +65,34 @@ fn sort<T: Scalar>(entries: &mut [(usize, usize, T)]) {
 macro_rules! by_rows {
     ([$($generics:tt)*], $matrix:ty, |$cpu:ident, $a:ident, $dense:ident| $run:expr) => {
         impl<T: Scalar, $($generics)*> ToDenseKernel<$matrix> for Cpu {
-            type Plan = Choice;
+            type Plan = CpuPlan<ToDenseAlgorithm>;
 
             fn to_dense_algorithms(&self) -> &'static [Algorithm] {
-                &ALGORITHMS
+                ToDenseAlgorithm::table(|_| true)
             }
 
-            fn plan_to_dense(&self, _: &$matrix, options: &PlanOptions) -> Result<Choice> {
-                options.choose(
-                    "to_dense",
-                    &ALGORITHMS,
-                    "row_blocks",
-                    "every block of rows is zeroed and filled in one go",
-                )
+            fn plan_to_dense(&self, _: &$matrix, options: &PlanOptions) -> Result<Self::Plan> {
+                let reason = "every block of rows is zeroed and filled in one go";
+                CpuPlan::new("to_dense", options, ToDenseAlgorithm::RowBlocks, reason)
             }
 
-            unsafe fn to_dense(&self, plan: &mut Choice, $a: &$matrix, $dense: DenseViewMut<'_, T>) -> Result<()> {
-                if is_sequential(plan) {
-                    // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                    return unsafe { Reference.to_dense(plan, $a, $dense) };
+            unsafe fn to_dense(
+                &self,
+                plan: &mut Self::Plan,
+                $a: &$matrix,
+                $dense: DenseViewMut<'_, T>,
+            ) -> Result<()> {
+                match plan.algorithm {
+                    ToDenseAlgorithm::RowBlocks => {
+                        let $cpu = self;
+                        $run;
+                        Ok(())
+                    }
+                    ToDenseAlgorithm::Sequential => {
+                        // SAFETY: the caller makes the reference's promises of the plan and the operands.
+                        unsafe { Reference.to_dense(&mut plan.reference, $a, $dense) }
+                    }
                 }
-                let $cpu = self;
-                $run;
-                Ok(())
             }
         }
     };

@@ -1,7 +1,7 @@
 //! Conversions between formats: takes the entries out, sorts them as the target demands, and puts them in again.
 
 use super::entries::{merge, sorted};
-use super::{ALGORITHMS, Entries, Entry, Reference, sequential};
+use super::{Entries, Entry, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::estimate::{self, Sizes};
 use crate::format::{
@@ -54,7 +54,7 @@ where
     type Plan = ConversionPlan<From::Layout>;
 
     fn convert_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {

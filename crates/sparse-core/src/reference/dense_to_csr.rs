@@ -1,6 +1,6 @@
 //! Dense to CSR: row by row, element by element.
 
-use super::{ALGORITHMS, Reference, sequential};
+use super::{Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::DenseBatchView;
 use crate::index::Index;
@@ -25,7 +25,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
     type Plan = CompressionPlan<T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_dense_to_csr(

@@ -22,10 +22,11 @@ pub use scan::ScanSteps;
 pub use sort::Rebuild;
 pub use spmv::ProductPlan;
 
+use crate::algorithms;
 use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download};
 use crate::error::Result;
 use crate::op::AllTypes;
-use crate::plan::{Algorithm, Choice, PlanOptions};
+use crate::plan::{Algorithm, AlgorithmSet, Choice, PlanOptions};
 use crate::space::{ContextId, Element, Host};
 use std::sync::LazyLock;
 
@@ -76,11 +77,21 @@ unsafe impl Backend for Reference {
     }
 }
 
-const ALGORITHMS: &[Algorithm] = &[Algorithm::new("sequential", "always")];
+algorithms! {
+    /// The algorithms of every operation.
+    enum ReferenceAlgorithm {
+        Sequential = Algorithm::new("sequential", "always");
+    }
+}
+
+fn algorithms() -> &'static [Algorithm] {
+    ReferenceAlgorithm::table(|_| true)
+}
 
 /// The choice of the only algorithm.
 fn sequential(op: &str, options: &PlanOptions) -> Result<Choice> {
-    options.choose(op, ALGORITHMS, "sequential", "the reference has no other")
+    let only = ReferenceAlgorithm::Sequential;
+    Ok(options.choose_among(op, algorithms(), only, "the reference has no other")?.1)
 }
 
 const _: () = {

@@ -1,6 +1,6 @@
 //! Pruning: a filter over the entries.
 
-use super::{ALGORITHMS, Rebuild, Reference, sequential};
+use super::{Rebuild, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::op::{Keep, PruneKernel};
 use crate::plan::{Algorithm, Choice, PlanOptions};
@@ -9,7 +9,7 @@ impl<M: Rebuild> PruneKernel<M> for Reference {
     type Plan = Choice;
 
     fn prune_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_prune(&self, _: &M, options: &PlanOptions) -> Result<Choice> {

@@ -1,6 +1,6 @@
 //! Statistics of the row lengths, for every format.
 
-use super::{ALGORITHMS, Entries, Reference, sequential};
+use super::{Entries, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::op::{RowStatistics, RowStatisticsKernel};
 use crate::plan::{Algorithm, Choice, PlanOptions};
@@ -9,7 +9,7 @@ impl<M: Entries> RowStatisticsKernel<M> for Reference {
     type Plan = Choice;
 
     fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_row_statistics(&self, _: &M, options: &PlanOptions) -> Result<Choice> {

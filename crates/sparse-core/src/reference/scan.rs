@@ -1,6 +1,6 @@
 //! Prefix sums: one walk in the order that was asked for.
 
-use super::{ALGORITHMS, Reference, sequential};
+use super::{Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
@@ -39,7 +39,7 @@ impl<T: ScanElement> ScanKernel<T> for Reference {
     type Plan = ScanSteps;
 
     fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_scan(

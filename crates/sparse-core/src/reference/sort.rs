@@ -2,7 +2,7 @@
 
 use super::convert::compress;
 use super::entries::sorted;
-use super::{ALGORITHMS, Entries, Entry, Reference, sequential};
+use super::{Entries, Entry, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::{Axis, Compressed, Coo, SparseFormat};
 use crate::index::Index;
@@ -49,7 +49,7 @@ impl<M: Rebuild> SortKernel<M> for Reference {
     type Plan = Choice;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_sort(&self, _: &M, options: &PlanOptions) -> Result<Choice> {

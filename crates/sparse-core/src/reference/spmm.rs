@@ -1,7 +1,7 @@
 //! `C ← alpha·op(A)·B + beta·C`, for every format: column by column as SpMV.
 
 use super::vector::update;
-use super::{ALGORITHMS, Entries, ProductPlan, Reference, sequential};
+use super::{Entries, ProductPlan, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::{DenseView, DenseViewMut};
 use crate::op::{AccOf, Op, SpmmKernel};
@@ -11,7 +11,7 @@ impl<M: Entries> SpmmKernel<M> for Reference {
     type Plan = ProductPlan<AccOf<M>>;
 
     fn spmm_algorithms(&self, _: Op) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_spmm(&self, a: &M, op: Op, _: usize, options: &PlanOptions) -> Result<Self::Plan> {

@@ -1,7 +1,7 @@
 //! `y ← alpha·op(A)·x + beta·y`, for every format.
 
 use super::vector::update;
-use super::{ALGORITHMS, Entries, Reference, sequential};
+use super::{Entries, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::op::{AccOf, Op, SpmvKernel};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
@@ -50,7 +50,7 @@ impl<M: Entries> SpmvKernel<M> for Reference {
     type Plan = ProductPlan<AccOf<M>>;
 
     fn spmv_algorithms(&self, _: Op) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

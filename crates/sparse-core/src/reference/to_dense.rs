@@ -1,7 +1,7 @@
 //! Every format to dense: zeros, then one value for each coordinate that occurs.
 
 use super::entries::{Entry, merge, sorted};
-use super::{ALGORITHMS, Entries, Reference, sequential};
+use super::{Entries, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::DenseViewMut;
 use crate::op::{Duplicates, ToDenseKernel};
@@ -12,7 +12,7 @@ impl<M: Entries> ToDenseKernel<M> for Reference {
     type Plan = Choice;
 
     fn to_dense_algorithms(&self) -> &'static [Algorithm] {
-        ALGORITHMS
+        algorithms()
     }
 
     fn plan_to_dense(&self, _: &M, options: &PlanOptions) -> Result<Choice> {

@@ -1,13 +1,42 @@
 //! COO, CSR and CSC into each other.
 
 use super::radix::{Coordinates, group};
-use super::{ParallelConvert, SEQUENTIAL};
+use super::{ConvertAlgorithm, ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
 use crate::op::fill::Arrays;
 use sparse_core::op::Duplicates;
+use sparse_core::reference::Convert;
 use sparse_core::{
     Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Result, Scalar, SparseFormat,
+    algorithms,
 };
+
+algorithms! {
+    /// The algorithms that bring entries to their rows or columns.
+    pub enum CompressAlgorithm {
+        Radix = Algorithm::new(
+            "radix",
+            "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket",
+        );
+        Sequential = SEQUENTIAL;
+    }
+}
+
+impl ConvertAlgorithm for CompressAlgorithm {
+    const AUTOMATIC: Self = Self::Radix;
+}
+
+algorithms! {
+    /// The algorithms of CSR and CSC to COO.
+    pub enum ExpandAlgorithm {
+        Expand = Algorithm::new("expand", "always: offsets become indices, the rest is copied");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+impl ConvertAlgorithm for ExpandAlgorithm {
+    const AUTOMATIC: Self = Self::Expand;
+}
 
 /// CSR or CSC of coordinates in any order.
 pub(in crate::op) fn coo_to_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
@@ -60,49 +89,55 @@ fn coordinates<A: Axis, T: Scalar, I: Index, O: Index>(
     unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, cpu.copy_of(a.values()), order) }
 }
 
-const RADIX: [Algorithm; 2] = [
-    Algorithm::new(
-        "radix",
-        "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket",
-    ),
-    SEQUENTIAL,
-];
-
-const EXPAND: [Algorithm; 2] =
-    [Algorithm::new("expand", "always: offsets become indices, the rest is copied"), SEQUENTIAL];
-
 impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Compressed<A, T, Host, I, O>>
     for Coo<T, Host, I>
 {
-    const ALGORITHMS: &'static [Algorithm] = &RADIX;
+    type Algorithm = CompressAlgorithm;
 
-    fn run(&self, cpu: &Cpu, duplicates: &Duplicates) -> Result<Compressed<A, T, Host, I, O>> {
-        coo_to_compressed(cpu, self, *duplicates)
+    fn run(
+        &self,
+        cpu: &Cpu,
+        algorithm: CompressAlgorithm,
+        duplicates: &Duplicates,
+    ) -> Result<Compressed<A, T, Host, I, O>> {
+        match algorithm {
+            CompressAlgorithm::Radix => coo_to_compressed(cpu, self, *duplicates),
+            CompressAlgorithm::Sequential => self.convert(duplicates),
+        }
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csc<T, Host, I, O>> for Csr<T, Host, I, O> {
-    const ALGORITHMS: &'static [Algorithm] = &RADIX;
+    type Algorithm = CompressAlgorithm;
 
-    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csc<T, Host, I, O>> {
-        recompress(cpu, self)
+    fn run(&self, cpu: &Cpu, algorithm: CompressAlgorithm, (): &()) -> Result<Csc<T, Host, I, O>> {
+        match algorithm {
+            CompressAlgorithm::Radix => recompress(cpu, self),
+            CompressAlgorithm::Sequential => self.convert(&()),
+        }
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
-    const ALGORITHMS: &'static [Algorithm] = &RADIX;
+    type Algorithm = CompressAlgorithm;
 
-    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csr<T, Host, I, O>> {
-        recompress(cpu, self)
+    fn run(&self, cpu: &Cpu, algorithm: CompressAlgorithm, (): &()) -> Result<Csr<T, Host, I, O>> {
+        match algorithm {
+            CompressAlgorithm::Radix => recompress(cpu, self),
+            CompressAlgorithm::Sequential => self.convert(&()),
+        }
     }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Coo<T, Host, I>>
     for Compressed<A, T, Host, I, O>
 {
-    const ALGORITHMS: &'static [Algorithm] = &EXPAND;
+    type Algorithm = ExpandAlgorithm;
 
-    fn run(&self, cpu: &Cpu, (): &()) -> Result<Coo<T, Host, I>> {
-        Ok(coordinates(cpu, self))
+    fn run(&self, cpu: &Cpu, algorithm: ExpandAlgorithm, (): &()) -> Result<Coo<T, Host, I>> {
+        match algorithm {
+            ExpandAlgorithm::Expand => Ok(coordinates(cpu, self)),
+            ExpandAlgorithm::Sequential => self.convert(&()),
+        }
     }
 }

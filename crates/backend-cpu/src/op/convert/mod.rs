@@ -4,22 +4,31 @@ mod bucket;
 mod compress;
 mod padded;
 mod radix;
+mod row_blocks;
 
 pub(super) use compress::coo_to_compressed;
 
-use super::{SEQUENTIAL, is_sequential};
+use super::SEQUENTIAL;
+use super::plan::CpuPlan;
 use crate::Cpu;
 use sparse_core::op::ConvertKernel;
-use sparse_core::reference::{ConversionPlan, Convert, Reference};
-use sparse_core::{Algorithm, Host, PlanOptions, Result, SparseFormat};
+use sparse_core::reference::{ConversionPlan, Convert};
+use sparse_core::{Algorithm, AlgorithmSet, Host, PlanOptions, Result, SparseFormat};
+use std::fmt::Debug;
+
+/// The algorithms of a family of conversions.
+pub trait ConvertAlgorithm: AlgorithmSet + Debug + Send {
+    /// The one that plans choose by themselves.
+    const AUTOMATIC: Self;
+}
 
 /// A conversion with a parallel algorithm.
 pub trait ParallelConvert<To>: Convert<To> {
-    /// The algorithms, the default first.
-    const ALGORITHMS: &'static [Algorithm];
+    /// The algorithms.
+    type Algorithm: ConvertAlgorithm;
 
-    /// The matrix in the other format.
-    fn run(&self, cpu: &Cpu, layout: &Self::Layout) -> Result<To>;
+    /// The matrix in the other format; the layout has passed [`check`](Convert::check).
+    fn run(&self, cpu: &Cpu, algorithm: Self::Algorithm, layout: &Self::Layout) -> Result<To>;
 }
 
 impl<From, To> ConvertKernel<From, To> for Cpu
@@ -27,25 +36,21 @@ where
     From: ParallelConvert<To> + SparseFormat<Space = Host>,
     To: SparseFormat<Space = Host>,
 {
-    type Plan = ConversionPlan<From::Layout>;
+    type Plan = CpuPlan<From::Algorithm, ConversionPlan<From::Layout>>;
 
     fn convert_algorithms(&self) -> &'static [Algorithm] {
-        From::ALGORITHMS
+        From::Algorithm::table(|_| true)
     }
 
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {
         from.check(layout)?;
-        let default = From::ALGORITHMS[0];
-        let choice = options.choose(From::NAME, From::ALGORITHMS, default.name, default.chosen)?;
-        Ok(ConversionPlan { choice, layout: layout.clone() })
+        let (offered, automatic) = (From::Algorithm::table(|_| true), From::Algorithm::AUTOMATIC);
+        let (algorithm, choice) =
+            options.choose_among(From::NAME, offered, automatic, automatic.row().chosen)?;
+        Ok(CpuPlan { algorithm, reference: ConversionPlan { choice, layout: layout.clone() } })
     }
 
     unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
-        if is_sequential(&plan.choice) {
-            // SAFETY: the reference has the same plan, and the caller promises that it was made for this pattern.
-            unsafe { Reference.convert(plan, from) }
-        } else {
-            from.run(self, &plan.layout)
-        }
+        from.run(self, plan.algorithm, &plan.reference.layout)
     }
 }

@@ -1,200 +1,42 @@
-//! CSR to ELL, HYB and SELL, and back: by blocks of rows.
+//! CSR to ELL, HYB and SELL, and back.
 
-use super::{ParallelConvert, SEQUENTIAL};
+use super::{ConvertAlgorithm, ParallelConvert, SEQUENTIAL, row_blocks};
 use crate::Cpu;
-use crate::op::fill::{Arrays, entry_ranges, starts, zeroed};
-use crate::op::rows::{Rows, SellRows, tiles_mut};
-use crate::parallel::{CHUNK, rows_by_entries, split_mut};
-use sparse_core::error::checked_product;
-use sparse_core::estimate::Sizes;
+use sparse_core::reference::Convert;
 use sparse_core::{
-    Algorithm, Coo, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Index, IndexOrder, Result, Scalar, Sell,
-    SellLayout, SparseFormat,
+    Algorithm, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Index, Result, Scalar, Sell, SellLayout, algorithms,
 };
 
-const ROW_BLOCKS: [Algorithm; 2] =
-    [Algorithm::new("row_blocks", "always: every block of rows is written by one thread"), SEQUENTIAL];
-
-/// Rows of a block of ELL, which is written line by line.
-const ELL_ROWS: usize = 1024;
-
-/// Rows of a block whose lengths are counted together.
-const COUNTED_ROWS: usize = 2048;
-
-/// The first `width` entries of each row.
-fn ell_of_width<T: Scalar, I: Index, O: Index>(
-    cpu: &Cpu,
-    a: &Csr<T, Host, I, O>,
-    lengths: &[usize],
-    width: usize,
-) -> Result<Ell<T, Host, I>> {
-    let rows = a.rows();
-    let slots = checked_product("rows x width", rows, width)?;
-    let (mut col_idx, mut values) = (zeroed::<I>(slots), zeroed::<T>(slots));
-    let tiles = tiles_mut(&mut col_idx, rows, rows, ELL_ROWS).into_iter();
-    let tiles = tiles.zip(tiles_mut(&mut values, rows, rows, ELL_ROWS)).enumerate().collect();
-    cpu.for_each(slots, tiles, |(block, (mut col_idx, mut values))| {
-        let first = block * ELL_ROWS;
-        for (at, &length) in lengths[first..].iter().take(ELL_ROWS).enumerate() {
-            for (k, (j, value)) in a.major_entries(first + at).take(width).enumerate() {
-                col_idx[k][at] = I::cast(j);
-                values[k][at] = value;
-            }
-            col_idx.iter_mut().skip(length).for_each(|slots| slots[at] = I::PADDING);
-        }
-    });
-    let nnz = lengths.iter().map(|&length| length.min(width)).sum();
-    // SAFETY: the elements of a row are its first entries, then padding; a part of a row is as sorted as the whole.
-    Ok(unsafe { Ell::new_unchecked((rows, a.cols()), width, nnz, col_idx, values, a.order()) })
-}
-
-/// The entries of each row beyond the first `width`.
-fn overflow<T: Scalar, I: Index, O: Index>(
-    cpu: &Cpu,
-    a: &Csr<T, Host, I, O>,
-    lengths: &[usize],
-    width: usize,
-) -> Result<Coo<T, Host, I>> {
-    let lengths: Vec<usize> = lengths.iter().map(|length| length.saturating_sub(width)).collect();
-    let Arrays { offsets, indices, values } =
-        cpu.fill_rows::<T, I, O>(&lengths, |rows, indices, values| {
-            let entries = rows.flat_map(|row| a.major_entries(row).skip(width));
-            for ((index, value), entry) in indices.iter_mut().zip(values).zip(entries) {
-                (*index, *value) = (I::cast(entry.0), entry.1);
-            }
-        })?;
-    // SAFETY: the coordinates are those of `a`, row by row; a part of a row is as sorted as the whole.
-    Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), cpu.expand(&offsets), indices, values, a.order()) })
-}
-
-impl<T: Scalar, I: Index, O: Index> ParallelConvert<Ell<T, Host, I>> for Csr<T, Host, I, O> {
-    const ALGORITHMS: &'static [Algorithm] = &ROW_BLOCKS;
-
-    fn run(&self, cpu: &Cpu, layout: &EllLayout) -> Result<Ell<T, Host, I>> {
-        let lengths = self.row_lengths();
-        let width = layout.resolve(&lengths, Sizes::of::<T, I, O>())?;
-        ell_of_width(cpu, self, &lengths, width)
+algorithms! {
+    /// The algorithms of conversions from and to ELL, HYB and SELL.
+    pub enum PaddedAlgorithm {
+        RowBlocks = Algorithm::new("row_blocks", "always: every block of rows is written by one thread");
+        Sequential = SEQUENTIAL;
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> ParallelConvert<Hyb<T, Host, I>> for Csr<T, Host, I, O> {
-    const ALGORITHMS: &'static [Algorithm] = &ROW_BLOCKS;
-
-    fn run(&self, cpu: &Cpu, layout: &HybWidth) -> Result<Hyb<T, Host, I>> {
-        let lengths = self.row_lengths();
-        let width = layout.resolve(&lengths, self.cols(), Sizes::of::<T, I, O>());
-        Hyb::new(ell_of_width(cpu, self, &lengths, width)?, overflow(cpu, self, &lengths, width)?)
-    }
+impl ConvertAlgorithm for PaddedAlgorithm {
+    const AUTOMATIC: Self = Self::RowBlocks;
 }
 
-impl<T: Scalar, I: Index, O: Index> ParallelConvert<Sell<T, Host, I, O>> for Csr<T, Host, I, O> {
-    const ALGORITHMS: &'static [Algorithm] = &ROW_BLOCKS;
+macro_rules! padded {
+    ($from:ty => $to:ty, $layout:ty, $row_blocks:expr) => {
+        impl<T: Scalar, I: Index, O: Index> ParallelConvert<$to> for $from {
+            type Algorithm = PaddedAlgorithm;
 
-    fn run(&self, cpu: &Cpu, layout: &SellLayout) -> Result<Sell<T, Host, I, O>> {
-        let lengths = self.row_lengths();
-        let row_order = layout.row_order(&lengths)?;
-        let slice_ptr: Vec<O> = slice_ptr(cpu, layout, &lengths, &row_order)?;
-        let height = layout.slice_height;
-        let slots = slice_ptr[slice_ptr.len() - 1].as_usize();
-        let (mut col_idx, mut values) = (zeroed::<I>(slots), zeroed::<T>(slots));
-        let parts = rows_by_entries(&slice_ptr, CHUNK);
-        let ranges = entry_ranges(&slice_ptr, &parts);
-        let outputs = split_mut(&mut col_idx, &ranges).into_iter().zip(split_mut(&mut values, &ranges));
-        cpu.for_each(slots, parts.into_iter().zip(outputs).collect(), |(slices, (col_idx, values))| {
-            col_idx.fill(I::PADDING);
-            let base = slice_ptr[slices.start].as_usize();
-            for slice in slices {
-                let start = slice_ptr[slice].as_usize() - base;
-                let rows = row_order[slice * height..].iter().take(height);
-                for (lane, &row) in rows.enumerate() {
-                    for (k, (j, value)) in self.major_entries(row).enumerate() {
-                        col_idx[start + k * height + lane] = I::cast(j);
-                        values[start + k * height + lane] = value;
-                    }
+            fn run(&self, cpu: &Cpu, algorithm: PaddedAlgorithm, layout: &$layout) -> Result<$to> {
+                match algorithm {
+                    PaddedAlgorithm::RowBlocks => $row_blocks(cpu, self, layout),
+                    PaddedAlgorithm::Sequential => self.convert(layout),
                 }
             }
-        });
-        let row_order = row_order.into_iter().map(I::cast).collect();
-        let shape = (self.rows(), self.cols());
-        // SAFETY: every slice is as wide as its longest row; lanes have the entries of one row, then padding.
-        Ok(unsafe {
-            Sell::new_unchecked(
-                shape,
-                self.nnz(),
-                height,
-                slice_ptr,
-                row_order,
-                col_idx,
-                values,
-                self.order(),
-            )
-        })
-    }
+        }
+    };
 }
 
-/// The first element of each slice. The plan has checked that the number of elements fits.
-fn slice_ptr<O: Index>(
-    cpu: &Cpu,
-    layout: &SellLayout,
-    lengths: &[usize],
-    row_order: &[usize],
-) -> Result<Vec<O>> {
-    let slots: Vec<usize> =
-        layout.slice_widths(lengths, row_order).map(|width| width * layout.slice_height).collect();
-    cpu.offsets(&slots)
-}
-
-/// CSR with the entries of each row in storage order.
-fn to_csr<T: Scalar, I: Index, O: Index>(
-    cpu: &Cpu,
-    a: &impl Rows<T>,
-    (rows, cols): (usize, usize),
-    order: IndexOrder,
-) -> Result<Csr<T, Host, I, O>> {
-    let mut lengths = vec![0_usize; rows];
-    cpu.for_chunks(&mut lengths, COUNTED_ROWS, |first, lengths| {
-        a.visit(first..first + lengths.len(), |i, _, _| lengths[i - first] += 1);
-    });
-    let arrays = cpu.fill_rows::<T, I, O>(&lengths, |rows, indices, values| {
-        let first = rows.start;
-        let mut ends = starts(&lengths[rows.clone()]);
-        a.visit(rows, |i, j, value| {
-            let end = &mut ends[i - first];
-            indices[*end] = I::cast(j);
-            values[*end] = value;
-            *end += 1;
-        });
-    })?;
-    // SAFETY: the offsets are the sums of the rows' lengths; every column is one of `a`.
-    Ok(unsafe { Csr::new_unchecked(rows, cols, arrays.offsets, arrays.indices, arrays.values, order) })
-}
-
-impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csr<T, Host, I, O>> for Ell<T, Host, I> {
-    const ALGORITHMS: &'static [Algorithm] = &ROW_BLOCKS;
-
-    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csr<T, Host, I, O>> {
-        to_csr(cpu, self, (self.rows(), self.cols()), self.order())
-    }
-}
-
-impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csr<T, Host, I, O>> for Hyb<T, Host, I> {
-    const ALGORITHMS: &'static [Algorithm] = &ROW_BLOCKS;
-
-    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csr<T, Host, I, O>> {
-        // With two parts a row may be out of order although each part is in order.
-        let order = if self.coo().nnz() == 0 {
-            self.ell().order()
-        } else {
-            IndexOrder { major_sorted: true, sorted: false, unique: false }
-        };
-        to_csr(cpu, self, (self.rows(), self.cols()), order)
-    }
-}
-
-impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csr<T, Host, I, O>> for Sell<T, Host, I, O> {
-    const ALGORITHMS: &'static [Algorithm] = &ROW_BLOCKS;
-
-    fn run(&self, cpu: &Cpu, (): &()) -> Result<Csr<T, Host, I, O>> {
-        to_csr(cpu, &SellRows::new(self), (self.rows(), self.cols()), self.order())
-    }
-}
+padded!(Csr<T, Host, I, O> => Ell<T, Host, I>, EllLayout, row_blocks::csr_to_ell);
+padded!(Csr<T, Host, I, O> => Hyb<T, Host, I>, HybWidth, row_blocks::csr_to_hyb);
+padded!(Csr<T, Host, I, O> => Sell<T, Host, I, O>, SellLayout, row_blocks::csr_to_sell);
+padded!(Ell<T, Host, I> => Csr<T, Host, I, O>, (), row_blocks::ell_to_csr);
+padded!(Hyb<T, Host, I> => Csr<T, Host, I, O>, (), row_blocks::hyb_to_csr);
+padded!(Sell<T, Host, I, O> => Csr<T, Host, I, O>, (), row_blocks::sell_to_csr);

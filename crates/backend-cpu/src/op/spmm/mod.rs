@@ -9,26 +9,31 @@
 )]
 
 mod block;
+mod product;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+mod slices;
 mod source;
 #[cfg(target_arch = "x86_64")]
 mod stream;
+mod thresholds;
 mod work;
 
-use super::SEQUENTIAL;
 use super::entries::RowPattern;
+use super::plan::fmt_product;
 use super::update::Update;
-use crate::{Cpu, compiled};
+use super::{SEQUENTIAL, compiled};
+use crate::Cpu;
 use block::WIDE;
 use source::{GatheredRows, Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, AlgorithmSet, Choice, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Host, HostCsr, Hyb,
-    KernelPlan, PlanOptions, Result, Sell, SparseFormat, algorithms,
+    Algorithm, AlgorithmSet, Choice, DenseView, DenseViewMut, KernelPlan, PlanOptions, Result, SparseFormat,
+    algorithms,
 };
-use work::{Operands, SEGMENT, Work};
+use thresholds::SpmmThresholds;
+use work::{Operands, Work};
 
 algorithms! {
     /// The algorithms of all formats.
@@ -89,11 +94,7 @@ where
     Reference: SpmmKernel<M>,
 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SpmmPlan")
-            .field("choice", &self.choice)
-            .field("op", &self.op)
-            .field("workspace_bytes", &self.workspace_bytes())
-            .finish()
+        fmt_product(f, "SpmmPlan", self, self.op)
     }
 }
 
@@ -121,13 +122,14 @@ fn plan_work<R: Rows>(
     b: (usize, usize),
 ) -> Result<(Choice, Work<R::Scalar>)> {
     let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
-    let reason = format!("the longest row has {longest} entries, a segment {SEGMENT}");
+    let segment = SpmmThresholds::CPU.segment;
+    let reason = format!("the longest row has {longest} entries, a segment {segment}");
     let (fitting, reason) = match has_stored_rows {
         false => {
             let reason = "the entries of a row of op(A) are not contiguous";
             (SpmmAlgorithm::TransposedPattern, reason.to_string())
         }
-        true if longest > SEGMENT => (SpmmAlgorithm::RowSplit, reason),
+        true if longest > segment => (SpmmAlgorithm::RowSplit, reason),
         true => (SpmmAlgorithm::RowPerThread, reason),
     };
     let offered = algorithms(has_stored_rows);
@@ -140,7 +142,7 @@ fn plan_work<R: Rows>(
 }
 
 /// The functions of one format, which are compiled in this crate.
-struct Functions<M: SpmmFormat>
+pub(super) struct Functions<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,
 {
@@ -163,24 +165,8 @@ impl<M: SpmmFormat> Functions<M>
 where
     Reference: SpmmKernel<M>,
 {
-    const ALL: Self = Self { plan: SpmmPlan::new, run: SpmmPlan::run };
+    pub(super) const ALL: Self = Self { plan: SpmmPlan::new, run: SpmmPlan::run };
 }
-
-macro_rules! table {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-        &[$(
-            &Functions::<Csr<$t, Host, $i, $o>>::ALL,
-            &Functions::<Csc<$t, Host, $i, $o>>::ALL,
-            &Functions::<HostCsr<$t, $i, $o>>::ALL,
-            &Functions::<Sell<$t, Host, $i, $o>>::ALL,
-            &Functions::<Coo<$t, Host, $i>>::ALL,
-            &Functions::<Ell<$t, Host, $i>>::ALL,
-            &Functions::<Hyb<$t, Host, $i>>::ALL,
-        )*]
-    };
-}
-
-static TABLE: &compiled::Table = sparse_core::for_all_types!(table);
 
 /// The algorithms for op(A), the entries of whose rows are contiguous in memory or not.
 fn algorithms(has_stored_rows: bool) -> &'static [Algorithm] {
@@ -203,7 +189,7 @@ where
     }
 
     fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &Functions<M> = compiled::find(TABLE, "spmm", M::FORMAT)?;
+        let functions: &Functions<M> = compiled::find(compiled::SPMM, "spmm", M::FORMAT)?;
         (functions.plan)(a, op, columns, options)
     }
 

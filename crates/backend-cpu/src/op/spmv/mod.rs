@@ -20,17 +20,16 @@ mod scatter;
 mod sell;
 mod thresholds;
 
+use super::compiled;
 use super::entries::Entries;
+use super::plan::fmt_product;
 use super::update::Update;
+use crate::Cpu;
 use crate::simd::Simd;
-use crate::{Cpu, compiled};
 use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{
-    Algorithm, AlgorithmSet, BatchCsc, BatchCsr, Choice, Coo, Csc, Csr, Ell, Host, HostCsr, Hyb, KernelPlan,
-    PlanOptions, Result, Scalar, Sell, SparseFormat,
-};
+use sparse_core::{Algorithm, AlgorithmSet, Choice, KernelPlan, PlanOptions, Result, Scalar, SparseFormat};
 use thresholds::SpmvThresholds;
 
 const TRANSPOSED_PATTERN: Algorithm =
@@ -124,11 +123,7 @@ where
     Reference: SpmvKernel<M>,
 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SpmvPlan")
-            .field("choice", &self.choice)
-            .field("op", &self.op)
-            .field("workspace_bytes", &self.workspace_bytes())
-            .finish()
+        fmt_product(f, "SpmvPlan", self, self.op)
     }
 }
 
@@ -164,7 +159,7 @@ fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> 
 }
 
 /// The functions of one format, which are compiled in this crate.
-struct Functions<M: SpmvFormat>
+pub(super) struct Functions<M: SpmvFormat>
 where
     Reference: SpmvKernel<M>,
 {
@@ -187,26 +182,8 @@ impl<M: SpmvFormat> Functions<M>
 where
     Reference: SpmvKernel<M>,
 {
-    const ALL: Self = Self { plan: SpmvPlan::new, run: SpmvPlan::run };
+    pub(super) const ALL: Self = Self { plan: SpmvPlan::new, run: SpmvPlan::run };
 }
-
-macro_rules! table {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-        &[$(
-            &Functions::<Csr<$t, Host, $i, $o>>::ALL,
-            &Functions::<Csc<$t, Host, $i, $o>>::ALL,
-            &Functions::<HostCsr<$t, $i, $o>>::ALL,
-            &Functions::<BatchCsr<$t, Host, $i, $o>>::ALL,
-            &Functions::<BatchCsc<$t, Host, $i, $o>>::ALL,
-            &Functions::<Sell<$t, Host, $i, $o>>::ALL,
-            &Functions::<Coo<$t, Host, $i>>::ALL,
-            &Functions::<Ell<$t, Host, $i>>::ALL,
-            &Functions::<Hyb<$t, Host, $i>>::ALL,
-        )*]
-    };
-}
-
-static TABLE: &compiled::Table = sparse_core::for_all_types!(table);
 
 impl<M: SpmvFormat> SpmvKernel<M> for Cpu
 where
@@ -219,7 +196,7 @@ where
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &Functions<M> = compiled::find(TABLE, "spmv", M::FORMAT)?;
+        let functions: &Functions<M> = compiled::find(compiled::SPMV, "spmv", M::FORMAT)?;
         (functions.plan)(self, a, op, options)
     }
 

@@ -19,7 +19,7 @@ const WARPS_PER_UNIT: usize = 64;
 /// Elements of a row that a lane has on their way at once: `EACH` of the kernels.
 const STEP: usize = 4;
 
-/// The largest work-group of the kernels: `MOST_THREADS`.
+/// The largest work-group of the kernels: `MOST_THREADS`, `MOST_LANES`.
 const MOST_THREADS: usize = 1024;
 
 algorithms! {

@@ -1,0 +1,100 @@
+//! Products that are compiled in this crate, once for every format and type.
+//!
+//! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
+//! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
+//! this crate, and no other crate compiles the functions. The tables have the rows of the catalogue: a format that gets
+//! a product there has it here.
+
+use super::{spmm, spmv};
+use sparse_core::catalog::Types;
+use sparse_core::{
+    BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Error, Host, HostCsr, Hyb, Index, Result, Scalar, Sell,
+    for_all_types, for_each_operation,
+};
+use std::any::Any;
+use std::marker::PhantomData;
+
+/// The functions of one operation for each format, in no order.
+type Functions = [&'static (dyn Any + Send + Sync)];
+
+/// The functions of one operation for each triple of types.
+pub(super) type Table = [&'static Functions];
+
+/// The functions for values `T`, indices `I` and offsets `O`: one constant for each product.
+struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
+
+macro_rules! functions {
+    (
+        formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal { $($formats:tt)+ })+ }
+        types { $($types:tt)+ }
+        elements { $($elements:tt)+ }
+    ) => {
+        $(functions! { $of_name of $($formats)+ })+
+    };
+    (spmv of $($formats:tt)+) => { functions! { SPMV: spmv, $($formats)+ } };
+    (spmm of $($formats:tt)+) => { functions! { SPMM: spmm, $($formats)+ } };
+    // What is no product is compiled in the programs that call it.
+    ($other:ident of $($formats:tt)+) => {};
+    ($constant:ident: $product:ident, $($format:ident<$($index:ident),+>),+) => {
+        impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
+            const $constant: &'static Functions = &[
+                $(&$product::Functions::<$format<T, Host, $($index),+>>::ALL,)+
+                // CSR in the caller's memory, which is no format of the catalogue.
+                &$product::Functions::<HostCsr<T, I, O>>::ALL,
+            ];
+        }
+    };
+}
+
+for_each_operation!(functions);
+
+macro_rules! spmv_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMV),*] };
+}
+
+macro_rules! spmm_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMM),*] };
+}
+
+/// The functions of SpMV.
+pub(super) static SPMV: &Table = for_all_types!(spmv_of_all_types);
+
+/// The functions of SpMM.
+pub(super) static SPMM: &Table = for_all_types!(spmm_of_all_types);
+
+/// The functions of type `F`.
+///
+/// # Errors
+/// [`Error::Unsupported`] if the types are none of [`for_all_types`].
+pub(super) fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
+    let mut functions = table.iter().flat_map(|functions| functions.iter());
+    functions.find_map(|functions| (*functions as &dyn Any).downcast_ref()).ok_or_else(|| {
+        let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
+        let reason = format!("values, indices and offsets are one of {}", known.join(" "));
+        Error::unsupported(format!("{op} of {format} with these types on the CPU"), reason)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::catalog::Operation;
+
+    #[test]
+    fn products_have_functions_for_every_format_and_type_of_the_catalogue() {
+        for (table, operation) in [(SPMV, Operation::Spmv), (SPMM, Operation::Spmm)] {
+            assert_eq!(table.len(), Types::ALL.len(), "{operation}");
+            // One more: CSR in the caller's memory.
+            let formats = operation.formats().len() + 1;
+            assert!(table.iter().all(|functions| functions.len() == formats), "{operation}");
+        }
+    }
+
+    #[test]
+    fn functions_are_found_by_the_type_of_the_matrix() {
+        assert!(find::<spmv::Functions<Csr<f32>>>(SPMV, "spmv", "csr").is_ok());
+        assert!(find::<spmm::Functions<Ell<f64, Host, i64>>>(SPMM, "spmm", "ell").is_ok());
+        let error = find::<spmv::Functions<Csr<f32, Host, i64, i32>>>(SPMV, "spmv", "csr").err().unwrap();
+        assert!(error.to_string().starts_with("spmv of csr with these types on the CPU"), "{error}");
+    }
+}

@@ -1,0 +1,78 @@
+//! How B is read: all columns at once, or slices of some columns that are copied first; and how far ahead.
+
+use super::block::{RowMajor, WIDE};
+use super::source::Rows;
+use super::thresholds::SpmmThresholds;
+use crate::Cpu;
+use crate::parallel::CHUNK;
+use sparse_core::{DenseView, Scalar};
+use std::ops::Range;
+
+/// Products of one part.
+const PART: usize = 256 * 1024;
+
+/// Bytes of B to prefetch.
+const AHEAD: usize = 8 << 10;
+
+/// The most rows to prefetch.
+const MOST_AHEAD: usize = 32;
+
+/// Parts sampled for the distance that neighbouring rows span.
+const SOME_PARTS: usize = 64;
+
+/// Entries of a part of the rows, for a product with so many columns.
+pub(super) fn entries_of_part(columns: usize) -> usize {
+    (PART / columns.max(1)).max(64)
+}
+
+/// True if [`WIDE`] columns of a wider B, copied so that they are contiguous, are better than all at once: neighbouring
+/// rows of op(A) have so much of B in common that this much of it stays in the cache and all of it would not, and every
+/// row of B is used so often that the copy is cheap.
+pub(super) fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)) -> bool {
+    if columns <= WIDE {
+        return false;
+    }
+    let limits = SpmmThresholds::CPU;
+    let bytes = reach(rows).saturating_mul(size_of::<R::Scalar>());
+    bytes.saturating_mul(WIDE) <= limits.cached_bytes
+        && bytes.saturating_mul(columns) > limits.uncached_bytes
+        && rows.columns().len() >= b_rows.saturating_mul(limits.uses)
+}
+
+/// [`RowMajor::ahead`] for `columns` columns of B: rows of neighbouring entries are prefetched unless they stay in the
+/// cache. Slices, which all rows of op(A) use, are prefetched too: by their place in memory, some may not stay.
+pub(super) fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
+    let bytes = columns.saturating_mul(size_of::<R::Scalar>());
+    let stay = !sliced && reach(rows).saturating_mul(bytes) <= SpmmThresholds::CPU.cached_bytes;
+    if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
+}
+
+/// The number of rows of B from the first to the last that a part uses, on average over some parts.
+fn reach<R: Rows>(rows: &R) -> usize {
+    let parts = rows.parts(entries_of_part(WIDE));
+    let some = parts.iter().step_by(parts.len().div_ceil(SOME_PARTS).max(1));
+    let reach = some.clone().map(|part| rows.columns_of(part.clone()).len());
+    reach.fold(0, usize::saturating_add) / some.len().max(1)
+}
+
+/// Copies columns of a matrix row by row into `panel`.
+pub(super) fn pack<'a, T: Scalar>(
+    cpu: &Cpu,
+    panel: &'a mut [T],
+    b: DenseView<'_, T>,
+    columns: Range<usize>,
+    ahead: usize,
+) -> RowMajor<'a, T> {
+    let width = columns.len();
+    let panel = &mut panel[..b.rows() * width];
+    let rows_per_task = CHUNK / width;
+    let tasks = panel.chunks_mut(rows_per_task * width).enumerate().collect();
+    cpu.for_each(b.rows() * width, tasks, |(k, part): (usize, &mut [T])| {
+        for (i, row) in part.chunks_mut(width).enumerate() {
+            for (to, column) in row.iter_mut().zip(columns.clone()) {
+                *to = b.at(k * rows_per_task + i, column);
+            }
+        }
+    });
+    RowMajor { data: panel, stride: width, columns: width, ahead }
+}

@@ -1,0 +1,33 @@
+//! The numbers that steer SpMM: how rows are split, how B is read and how C is written.
+
+/// The crossovers from one way to another, on one class of processors. Measured on two quiet cores with AVX-512, with
+/// values of f32 and, but where it says otherwise, 256 columns of B (`docs/notes/cpu.md`).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpmmThresholds {
+    /// Entries of a segment; a longer row is split where the algorithm splits rows. No crossover: it bounds how long
+    /// one row keeps a thread busy while the others have nothing left to do.
+    pub(super) segment: usize,
+    /// Bytes of B that stay in the cache of a core while neighbouring rows of op(A) use them. Rows that stay are not
+    /// fetched ahead: band_40 took 64 ms in place of 68, stencil_27 with 32 columns 7.0 in place of 7.8.
+    pub(super) cached_bytes: usize,
+    /// Bytes from which on what neighbouring rows use of B does not stay in the cache, so that slices of B pay off:
+    /// ddi took 24.6 ms in place of 35.8.
+    pub(super) uncached_bytes: usize,
+    /// Average uses of a row of B from which on a copy of its slices pays off: the copy writes and reads a 64th of what
+    /// the product reads of B. Slices that are not copied lose: stencil_27 took 189 ms in place of 94.
+    pub(super) uses: usize,
+    /// Bytes from which on C is written past the caches, which it would fill: stencil_5 took 113 ms in place of 168,
+    /// arxiv 43 in place of 49, but with a C of 33 MB, which the third cache holds, stencil_27 lost 10 %.
+    pub(super) streamed_bytes: usize,
+}
+
+impl SpmmThresholds {
+    /// The thresholds of all processors.
+    pub(super) const CPU: Self = Self {
+        segment: 4096,
+        cached_bytes: 3 << 19,
+        uncached_bytes: 4 << 20,
+        uses: 64,
+        streamed_bytes: 64 << 20,
+    };
+}
