@@ -1,10 +1,5 @@
-//! Conversions whose arrays are compared with the reference's, then timed.
+//! Conversions to CSR by ours and by other libraries, and their arrays on the host.
 
-use super::Bench;
-use super::device_timer::DeviceTimer;
-use crate::measure::Contender;
-use crate::report::{Case, Report};
-use anyhow::{Result, ensure};
 use sparse_core::{BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
 use sparse_device::Device;
 
@@ -17,7 +12,7 @@ pub(crate) struct Arrays {
 
 impl Arrays {
     /// The first difference between the arrays and the expected ones.
-    fn difference(&self, expected: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, expected: &Self) -> Option<String> {
         first_difference("offsets", &self.offsets, &expected.offsets)
             .or_else(|| first_difference("indices", &self.indices, &expected.indices))
             .or_else(|| first_difference("values", &self.values, &expected.values))
@@ -81,21 +76,6 @@ impl<'a> Conversion<'a> {
     }
 }
 
-impl Conversion<'_> {
-    /// Times one run at a time, since it may wait for the device, after one that is not timed: so it finds its own
-    /// state of the caches and of the memory.
-    fn contender<'b, D: DeviceTimer>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
-        let Self { name, plan_seconds, convert } = self;
-        let seconds = move || {
-            let mut own = None;
-            convert.run()?;
-            let seconds = D::seconds(&bench.device, &mut || convert.run().map(|seconds| own = seconds))?;
-            Ok(own.unwrap_or(seconds))
-        };
-        Contender::external(name.as_str(), seconds).planned(*plan_seconds)
-    }
-}
-
 /// The matrix of the last run.
 struct Latest<'a, F, M> {
     device: &'a Device,
@@ -120,27 +100,4 @@ where
             None => Ok(Arrays { offsets: vec![], indices: vec![], values: vec![] }),
         }
     }
-}
-
-/// Checks every conversion and times them, ours first. `bytes` have to move. Errors of other libraries are printed and
-/// not timed.
-pub(super) fn compare<D: DeviceTimer>(
-    bench: &Bench<'_, D>,
-    report: &mut Report,
-    (op, workload, bytes): (&str, &str, usize),
-    expected: &Arrays,
-    mut conversions: Vec<Conversion<'_>>,
-) -> Result<()> {
-    let mut wrong = vec![];
-    for Conversion { name, convert, .. } in &mut conversions {
-        convert.run()?;
-        if let Some(difference) = convert.arrays()?.difference(expected) {
-            ensure!(!name.starts_with("ours"), "{op} {workload}: {name}: {difference}");
-            eprintln!("left out: {op} {workload}: {name}: {difference}");
-            wrong.push(name.clone());
-        }
-    }
-    conversions.retain(|conversion| !wrong.contains(&conversion.name));
-    let contenders = conversions.iter_mut().map(|conversion| conversion.contender(bench)).collect();
-    report.compare(Case::streams(op, workload, bytes, expected.values.len()), contenders)
 }

@@ -1,13 +1,43 @@
-//! The interface of a library that runs on the same device.
+//! The interfaces of libraries to compare with.
 
-use super::conversion::Conversion;
-use super::product::Product;
 use crate::arguments::PeerName;
-use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar};
+use crate::conversion::Conversion;
+use crate::product::Product;
+use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar, Space};
 use sparse_device::{Device, View};
 
+/// A library that multiplies matrices in the memory of a space. Products that it lacks are left out.
+pub(crate) trait Products<S: Space> {
+    /// Its name and version.
+    fn name(&self) -> String;
+
+    /// `y = A·x` by each of its algorithms, its default first.
+    ///
+    /// # Errors
+    /// If A cannot be read.
+    fn spmv<'a, T: Scalar>(
+        &'a self,
+        _a: &'a Csr<T, S>,
+        _x: S::View<'a, T>,
+    ) -> Result<Vec<Product<'a, T, S>>> {
+        Ok(vec![])
+    }
+
+    /// `C = A·B` by each of its algorithms, its default first; C is row-major without gaps.
+    ///
+    /// # Errors
+    /// If A cannot be read.
+    fn spmm<'a, T: Scalar>(
+        &'a self,
+        _a: &'a Csr<T, S>,
+        _b: DenseView<'a, T, S>,
+    ) -> Result<Vec<Product<'a, T, S>>> {
+        Ok(vec![])
+    }
+}
+
 /// A library on a device. Operations that it lacks are left out.
-pub(crate) trait Peer: Sized {
+pub(crate) trait Peer: Products<Device> + Sized {
     /// Its name in the arguments.
     const ASKED_AS: Option<PeerName>;
 
@@ -16,23 +46,6 @@ pub(crate) trait Peer: Sized {
     /// # Errors
     /// The reason why there is none.
     fn connect(device: &Device) -> Result<Self>;
-
-    /// Its name and version.
-    fn name(&self) -> String;
-
-    /// `y = A·x` by each of its algorithms.
-    fn spmv<'a, T: Scalar>(&'a self, _a: &'a Csr<T, Device>, _x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
-        Ok(vec![])
-    }
-
-    /// `C = A·B` by each of its algorithms.
-    fn spmm<'a, T: Scalar>(
-        &'a self,
-        _a: &'a Csr<T, Device>,
-        _b: DenseView<'a, T, Device>,
-    ) -> Result<Vec<Product<'a, T>>> {
-        Ok(vec![])
-    }
 
     /// Dense to CSR; no member has more than `most` entries.
     fn dense_to_csr<'a>(
@@ -70,7 +83,10 @@ impl Peer for Nobody {
     fn connect(_: &Device) -> Result<Self> {
         Ok(Self)
     }
+}
 
+#[cfg(feature = "sycl")]
+impl Products<Device> for Nobody {
     fn name(&self) -> String {
         "no peer".into()
     }
