@@ -25,6 +25,7 @@ pub(crate) use device_timer::{Cuda, OpenCl};
 use device_timer::{DeviceTimer, Work};
 use sparse_core::{Csr, SparseFormat};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Times one operation on a matrix.
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
@@ -51,7 +52,8 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
             true => D::replayed(&device, times, work),
             false => D::seconds(&device, &mut || (0..times).try_for_each(|_| work())),
         };
-        choice::run(&device, &clock, arguments)?;
+        let peer = bench::peer::<D>(&device, arguments);
+        choice::run(&device, &clock, Duration::ZERO, peer.as_ref(), arguments)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bench = Bench::<D>::new(arguments)?;

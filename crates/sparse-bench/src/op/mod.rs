@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             (0..times).try_for_each(|_| work())?;
             Ok(start.elapsed().as_secs_f64())
         };
-        return choice::run(&backend, &clock, arguments);
+        return choice::run(&backend, &clock, PAUSE, mkl.as_ref(), arguments);
     }
     let peer = mkl.as_ref().map_or("no MKL".into(), Products::name);
     let machine = Machine::new(threads)?;
