@@ -35,7 +35,8 @@ pub(crate) enum Suite {
     Cuda,
     /// All but `seed-…`, on an OpenCL device.
     Opencl,
-    /// The chosen algorithm's time over the best one's, on many matrices: SpMV in f32 and f64, SpMM in f32.
+    /// The chosen algorithm's time beside the best one's and the best of another library, on many matrices: SpMV in
+    /// f32 and f64, SpMM in f32.
     Choice,
     /// Everything that the backend has, but `choice`.
     All,
@@ -109,9 +110,13 @@ pub(crate) struct Arguments {
     /// Only this operation of the suite; may be repeated.
     #[arg(long, value_name = "OP")]
     op: Vec<String>,
-    /// Columns of the dense operand of SpMM; may be repeated.
-    #[arg(long, value_name = "K", default_values_t = [32, 256])]
+    /// Columns of the dense operand of SpMM; may be repeated. 32 and 256 by default; 8, 32, 64, 128 and 256 in suite
+    /// `choice`.
+    #[arg(long, value_name = "K")]
     k: Vec<usize>,
+    /// Suite `choice`: begin no matrix after so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<u64>,
     /// Timed runs of each contender.
     #[arg(long, default_value_t = 21)]
     rounds: usize,
@@ -168,7 +173,12 @@ impl Arguments {
 
     /// The columns of SpMM.
     pub(crate) fn columns(&self) -> &[usize] {
-        if self.smoke { &[8] } else { &self.k }
+        match (&self.k[..], self.suite) {
+            ([], _) if self.smoke => &[8],
+            ([], Suite::Choice) => &[8, 32, 64, 128, 256],
+            ([], _) => &[32, 256],
+            (asked, _) => asked,
+        }
     }
 
     /// The most columns of SpMM.

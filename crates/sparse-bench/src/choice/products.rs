@@ -1,8 +1,11 @@
-//! The products of a matrix, each by every algorithm.
+//! The products of a matrix, each by every algorithm of ours and of another library.
 
-use super::{Clock, Multiplies};
+use super::backend::{Clock, Multiplies};
+use super::measurement::{Measurement, Times};
 use crate::arguments::Arguments;
 use crate::measure::{Contender, Rounds, interleave};
+use crate::peer::interface::Products;
+use crate::product::Product;
 use crate::workload::Pattern;
 use anyhow::Result;
 use sparse_core::backend::{Buf, SpaceOf};
@@ -12,7 +15,7 @@ use sparse_core::{
     Algorithm, Csr, DenseView, DenseViewMut, Order, PlanOptions, Scalar, Space, SparseFormat, c64, cast_slice,
 };
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The most timed runs of each algorithm.
 const MOST_ROUNDS: usize = 7;
@@ -32,39 +35,33 @@ const FIRST_RUNS: usize = 3;
 /// Time of an algorithm over the fastest's from which on it is not run again.
 const HOPELESS: f64 = 8.0;
 
+/// The same for the other library, of which the best alone counts.
+const HOPELESS_PEER: f64 = 3.0;
+
+/// The same over hopeless, from which on one run is enough.
+const CLEARLY: f64 = 2.0;
+
+/// Elements at either end of a result that are compared.
+const SAMPLE: usize = 1 << 14;
+
+/// The largest difference of two sums of a few thousand small numbers in single precision, relative to the sum or 1.
+const TOLERANCE: f64 = 1e-3;
+
 /// An algorithm of devices that takes many times as long as the others with many columns: it is run only if it is
 /// chosen.
 const SLOW_WITH_COLUMNS: &str = "row_per_thread";
 
-/// The times of one product.
-#[derive(Debug, serde::Serialize)]
-pub(super) struct Product {
-    pub(super) op: String,
-    /// The algorithm of an automatic plan.
-    pub(super) chosen: &'static str,
-    /// Microseconds by algorithm.
-    pub(super) us: BTreeMap<&'static str, f64>,
-}
-
-impl Product {
-    /// The fastest algorithm.
-    pub(super) fn best(&self) -> Option<&'static str> {
-        self.us.iter().min_by(|a, b| a.1.total_cmp(b.1)).map(|(name, _)| *name)
-    }
-
-    /// The time of the chosen algorithm over that of the fastest.
-    pub(super) fn ratio(&self) -> Option<f64> {
-        Some(self.us.get(self.chosen)? / self.us[self.best()?])
-    }
-}
-
 /// Enqueues a product.
 type Work<'a> = Box<dyn FnMut() -> sparse_core::Result<()> + 'a>;
 
+/// A product by an algorithm of this name.
+type Named<'a> = (String, Work<'a>);
+
 /// The common operands of all measurements.
-pub(super) struct Bench<'a, B: Multiplies> {
+pub(super) struct Bench<'a, B: Multiplies, P> {
     backend: &'a B,
     clock: &'a Clock<'a>,
+    peer: Option<&'a P>,
     arguments: &'a Arguments,
     rounds: Rounds,
     pattern: Pattern,
@@ -73,14 +70,21 @@ pub(super) struct Bench<'a, B: Multiplies> {
     c: Buf<B, f32>,
 }
 
-impl<'a, B: Multiplies> Bench<'a, B> {
-    pub(super) fn new(backend: &'a B, clock: &'a Clock<'a>, arguments: &'a Arguments) -> Result<Self> {
+impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
+    pub(super) fn new(
+        backend: &'a B,
+        clock: &'a Clock<'a>,
+        pause: Duration,
+        peer: Option<&'a P>,
+        arguments: &'a Arguments,
+    ) -> Result<Self> {
         let asked = arguments.rounds(BUDGET);
         Ok(Self {
             backend,
             clock,
+            peer,
             arguments,
-            rounds: Rounds { most: asked.most.min(MOST_ROUNDS), ..asked },
+            rounds: Rounds { most: asked.most.min(MOST_ROUNDS), pause, ..asked },
             pattern: Pattern::new(0),
             b: backend.zeros(0)?,
             c: backend.zeros(0)?,
@@ -88,7 +92,7 @@ impl<'a, B: Multiplies> Bench<'a, B> {
     }
 
     /// Measures every selected product.
-    pub(super) fn products(&mut self, host: &Csr<f32>) -> Result<Vec<Product>> {
+    pub(super) fn products(&mut self, host: &Csr<f32>) -> Result<Vec<Measurement>> {
         let a: Csr<f32, SpaceOf<B>> = host.to_device(self.backend)?;
         let mut products = vec![];
         if self.arguments.wants_op("spmv") {
@@ -106,7 +110,7 @@ impl<'a, B: Multiplies> Bench<'a, B> {
         Ok(products)
     }
 
-    fn spmv<T: Scalar>(&self, a: &Csr<T, SpaceOf<B>>) -> Result<Product>
+    fn spmv<T: Scalar>(&self, a: &Csr<T, SpaceOf<B>>) -> Result<Measurement>
     where
         B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
     {
@@ -120,11 +124,13 @@ impl<'a, B: Multiplies> Bench<'a, B> {
         };
         let algorithms = SpmvKernel::<Csr<T, SpaceOf<B>>>::spmv_algorithms(self.backend, Op::None);
         let chosen = plan(&automatic())?.choice().algorithm;
-        let us = self.times(algorithms.iter(), work)?;
-        Ok(Product { op: format!("spmv {}", T::DTYPE), chosen, us })
+        let theirs = self.peer.map(|peer| peer.spmv(a, SpaceOf::<B>::view(&x))).transpose()?;
+        let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.rows(), work(&automatic())?)?;
+        let (us, peers) = self.times(self.ours(algorithms.iter(), work), theirs)?;
+        Ok(Measurement { op: format!("spmv {}", T::DTYPE), chosen, us, peers })
     }
 
-    fn spmm(&mut self, a: &Csr<f32, SpaceOf<B>>, columns: usize) -> Result<Product> {
+    fn spmm(&mut self, a: &Csr<f32, SpaceOf<B>>, columns: usize) -> Result<Measurement> {
         let (rows, cols) = (a.rows(), a.cols());
         self.enlarge(rows * columns, cols * columns)?;
         let c = RefCell::new(std::mem::replace(&mut self.c, self.backend.zeros(0)?));
@@ -143,9 +149,11 @@ impl<'a, B: Multiplies> Bench<'a, B> {
         let algorithms = SpmmKernel::<Csr<f32, SpaceOf<B>>>::spmm_algorithms(self.backend, Op::None);
         let is_fast =
             |algorithm: &&Algorithm| algorithm.name != SLOW_WITH_COLUMNS || algorithm.name == chosen;
-        let us = self.times(algorithms.iter().filter(is_fast), work)?;
+        let theirs = self.peer.map(|peer| peer.spmm(a, b)).transpose()?;
+        let theirs = self.theirs(theirs.unwrap_or_default(), &c, rows * columns, work(&automatic())?)?;
+        let (us, peers) = self.times(self.ours(algorithms.iter().filter(is_fast), work), theirs)?;
         self.c = c.into_inner();
-        Ok(Product { op: format!("spmm k={columns}"), chosen, us })
+        Ok(Measurement { op: format!("spmm k={columns}"), chosen, us, peers })
     }
 
     /// Enlarges the dense operands where they are too small for C and B; B is not all zeros.
@@ -168,36 +176,122 @@ impl<'a, B: Multiplies> Bench<'a, B> {
         Ok(())
     }
 
-    /// The microseconds of each reproducible algorithm that takes the matrix.
-    fn times<'w>(
+    /// The product by each reproducible algorithm of ours that takes the matrix.
+    fn ours<'w>(
         &self,
         algorithms: impl Iterator<Item = &'static Algorithm>,
         work: impl Fn(&PlanOptions) -> sparse_core::Result<Work<'w>>,
-    ) -> Result<BTreeMap<&'static str, f64>> {
-        let mut works = vec![];
-        for algorithm in algorithms.filter(|algorithm| algorithm.reproducible) {
-            if let Ok(mut work) = work(&PlanOptions::forced(algorithm.name)) {
-                let mut once = f64::INFINITY;
-                for _ in 0..FIRST_RUNS {
-                    once = once.min((self.clock)(1, &mut work)?);
-                }
-                works.push((algorithm.name, work, once));
+    ) -> Vec<Named<'w>> {
+        let reproducible =
+            algorithms.filter(|algorithm| algorithm.reproducible).map(|algorithm| algorithm.name);
+        let named = |name: &str| Some((name.into(), work(&PlanOptions::forced(name)).ok()?));
+        reproducible.filter_map(named).collect()
+    }
+
+    /// The products of the other library that agree with `ours`; the others are printed. Each writes the first `len`
+    /// elements of the output.
+    fn theirs<'w, T: Scalar>(
+        &self,
+        products: Vec<Product<'w, T, SpaceOf<B>>>,
+        output: &'w RefCell<Buf<B, T>>,
+        len: usize,
+        mut ours: Work<'_>,
+    ) -> Result<Vec<Named<'w>>> {
+        if products.is_empty() {
+            return Ok(vec![]);
+        }
+        let expected = self.sampled(&mut ours, output, len)?;
+        let mut theirs = vec![];
+        for Product { name, mut run, .. } in products {
+            let mut work: Work<'w> = Box::new(move || {
+                let mut output = output.borrow_mut();
+                run(SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(&mut output), 0..len))
+            });
+            match self.sampled(&mut work, output, len) {
+                Ok(found) if agree(&found, &expected) => theirs.push((name, work)),
+                Ok(_) => eprintln!("left out: {name}: its result differs from ours"),
+                Err(error) => eprintln!("left out: {name}: {error:#}"),
             }
         }
-        let fastest = works.iter().map(|(.., once)| *once).fold(f64::INFINITY, f64::min);
-        let mut us: BTreeMap<_, _> =
-            works.iter().map(|(name, _, once)| (*name, microseconds(*once))).collect();
-        works.retain(|(.., once)| *once <= HOPELESS * fastest);
-        let names: Vec<_> = works.iter().map(|(name, ..)| *name).collect();
-        let contenders = works.into_iter().map(|(name, mut work, once)| {
-            let repetitions = ((ROUND / once) as usize).clamp(1, MOST_REPETITIONS);
-            let seconds = move || Ok((self.clock)(repetitions, &mut work)? / repetitions as f64);
-            Contender::external(name, seconds)
-        });
-        let times = interleave(&mut contenders.collect::<Vec<_>>(), self.rounds)?;
-        us.extend(names.into_iter().zip(times.into_iter().map(|times| microseconds(times.median))));
-        Ok(us)
+        Ok(theirs)
     }
+
+    /// The first and the last elements that the work writes of `len`.
+    fn sampled<T: Scalar>(
+        &self,
+        work: &mut Work<'_>,
+        output: &RefCell<Buf<B, T>>,
+        len: usize,
+    ) -> sparse_core::Result<Vec<T>> {
+        let samples = [0..len.min(SAMPLE), len.saturating_sub(SAMPLE)..len];
+        let unset = self.backend.upload(&vec![T::from_c64(f64::NAN.into()); len.min(SAMPLE)])?;
+        for sample in samples.clone() {
+            let mut output = output.borrow_mut();
+            let to = SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(&mut output), sample);
+            self.backend.copy(SpaceOf::<B>::view(&unset), to)?;
+        }
+        work()?;
+        let mut found = vec![T::ZERO; 2 * len.min(SAMPLE)];
+        for (sample, found) in samples.into_iter().zip(found.chunks_mut(len.clamp(1, SAMPLE))) {
+            let output = output.borrow();
+            self.backend.download_into(SpaceOf::<B>::slice(SpaceOf::<B>::view(&output), sample), found)?;
+        }
+        Ok(found)
+    }
+
+    /// The microseconds of ours and of theirs, all of them interleaved.
+    fn times(&self, ours: Vec<Named<'_>>, theirs: Vec<Named<'_>>) -> Result<(Times, Times)> {
+        let (mut our_times, ours) = self.first_runs(ours, HOPELESS)?;
+        let (mut their_times, theirs) = self.first_runs(theirs, HOPELESS_PEER)?;
+        let count = ours.len();
+        let (names, mut contenders): (Vec<_>, Vec<_>) = ours
+            .into_iter()
+            .chain(theirs)
+            .map(|((name, mut work), once)| {
+                let repetitions = ((ROUND / once) as usize).clamp(1, MOST_REPETITIONS);
+                let seconds = move || Ok((self.clock)(repetitions, &mut work)? / repetitions as f64);
+                (name.clone(), Contender::external(name, seconds))
+            })
+            .unzip();
+        let medians = interleave(&mut contenders, self.rounds)?.into_iter();
+        let mut named = names.into_iter().zip(medians.map(|times| microseconds(times.median)));
+        our_times.extend(named.by_ref().take(count));
+        their_times.extend(named);
+        Ok((our_times, their_times))
+    }
+
+    /// The microseconds of the fastest of a few runs of each, and those that are not `hopeless` times as long as the
+    /// least, with their seconds.
+    fn first_runs<'w>(
+        &self,
+        works: Vec<Named<'w>>,
+        hopeless: f64,
+    ) -> sparse_core::Result<(Times, Vec<(Named<'w>, f64)>)> {
+        let (mut timed, mut fastest) = (vec![], f64::INFINITY);
+        for (name, mut work) in works {
+            let mut once = f64::INFINITY;
+            for _ in 0..FIRST_RUNS {
+                once = once.min((self.clock)(1, &mut work)?);
+                if once > CLEARLY * hopeless * fastest {
+                    break;
+                }
+            }
+            fastest = fastest.min(once);
+            timed.push(((name, work), once));
+        }
+        let times = timed.iter().map(|((name, _), once)| (name.clone(), microseconds(*once))).collect();
+        timed.retain(|(_, once)| *once <= hopeless * fastest);
+        Ok((times, timed))
+    }
+}
+
+/// True if no element differs by more than rounding.
+fn agree<T: Scalar>(found: &[T], expected: &[T]) -> bool {
+    let is_near = |(found, expected): (&T, &T)| {
+        let (found, expected) = (found.to_c64().re, expected.to_c64().re);
+        (found - expected).abs() <= TOLERANCE * (1.0 + expected.abs())
+    };
+    found.iter().zip(expected).all(is_near)
 }
 
 /// Options of a plan that runs often.

@@ -1,13 +1,12 @@
 //! The measurements as one line of JSON per matrix, and their summary.
 
-use super::products::Product;
+use super::measurement::{Measurement, best};
 use super::sources::Source;
-use crate::report::geomean;
+use super::summary::Ratios;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use sparse_core::op::RowStatistics;
-use sparse_core::{Backend, Csr, SparseFormat};
-use std::collections::BTreeMap;
+use sparse_core::{Csr, SparseFormat};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -18,6 +17,8 @@ struct Record<'a> {
     matrix: &'a str,
     half: &'static str,
     device: &'a str,
+    /// The other library and its version.
+    beside: &'a str,
     rows: usize,
     cols: usize,
     nnz: usize,
@@ -29,47 +30,42 @@ struct Record<'a> {
     empty: f64,
     /// The standard deviation of row lengths over their mean.
     cv: f64,
-    products: Vec<Product>,
+    products: Vec<Measurement>,
 }
 
-/// Collects the ratios of chosen to best, and writes the lines.
+/// Collects ratios, and writes the lines.
 pub(super) struct Records {
     json: Option<BufWriter<File>>,
-    /// The ratios, and the matrix of each, by operation and half.
-    ratios: BTreeMap<(String, &'static str), Vec<(f64, String)>>,
+    device: String,
+    library: String,
+    /// Chosen over best.
+    over_best: Ratios,
+    /// The other library over chosen.
+    ahead_of_peer: Ratios,
 }
 
 impl Records {
-    pub(super) fn new(json: Option<&Path>) -> Result<Self> {
+    pub(super) fn new(json: Option<&Path>, device: String, library: String) -> Result<Self> {
         let create =
             |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
-        Ok(Self { json: json.map(create).transpose()?.map(BufWriter::new), ratios: BTreeMap::new() })
+        let json = json.map(create).transpose()?.map(BufWriter::new);
+        let (over_best, ahead_of_peer) = (Ratios::default(), Ratios::default());
+        Ok(Self { json, device, library, over_best, ahead_of_peer })
     }
 
     /// Prints and writes the measurements of a matrix.
-    pub(super) fn add(
-        &mut self,
-        source: &Source,
-        a: &Csr<f32>,
-        backend: &impl Backend,
-        products: Vec<Product>,
-    ) -> Result<()> {
+    pub(super) fn add(&mut self, source: &Source, a: &Csr<f32>, products: Vec<Measurement>) -> Result<()> {
         let rows = RowStatistics::from_lengths(a.row_lengths());
-        let half = source.half.name();
-        println!("\n{} ({half}): {} x {}, {} entries", source.name, a.rows(), a.cols(), a.nnz());
+        let (name, half) = (&source.name, source.half.name());
+        println!("\n{name} ({half}): {} x {}, {} entries", a.rows(), a.cols(), a.nnz());
         println!("  rows of {:.1} on average, {} at most, {} empty", rows.mean, rows.longest, rows.empty);
-        for product in &products {
-            let Some((ratio, best)) = product.ratio().zip(product.best()) else { continue };
-            let (chosen, took) = (product.chosen, product.us[product.chosen]);
-            println!("  {:<10} {chosen:<18} {took:>12.3} us  {ratio:>6.3} x {best}", product.op);
-            let key = (product.op.clone(), half);
-            self.ratios.entry(key).or_default().push((ratio, source.name.clone()));
-        }
+        products.iter().for_each(|product| self.count(name, half, product));
         let Some(json) = &mut self.json else { return Ok(()) };
         let record = Record {
-            matrix: &source.name,
+            matrix: name,
             half,
-            device: &backend.caps().device,
+            device: &self.device,
+            beside: &self.library,
             rows: a.rows(),
             cols: a.cols(),
             nnz: a.nnz(),
@@ -84,19 +80,29 @@ impl Records {
         Ok(json.flush()?)
     }
 
-    /// Prints the geometric mean and the worst ratio of each operation and half.
-    pub(super) fn finish(&self) -> Result<()> {
+    /// Prints a product and adds its ratios.
+    fn count(&mut self, matrix: &str, half: &'static str, product: &Measurement) {
+        let Measurement { op, chosen, us, peers } = product;
+        let Some(((took, over_best), (fastest, _))) = product.took().zip(product.over_best()).zip(best(us))
+        else {
+            return;
+        };
+        self.over_best.add(op, half, over_best, matrix);
+        let beside = product.ahead_of_peer().zip(best(peers)).map_or(String::new(), |(ahead, (name, _))| {
+            self.ahead_of_peer.add(op, half, ahead, matrix);
+            format!("; {name} takes {ahead:.3} x")
+        });
+        println!("  {op:<10} {chosen:<18} {took:>12.3} us  {over_best:>6.3} x {fastest}{beside}");
+    }
+
+    /// Prints the geometric mean and the worst ratios of each operation and half.
+    pub(super) fn finish(&self) {
         println!("\nthe chosen algorithm's time over the best one's");
-        println!(
-            "{:<12} {:<6} {:>8} {:>8} {:>8}  worst on",
-            "operation", "half", "geomean", "worst", "matrices"
-        );
-        for ((op, half), ratios) in &self.ratios {
-            let all: Vec<f64> = ratios.iter().map(|(ratio, _)| *ratio).collect();
-            let Some((worst, matrix)) = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
-            println!("{op:<12} {half:<6} {:>8.3} {worst:>8.3} {:>8}  {matrix}", geomean(&all), all.len());
+        self.over_best.largest().iter().for_each(|line| println!("{line}"));
+        if !self.ahead_of_peer.is_empty() {
+            println!("\nthe time of the best of {} over the chosen algorithm's", self.library);
+            self.ahead_of_peer.smallest().iter().for_each(|line| println!("{line}"));
         }
-        Ok(())
     }
 }
 

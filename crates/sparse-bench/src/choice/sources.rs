@@ -7,7 +7,7 @@ use sparse_core::{Csr, Index, SparseFormat};
 use sparse_generate::families::{Half, members, transposed};
 use sparse_generate::stand_in;
 use sparse_io::FileKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,8 @@ pub(super) struct Source {
 }
 
 /// The matrices of all families, those of the corpus, and the 13 stand-ins, which choices were first fitted to; or a
-/// small matrix of each family, and those of the corpus. Only the selected ones, if any are.
+/// small matrix of each family, and those of the corpus. Only the selected ones, if any are. The first of each family
+/// come first, then the second of each, so that a run that is cut short has all families.
 pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
     let mut seen = BTreeSet::new();
     let divisor = if arguments.smoke { SMALL } else { 1 };
@@ -38,7 +39,20 @@ pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
         make: Box::new(|| Ok(draw(graph, 1)?)),
     });
     let corpus = arguments.corpus.as_deref().map(of_corpus).transpose()?.unwrap_or_default();
-    Ok(generated.chain(corpus).chain(graphs).filter(|source| arguments.wants(&source.name)).collect())
+    let wanted = generated.chain(corpus).chain(graphs).filter(|source| arguments.wants(&source.name));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut placed: Vec<_> =
+        wanted.map(|source| (place_in_family(&mut counts, &source.name), source)).collect();
+    placed.sort_by_key(|&(place, _)| place);
+    Ok(placed.into_iter().map(|(_, source)| source).collect())
+}
+
+/// The number of matrices of the same family before this one.
+fn place_in_family(counts: &mut BTreeMap<String, usize>, name: &str) -> usize {
+    let family = name.split('/').next().unwrap_or_default();
+    let count = counts.entry(family.into()).or_default();
+    *count += 1;
+    *count - 1
 }
 
 /// The matrices of a folder, their transposes and their leading quarters. Files are for fitting and for judging in turn, by

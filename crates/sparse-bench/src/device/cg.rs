@@ -1,11 +1,11 @@
 //! Conjugate gradients in f32 on the 5-point Laplacian: a number of iterations, from x = 0, with b = 1.
 
-use super::Bench;
+use super::bench::Bench;
 use super::device_timer::DeviceTimer;
-use super::peer::Peer;
-use super::product::{Product, planned};
 use crate::measure::Contender;
 use crate::op::cg;
+use crate::peer::interface::Peer;
+use crate::product::{Product, planned};
 use crate::report::Report;
 use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;

@@ -1,126 +1,11 @@
 //! Conversions whose arrays are compared with the reference's, then timed.
 
-use super::Bench;
+use super::bench::Bench;
 use super::device_timer::DeviceTimer;
+use crate::conversion::{Arrays, Conversion};
 use crate::measure::Contender;
 use crate::report::{Case, Report};
 use anyhow::{Result, ensure};
-use sparse_core::{BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
-use sparse_device::Device;
-
-/// The arrays of a CSR matrix, or of a batch, on the host.
-pub(crate) struct Arrays {
-    pub(crate) offsets: Vec<i32>,
-    pub(crate) indices: Vec<i32>,
-    pub(crate) values: Vec<f32>,
-}
-
-impl Arrays {
-    /// The first difference between the arrays and the expected ones.
-    fn difference(&self, expected: &Self) -> Option<String> {
-        first_difference("offsets", &self.offsets, &expected.offsets)
-            .or_else(|| first_difference("indices", &self.indices, &expected.indices))
-            .or_else(|| first_difference("values", &self.values, &expected.values))
-    }
-}
-
-fn first_difference<T: PartialEq + std::fmt::Debug>(
-    name: &str,
-    found: &[T],
-    expected: &[T],
-) -> Option<String> {
-    if found.len() != expected.len() {
-        return Some(format!("{} {name} where there are {}", found.len(), expected.len()));
-    }
-    let k = (0..found.len()).find(|&k| found[k] != expected[k])?;
-    Some(format!("{name}[{k}] is {:?} where {:?} is right", found[k], expected[k]))
-}
-
-impl From<Csr<f32>> for Arrays {
-    fn from(a: Csr<f32>) -> Self {
-        let (offsets, indices, values) = a.into_parts();
-        Self { offsets, indices, values }
-    }
-}
-
-impl From<BatchCsr<f32>> for Arrays {
-    fn from(a: BatchCsr<f32>) -> Self {
-        Self { offsets: a.offsets().clone(), indices: a.indices().clone(), values: a.values().clone() }
-    }
-}
-
-/// A conversion to CSR.
-pub(crate) trait Convert {
-    /// Enqueues it; the last result is dropped. Returns the seconds that it took, if it has a clock of its own.
-    fn run(&mut self) -> CoreResult<Option<f64>>;
-
-    /// The result of the last run.
-    fn arrays(&mut self) -> CoreResult<Arrays>;
-}
-
-/// A named conversion.
-pub(crate) struct Conversion<'a> {
-    pub(crate) name: String,
-    pub(crate) plan_seconds: Option<f64>,
-    pub(crate) convert: Box<dyn Convert + 'a>,
-}
-
-impl<'a> Conversion<'a> {
-    /// One of ours, which `make`s a new matrix in every run.
-    pub(crate) fn ours<M>(
-        name: &str,
-        plan_seconds: Option<f64>,
-        device: &'a Device,
-        make: impl FnMut() -> CoreResult<M> + 'a,
-    ) -> Self
-    where
-        M: SparseFormat<Space = Device, In<Host>: Into<Arrays>>,
-    {
-        let convert = Box::new(Latest { device, make, made: None });
-        Self { name: name.into(), plan_seconds, convert }
-    }
-}
-
-impl Conversion<'_> {
-    /// Times one run at a time, since it may wait for the device, after one that is not timed: so it finds its own
-    /// state of the caches and of the memory.
-    fn contender<'b, D: DeviceTimer>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
-        let Self { name, plan_seconds, convert } = self;
-        let seconds = move || {
-            let mut own = None;
-            convert.run()?;
-            let seconds = D::seconds(&bench.device, &mut || convert.run().map(|seconds| own = seconds))?;
-            Ok(own.unwrap_or(seconds))
-        };
-        Contender::external(name.as_str(), seconds).planned(*plan_seconds)
-    }
-}
-
-/// The matrix of the last run.
-struct Latest<'a, F, M> {
-    device: &'a Device,
-    make: F,
-    made: Option<M>,
-}
-
-impl<F, M> Convert for Latest<'_, F, M>
-where
-    F: FnMut() -> CoreResult<M>,
-    M: SparseFormat<Space = Device, In<Host>: Into<Arrays>>,
-{
-    fn run(&mut self) -> CoreResult<Option<f64>> {
-        self.made = None;
-        self.made = Some((self.make)()?);
-        Ok(None)
-    }
-
-    fn arrays(&mut self) -> CoreResult<Arrays> {
-        match &self.made {
-            Some(made) => Ok(made.to_host(self.device)?.into()),
-            None => Ok(Arrays { offsets: vec![], indices: vec![], values: vec![] }),
-        }
-    }
-}
 
 /// Checks every conversion and times them, ours first. `bytes` have to move. Errors of other libraries are printed and
 /// not timed.
@@ -141,6 +26,22 @@ pub(super) fn compare<D: DeviceTimer>(
         }
     }
     conversions.retain(|conversion| !wrong.contains(&conversion.name));
-    let contenders = conversions.iter_mut().map(|conversion| conversion.contender(bench)).collect();
+    let contenders = conversions.iter_mut().map(|conversion| contender(bench, conversion)).collect();
     report.compare(Case::streams(op, workload, bytes, expected.values.len()), contenders)
+}
+
+/// Times one run at a time, since it may wait for the device, after one that is not timed: so it finds its own state of
+/// the caches and of the memory.
+fn contender<'b, D: DeviceTimer>(
+    bench: &'b Bench<'_, D>,
+    conversion: &'b mut Conversion<'_>,
+) -> Contender<'b> {
+    let Conversion { name, plan_seconds, convert } = conversion;
+    let seconds = move || {
+        let mut own = None;
+        convert.run()?;
+        let seconds = D::seconds(&bench.device, &mut || convert.run().map(|seconds| own = seconds))?;
+        Ok(own.unwrap_or(seconds))
+    };
+    Contender::external(name.as_str(), seconds).planned(*plan_seconds)
 }

@@ -1,10 +1,10 @@
 //! `y = A·x` in f32, A in COO: the segmented sum beside one work-item for all entries.
 
+use super::bench::{Bench, Graph};
+use super::comparison::Comparison;
 use super::device_timer::DeviceTimer;
 use super::gather::gathers;
-use super::product::Comparison;
 use super::spmv::product;
-use super::{Bench, Graph};
 use crate::check::Expected;
 use crate::report::Report;
 use anyhow::Result;

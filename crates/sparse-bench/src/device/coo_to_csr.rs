@@ -1,12 +1,13 @@
 //! COO in random order to CSR, duplicates added, in f32.
 
-use super::Bench;
-use super::conversion::{Arrays, Conversion, compare};
+use super::bench::Bench;
+use super::conversion::compare;
 use super::device_timer::DeviceTimer;
-use super::peer::Peer;
-use super::product::planned;
 use crate::arguments::PeerName;
+use crate::conversion::{Arrays, Conversion};
 use crate::peer::cupy;
+use crate::peer::interface::Peer;
+use crate::product::planned;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;

@@ -1,10 +1,11 @@
 //! Dense to CSR in f32: a large matrix, and a batch of small ones.
 
-use super::Bench;
-use super::conversion::{Arrays, Conversion, compare};
+use super::bench::Bench;
+use super::conversion::compare;
 use super::device_timer::DeviceTimer;
-use super::peer::Peer;
-use super::product::planned;
+use crate::conversion::{Arrays, Conversion};
+use crate::peer::interface::Peer;
+use crate::product::planned;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;

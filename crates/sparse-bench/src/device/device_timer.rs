@@ -1,16 +1,14 @@
 //! Timing of the work of a device.
 
-use super::gather;
-#[cfg(feature = "sycl")]
-use super::peer::Nobody;
-use super::peer::Peer;
 use crate::peer::cusparse::Cusparse;
+#[cfg(feature = "sycl")]
+use crate::peer::interface::Nobody;
+use crate::peer::interface::Peer;
 use crate::peer::viennacl::ViennaCl;
 use backend_cuda::{CUDA, Graph};
 use backend_opencl::OPENCL;
 #[cfg(feature = "sycl")]
 use backend_opencl::sycl::{self, SYCL};
-use kernels_core::File;
 use sparse_core::Result;
 use sparse_device::{Device, Library};
 
@@ -27,8 +25,8 @@ pub(crate) trait DeviceTimer: 'static {
     const HAS_GRAPHS: bool;
     /// True if CuPy runs on such devices.
     const HAS_CUPY: bool;
-    /// The kernel of the gather limit.
-    const GATHER: File;
+    /// The name of the gather limit's kernel, with its language.
+    const GATHER: &'static str;
 
     /// The device that the environment names.
     fn device() -> Result<Device>;
@@ -55,7 +53,7 @@ impl DeviceTimer for Cuda {
     type Peer = Cusparse;
     const HAS_GRAPHS: bool = true;
     const HAS_CUPY: bool = true;
-    const GATHER: File = gather::file("gather.cu");
+    const GATHER: &'static str = "gather.cu";
 
     fn device() -> Result<Device> {
         CUDA.open_preferred()
@@ -87,7 +85,7 @@ impl DeviceTimer for OpenCl {
     type Peer = ViennaCl;
     const HAS_GRAPHS: bool = false;
     const HAS_CUPY: bool = false;
-    const GATHER: File = gather::file("gather.cl");
+    const GATHER: &'static str = "gather.cl";
 
     fn device() -> Result<Device> {
         backend_opencl::with_clock(OPENCL.preferred_index()?)
@@ -110,7 +108,7 @@ impl DeviceTimer for Sycl {
     type Peer = Nobody;
     const HAS_GRAPHS: bool = false;
     const HAS_CUPY: bool = false;
-    const GATHER: File = gather::file("gather.cl");
+    const GATHER: &'static str = "gather.cl";
 
     fn device() -> Result<Device> {
         sycl::with_clock(SYCL.preferred_index()?)

@@ -1,7 +1,7 @@
 //! The gathers of a product alone, as a limit: a kernel over the same indices without rows.
 
 use super::device_timer::DeviceTimer;
-use super::product::Product;
+use crate::product::Product;
 use kernels_core::File;
 use sparse_core::{Backend, Element, Error, Result, Scalar, Space};
 use sparse_device::{Arg, Defines, Device, Grid, Memory, Value, View};
@@ -14,7 +14,7 @@ const GROUPS_PER_UNIT: usize = 8;
 const NEVER: i64 = -1;
 
 /// The kernel under a name with its language.
-pub(super) const fn file(name: &'static str) -> File {
+fn file(name: &'static str) -> File {
     let text = include_str!("gather.c");
     File { name, entries: &["gather"], defines: &[], needs: &[], text, headers: &[] }
 }
@@ -30,7 +30,7 @@ pub(super) fn gathers<'a, D: DeviceTimer, T: Scalar>(
     let word = [16, 8, 4].into_iter().find(|word| row.is_multiple_of(*word)).unwrap_or(row);
     let defines = Defines::default().set("BYTES", word).set("WORDS", row / word);
     let driver = device.driver();
-    let kernel = driver.kernel(&driver.build(&D::GATHER, &defines)?, "gather")?;
+    let kernel = driver.kernel(&driver.build(&file(D::GATHER), &defines)?, "gather")?;
     let sink = device.zeros::<u64>(1)?;
     let count = sparse_core::space::View::len(&indices);
     let local = GROUP.min(driver.properties().largest_group);

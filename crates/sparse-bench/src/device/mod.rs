@@ -1,14 +1,14 @@
 //! The suites of devices: ours beside a library that runs on the same device.
 
+mod bench;
 mod cg;
-pub(crate) mod conversion;
+mod comparison;
+mod conversion;
 mod coo_spmv;
 mod coo_to_csr;
 mod dense_to_csr;
 mod device_timer;
 mod gather;
-pub(crate) mod peer;
-pub(crate) mod product;
 mod spmm;
 mod spmv;
 
@@ -18,32 +18,14 @@ use crate::op::formats;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
+use bench::{Bench, Graph};
 #[cfg(feature = "sycl")]
 pub(crate) use device_timer::Sycl;
 pub(crate) use device_timer::{Cuda, OpenCl};
 use device_timer::{DeviceTimer, Work};
-use peer::Peer;
-use sparse_core::{Backend, Csr, Element, Space, SparseFormat};
-use sparse_device::{Buffer, Device};
-use std::cell::RefCell;
+use sparse_core::{Csr, SparseFormat};
 use std::process::ExitCode;
-
-/// The common data of every benchmark of a device.
-struct Bench<'a, D: DeviceTimer> {
-    arguments: &'a Arguments,
-    device: Device,
-    peer: Option<D::Peer>,
-    pattern: workload::Pattern,
-    /// Two buffers that do not fit the cache.
-    other: RefCell<[Buffer<u64>; 2]>,
-}
-
-/// A matrix, in both memories.
-struct Graph<'a> {
-    name: &'a str,
-    host: &'a Csr<f32>,
-    device: Csr<f32, Device>,
-}
+use std::time::Duration;
 
 /// Times one operation on a matrix.
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
@@ -54,12 +36,6 @@ const OPERATIONS: [&str; 9] =
 
 /// The exit code where there is no device.
 const NO_DEVICE: u8 = 3;
-
-/// Words of 8 bytes that fill every cache twice over.
-const MORE_THAN_CACHE: usize = 1 << 24;
-
-/// Seconds of the timed runs of one contender, at most.
-const BUDGET: f64 = 0.1;
 
 /// Runs the suite of a driver.
 pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
@@ -76,7 +52,8 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
             true => D::replayed(&device, times, work),
             false => D::seconds(&device, &mut || (0..times).try_for_each(|_| work())),
         };
-        choice::run(&device, &clock, arguments)?;
+        let peer = bench::peer::<D>(&device, arguments);
+        choice::run(&device, &clock, Duration::ZERO, peer.as_ref(), arguments)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bench = Bench::<D>::new(arguments)?;
@@ -115,69 +92,4 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     }
     report.finish()?;
     Ok(ExitCode::SUCCESS)
-}
-
-impl<'a, D: DeviceTimer> Bench<'a, D> {
-    fn new(arguments: &'a Arguments) -> Result<Self> {
-        let device = D::device()?;
-        let peer = D::Peer::ASKED_AS.filter(|&name| arguments.wants_peer(name));
-        let peer = peer.map(|_| D::Peer::connect(&device));
-        let peer = peer.and_then(|peer| peer.inspect_err(|error| eprintln!("left out: {error}")).ok());
-        let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
-        let other = RefCell::new([device.zeros(words)?, device.zeros(words)?]);
-        let pattern = workload::Pattern::new(arguments.most_columns());
-        Ok(Self { arguments, device, peer, pattern, other })
-    }
-
-    /// A report that begins with the device, its peer and its copy bandwidth.
-    fn report(&self) -> Result<Report> {
-        let limit = self.copy_bandwidth()?;
-        let caps = self.device.caps();
-        let peer = self.peer.as_ref().map_or("no peer".into(), Peer::name);
-        let machine = format!(
-            "{} ({}), {peer}; copies {:.1} GB/s, read and written",
-            caps.device,
-            caps.backend,
-            limit / 1e9
-        );
-        Report::new(&machine, limit, self.arguments.rounds(BUDGET), self.arguments)
-    }
-
-    /// Bytes a second that a copy reads and writes: the best of ten.
-    fn copy_bandwidth(&self) -> Result<f64> {
-        let words = if self.arguments.smoke { 1 << 16 } else { 1 << 27 };
-        let from = self.device.zeros::<u64>(words)?;
-        let mut to = self.device.zeros::<u64>(words)?;
-        let mut best = f64::INFINITY;
-        for _ in 0..10 {
-            let mut copy = || self.device.copy(Device::view(&from), Device::view_mut(&mut to));
-            best = best.min(D::seconds(&self.device, &mut copy)?);
-        }
-        Ok((2 * words * size_of::<u64>()) as f64 / best)
-    }
-
-    /// Fills the device's cache with other data.
-    fn fill_cache(&self) -> sparse_core::Result<()> {
-        let [from, to] = &mut *self.other.borrow_mut();
-        self.device.copy(Device::view(from), Device::view_mut(to))
-    }
-
-    /// Writes `elements` into a buffer, repeated.
-    fn fill<T: Element>(&self, buffer: &mut Buffer<T>, elements: &[T]) -> sparse_core::Result<()> {
-        let source = self.device.upload(elements)?;
-        let len = sparse_core::space::Buffer::len(buffer);
-        for start in (0..len).step_by(elements.len()) {
-            let end = len.min(start + elements.len());
-            let from = Device::slice(Device::view(&source), 0..end - start);
-            self.device.copy(from, Device::slice_mut(Device::view_mut(buffer), start..end))?;
-        }
-        Ok(())
-    }
-
-    /// A buffer of `len` elements that repeat.
-    fn filled<T: Element>(&self, elements: &[T], len: usize) -> sparse_core::Result<Buffer<T>> {
-        let mut buffer = self.device.zeros(len)?;
-        self.fill(&mut buffer, elements)?;
-        Ok(buffer)
-    }
 }

@@ -1,11 +1,12 @@
 //! `y = A·x` in f32 and f64, A in CSR.
 
+use super::bench::{Bench, Graph};
+use super::comparison::Comparison;
 use super::device_timer::DeviceTimer;
 use super::gather::gathers;
-use super::peer::Peer;
-use super::product::{Comparison, Product, available, planned};
-use super::{Bench, Graph};
 use crate::check::Expected;
+use crate::peer::interface::Products;
+use crate::product::{Product, available, planned};
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{AccOf, Op, SpmvKernel, SpmvPlan, VectorKernel};

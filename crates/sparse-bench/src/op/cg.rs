@@ -1,10 +1,10 @@
 //! Conjugate gradients in f32 on the 5-point Laplacian: a number of iterations, from x = 0, with b = 1.
 
+use super::context::Context;
 use crate::arguments::PeerName::Scipy;
 use crate::measure::Contender;
 use crate::peer::scipy;
-use crate::report::Case;
-use crate::{Context, Report};
+use crate::report::{Case, Report};
 use anyhow::{Context as _, Result, ensure};
 use backend_cpu::Cpu;
 use sparse_core::{Csr, PlanOptions, SparseFormat};
@@ -18,7 +18,7 @@ pub(crate) const ITERATIONS: usize = 100;
 /// iterate before is off by 3e-3 and more unless both are solutions.
 const MOST_OFF: f64 = 1e-3;
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let sides: &[usize] = if context.arguments.smoke { &[200] } else { &[200, 500, 1200] };
     for &side in sides {
         if context.arguments.wants("stencil_5") {

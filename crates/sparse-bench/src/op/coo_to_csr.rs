@@ -1,16 +1,17 @@
 //! COO in random order to CSR, duplicates added, in f32.
 
+use super::context::Context;
 use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::report::{Case, Report};
+use crate::workload;
 use anyhow::{Result, ensure};
 use sparse_core::op::{ConvertPlan, Duplicates, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{Coo, Csr, PlanOptions, SparseFormat};
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context.arguments, |name, a| {
         compare(context, report, name, &workload::shuffled(a)?)
     })

@@ -1,16 +1,17 @@
 //! Batches: many dense matrices to CSR in one call, in f32.
 
+use super::context::Context;
 use crate::arguments::PeerName::Scipy;
 use crate::measure::Contender;
 use crate::peer::scipy;
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::report::{Case, Report};
+use crate::workload;
 use anyhow::{Result, ensure};
 use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{BatchCsr, Csr, DenseBatchView, DenseView, Order, PlanOptions, Row};
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let sizes = if context.arguments.smoke { [(10, 32), (2, 64)] } else { [(1000, 128), (50, 1024)] };
     for (count, n) in sizes {
         for percent in [1, 10, 50] {

@@ -1,16 +1,17 @@
 //! Dense to CSR in f32 at 1, 10 and 50 % non-zeros.
 
+use super::context::Context;
 use crate::arguments::PeerName::{NalgebraSparse, Scipy, Sprs};
 use crate::measure::Contender;
 use crate::peer::{mkl, nalgebra, scipy, sprs};
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::report::{Case, Report};
+use crate::workload;
 use anyhow::{Result, ensure};
 use sparse_core::op::{DenseToCompressedPlan, Keep, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, DenseView, PlanOptions, Row};
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let n = if context.arguments.smoke { 64 } else { 4096 };
     for percent in [1, 10, 50] {
         let name = format!("dense_{percent}%");

@@ -1,10 +1,11 @@
 //! A product with CSR, ELL and HYB in f32: the mean of many, with one conversion from dense in the time.
 
+use super::context::Context;
 use crate::arguments::Arguments;
 use crate::check::Expected;
 use crate::measure::Contender;
 use crate::report::{Case, Report};
-use crate::{Context, workload};
+use crate::workload;
 use anyhow::{Context as _, Result};
 use sparse_core::backend::{Buf, SpaceOf, ViewOf};
 use sparse_core::op::{
@@ -26,7 +27,7 @@ const SIMPLE: [&str; 2] = ["sequential", "row_per_thread"];
 /// Returns the seconds of the work.
 type Clock<'a> = dyn Fn(&mut dyn FnMut() -> sparse_core::Result<()>) -> sparse_core::Result<f64> + 'a;
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let clock = |work: &mut dyn FnMut() -> sparse_core::Result<()>| {
         let start = Instant::now();
         work()?;

@@ -1,16 +1,17 @@
 //! A Matrix Market file to CSR in f64, beside SciPy's `mmread` and `tocsr`.
 
+use super::context::Context;
 use crate::arguments::PeerName::Scipy;
 use crate::measure::Contender;
 use crate::peer::scipy;
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::report::{Case, Report};
+use crate::workload;
 use anyhow::{Result, ensure};
 use sparse_core::Csr;
 use sparse_io::matrix_market;
 use std::path::Path;
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let n = if context.arguments.smoke { 300 } else { 500_000 };
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("matrix.mtx");

@@ -1,6 +1,8 @@
-//! One benchmark per operation.
+//! The suites of the CPU: one benchmark per operation.
 
 pub(crate) mod cg;
+mod checked;
+mod context;
 mod coo_to_csr;
 mod dense_batch;
 mod dense_to_csr;
@@ -9,17 +11,32 @@ mod io;
 mod spmm;
 mod spmv;
 
-use crate::check::Expected;
-use crate::measure::Contender;
-use crate::{Context, Report};
-use anyhow::{Context as _, Result};
-use std::time::Instant;
+use crate::arguments::{Arguments, PeerName, Suite};
+use crate::choice;
+use crate::limit::Machine;
+use crate::measure::Rounds;
+use crate::peer::interface::Products;
+use crate::peer::mkl::Mkl;
+use crate::product::available;
+use crate::report::Report;
+use crate::workload::Pattern;
+use anyhow::Result;
+use backend_cpu::Cpu;
+use context::Context;
+use std::time::{Duration, Instant};
+
+/// Seconds of the timed runs of one contender on the CPU, at most.
+const BUDGET: f64 = 2.5;
+/// Seconds of a contender's runs after which the caches have its data, not those of the one before.
+const WARM_UP: f64 = 0.02;
+/// Twice the time after which idle threads go to sleep.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Times one operation on all of its workloads.
 type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
 
 /// All operations by name.
-pub(crate) const ALL: [(&str, Run); 9] = [
+const ALL: [(&str, Run); 9] = [
     ("dense_to_csr", dense_to_csr::run),
     ("coo_to_csr", coo_to_csr::run),
     ("spmv", spmv::run),
@@ -31,22 +48,41 @@ pub(crate) const ALL: [(&str, Run); 9] = [
     ("seed-004", spmm::run_on_graphs),
 ];
 
-/// The plan, and the seconds of making it.
-fn planned<P>(plan: impl FnOnce() -> sparse_core::Result<P>) -> sparse_core::Result<(P, f64)> {
-    let start = Instant::now();
-    let plan = plan()?;
-    Ok((plan, start.elapsed().as_secs_f64()))
-}
-
-/// A product as a contender, once its result is checked.
-pub(crate) fn product<'a>(
-    name: impl Into<String>,
-    expected: &Expected,
-    mut run: impl FnMut(&mut [f32]) -> Result<()> + 'a,
-) -> Result<Contender<'a>> {
-    let name = name.into();
-    let mut output = vec![f32::NAN; expected.elements()];
-    run(&mut output)?;
-    expected.check(&output).with_context(|| name.clone())?;
-    Ok(Contender::new(name, move || run(&mut output)))
+/// Runs the suite of the CPU.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.check_ops(&ALL.map(|(name, _)| name))?;
+    let threads = match arguments.threads {
+        Some(threads) => threads,
+        None => Cpu::new()?.threads(),
+    };
+    let backend = Cpu::with(threads, backend_cpu::Simd::detect())?;
+    let mkl = arguments.wants_peer(PeerName::Mkl).then(|| Mkl::connect(threads));
+    let mkl = mkl.and_then(|mkl| available("mkl", mkl));
+    if arguments.suite == Suite::Choice {
+        let clock = |times: usize, work: &mut dyn FnMut() -> sparse_core::Result<()>| {
+            let start = Instant::now();
+            (0..times).try_for_each(|_| work())?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        return choice::run(&backend, &clock, PAUSE, mkl.as_ref(), arguments);
+    }
+    let peer = mkl.as_ref().map_or("no MKL".into(), Products::name);
+    let machine = Machine::new(threads)?;
+    let reading = machine.reading(arguments.smoke);
+    let limit = reading.bandwidth()?;
+    let features = sparse_core::Backend::caps(&backend).features.join(" ");
+    let name = format!("{threads} threads, {features}; {peer}; reads {:.1} GB/s", limit / 1e9);
+    let rounds = match arguments.rounds(BUDGET) {
+        few if arguments.smoke => few,
+        rounds => Rounds { warm_up: WARM_UP, pause: PAUSE, ..rounds },
+    };
+    let mut report = Report::new(&name, limit, rounds, arguments)?.reading(reading);
+    let pattern = Pattern::new(arguments.most_columns());
+    let context = Context { arguments, backend, machine, mkl, pattern };
+    for (name, run) in ALL {
+        if arguments.wants_op(name) {
+            run(&context, &mut report)?;
+        }
+    }
+    report.finish()
 }

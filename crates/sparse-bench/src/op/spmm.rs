@@ -1,16 +1,18 @@
 //! `C = A·B` in f32, B and C row-major.
 
-use super::{planned, product};
+use super::checked::{checked, of_library, planned};
+use super::context::Context;
 use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
 use crate::check::Expected;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::product::Product;
+use crate::report::{Case, Report};
+use crate::workload;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmPlan};
 use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions, SparseFormat};
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     for &columns in context.arguments.columns() {
         workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a, columns))?;
     }
@@ -18,7 +20,7 @@ pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 }
 
 /// The stand-ins of 13 graphs: some whole, the others in a sixteenth of their size.
-pub(crate) fn run_on_graphs(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run_on_graphs(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let divisor = |name: &str| if ["arxiv", "ddi", "yelp"].contains(&name) { 1 } else { 16 };
     for &columns in context.arguments.columns() {
         let on_graph = |name: &str, a: &Csr<f32>| compare(context, report, name, a, columns);
@@ -42,12 +44,12 @@ fn compare(
     let plan = || SpmmPlan::new(&context.backend, a, Op::None, columns, &options);
     let (mut plan, seconds) = planned(plan)?;
     let choice = plan.choice().clone();
-    let ours = product("ours", &expected, move |c| {
-        Ok(plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.rows(), columns)?)?)
-    })?;
-    let mut contenders = vec![ours.chosen(choice).planned(seconds)];
+    let ours = Product::on_host("ours", Some(seconds), move |c| {
+        plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.rows(), columns)?)
+    });
+    let mut contenders = vec![checked(ours.chosen(choice), &expected)?];
     if let Some(library) = &context.mkl {
-        contenders.extend(mkl::spmm(library, a, &b, columns, &expected));
+        contenders.extend(of_library(mkl::spmm(library, a, &b, columns), &expected));
     }
     contenders.extend(context.peer(Sprs, || Ok([sprs::spmm(a, &b, columns)?])));
     contenders.extend(context.peer(Faer, || Ok([faer::spmm(a, &b, columns)])));

@@ -1,18 +1,20 @@
 //! `y = A·x` in f32.
 
-use super::{planned, product};
+use super::checked::{checked, of_library, planned};
+use super::context::Context;
 use crate::arguments::PeerName::{Faer, NalgebraSparse, Scipy, Sprs};
 use crate::check::Expected;
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
-use crate::report::Case;
-use crate::{Context, Report, workload};
+use crate::product::Product;
+use crate::report::{Case, Report};
+use crate::workload;
 use anyhow::Result;
 use backend_cpu::Cpu;
 use sparse_core::op::{ConvertPlan, Op, SpmvKernel, SpmvPlan};
 use sparse_core::{Csr, Host, PlanOptions, Sell, SellLayout, SparseFormat};
 
-pub(crate) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a))
 }
 
@@ -28,7 +30,7 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     contenders.extend(every_algorithm(context, a, &x, &expected)?);
     contenders.extend(every_algorithm(context, &sell, &x, &expected)?);
     if let Some(library) = &context.mkl {
-        contenders.extend(mkl::spmv(library, a, &x, &expected));
+        contenders.extend(of_library(mkl::spmv(library, a, &x), &expected));
     }
     contenders.extend(context.peer(Sprs, || Ok([sprs::spmv(a, &x)?])));
     contenders.extend(context.peer(Faer, || Ok([faer::spmv(a, &x)])));
@@ -81,6 +83,6 @@ where
     Cpu: SpmvKernel<M>,
 {
     let choice = plan.choice().clone();
-    let contender = product(name, expected, move |y| Ok(plan.run(1.0, a, x, 0.0, y)?))?;
-    Ok(contender.chosen(choice).planned(seconds))
+    let product = Product::on_host(name, Some(seconds), move |y| plan.run(1.0, a, x, 0.0, y));
+    checked(product.chosen(choice), expected)
 }

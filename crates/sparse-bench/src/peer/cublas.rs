@@ -1,6 +1,7 @@
 //! cuBLAS, loaded at run time: vectors of f32, whose scalars are in the device's memory.
 
-use super::cusparse::{CallFailed, pointer};
+use super::call;
+use super::cuda::pointer;
 use backend_cuda::{Device, stream};
 use cudarc::cublas::{result, sys};
 use sparse_core::{Backend, Error, Result, Space, space};
@@ -16,7 +17,7 @@ type Output<'a> = ViewMut<'a, f32>;
 
 /// The error of a call.
 fn failed(call: &'static str) -> impl FnOnce(result::CublasError) -> Error {
-    move |code| Error::Backend { backend: "cublas", source: Box::new(CallFailed { call, code: code.0 }) }
+    move |code| call::failed("cublas", call, code.0)
 }
 
 /// The result of a call.

@@ -2,7 +2,7 @@
 //! the same device, if that is the first. Its times are by the device's events, too.
 
 use super::python::{Process, file, folder};
-use crate::device::conversion::{Arrays, Conversion, Convert};
+use crate::conversion::{Arrays, Conversion, Convert};
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
 use sparse_core::{Coo, Error, Result as CoreResult, SparseFormat};

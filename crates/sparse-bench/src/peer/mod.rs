@@ -1,10 +1,13 @@
 //! The libraries to compare with. A contender has its own copy of the matrix in its own format, made outside the timed
 //! runs.
 
+mod call;
 mod cublas;
+mod cuda;
 pub(crate) mod cupy;
 pub(crate) mod cusparse;
 pub(crate) mod faer;
+pub(crate) mod interface;
 pub(crate) mod mkl;
 pub(crate) mod nalgebra;
 mod python;

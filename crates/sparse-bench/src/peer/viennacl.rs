@@ -1,9 +1,9 @@
 //! ViennaCL, whose templates are compiled in the library of `viennacl.cpp`, loaded at run time: products of our own
 //! buffers, on our queue, in f32 and f64.
 
+use super::interface::{Peer, Products};
 use crate::arguments::PeerName;
-use crate::device::peer::Peer;
-use crate::device::product::{Product, available, planned};
+use crate::product::{Product, available, planned};
 use backend_opencl::{Device, buffer, handles};
 use libloading::Library;
 use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space, SparseFormat};
@@ -156,7 +156,9 @@ impl Peer for ViennaCl {
         })?;
         Ok(Self { device: device.clone(), functions, context })
     }
+}
 
+impl Products<Device> for ViennaCl {
     fn name(&self) -> String {
         // SAFETY: the function only returns a number.
         let version = unsafe { (self.functions.version)() };
@@ -164,7 +166,7 @@ impl Peer for ViennaCl {
     }
 
     fn spmv<'a, T: Scalar>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
-        let product = || {
+        let product = || -> Result<_> {
             let (matrix, seconds) = planned(&self.device, || Wrapped::new(self, a))?;
             Ok(Product::new("viennacl", seconds, move |y| matrix.spmv(x, y)))
         };
@@ -176,7 +178,7 @@ impl Peer for ViennaCl {
         a: &'a Csr<T, Device>,
         b: DenseView<'a, T, Device>,
     ) -> Result<Vec<Product<'a, T>>> {
-        let product = || {
+        let product = || -> Result<_> {
             let (matrix, seconds) = planned(&self.device, || Wrapped::new(self, a))?;
             Ok(Product::new("viennacl", seconds, move |c| matrix.spmm(b, c)))
         };

@@ -95,6 +95,8 @@ pub(super) const FAMILIES: &[Family] = &[
             ("corners_of_2", Grid(corners([400, 400, 1], 2))),
             ("corners_of_2_shuffled", shuffled(corners([400, 400, 1], 2))),
             ("corners_of_3", Grid(corners([300, 300, 1], 3))),
+            ("corners_of_4", Grid(corners([250, 250, 1], 4))),
+            ("axes_of_5_shuffled", shuffled(axes([250, 250, 1], 5))),
             ("axes_of_6", Grid(axes([200, 200, 1], 6))),
         ],
     },
@@ -189,6 +191,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ("one_in_twenty", scattered((2_000_000, 2_000_000), 0.05, 10)),
             ("one_in_hundred", scattered((1_000_000, 1_000_000), 0.01, 100)),
             ("one_in_three", scattered((3_000_000, 100_000), 0.3, 2)),
+            ("one_in_thousand", scattered((4_000_000, 4_000_000), 0.001, 10)),
         ],
     },
     Family {
@@ -201,6 +204,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ("axes_of_2_holes", shuffled(Mesh { present: 0.7, ..axes([60, 60, 60], 2) })),
             ("axes_of_3", Grid(axes([50, 50, 50], 3))),
             ("axes_of_4", Grid(axes([30, 30, 30], 4))),
+            ("axes_of_5", Grid(axes([30, 30, 30], 5))),
             ("corners", Grid(corners([64, 64, 64], 1))),
             ("corners_small", Grid(corners([16, 16, 16], 1))),
             ("corners_shuffled", shuffled(corners([64, 64, 64], 1))),
@@ -309,6 +313,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ("one_hop", scattered((100_000, 2_000_000), 1.0, 15)),
             ("seeds", scattered((2_000_000, 2_000_000), 0.02, 25)),
             ("few", scattered((500_000, 500_000), 0.5, 2)),
+            ("strangers", scattered((3_000_000, 3_000_000), 0.005, 3)),
         ],
     },
 ];

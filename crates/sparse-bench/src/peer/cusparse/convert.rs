@@ -1,8 +1,8 @@
 //! Dense to CSR, matrix after matrix, and COO to CSR by a sort and a gather. Memory for the results is allocated before.
 
 use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
-use super::{Cusparse, check};
-use crate::device::conversion::{Arrays, Conversion, Convert};
+use super::library::{Cusparse, check};
+use crate::conversion::{Arrays, Conversion, Convert};
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
 use rayon::prelude::*;
@@ -84,7 +84,7 @@ impl<'a> DenseToCsr<'a> {
         let (rows, cols) = (self.a.rows(), self.a.cols());
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (rows + 1));
         let arrays = (offsets.cast(), ptr::null_mut(), ptr::null_mut());
-        let csr = SparseMatrix::of_arrays::<f32>((rows, cols), 0, arrays)?;
+        let csr = SparseMatrix::csr::<f32>((rows, cols), 0, arrays)?;
         Ok((DenseMatrix::new(&self.a.member(member))?, csr))
     }
 

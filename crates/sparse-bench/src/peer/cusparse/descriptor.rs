@@ -1,9 +1,10 @@
 //! Descriptors of operands for cuSPARSE. A descriptor names memory and does not own it.
 
-use super::check;
-use backend_cuda::{Device, address};
+use super::library::check;
+use crate::peer::cuda::pointer;
+use backend_cuda::Device;
 use cudarc::cusparse::sys;
-use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space, SparseFormat};
+use sparse_core::{DType, DenseView, Element, Error, Order, Result, Scalar, Space};
 use sparse_device::{Buffer, View};
 use std::ffi::c_void;
 use std::ptr;
@@ -22,57 +23,113 @@ pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
     }
 }
 
-/// The first element of a view, for calls that take any pointer.
-pub(in crate::peer) fn pointer<T: Element>(view: &View<'_, T>) -> *mut c_void {
-    ptr::without_provenance_mut(address(view) as usize)
-}
-
 /// The first element of a buffer.
 pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
     pointer(&Device::view(buffer)).cast()
 }
 
+/// The arrays of a compressed format: offsets, columns and values; the latter two may come later.
+pub(super) type Arrays = (*mut c_void, *mut c_void, *mut c_void);
+
 /// A sparse matrix.
 pub(super) struct SparseMatrix(pub(super) sys::cusparseSpMatDescr_t);
 
 impl SparseMatrix {
-    pub(super) fn new<T: Scalar>(a: &Csr<T, Device>) -> Result<Self> {
-        let (shape, arrays) =
-            ((a.rows(), a.cols()), (start(a.row_ptr()), start(a.col_idx()), start(a.values())));
-        Self::of_arrays::<T>(shape, a.nnz(), arrays)
-    }
-
-    /// CSR of row offsets, columns and values; the latter two may come later.
-    pub(super) fn of_arrays<T: Scalar>(
-        (rows, cols): (usize, usize),
-        nnz: usize,
-        (offsets, indices, values): (*mut c_void, *mut c_void, *mut c_void),
+    /// The descriptor that a call makes.
+    fn made(
+        call: &'static str,
+        create: impl FnOnce(*mut sys::cusparseSpMatDescr_t) -> sys::cusparseStatus_t,
     ) -> Result<Self> {
         let mut descriptor = ptr::null_mut();
-        // SAFETY: the call writes the descriptor; the library does not look into the arrays.
-        let status = unsafe {
-            sys::cusparseCreateCsr(
-                &raw mut descriptor,
-                rows as i64,
-                cols as i64,
-                nnz as i64,
-                offsets,
-                indices,
-                values,
-                INDEX,
-                INDEX,
-                BASE,
-                data_type::<T>()?,
-            )
-        };
-        check("cusparseCreateCsr", status)?;
+        check(call, create(&raw mut descriptor))?;
         Ok(Self(descriptor))
+    }
+
+    /// CSR of row offsets, columns and values.
+    pub(super) fn csr<T: Scalar>(
+        (rows, cols): (usize, usize),
+        nnz: usize,
+        (offsets, columns, values): Arrays,
+    ) -> Result<Self> {
+        let (rows, cols, nnz, value) = (rows as i64, cols as i64, nnz as i64, data_type::<T>()?);
+        Self::made("cusparseCreateCsr", |made| {
+            // SAFETY: the call writes the descriptor; the library does not look into the arrays.
+            unsafe {
+                sys::cusparseCreateCsr(
+                    made, rows, cols, nnz, offsets, columns, values, INDEX, INDEX, BASE, value,
+                )
+            }
+        })
+    }
+
+    /// COO of rows, columns and values, sorted by rows.
+    pub(super) fn coo<T: Scalar>(
+        (rows, cols): (usize, usize),
+        nnz: usize,
+        (row_indices, columns, values): Arrays,
+    ) -> Result<Self> {
+        let (rows, cols, nnz, value) = (rows as i64, cols as i64, nnz as i64, data_type::<T>()?);
+        Self::made("cusparseCreateCoo", |made| {
+            // SAFETY: the call writes the descriptor; the library does not look into the arrays.
+            unsafe {
+                sys::cusparseCreateCoo(
+                    made,
+                    rows,
+                    cols,
+                    nnz,
+                    row_indices,
+                    columns,
+                    values,
+                    INDEX,
+                    BASE,
+                    value,
+                )
+            }
+        })
+    }
+
+    /// Sliced ELL of `elements` with the padding, in slices of `slice` rows.
+    pub(super) fn sliced_ell<T: Scalar>(
+        (rows, cols): (usize, usize),
+        (nnz, elements, slice): (usize, usize, usize),
+        (offsets, columns, values): Arrays,
+    ) -> Result<Self> {
+        let (rows, cols, value) = (rows as i64, cols as i64, data_type::<T>()?);
+        let (nnz, elements, slice) = (nnz as i64, elements as i64, slice as i64);
+        Self::made("cusparseCreateSlicedEll", |made| {
+            // SAFETY: the call writes the descriptor; the library does not look into the arrays.
+            unsafe {
+                sys::cusparseCreateSlicedEll(
+                    made, rows, cols, nnz, elements, slice, offsets, columns, values, INDEX, INDEX, BASE,
+                    value,
+                )
+            }
+        })
+    }
+
+    /// BSR of `count` square blocks of `edge` rows, each row-major.
+    pub(super) fn bsr<T: Scalar>(
+        (rows, cols): (usize, usize),
+        (count, edge): (usize, usize),
+        (offsets, columns, values): Arrays,
+    ) -> Result<Self> {
+        let (rows, cols, value) = ((rows / edge) as i64, (cols / edge) as i64, data_type::<T>()?);
+        let (count, edge, order) = (count as i64, edge as i64, sys::cusparseOrder_t::CUSPARSE_ORDER_ROW);
+        Self::made("cusparseCreateBsr", |made| {
+            // SAFETY: the call writes the descriptor; the library does not look into the arrays.
+            unsafe {
+                sys::cusparseCreateBsr(
+                    made, rows, cols, count, edge, edge, offsets, columns, values, INDEX, INDEX, BASE, value,
+                    order,
+                )
+            }
+        })
     }
 }
 
 impl Drop for SparseMatrix {
     fn drop(&mut self) {
-        // SAFETY: the descriptor was made by `of_arrays` and is not used after this.
+        // SAFETY: the descriptor was made by `made` and is not used after this.
         let _ = unsafe { sys::cusparseDestroySpMat(self.0) };
     }
 }

@@ -1,14 +1,16 @@
 //! Conjugate gradients by cuSPARSE's product and cuBLAS, whose scalars stay on the device: no iteration waits for the
 //! host, and all of them can be recorded.
 
-use super::Cusparse;
-use super::product::{SPMV, Spmv, SpmvAlgorithm};
-use crate::device::product::{Product, available, planned};
+use super::library::Cusparse;
+use super::product::{CSR_SPMV, Spmv, SpmvVariant};
+use super::stored::Stored;
 use crate::peer::cublas::Cublas;
+use crate::product::{Product, available, planned};
 use backend_cuda::{Device, address};
 use kernels_core::File;
 use sparse_core::{Backend, Csr, Result, Space, SparseFormat};
 use sparse_device::{Arg, Buffer, Defines, Grid, Kernel, Value, View, ViewMut};
+use std::rc::Rc;
 
 const QUOTIENT: File = File {
     name: "quotient.cu",
@@ -29,16 +31,15 @@ pub(super) fn cg<'a>(
 ) -> Result<Vec<Product<'a, f32>>> {
     let driver = library.device.driver();
     let quotient = driver.kernel(&driver.build(&QUOTIENT, &Defines::default())?, "quotient")?;
-    let solver = |name: String, algorithm| {
-        let make = || Gradients::new(library, blas, quotient.clone(), (a, b), algorithm);
+    let stored = Rc::new(Stored::in_csr(a));
+    let solver = |name: &str, variant| -> Result<_> {
+        let make = || Gradients::new(library, blas, quotient.clone(), (&stored, b), variant);
         let (mut gradients, seconds) = planned(&library.device, make)?;
         Ok(Product::new(name, seconds, move |x| gradients.solve(iterations, x)))
     };
-    let named = SPMV.map(|(name, algorithm)| (name.replace("cusparse", "cusparse+cublas"), algorithm));
-    Ok(named
-        .into_iter()
-        .filter_map(|(name, algorithm)| available(&name, solver(name.clone(), algorithm)))
-        .collect())
+    let named = CSR_SPMV.map(|variant| (variant.name.replace("cusparse", "cusparse+cublas"), variant));
+    let solvers = named.iter().filter_map(|(name, variant)| available(name, solver(name, *variant)));
+    Ok(solvers.collect())
 }
 
 /// `p·q`, `α`, `−α` and `β` of an iteration, `ρ = r·r` of this one and the one before, and 1.
@@ -85,14 +86,14 @@ impl<'a> Gradients<'a> {
         library: &'a Cusparse,
         blas: &'a Cublas,
         quotient: Kernel,
-        (a, b): (&'a Csr<f32, Device>, View<'a, f32>),
-        algorithm: SpmvAlgorithm,
+        (a, b): (&Rc<Stored<'a, f32>>, View<'a, f32>),
+        variant: SpmvVariant,
     ) -> Result<Self> {
-        let (device, n) = (&library.device, a.rows());
+        let (device, n) = (&library.device, a.csr().rows());
         Ok(Self {
             device,
             blas,
-            product: Spmv::new(library, a, algorithm)?,
+            product: Spmv::new(library, a, variant)?,
             quotient,
             b,
             zero: device.zeros(n)?,

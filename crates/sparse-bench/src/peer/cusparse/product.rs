@@ -1,24 +1,86 @@
-//! SpMV and SpMM by each algorithm for CSR, preprocessed.
+//! SpMV and SpMM by each algorithm for each format: in CSR with and without preprocessing, in COO, in BSR where the
+//! matrix has dense blocks and, SpMV alone, in sliced ELL where little of it is padding.
 
-use super::descriptor::{DenseMatrix, SparseMatrix, Vector, data_type, pointer, start};
-use super::{Cusparse, check};
-use crate::device::product::{Product, available, planned};
+use super::descriptor::{DenseMatrix, SparseMatrix, Vector, data_type, start};
+use super::library::{Cusparse, check};
+use super::stored::{Format, Stored};
+use crate::peer::cuda::pointer;
+use crate::product::{Product, available, planned};
 use backend_cuda::Device;
-pub(super) use cudarc::cusparse::sys::cusparseSpMVAlg_t as SpmvAlgorithm;
-use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm};
+use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm, cusparseSpMVAlg_t as SpmvAlgorithm};
 use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space, SparseFormat, c64};
 use sparse_device::{Buffer, View, ViewMut};
 use std::ffi::c_void;
+use std::rc::Rc;
 
-pub(super) const SPMV: [(&str, SpmvAlgorithm); 2] = [
-    ("cusparse:csr_alg1", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG1),
-    ("cusparse:csr_alg2", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG2),
+/// An algorithm as a contender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Variant<A> {
+    pub(super) name: &'static str,
+    algorithm: A,
+    /// True if the matrix is preprocessed.
+    preprocess: bool,
+}
+
+impl<A> Variant<A> {
+    const fn preprocessed(name: &'static str, algorithm: A) -> Self {
+        Self { name, algorithm, preprocess: true }
+    }
+
+    const fn plain(name: &'static str, algorithm: A) -> Self {
+        Self { name, algorithm, preprocess: false }
+    }
+}
+
+/// An algorithm of SpMV.
+pub(super) type SpmvVariant = Variant<SpmvAlgorithm>;
+
+/// The algorithms for CSR, preprocessed.
+pub(super) const CSR_SPMV: [SpmvVariant; 2] = [
+    Variant::preprocessed("cusparse:csr_alg1", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG1),
+    Variant::preprocessed("cusparse:csr_alg2", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG2),
 ];
 
-const SPMM: [(&str, SpmmAlgorithm); 3] = [
-    ("cusparse:default", SpmmAlgorithm::CUSPARSE_SPMM_ALG_DEFAULT),
-    ("cusparse:csr_alg2", SpmmAlgorithm::CUSPARSE_SPMM_CSR_ALG2),
-    ("cusparse:csr_alg3", SpmmAlgorithm::CUSPARSE_SPMM_CSR_ALG3),
+const SPMV: [(Format, &[SpmvVariant]); 5] = [
+    (Format::Csr, &CSR_SPMV),
+    (
+        Format::Csr,
+        &[
+            Variant::plain("cusparse:csr_alg1_plain", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG1),
+            Variant::plain("cusparse:csr_alg2_plain", SpmvAlgorithm::CUSPARSE_SPMV_CSR_ALG2),
+        ],
+    ),
+    (
+        Format::Coo,
+        &[
+            Variant::plain("cusparse:coo_alg1", SpmvAlgorithm::CUSPARSE_SPMV_COO_ALG1),
+            Variant::plain("cusparse:coo_alg2", SpmvAlgorithm::CUSPARSE_SPMV_COO_ALG2),
+        ],
+    ),
+    (Format::SlicedEll, &[Variant::plain("cusparse:sell_alg1", SpmvAlgorithm::CUSPARSE_SPMV_SELL_ALG1)]),
+    (Format::Blocks, &[Variant::plain("cusparse:bsr", SpmvAlgorithm::CUSPARSE_SPMV_ALG_DEFAULT)]),
+];
+
+const SPMM: [(Format, &[Variant<SpmmAlgorithm>]); 3] = [
+    (
+        Format::Csr,
+        &[
+            Variant::preprocessed("cusparse:default", SpmmAlgorithm::CUSPARSE_SPMM_ALG_DEFAULT),
+            Variant::preprocessed("cusparse:csr_alg1", SpmmAlgorithm::CUSPARSE_SPMM_CSR_ALG1),
+            Variant::preprocessed("cusparse:csr_alg2", SpmmAlgorithm::CUSPARSE_SPMM_CSR_ALG2),
+            Variant::preprocessed("cusparse:csr_alg3", SpmmAlgorithm::CUSPARSE_SPMM_CSR_ALG3),
+        ],
+    ),
+    (
+        Format::Coo,
+        &[
+            Variant::plain("cusparse:coo_alg1", SpmmAlgorithm::CUSPARSE_SPMM_COO_ALG1),
+            Variant::plain("cusparse:coo_alg2", SpmmAlgorithm::CUSPARSE_SPMM_COO_ALG2),
+            Variant::plain("cusparse:coo_alg3", SpmmAlgorithm::CUSPARSE_SPMM_COO_ALG3),
+            Variant::plain("cusparse:coo_alg4", SpmmAlgorithm::CUSPARSE_SPMM_COO_ALG4),
+        ],
+    ),
+    (Format::Blocks, &[Variant::plain("cusparse:bsr", SpmmAlgorithm::CUSPARSE_SPMM_ALG_DEFAULT)]),
 ];
 
 const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -27,24 +89,39 @@ pub(super) fn spmv<'a, T: Scalar>(
     library: &'a Cusparse,
     a: &'a Csr<T, Device>,
     x: View<'a, T>,
-) -> Result<Vec<Product<'a, T>>> {
-    let product = |(name, algorithm)| {
-        let (plan, seconds) = planned(&library.device, || Spmv::new(library, a, algorithm))?;
-        Ok(Product::new(name, seconds, move |y| plan.run(x, y)))
-    };
-    Ok(SPMV.into_iter().filter_map(|wanted| available(wanted.0, product(wanted))).collect())
+) -> Vec<Product<'a, T>> {
+    products(library, a, &SPMV, |stored, variant| {
+        let (plan, seconds) = planned(&library.device, || Spmv::new(library, stored, variant))?;
+        Ok(Product::new(variant.name, seconds, move |y| plan.run(x, y)))
+    })
 }
 
 pub(super) fn spmm<'a, T: Scalar>(
     library: &'a Cusparse,
     a: &'a Csr<T, Device>,
     b: DenseView<'a, T, Device>,
-) -> Result<Vec<Product<'a, T>>> {
-    let product = |(name, algorithm)| {
-        let (plan, seconds) = planned(&library.device, || Spmm::new(library, a, &b, algorithm))?;
-        Ok(Product::new(name, seconds, move |c| plan.run(c)))
-    };
-    Ok(SPMM.into_iter().filter_map(|wanted| available(wanted.0, product(wanted))).collect())
+) -> Vec<Product<'a, T>> {
+    products(library, a, &SPMM, |stored, variant| {
+        let (plan, seconds) = planned(&library.device, || Spmm::new(library, stored, &b, variant))?;
+        Ok(Product::new(variant.name, seconds, move |c| plan.run(c)))
+    })
+}
+
+/// A product by each algorithm for each format that fits the matrix; what the library refuses is printed.
+fn products<'a, T: Scalar, A: Copy>(
+    library: &'a Cusparse,
+    a: &'a Csr<T, Device>,
+    formats: &[(Format, &[Variant<A>])],
+    product: impl Fn(&Rc<Stored<'a, T>>, Variant<A>) -> Result<Product<'a, T>>,
+) -> Vec<Product<'a, T>> {
+    let mut products = vec![];
+    for &(format, variants) in formats {
+        let stored = available(format.name(), Stored::new(library, a, format)).flatten();
+        let Some(stored) = stored.map(Rc::new) else { continue };
+        let made = variants.iter().map(|&variant| (variant.name, product(&stored, variant)));
+        products.extend(made.filter_map(|(name, made)| available(name, made)));
+    }
+    products
 }
 
 /// One and zero in the type of the product, for alpha and beta.
@@ -71,6 +148,8 @@ impl<T: Scalar> Scalars<T> {
 pub(super) struct Spmv<'a, T: Scalar> {
     library: &'a Cusparse,
     scalars: Scalars<T>,
+    /// The memory that the descriptor names.
+    _stored: Rc<Stored<'a, T>>,
     a: SparseMatrix,
     x: Vector,
     y: Vector,
@@ -82,13 +161,13 @@ impl<'a, T: Scalar> Spmv<'a, T> {
     /// A prepared product; the vectors of the preparation are freed.
     pub(super) fn new(
         library: &'a Cusparse,
-        matrix: &'a Csr<T, Device>,
-        algorithm: SpmvAlgorithm,
+        stored: &Rc<Stored<'a, T>>,
+        Variant { algorithm, preprocess, .. }: SpmvVariant,
     ) -> Result<Self> {
-        let device = &library.device;
+        let (device, matrix) = (&library.device, stored.csr());
         let (input, output) = (device.zeros::<T>(matrix.cols())?, device.zeros::<T>(matrix.rows())?);
         let (x, y) = (Vector::new(&Device::view(&input))?, Vector::new(&Device::view(&output))?);
-        let a = SparseMatrix::new(matrix)?;
+        let (a, _stored) = (stored.describe()?, stored.clone());
         let scalars = Scalars::new();
         let mut bytes = 0;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with lengths that fit.
@@ -107,7 +186,10 @@ impl<'a, T: Scalar> Spmv<'a, T> {
             )
         };
         check("cusparseSpMV_bufferSize", status)?;
-        let plan = Self { library, scalars, a, x, y, algorithm, workspace: device.zeros(bytes)? };
+        let plan = Self { library, scalars, _stored, a, x, y, algorithm, workspace: device.zeros(bytes)? };
+        if !preprocess {
+            return Ok(plan);
+        }
         // SAFETY: as above; the workspace has the size that was asked for, and the vectors are freed behind this work.
         let status = unsafe {
             sys::cusparseSpMV_preprocess(
@@ -154,6 +236,8 @@ impl<'a, T: Scalar> Spmv<'a, T> {
 struct Spmm<'a, T: Scalar> {
     library: &'a Cusparse,
     scalars: Scalars<T>,
+    /// The memory that the descriptor names.
+    _stored: Rc<Stored<'a, T>>,
     a: SparseMatrix,
     b: DenseMatrix,
     c: DenseMatrix,
@@ -164,14 +248,15 @@ struct Spmm<'a, T: Scalar> {
 impl<'a, T: Scalar> Spmm<'a, T> {
     fn new(
         library: &'a Cusparse,
-        matrix: &'a Csr<T, Device>,
+        stored: &Rc<Stored<'a, T>>,
         b: &DenseView<'a, T, Device>,
-        algorithm: SpmmAlgorithm,
+        Variant { algorithm, preprocess, .. }: Variant<SpmmAlgorithm>,
     ) -> Result<Self> {
-        let (device, rows, columns) = (&library.device, matrix.rows(), b.cols());
+        let (device, rows, columns) = (&library.device, stored.csr().rows(), b.cols());
         let output = device.zeros::<T>(rows * columns)?;
         let output = DenseView::new(Device::view(&output), rows, columns, columns, Order::RowMajor)?;
-        let (a, b, c) = (SparseMatrix::new(matrix)?, DenseMatrix::new(b)?, DenseMatrix::new(&output)?);
+        let (a, b, c) = (stored.describe()?, DenseMatrix::new(b)?, DenseMatrix::new(&output)?);
+        let _stored = stored.clone();
         let scalars = Scalars::new();
         let mut bytes = 0;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
@@ -191,7 +276,10 @@ impl<'a, T: Scalar> Spmm<'a, T> {
             )
         };
         check("cusparseSpMM_bufferSize", status)?;
-        let plan = Self { library, scalars, a, b, c, algorithm, workspace: device.zeros(bytes)? };
+        let plan = Self { library, scalars, _stored, a, b, c, algorithm, workspace: device.zeros(bytes)? };
+        if !preprocess {
+            return Ok(plan);
+        }
         // SAFETY: as above; the workspace has the size that was asked for, and the output is freed behind this work.
         let status = unsafe {
             sys::cusparseSpMM_preprocess(

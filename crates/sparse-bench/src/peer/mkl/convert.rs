@@ -1,7 +1,8 @@
 //! Conversions to CSR.
 
 use super::functions::{FROM_ZERO, GENERAL, PLAIN, ROW_MAJOR};
-use super::{Mkl, SparseMatrix, available, check};
+use super::library::Mkl;
+use super::matrix::{SparseMatrix, available, check};
 use crate::measure::Contender;
 use anyhow::{Result, ensure};
 use sparse_core::{Coo, Csr, SparseFormat};

@@ -1,6 +1,6 @@
 //! The functions of oneMKL that are called here, with the types of its C headers for 32-bit integers.
 
-use super::Mkl;
+use super::library::Mkl;
 use anyhow::{Context, Result};
 use std::ffi::{c_char, c_int, c_void};
 

@@ -1,12 +1,11 @@
 //! SpMV and SpMM: the plain routines, which take CSR as it is, and the inspector-executor, which analyses it before.
 
 use super::functions::{FROM_ZERO, GENERAL, Handle, PLAIN, ROW_MAJOR};
-use super::{Mkl, SparseMatrix, available, check};
-use crate::check::Expected;
-use crate::measure::Contender;
-use crate::op::product;
+use super::library::Mkl;
+use super::matrix::{SparseMatrix, available, check};
+use crate::product::Product;
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, SparseFormat};
+use sparse_core::{Csr, Host, SparseFormat};
 use std::ffi::c_char;
 use std::time::Instant;
 
@@ -18,16 +17,11 @@ const NO: *const c_char = c"N".as_ptr();
 const GENERAL_FROM_ZERO: *const c_char = c"G__C__".as_ptr();
 
 /// `y = A·x` by each of its interfaces.
-pub(crate) fn spmv<'a>(
-    library: &'a Mkl,
-    a: &'a Csr<f32>,
-    x: &'a [f32],
-    expected: &Expected,
-) -> Vec<Contender<'a>> {
+pub(crate) fn spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Vec<Product<'a, f32, Host>> {
     available([
-        ("csrmv", csrmv(library, a, x, expected)),
-        ("csrgemv", csrgemv(library, a, x, expected)),
-        ("inspector", inspected_spmv(library, a, x, expected)),
+        ("csrmv", csrmv(library, a, x)),
+        ("csrgemv", csrgemv(library, a, x)),
+        ("inspector", inspected_spmv(library, a, x)),
     ])
 }
 
@@ -37,11 +31,10 @@ pub(crate) fn spmm<'a>(
     a: &'a Csr<f32>,
     b: &'a [f32],
     columns: usize,
-    expected: &Expected,
-) -> Vec<Contender<'a>> {
+) -> Vec<Product<'a, f32, Host>> {
     available([
-        ("csrmm", csrmm(library, a, b, columns, expected)),
-        ("inspector", inspected_spmm(library, a, b, columns, expected)),
+        ("csrmm", csrmm(library, a, b, columns)),
+        ("inspector", inspected_spmm(library, a, b, columns)),
     ])
 }
 
@@ -68,10 +61,10 @@ impl Arrays {
     }
 }
 
-fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &Expected) -> Result<Contender<'a>> {
+fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
     let csrmv = library.mkl_scsrmv()?;
     let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
-    product("mkl:csrmv", expected, move |y| {
+    Ok(Product::on_host("mkl:csrmv", None, move |y| {
         // SAFETY: the arrays are those of a valid matrix, x and y have as many elements as it has columns and rows.
         unsafe {
             csrmv(
@@ -90,23 +83,18 @@ fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32], expected: &Expecte
             );
         }
         Ok(())
-    })
+    }))
 }
 
-fn csrgemv<'a>(
-    library: &'a Mkl,
-    a: &'a Csr<f32>,
-    x: &'a [f32],
-    expected: &Expected,
-) -> Result<Contender<'a>> {
+fn csrgemv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
     ensure!(a.rows() == a.cols(), "it takes square matrices only");
     let csrgemv = library.mkl_cspblas_scsrgemv()?;
     let Arrays { rows, begin: offsets, indices, values, .. } = Arrays::of(a)?;
-    product("mkl:csrgemv", expected, move |y| {
+    Ok(Product::on_host("mkl:csrgemv", None, move |y| {
         // SAFETY: the arrays are those of a valid square matrix, x and y have as many elements as it has rows.
         unsafe { csrgemv(NO, &rows, values, offsets, indices, x.as_ptr(), y.as_mut_ptr()) };
         Ok(())
-    })
+    }))
 }
 
 fn csrmm<'a>(
@@ -114,12 +102,11 @@ fn csrmm<'a>(
     a: &'a Csr<f32>,
     b: &'a [f32],
     columns: usize,
-    expected: &Expected,
-) -> Result<Contender<'a>> {
+) -> Result<Product<'a, f32, Host>> {
     let csrmm = library.mkl_scsrmm()?;
     let columns = i32::try_from(columns)?;
     let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
-    product("mkl:csrmm", expected, move |c| {
+    Ok(Product::on_host("mkl:csrmm", None, move |c| {
         // SAFETY: the arrays are those of a valid matrix; B has a row for each of its columns, C for each of its rows.
         unsafe {
             csrmm(
@@ -141,7 +128,7 @@ fn csrmm<'a>(
             );
         }
         Ok(())
-    })
+    }))
 }
 
 impl<'a> SparseMatrix<'a> {
@@ -175,16 +162,11 @@ impl<'a> SparseMatrix<'a> {
     fn optimize(&self) -> Result<()> {
         let optimize = self.library.mkl_sparse_optimize()?;
         // SAFETY: the handle is alive.
-        check("mkl_sparse_optimize", unsafe { optimize(self.handle) })
+        Ok(check("mkl_sparse_optimize", unsafe { optimize(self.handle) })?)
     }
 }
 
-fn inspected_spmv<'a>(
-    library: &'a Mkl,
-    a: &'a Csr<f32>,
-    x: &'a [f32],
-    expected: &Expected,
-) -> Result<Contender<'a>> {
+fn inspected_spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
     let (hint, multiply) = (library.mkl_sparse_set_mv_hint()?, library.mkl_sparse_s_mv()?);
     let begin = Instant::now();
     let matrix = SparseMatrix::of(library, a)?;
@@ -192,12 +174,11 @@ fn inspected_spmv<'a>(
     check("mkl_sparse_set_mv_hint", unsafe { hint(matrix.handle, PLAIN, GENERAL, EXPECTED_CALLS) })?;
     matrix.optimize()?;
     let seconds = begin.elapsed().as_secs_f64();
-    let contender = product("mkl:inspector", expected, move |y| {
+    Ok(Product::on_host("mkl:inspector", Some(seconds), move |y| {
         let (x, y) = (x.as_ptr(), y.as_mut_ptr());
         // SAFETY: the handle is alive; x and y have as many elements as the matrix has columns and rows.
         check("mkl_sparse_s_mv", unsafe { multiply(PLAIN, 1.0, matrix.handle(), GENERAL, x, 0.0, y) })
-    })?;
-    Ok(contender.planned(seconds))
+    }))
 }
 
 fn inspected_spmm<'a>(
@@ -205,8 +186,7 @@ fn inspected_spmm<'a>(
     a: &'a Csr<f32>,
     b: &'a [f32],
     columns: usize,
-    expected: &Expected,
-) -> Result<Contender<'a>> {
+) -> Result<Product<'a, f32, Host>> {
     let (hint, multiply) = (library.mkl_sparse_set_mm_hint()?, library.mkl_sparse_s_mm()?);
     let columns = i32::try_from(columns)?;
     let begin = Instant::now();
@@ -216,13 +196,12 @@ fn inspected_spmm<'a>(
     check("mkl_sparse_set_mm_hint", status)?;
     matrix.optimize()?;
     let seconds = begin.elapsed().as_secs_f64();
-    let contender = product("mkl:inspector", expected, move |c| {
+    Ok(Product::on_host("mkl:inspector", Some(seconds), move |c| {
         let (b, c) = (b.as_ptr(), c.as_mut_ptr());
         // SAFETY: the handle is alive; B has a row for each column of the matrix, C for each of its rows.
         let status = unsafe {
             multiply(PLAIN, 1.0, matrix.handle(), GENERAL, ROW_MAJOR, b, columns, columns, 0.0, c, columns)
         };
         check("mkl_sparse_s_mm", status)
-    })?;
-    Ok(contender.planned(seconds))
+    }))
 }

@@ -1,6 +1,6 @@
 //! Groups of bars, from one up or down on a logarithmic axis.
 
-use super::{Area, Drawn, drawn};
+use super::drawing::{Area, Drawn, drawn};
 use anyhow::Result;
 use plotters::prelude::*;
 

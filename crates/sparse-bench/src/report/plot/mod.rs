@@ -1,19 +1,16 @@
 //! SVG plots of a report: a roofline, ratios by matrix, and scaling with size.
 
 mod bars;
+mod drawing;
 mod points;
 
 use super::row::{Row, best, peers};
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use bars::Group;
+use drawing::Area;
 use plotters::prelude::*;
 use points::{Axes, Series};
 use std::path::Path;
-
-/// A drawing in progress.
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-/// The result of a drawing.
-type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
 /// Writes the plots of all operations into a folder, which is made. `limit` is in bytes a second.
 pub(super) fn write(rows: &[Row], limit: f64, folder: &Path) -> Result<()> {
@@ -46,10 +43,6 @@ fn save(path: &Path, size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, size).into_drawing_area())?;
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn drawn(result: Drawn<'_>) -> Result<()> {
-    result.map_err(|error| anyhow!("drawing: {error}"))
 }
 
 /// The libraries with ours first, each with the best of its rows on every workload.

@@ -1,6 +1,6 @@
 //! Points by two logarithmic axes, some of them joined to lines.
 
-use super::{Area, Drawn, drawn};
+use super::drawing::{Area, Drawn, drawn};
 use anyhow::Result;
 use plotters::prelude::*;
 

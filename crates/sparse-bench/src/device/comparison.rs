@@ -1,60 +1,15 @@
 //! Products whose result is checked, then timed with a cold and with a warm cache.
 
-use super::Bench;
+use super::bench::Bench;
 use super::device_timer::DeviceTimer;
 use crate::check::Expected;
 use crate::measure::Contender;
+use crate::product::{Product, available};
 use crate::report::{Case, Report};
 use anyhow::{Result, ensure};
-use sparse_core::{Backend, Choice, Scalar, Space};
-use sparse_device::{Device, ViewMut};
+use sparse_core::{Backend, Scalar, Space};
+use sparse_device::Device;
 use std::cell::RefCell;
-use std::time::Instant;
-
-/// Runs a plan: enqueues the product, which is written into the view.
-type Run<'a, T> = Box<dyn FnMut(ViewMut<'_, T>) -> sparse_core::Result<()> + 'a>;
-
-/// A planned product, or a solver, whose start does not depend on its output.
-pub(crate) struct Product<'a, T: Scalar> {
-    pub(super) name: String,
-    pub(super) plan_seconds: f64,
-    pub(super) choice: Option<Choice>,
-    pub(super) run: Run<'a, T>,
-}
-
-impl<'a, T: Scalar> Product<'a, T> {
-    /// A product whose plan took `plan_seconds`.
-    pub(crate) fn new(
-        name: impl Into<String>,
-        plan_seconds: f64,
-        run: impl FnMut(ViewMut<'_, T>) -> sparse_core::Result<()> + 'a,
-    ) -> Self {
-        Self { name: name.into(), plan_seconds, choice: None, run: Box::new(run) }
-    }
-
-    /// Sets the choice of its plan.
-    pub(crate) fn chosen(self, choice: Choice) -> Self {
-        Self { choice: Some(choice), ..self }
-    }
-}
-
-/// Makes a plan and returns the time of that; kernels are compiled before.
-pub(crate) fn planned<P>(
-    device: &Device,
-    make: impl Fn() -> sparse_core::Result<P>,
-) -> sparse_core::Result<(P, f64)> {
-    drop(make()?);
-    device.synchronize()?;
-    let start = Instant::now();
-    let plan = make()?;
-    device.synchronize()?;
-    Ok((plan, start.elapsed().as_secs_f64()))
-}
-
-/// The product, unless it was refused, which is printed.
-pub(crate) fn available<P>(name: &str, product: sparse_core::Result<P>) -> Option<P> {
-    product.inspect_err(|error| eprintln!("left out: {name}: {error}")).ok()
-}
 
 /// The workload of a comparison of products.
 pub(super) struct Comparison<'a> {

@@ -1,0 +1,93 @@
+//! The interfaces of libraries to compare with.
+
+use crate::arguments::PeerName;
+use crate::conversion::Conversion;
+use crate::product::Product;
+use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar, Space};
+use sparse_device::{Device, View};
+
+/// A library that multiplies matrices in the memory of a space. Products that it lacks are left out.
+pub(crate) trait Products<S: Space> {
+    /// Its name and version.
+    fn name(&self) -> String;
+
+    /// `y = A·x` by each of its algorithms, its default first.
+    ///
+    /// # Errors
+    /// If A cannot be read.
+    fn spmv<'a, T: Scalar>(
+        &'a self,
+        _a: &'a Csr<T, S>,
+        _x: S::View<'a, T>,
+    ) -> Result<Vec<Product<'a, T, S>>> {
+        Ok(vec![])
+    }
+
+    /// `C = A·B` by each of its algorithms, its default first; C is row-major without gaps.
+    ///
+    /// # Errors
+    /// If A cannot be read.
+    fn spmm<'a, T: Scalar>(
+        &'a self,
+        _a: &'a Csr<T, S>,
+        _b: DenseView<'a, T, S>,
+    ) -> Result<Vec<Product<'a, T, S>>> {
+        Ok(vec![])
+    }
+}
+
+/// A library on a device. Operations that it lacks are left out.
+pub(crate) trait Peer: Products<Device> + Sized {
+    /// Its name in the arguments.
+    const ASKED_AS: Option<PeerName>;
+
+    /// The library, ready to work in order with `device`.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    fn connect(device: &Device) -> Result<Self>;
+
+    /// Dense to CSR; no member has more than `most` entries.
+    fn dense_to_csr<'a>(
+        &'a self,
+        _a: DenseBatchView<'a, f32, Device>,
+        _most: usize,
+    ) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+
+    /// `iterations` of conjugate gradients from x = 0, for any old x, by each of its algorithms.
+    fn cg<'a>(
+        &'a self,
+        _a: &'a Csr<f32, Device>,
+        _b: View<'a, f32>,
+        _iterations: usize,
+    ) -> Result<Vec<Product<'a, f32>>> {
+        Ok(vec![])
+    }
+
+    /// COO to CSR.
+    fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+}
+
+/// No library to compare with.
+#[cfg(feature = "sycl")]
+pub(crate) struct Nobody;
+
+#[cfg(feature = "sycl")]
+impl Peer for Nobody {
+    const ASKED_AS: Option<PeerName> = None;
+
+    fn connect(_: &Device) -> Result<Self> {
+        Ok(Self)
+    }
+}
+
+#[cfg(feature = "sycl")]
+impl Products<Device> for Nobody {
+    fn name(&self) -> String {
+        "no peer".into()
+    }
+}

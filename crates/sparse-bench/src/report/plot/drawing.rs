@@ -1,0 +1,14 @@
+//! Types of a drawing, and its errors.
+
+use anyhow::{Result, anyhow};
+use plotters::prelude::*;
+
+/// A drawing in progress.
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// The result of a drawing.
+pub(super) type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+
+/// The result with an error that says so.
+pub(super) fn drawn(result: Drawn<'_>) -> Result<()> {
+    result.map_err(|error| anyhow!("drawing: {error}"))
+}
