@@ -1,26 +1,27 @@
 //! The backends of the harness; another one is one line.
 
-#[cfg(feature = "opencl")]
-use crate::provision::Runtime;
 use anyhow::Result;
+#[cfg(feature = "opencl")]
+use provision::Runtime;
+use provision::Variables;
 use sparse_conformance::Suite;
 use xshell::Shell;
 
 /// A backend by name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// Its name on the command line.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// True if it runs only when it is named: the reference is the standard of comparison, and SYCL runs the kernels of
     /// OpenCL.
-    pub(super) on_request: bool,
+    pub(crate) on_request: bool,
     /// True if concurrent processes are slower than one: they take turns on a GPU, and each compiles all kernels.
-    pub(super) alone: bool,
+    pub(crate) alone: bool,
     /// Opens its suite on this number of threads, or returns the reason why there is none.
-    pub(super) open: fn(threads: Option<usize>) -> Result<Suite>,
+    pub(crate) open: fn(threads: Option<usize>) -> Result<Suite>,
 }
 
-pub(super) const KNOWN: [Known; 5] = [
+pub(crate) const KNOWN: [Known; 5] = [
     Known { name: "reference", on_request: true, alone: false, open: |_| Ok(Suite::reference()) },
     Known { name: "cpu", on_request: false, alone: false, open: cpu },
     Known { name: "opencl", on_request: false, alone: false, open: opencl },
@@ -29,7 +30,7 @@ pub(super) const KNOWN: [Known; 5] = [
 ];
 
 /// The backend called `name`.
-pub(super) fn find(name: &str) -> Option<Known> {
+pub(crate) fn find(name: &str) -> Option<Known> {
     KNOWN.into_iter().find(|known| known.name == name)
 }
 
@@ -91,26 +92,23 @@ fn not_built(name: &str) -> Result<Suite> {
     Err(anyhow::anyhow!("built without the {name} backend"))
 }
 
-/// The variables of an environment.
-pub(super) type Variables = Vec<(&'static str, String)>;
-
 /// Returns a function that fetches a device for a backend without any.
 #[cfg(feature = "opencl")]
-pub(super) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
+pub(crate) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
     let no_opencl = || backend_opencl::OPENCL.probe().devices.is_empty();
     match name {
         "opencl" if no_opencl() => Some(|shell| Runtime::Pocl.variables(shell)),
         #[cfg(feature = "sycl")]
         "sycl" if !backend_opencl::sycl::SYCL.probe().devices.is_empty() => None,
         #[cfg(feature = "sycl")]
-        "sycl" if no_opencl() => Some(|shell| crate::provision::sycl(shell, Some(Runtime::Pocl))),
+        "sycl" if no_opencl() => Some(|shell| provision::sycl(shell, Some(Runtime::Pocl))),
         #[cfg(feature = "sycl")]
-        "sycl" => Some(|shell| crate::provision::sycl(shell, None)),
+        "sycl" => Some(|shell| provision::sycl(shell, None)),
         _ => None,
     }
 }
 
 #[cfg(not(feature = "opencl"))]
-pub(super) fn provision(_: &str) -> Option<fn(&Shell) -> Result<Variables>> {
+pub(crate) fn provision(_: &str) -> Option<fn(&Shell) -> Result<Variables>> {
     None
 }

@@ -1,17 +1,16 @@
-//! `xtask conformance` from outside: exit status, `--json`, `--digest`, `--list`, `--bless`.
+//! The command from outside: help, exit status, `--json`, `--digest`, `--list`, `--bless`.
 
 use serde_json::Value;
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `xtask conformance` with these words, without a CUDA GPU.
+/// Runs the command with these words, without a CUDA GPU.
 fn conformance(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
     // So that machines with and without a GPU print the same.
     command.env("CUDA_VISIBLE_DEVICES", "").env_remove("COLUMNS");
-    command.arg("conformance").args(arguments.split_whitespace());
-    command.output().expect("xtask starts")
+    command.args(arguments.split_whitespace()).output().expect("the command starts")
 }
 
 /// Asserts the exit status and returns both streams.
@@ -28,6 +27,13 @@ const SMALL: &str = "--backend reference --tier quick --op spmv/csr --case fully
 
 fn path(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).display().to_string()
+}
+
+/// Wrapped at 100 columns, since there is no terminal.
+#[test]
+fn help() {
+    let (out, _) = ends_with(0, "--help");
+    insta::assert_snapshot!(out);
 }
 
 #[test]
@@ -62,7 +68,7 @@ fn usage_ends_with_2() {
     ] {
         let (out, err) = ends_with(2, wrong);
         assert!(out.is_empty() && err.starts_with("error: "), "{wrong}: {out}{err}");
-        messages += &format!("$ cargo xtask conformance {wrong}\n{err}\n");
+        messages += &format!("$ conformance {wrong}\n{err}\n");
     }
     insta::assert_snapshot!(messages);
 }
@@ -118,7 +124,7 @@ fn a_list_names_what_would_run() {
 }
 
 /// The folder of the repository's real matrices.
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sparse-conformance/corpus");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sparse-conformance/corpus");
 
 #[test]
 fn real_matrices_of_the_repository_run_without_an_option() {
@@ -180,7 +186,7 @@ fn blessed_answers_pass() {
     let case =
         format!("--backend reference --op spmv --case fully_dense --snapshots {}", folder.path().display());
     ends_with(0, &format!("{case} --bless"));
-    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/sparse-conformance/snapshots");
+    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sparse-conformance/snapshots");
     let written: Vec<_> = read_dir(folder.path()).expect("the folder").flatten().collect();
     assert!(!written.is_empty());
     for file in written {
@@ -195,10 +201,10 @@ fn blessed_answers_pass() {
 #[test]
 fn an_empty_folder_of_runtimes_is_none() {
     let empty = tempfile::tempdir().expect("a folder");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.env("OCL_ICD_VENDORS", empty.path()).arg("conformance");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
+    command.env("OCL_ICD_VENDORS", empty.path());
     let options = ["--backend", "opencl", "--op", "rule", "--case", "x1", "--no-provision"];
-    let output = command.args(options).output().expect("xtask starts");
+    let output = command.args(options).output().expect("the command starts");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{message}");
     assert!(message.contains("opencl was asked for and is not there: "), "{message}");

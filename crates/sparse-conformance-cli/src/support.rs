@@ -1,4 +1,4 @@
-//! The checks that a backend refuses, which files in xtask/support pin.
+//! The checks that a backend refuses, which the files in `support` pin.
 //!
 //! A file lists each refused check by operation, algorithm, case and types. Of the checks that ran, exactly the listed ones
 //! must have been refused. Nothing is asked of checks that did not run, because of the tier, an option or a missing corpus:
@@ -12,15 +12,18 @@ use std::path::{Path, PathBuf};
 
 /// The pinned devices: the backend, how the device's name ends, the file and its text.
 const PINS: [(&str, &str, &str, &str); 6] = [
-    ("cpu", "", "cpu.txt", include_str!("../../support/cpu.txt")),
-    ("cuda", "", "cuda.txt", include_str!("../../support/cuda.txt")),
-    ("opencl", POCL, "opencl-pocl.txt", include_str!("../../support/opencl-pocl.txt")),
-    ("opencl", INTEL, "opencl-intel.txt", include_str!("../../support/opencl-intel.txt")),
-    ("sycl", POCL, "sycl-pocl.txt", include_str!("../../support/sycl-pocl.txt")),
-    ("sycl", INTEL, "sycl-intel.txt", include_str!("../../support/sycl-intel.txt")),
+    ("cpu", "", "cpu.txt", include_str!("../support/cpu.txt")),
+    ("cuda", "", "cuda.txt", include_str!("../support/cuda.txt")),
+    ("opencl", POCL, "opencl-pocl.txt", include_str!("../support/opencl-pocl.txt")),
+    ("opencl", INTEL, "opencl-intel.txt", include_str!("../support/opencl-intel.txt")),
+    ("sycl", POCL, "sycl-pocl.txt", include_str!("../support/sycl-pocl.txt")),
+    ("sycl", INTEL, "sycl-intel.txt", include_str!("../support/sycl-intel.txt")),
 ];
 const POCL: &str = "(Portable Computing Language)";
 const INTEL: &str = "(Intel(R) OpenCL)";
+
+/// The folder of the files.
+const FOLDER: &str = "crates/sparse-conformance-cli/support";
 
 /// The first line of a file.
 const ABOUT: &str = "# Refused checks: operation, algorithm, case, types: what is not supported. Written by \
@@ -84,7 +87,7 @@ enum Pin {
 
 /// Compares refusals with a pin, or pins them.
 #[derive(Debug)]
-pub(super) struct Support {
+pub(crate) struct Support {
     pin: Pin,
     /// Cases that the pins of devices say nothing of.
     unpinned: BTreeSet<String>,
@@ -93,7 +96,7 @@ pub(super) struct Support {
 impl Support {
     /// Compares with the file `compare`, or rewrites the file `rewrite`, or compares with the pin of each device that runs:
     /// all cases but those `unpinned`.
-    pub(super) fn new(
+    pub(crate) fn new(
         compare: Option<&PathBuf>,
         rewrite: Option<&PathBuf>,
         unpinned: BTreeSet<String>,
@@ -108,7 +111,7 @@ impl Support {
     }
 
     /// Takes the pin of the device that runs next.
-    pub(super) fn opened(&mut self, backend: &str, device: &str) {
+    pub(crate) fn opened(&mut self, backend: &str, device: &str) {
         let Pin::OfDevice(current) = &mut self.pin else { return };
         let is_pinned = |(name, end, ..): &&(&str, &str, _, _)| *name == backend && device.ends_with(end);
         let pin = PINS.iter().find(is_pinned);
@@ -116,7 +119,7 @@ impl Support {
     }
 
     /// The record, as a failure where it was refused and is not pinned, or the other way round.
-    pub(super) fn hold(&mut self, record: Record) -> Record {
+    pub(crate) fn hold(&mut self, record: Record) -> Record {
         let Record { op, algorithm, case, types, status, reason, .. } = &record;
         let refused = match status {
             Status::Unsupported => Some(reason.split(" is not supported").next().unwrap_or(reason)),
@@ -126,7 +129,7 @@ impl Support {
         let check = [op, algorithm, case, types].map(String::clone);
         let (file, refusals) = match &mut self.pin {
             Pin::OfDevice(Some((file, refusals))) if !self.unpinned.contains(case) => {
-                (format!("xtask/support/{file}"), refusals)
+                (format!("{FOLDER}/{file}"), refusals)
             }
             Pin::OfDevice(_) => return record,
             Pin::File(path, refusals) => (path.display().to_string(), refusals),
@@ -150,7 +153,7 @@ impl Support {
     }
 
     /// Writes the file that is to be rewritten.
-    pub(super) fn save(&self) -> Result<()> {
+    pub(crate) fn save(&self) -> Result<()> {
         match &self.pin {
             Pin::Rewrite(path, refusals) => {
                 std::fs::write(path, refusals.text()).with_context(|| path.display().to_string())

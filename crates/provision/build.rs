@@ -1,4 +1,4 @@
-//! Tells the program for which target it is built: the `cc` crate asks for it outside a build script.
+//! Tells the library for which target it is built: the `cc` crate asks for it outside a build script.
 
 #![allow(clippy::print_stdout, reason = "cargo listens to what a build script prints")]
 

@@ -1,7 +1,7 @@
 //! The table at the end: operations × backends, and the commands that repeat failures.
 
-use super::Selection;
-use super::corpora::Corpus;
+use crate::corpora::Corpus;
+use crate::options::Selection;
 use sparse_conformance::{Record, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ const SHOWN: usize = 40;
 
 /// Counts of every status, the records that did not pass, and the real matrices that ran.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     counts: BTreeMap<(String, String), [usize; 5]>,
     failures: Vec<Record>,
     skipped: Vec<Record>,
@@ -23,13 +23,13 @@ pub(super) struct Summary {
 
 impl Summary {
     /// An empty summary of a run with these real matrices.
-    pub(super) fn new(corpora: &[Corpus]) -> Self {
+    pub(crate) fn new(corpora: &[Corpus]) -> Self {
         let names = |corpus: &Corpus| corpus.cases.iter().map(|case| case.name.clone()).collect();
         let real = corpora.iter().map(|corpus| (corpus.origin.clone(), names(corpus))).collect();
         Self { real, ..Self::default() }
     }
 
-    pub(super) fn add(&mut self, record: Record) {
+    pub(crate) fn add(&mut self, record: Record) {
         let counts = self.counts.entry((record.op.clone(), record.backend.clone())).or_default();
         counts[record.status as usize] += 1;
         if record.status != Status::Skipped && !self.ran.contains(&record.case) {
@@ -42,11 +42,11 @@ impl Summary {
         }
     }
 
-    pub(super) fn failed(&self) -> bool {
+    pub(crate) fn failed(&self) -> bool {
         !self.failures.is_empty()
     }
 
-    pub(super) fn text(&self, selection: &Selection) -> String {
+    pub(crate) fn text(&self, selection: &Selection) -> String {
         let mut text = String::new();
         let _ = write!(text, "{:<26} {:<10}", "operation", "backend");
         Status::ALL.iter().for_each(|status| {

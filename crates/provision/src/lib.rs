@@ -1,12 +1,22 @@
 //! Packages that the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and
-//! SYCL.
+//! SYCL; and what they compile of C++ against them.
 
-use crate::ci::root;
-use crate::compiler;
+#![allow(clippy::print_stderr, reason = "a chore says what it fetches")]
+
+mod compiler;
+
 use anyhow::{Context, Result, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
+
+/// The variables of an environment.
+pub type Variables = Vec<(&'static str, String)>;
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map_or_else(|| ".".into(), Path::to_path_buf)
+}
 
 /// Fetches pip's own wheel, which runs without installation.
 const FETCH_PIP: &str = "
@@ -33,12 +43,18 @@ fn pip(sh: &Shell) -> Result<Vec<String>> {
 }
 
 /// A folder with NumPy and SciPy.
-pub(crate) fn python_packages(sh: &Shell) -> Result<PathBuf> {
+///
+/// # Errors
+/// Those of pip.
+pub fn python_packages(sh: &Shell) -> Result<PathBuf> {
     from_pypi(sh, "python", "scipy", &["numpy", "scipy"])
 }
 
 /// The folder target/`folder` with these packages, fetched from PyPI if it has no `part` yet.
-pub(crate) fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
+///
+/// # Errors
+/// Those of pip.
+pub fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target").join(folder);
     if !folder.join(part).exists() {
         let pip = pip(sh)?;
@@ -77,7 +93,7 @@ fn wheels(sh: &Shell, name: &str, packages: &[&str]) -> Result<PathBuf> {
 
 /// An OpenCL runtime that needs no GPU.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Runtime {
+pub enum Runtime {
     /// Portable Computing Language, on the CPU.
     Pocl,
     /// Intel's for CPUs.
@@ -90,7 +106,8 @@ pub(crate) enum Runtime {
 const INTEL: [&str; 2] = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"];
 
 impl Runtime {
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name, which its folder under `target/` and its list of refusals have.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Pocl => "pocl",
             Self::Intel => "intel",
@@ -132,7 +149,10 @@ impl Runtime {
     }
 
     /// The environment variables with which a process finds only this runtime: the installed one, or PyPI's.
-    pub(crate) fn variables(self, sh: &Shell) -> Result<Vec<(&'static str, String)>> {
+    ///
+    /// # Errors
+    /// Those of pip and of writing to `target/`; a wheel without the runtime's library.
+    pub fn variables(self, sh: &Shell) -> Result<Variables> {
         let library = match self.installed() {
             Some(library) => library,
             None => {
@@ -164,7 +184,10 @@ const SYCL: [&str; 1] = ["intel-sycl-rt==2026.2.0"];
 
 /// The environment variables with which a process finds SYCL, and this OpenCL runtime or else the one it would find
 /// anyway.
-pub(crate) fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Vec<(&'static str, String)>> {
+///
+/// # Errors
+/// As [`Runtime::variables`] and [`compile_sycl`].
+pub fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Variables> {
     let wheels = wheels(sh, "sycl/runtime", &SYCL)?;
     let libraries = library_path(sh, &wheels, "")?;
     let mut variables = match runtime {
@@ -182,7 +205,10 @@ pub(crate) fn sycl(sh: &Shell, runtime: Option<Runtime>) -> Result<Vec<(&'static
 }
 
 /// Compiles a C++ file against SYCL into target/sycl/`name`; `flags` are the linker's and the file's own.
-pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// Those of pip, and the compiler's messages.
+pub fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &str) -> Result<PathBuf> {
     let wheels = wheels(sh, "sycl/runtime", &SYCL)?;
     let header = find(&wheels, "sycl.hpp").with_context(|| format!("no sycl.hpp in {}", wheels.display()))?;
     let data = header.ancestors().nth(3).with_context(|| header.display().to_string())?;
@@ -201,7 +227,7 @@ pub(crate) fn compile_sycl(sh: &Shell, source: &str, flags: &[String], name: &st
 
 /// The environment variable with which the benchmark finds ViennaCL, unless it is set already. A failure to compile it
 /// is printed.
-pub(crate) fn viennacl() -> Option<(&'static str, OsString)> {
+pub fn viennacl() -> Option<(&'static str, OsString)> {
     const VARIABLE: &str = "NNZ_VIENNACL";
     if std::env::var_os(VARIABLE).is_some() {
         return None;
@@ -236,7 +262,10 @@ fn compile_viennacl() -> Result<PathBuf> {
 
 /// The `LD_LIBRARY_PATH` with which a process finds oneMKL, the latest with plain routines beside the
 /// inspector-executor.
-pub(crate) fn mkl(sh: &Shell) -> Result<String> {
+///
+/// # Errors
+/// Those of pip; wheels without libraries.
+pub fn mkl(sh: &Shell) -> Result<String> {
     library_path(sh, &wheels(sh, "mkl", &["mkl==2025.3.1", "intel-openmp==2025.3.3"])?, "")
 }
 

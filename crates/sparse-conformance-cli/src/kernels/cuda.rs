@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn path() -> PathBuf {
-    crate::ci::root().join("kernels-cu/resources.txt")
+    provision::root().join("kernels-cu/resources.txt")
 }
 
 /// The wanted ones of all compilations.

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 
 /// Real matrices of one origin.
 #[derive(Debug)]
-pub(super) struct Corpus {
+pub(crate) struct Corpus {
     /// `the repository`, or a folder.
-    pub(super) origin: String,
-    pub(super) is_of_the_repository: bool,
-    pub(super) cases: Vec<Case>,
+    pub(crate) origin: String,
+    pub(crate) is_of_the_repository: bool,
+    pub(crate) cases: Vec<Case>,
 }
 
 /// The matrices of the repository, then those of each folder without the ones that came before.
 ///
 /// # Errors
 /// Those of reading a folder; two matrices of one name that are not the same.
-pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<Corpus>> {
+pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<Corpus>> {
     let cases = repository_corpus().context("the corpus of the repository")?;
     let mut corpora = vec![Corpus { origin: "the repository".into(), is_of_the_repository: true, cases }];
     for folder in folders {

@@ -1,6 +1,7 @@
 //! The child: runs one backend through the table and writes its events as JSON Lines to standard output.
 
-use super::{Selection, backends};
+use crate::backends;
+use crate::options::Selection;
 use anyhow::{Context, Result, bail};
 use sparse_conformance::{Reporter, Run, Snapshots, Suite};
 use std::io::{Stdout, stdout};
@@ -23,14 +24,14 @@ pub(crate) struct ChildArgs {
 
 impl ChildArgs {
     /// The command line of a child for `backend` and part number `part` of `parts`, when `done` cases of it are done.
-    pub(super) fn command(
+    pub(crate) fn command(
         backend: &str,
         (part, parts): (usize, usize),
         done: usize,
         selection: &Selection,
     ) -> Vec<String> {
         let [part, parts, done] = [part, parts, done].map(|number| number.to_string());
-        let command = ["conformance-child", "--backend", backend, "--part", &part, &parts, "--done", &done];
+        let command = ["child", "--backend", backend, "--part", &part, &parts, "--done", &done];
         let mut command = command.map(String::from).to_vec();
         command.extend(selection.arguments());
         command

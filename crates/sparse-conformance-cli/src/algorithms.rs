@@ -24,7 +24,7 @@ pub(crate) struct Args {
 
 /// Rewrites or checks the tables.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let path = crate::ci::root().join("docs/algorithms.md");
+    let path = provision::root().join("docs/algorithms.md");
     let page = std::fs::read_to_string(&path)?;
     let (before, rest) = page.split_once(BEGIN).context("docs/algorithms.md has no begin mark")?;
     let (_, after) = rest.split_once(END).context("docs/algorithms.md has no end mark")?;

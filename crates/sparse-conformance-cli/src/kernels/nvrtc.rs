@@ -41,5 +41,5 @@ impl Nvrtc {
 fn fetch() -> Result<PathBuf> {
     let folder = format!("nvrtc-{VERSION}");
     let package = format!("nvidia-cuda-nvrtc=={VERSION}");
-    crate::provision::from_pypi(&Shell::new()?, &folder, LIBRARIES, &[&package])
+    provision::from_pypi(&Shell::new()?, &folder, LIBRARIES, &[&package])
 }
