@@ -1,9 +1,10 @@
 //! `cargo xtask ci`: all tests, in the order in which a failure costs least.
 
+use crate::bench;
 use crate::portability::CHECKS;
-use crate::provision::{self, Runtime, python_packages};
+use crate::program::{BENCH, HARNESS, NNZ, Program, target};
 use anyhow::{Context, Result, bail, ensure};
-use std::path::{Path, PathBuf};
+use provision::{Runtime, Variables, python_packages, root};
 use std::time::Instant;
 use xshell::{Shell, cmd};
 
@@ -17,6 +18,9 @@ pub(crate) struct Args {
     #[arg(long)]
     list: bool,
 }
+
+/// The folder of the lists of refused checks.
+const SUPPORT: &str = "crates/sparse-conformance-cli/support";
 
 struct Step {
     name: &'static str,
@@ -37,6 +41,12 @@ const STEPS: &[Step] = &[
         run: portability,
     },
     Step { name: "test", about: "unit, property, snapshot and command tests", budget: 420, run: test },
+    Step {
+        name: "harness",
+        about: "the release build that the steps behind it run",
+        budget: 200,
+        run: build_harness,
+    },
     Step {
         name: "doc",
         about: "documentation builds without warnings; its algorithm tables are those of the code",
@@ -125,16 +135,6 @@ fn print_times(times: &[(&Step, u64)]) {
     println!("{:<12} {seconds:>8} {budget:>8}", "all passed");
 }
 
-/// The root of the workspace.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_path_buf)
-}
-
-/// The folder of cargo's build outputs.
-pub(crate) fn target() -> PathBuf {
-    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
-}
-
 fn format(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "cargo fmt --all --check").run()?)
 }
@@ -177,21 +177,26 @@ fn test(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "cargo test --workspace --quiet").run()?)
 }
 
+/// Builds what the steps behind this one run, so that their times are their own.
+fn build_harness(sh: &Shell) -> Result<()> {
+    let Program { package, name } = HARNESS;
+    Ok(cmd!(sh, "cargo build --release --quiet -p {package} --bin {name}").run()?)
+}
+
 fn doc(sh: &Shell) -> Result<()> {
     let _denied = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     cmd!(sh, "cargo doc --workspace --no-deps --quiet").run()?;
-    let xtask = std::env::current_exe()?;
-    Ok(cmd!(sh, "{xtask} algorithms --check").run()?)
+    harness(sh, vec![], &["algorithms", "--check"])
 }
 
 /// Both languages at once: PoCL compiles on one core.
 fn kernels(sh: &Shell) -> Result<()> {
     // Before that, since both fetch packages by the same pip.
     let pocl = Runtime::Pocl.variables(sh)?;
-    let cuda = || xtask_with(&Shell::new()?, vec![], &["kernels", "cuda", "--check"]);
+    let cuda = || harness(&Shell::new()?, vec![], &["kernels", "cuda", "--check"]);
     std::thread::scope(|scope| {
         let cuda = scope.spawn(cuda);
-        let opencl = xtask_with(sh, pocl, &["kernels", "opencl"]);
+        let opencl = harness(sh, pocl, &["kernels", "opencl"]);
         cuda.join().unwrap_or_else(|_| bail!("a thread panicked")).and(opencl)
     })
 }
@@ -199,17 +204,21 @@ fn kernels(sh: &Shell) -> Result<()> {
 /// Runs the whole table twice: with one thread and with two, which must write the same bits.
 fn conformance(sh: &Shell) -> Result<()> {
     let corpus = root().join("../shared/data/matrices");
-    let corpus: Vec<String> =
-        if corpus.is_dir() { vec!["--corpus".into(), corpus.display().to_string()] } else { vec![] };
-    let corpus = &corpus;
+    let corpus = if corpus.is_dir() { vec!["--corpus".into(), corpus.display().to_string()] } else { vec![] };
     let results = root().join("target/conformance");
     sh.create_dir(&results)?;
     let mut digests = vec![];
     for threads in ["1", "2"] {
         let digest = results.join(format!("threads-{threads}.digest"));
         let json = results.join(format!("threads-{threads}.jsonl"));
-        let xtask = std::env::current_exe()?;
-        cmd!(sh, "{xtask} conformance --backend cpu --tier ci {corpus...} --threads {threads} --digest {digest} --json {json} --support xtask/support/cpu.txt")
+        let pin = format!("{SUPPORT}/cpu.txt");
+        HARNESS
+            .command(sh, &["--backend", "cpu", "--tier", "ci", "--threads", threads, "--support", &pin])
+            .args(&corpus)
+            .arg("--digest")
+            .arg(&digest)
+            .arg("--json")
+            .arg(&json)
             .run()?;
         digests.push(sh.read_file(&digest)?);
     }
@@ -219,16 +228,9 @@ fn conformance(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Runs this program with an OpenCL runtime and no other.
-fn xtask_on(sh: &Shell, runtime: Runtime, arguments: &[&str]) -> Result<()> {
-    xtask_with(sh, runtime.variables(sh)?, arguments)
-}
-
-/// Runs this program with these variables in its environment.
-fn xtask_with(sh: &Shell, variables: Vec<(&'static str, String)>, arguments: &[&str]) -> Result<()> {
-    let _variables: Vec<_> = variables.into_iter().map(|(name, value)| sh.push_env(name, value)).collect();
-    let xtask = std::env::current_exe()?;
-    Ok(cmd!(sh, "{xtask} {arguments...}").run()?)
+/// Runs the harness with these variables in its environment.
+fn harness(sh: &Shell, variables: Variables, arguments: &[&str]) -> Result<()> {
+    Ok(HARNESS.command(sh, arguments).envs(variables).run()?)
 }
 
 /// Runs the tests that need a device, and the quick tier.
@@ -238,8 +240,9 @@ fn opencl(sh: &Shell) -> Result<()> {
         .env("NNZ_REQUIRE", "opencl")
         .run()?;
     for runtime in [Runtime::Pocl, Runtime::Intel] {
-        let pin = format!("xtask/support/opencl-{}.txt", runtime.name());
-        xtask_on(sh, runtime, &["conformance", "--backend", "opencl", "--tier", "quick", "--support", &pin])?;
+        let pin = format!("{SUPPORT}/opencl-{}.txt", runtime.name());
+        let table = ["--backend", "opencl", "--tier", "quick", "--support", &pin];
+        harness(sh, runtime.variables(sh)?, &table)?;
     }
     Ok(())
 }
@@ -262,9 +265,9 @@ fn sycl(sh: &Shell) -> Result<()> {
 
 /// Runs a part of the quick tier on a SYCL queue of a runtime.
 fn sycl_table(sh: &Shell, runtime: Runtime, part: &[&str]) -> Result<()> {
-    let pin = format!("xtask/support/sycl-{}.txt", runtime.name());
-    let table = ["conformance", "--backend", "sycl", "--tier", "quick", "--support", &pin];
-    xtask_with(sh, provision::sycl(sh, Some(runtime))?, &[&table, part].concat())
+    let pin = format!("{SUPPORT}/sycl-{}.txt", runtime.name());
+    let table = ["--backend", "sycl", "--tier", "quick", "--support", &pin];
+    harness(sh, provision::sycl(sh, Some(runtime))?, &[&table, part].concat())
 }
 
 /// Runs a C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it
@@ -302,7 +305,7 @@ fn oclgrind(sh: &Shell) -> Result<()> {
         ]
         .map(|(name, value)| (name, value.to_string())),
     );
-    xtask_with(sh, variables, &["conformance", "--backend", "opencl", "--tier", "tiny"])?;
+    harness(sh, variables, &["--backend", "opencl", "--tier", "tiny"])?;
     let reports = sh.read_file(&log)?;
     ensure!(reports.trim().is_empty(), "Oclgrind reports\n{reports}");
     Ok(())
@@ -311,9 +314,10 @@ fn oclgrind(sh: &Shell) -> Result<()> {
 fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // Built with this program, so that common dependencies are compiled once.
-    cmd!(sh, "cargo build --release --quiet -p sparse-cli -p xtask").run()?;
-    let nnz = target().join("release/nnz");
+    // Built with the harness, so that common dependencies are compiled once.
+    let (nnz, harness) = (NNZ.package, HARNESS.package);
+    cmd!(sh, "cargo build --release --quiet -p {nnz} -p {harness}").run()?;
+    let nnz = target().join("release").join(NNZ.name);
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
 }
 
@@ -323,12 +327,16 @@ fn bench(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo bench --quiet --profile dev --workspace --bench operations -- --test")
         .envs(Runtime::Pocl.variables(sh)?)
         .run()?;
-    let xtask = std::env::current_exe()?;
-    cmd!(sh, "{xtask} bench --suite all --smoke").run()?;
-    cmd!(sh, "{xtask} bench --suite choice --smoke").run()?;
-    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "all", "--backend", "opencl", "--smoke"])?;
-    xtask_on(sh, Runtime::Pocl, &["bench", "--suite", "choice", "--backend", "opencl", "--smoke"])?;
-    xtask_on(sh, Runtime::Intel, &["bench", "--suite", "all", "--backend", "sycl", "--smoke"])
+    for suite in ["all", "choice"] {
+        BENCH.command(sh, &["--suite", suite, "--smoke"]).envs(bench::peers(sh)?).run()?;
+        BENCH
+            .command(sh, &["--suite", suite, "--smoke", "--backend", "opencl"])
+            .envs(Runtime::Pocl.variables(sh)?)
+            .envs(provision::viennacl())
+            .run()?;
+    }
+    let sycl = BENCH.command(sh, &["--suite", "all", "--smoke", "--backend", "sycl"]);
+    Ok(sycl.envs(provision::sycl(sh, Some(Runtime::Intel))?).run()?)
 }
 
 fn package(sh: &Shell) -> Result<()> {

@@ -1,16 +1,13 @@
 //! `cargo xtask dist`: a folder that runs on a machine without Rust.
 
-use crate::ci::{root, target};
+use crate::program::{BENCH, HARNESS, NNZ, Program, target};
 use anyhow::{Context, Result};
-use flate2::{Compression, write::GzEncoder};
-use std::fs::File;
-use std::io::copy;
+use provision::root;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// The programs in the folder, by their packages.
-const PROGRAMS: [(&str, &str); 3] =
-    [("xtask", "xtask"), ("sparse-bench", "sparse-bench"), ("sparse-cli", "nnz")];
+/// The programs in the folder.
+const PROGRAMS: [Program; 3] = [HARNESS, BENCH, NNZ];
 
 /// The script under a program's name: the harness alone has every operation for every type and backend, 44 MB that gzip
 /// compresses to 8.
@@ -29,7 +26,7 @@ exec "$program" "$@"
 /// Builds the harness, the benchmark and the command, stripped and packed, beside the snapshots and real
 /// matrices of the harness.
 ///
-/// A program unpacks itself beside its own file when it is first called. On the other machine `./xtask conformance` finds both folders beside itself; with `--corpus` it takes more matrices.
+/// A program unpacks itself beside its own file when it is first called. On the other machine `./conformance` finds both folders beside itself; with `--corpus` it takes more matrices.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to make.
@@ -44,10 +41,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let out = root().join(&args.out);
     shell.remove_path(&out)?;
     shell.create_dir(&out)?;
-    for (package, program) in PROGRAMS {
-        cmd!(shell, "cargo build --quiet --profile dist -p {package}").run()?;
-        let built = target().join("dist").join(program);
-        pack(&shell, &built, &out.join(program)).with_context(|| format!("packing {}", built.display()))?;
+    for Program { package, name } in PROGRAMS {
+        cmd!(shell, "cargo build --quiet --profile dist -p {package} --bin {name}").run()?;
+        let built = target().join("dist").join(name);
+        pack(&shell, &built, &out.join(name)).with_context(|| format!("packing {}", built.display()))?;
     }
     for folder in ["snapshots", "corpus"] {
         let copies = shell.create_dir(out.join(folder))?;
@@ -61,9 +58,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Writes `built` compressed as `program`.gz, and as `program` a script that unpacks it.
 fn pack(shell: &Shell, built: &Path, program: &Path) -> Result<()> {
-    let mut packed = GzEncoder::new(File::create(program.with_extension("gz"))?, Compression::best());
-    copy(&mut File::open(built)?, &mut packed)?;
-    packed.finish()?;
+    let packed = cmd!(shell, "gzip --best --stdout {built}").quiet().output()?.stdout;
+    shell.write_file(program.with_extension("gz"), packed)?;
     shell.write_file(program, UNPACK_AND_RUN)?;
     Ok(cmd!(shell, "chmod +x {program}").quiet().run()?)
 }

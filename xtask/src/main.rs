@@ -1,56 +1,45 @@
 //! The workspace's chores. `cargo xtask --help` names them.
+//!
+//! It starts programs, and computes nothing itself, so that cargo builds it in seconds.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
-#[cfg_attr(not(all(feature = "cpu", feature = "cuda", feature = "sycl")), path = "unavailable.rs")]
-mod algorithms;
 mod bench;
 mod ci;
-mod compiler;
-mod conformance;
 mod dist;
-#[cfg(any(feature = "cuda", feature = "opencl"))]
-mod kernels;
-#[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
-mod null_driver;
 mod portability;
-mod provision;
+mod program;
 
 use clap::Parser;
+use program::{HARNESS, Passed};
 use std::process::ExitCode;
 
 /// The workspace's chores.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", max_term_width = 110)]
 enum Command {
-    Conformance(conformance::Args),
-    #[command(hide = true)]
-    ConformanceChild(conformance::ChildArgs),
+    /// Runs the conformance table.
+    Conformance(Passed),
     Ci(ci::Args),
-    Bench(bench::Args),
+    /// Benchmarks ours beside its peers.
+    Bench(Passed),
     Dist(dist::Args),
-    Algorithms(algorithms::Args),
-    #[cfg(any(feature = "cuda", feature = "opencl"))]
-    #[command(subcommand)]
-    Kernels(kernels::Language),
+    /// Rewrites the tables of docs/algorithms.md.
+    Algorithms(Passed),
+    /// Compiles the kernels of a language.
+    Kernels(Passed),
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
-        Command::Conformance(args) => return report(conformance::run(&args)),
-        Command::ConformanceChild(args) => conformance::run_child(&args),
-        Command::Ci(args) => ci::run(&args),
-        Command::Bench(args) => return report(bench::run(&args)),
-        Command::Dist(args) => dist::run(&args),
-        Command::Algorithms(args) => algorithms::run(&args),
-        #[cfg(any(feature = "cuda", feature = "opencl"))]
-        Command::Kernels(args) => kernels::run(&args),
+        Command::Conformance(args) => HARNESS.run(&args.arguments),
+        Command::Ci(args) => ci::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Bench(args) => bench::run(&args.arguments),
+        Command::Dist(args) => dist::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Algorithms(args) => HARNESS.run(&args.after("algorithms")),
+        Command::Kernels(args) => HARNESS.run(&args.after("kernels")),
     };
-    report(done.map(|()| ExitCode::SUCCESS))
-}
-
-fn report(result: anyhow::Result<ExitCode>) -> ExitCode {
-    result.unwrap_or_else(|error| {
+    done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })

@@ -29,6 +29,6 @@ pub(crate) const CHECKS: [Check; 2] = [
         needs: "aarch64-unknown-linux-gnu",
         list: "rustup target list --installed",
         install: "rustup target add aarch64-unknown-linux-gnu",
-        run: "cargo check --workspace --exclude device-tests --exclude sparse-bench --exclude xtask --lib --bins --target aarch64-unknown-linux-gnu",
+        run: "cargo check --workspace --exclude device-tests --exclude provision --exclude sparse-bench --exclude sparse-conformance-cli --exclude xtask --lib --bins --target aarch64-unknown-linux-gnu",
     },
 ];

@@ -11,16 +11,9 @@ fn printed(arguments: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// The subcommands depend on the features; these are those of the default ones.
-#[cfg(all(feature = "cpu", feature = "cuda", feature = "opencl", feature = "sycl"))]
 #[test]
 fn help() {
     insta::assert_snapshot!(printed("--help"));
-}
-
-#[test]
-fn conformance_help() {
-    insta::assert_snapshot!(printed("conformance --help"));
 }
 
 #[test]

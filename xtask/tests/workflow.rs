@@ -113,12 +113,20 @@ fn check_option(help: &str, option: &str) -> Result<(), String> {
     ensure(option.starts_with('-') && known.any(|word| word == option), "unknown option", option)
 }
 
+/// True for a chore, and for `ci` with its options: those of a program that a chore starts are known to that alone.
+fn is_known_to_xtask(arguments: &[&str]) -> bool {
+    let succeeds = |words: &[&str]| output(env!("CARGO_BIN_EXE_xtask"), words).is_some();
+    match arguments {
+        ["ci", ..] => succeeds(&[arguments, &["--help"]].concat()),
+        [chore] => succeeds(&["help", chore]),
+        _ => false,
+    }
+}
+
 fn check_cargo(arguments: &[&str]) -> Result<(), String> {
     let (subcommand, arguments) = arguments.split_first().ok_or("cargo without a command")?;
     if *subcommand == "xtask" {
-        let help = [arguments, &["--help"]].concat();
-        let known = output(env!("CARGO_BIN_EXE_xtask"), &help).is_some();
-        return ensure(known, "unknown to xtask:", &arguments.join(" "));
+        return ensure(is_known_to_xtask(arguments), "unknown to xtask:", &arguments.join(" "));
     }
     let commands = output("cargo", &["--list"]).expect("cargo's commands");
     let known = commands.lines().any(|line| line.split_whitespace().next() == Some(subcommand));

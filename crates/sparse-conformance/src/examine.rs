@@ -5,14 +5,15 @@
 //! operands that do not fit, and a pattern that the plan is not bound to.
 
 use crate::array_dump::{join, text};
+use crate::call::{Call, Outcome};
 use crate::case::Problem;
-use crate::check::Expected;
 use crate::device_matrix::ValueSet;
 use crate::digest::Digest;
 use crate::error_bound::Bounded;
 use crate::guarded_operand::{GuardedOperand, same_bits};
+use crate::setting::Setting;
 use crate::snapshot::Snapshots;
-use crate::subject::{Call, Given, Outcome, Setting, Subject, Trial};
+use crate::subject::{Expected, Given, Subject, Trial};
 use crate::suite::Suite;
 use sparse_core::{Algorithm, Error, PlanOptions, c64};
 
@@ -55,9 +56,11 @@ impl Question {
         setting: Setting,
         reference: &Suite,
     ) -> Result<Self, Verdict> {
-        let (key, check) = (subject.key(), subject.check());
-        let expected =
-            |call: &Call, problem: &Problem| check.expected(key, &setting, call, problem, reference);
+        let check = subject.check();
+        let expected = |call: &Call, problem: &Problem| match check.expected(&setting, call, problem) {
+            Some(expected) => Ok(expected),
+            None => by_reference(subject, &setting, call, problem, reference),
+        };
         let calls = check.calls(&setting, problem).into_iter();
         let calls = calls.map(|call| expected(&call, problem).map(|expected| (call, expected)));
         let calls = calls.collect::<sparse_core::Result<Vec<_>>>()?;
@@ -71,6 +74,30 @@ impl Question {
     fn is_refused(&self) -> bool {
         !self.calls.is_empty() && self.calls.iter().all(|(_, expected)| expected.refused)
     }
+}
+
+/// The serial reference's result for the problem.
+fn by_reference(
+    subject: &dyn Subject,
+    setting: &Setting,
+    call: &Call,
+    problem: &Problem,
+    reference: &Suite,
+) -> sparse_core::Result<Expected> {
+    let (key, canonical) = (subject.key(), subject.check().is_canonical());
+    let lacking = || Error::unsupported(key.name(), "the reference lacks it");
+    let given = reference.subject(key).ok_or_else(lacking)?.given(&problem.matrix)?;
+    let mut trial = given.prepare(setting, &PlanOptions::default())?;
+    let mut y = call.y.clone();
+    let outcome = match trial.run(call, &mut y) {
+        Err(Error::Format { .. }) => return Ok(Expected { refused: true, ..Expected::default() }),
+        outcome => outcome?,
+    };
+    let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
+    // The reference knows that entries are distinct only if they are sorted; a backend may know more.
+    let claims = outcome.claims.map(|(sorted, unique)| (sorted, unique || problem.matrix.is_distinct()));
+    let claims = claims.unwrap_or_default();
+    Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, refused: false })
 }
 
 /// One cell of the table.

@@ -1,10 +1,12 @@
 //! The subject of every operation on one sparse matrix.
 
 use crate::build::{Build, On};
-use crate::check::Check;
+use crate::call::{Call, Outcome};
 use crate::device_matrix::{DeviceMatrix, HostMatrix, TrialMatrix};
 use crate::guarded_operand::GuardedOperand;
-use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
+use crate::key::Key;
+use crate::setting::Setting;
+use crate::subject::{Check, Given, Subject, Trial};
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, Backend, PlanOptions, Result};
 

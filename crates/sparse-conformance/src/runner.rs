@@ -3,9 +3,11 @@
 use crate::case::{Case, Problem, Tier};
 use crate::digest::Digest;
 use crate::examine::{Examination, Question, Verdict};
+use crate::key::Key;
 use crate::report::{Listener, Record, Status};
+use crate::setting::Setting;
 use crate::snapshot::Snapshots;
-use crate::subject::{Key, Setting, Subject};
+use crate::subject::Subject;
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, DType};

@@ -1,57 +1,16 @@
-//! Subjects: one operation of one backend for one format and one triple of types, with all of these erased.
+//! Subjects: one operation of one backend for one format and one triple of types, with all of these erased; and checks,
+//! which say what a subject must answer.
 
 use crate::array_dump::ArrayDump;
-use crate::build::{Build, On};
-use crate::check::Check;
+use crate::call::{Call, Outcome};
+use crate::case::{Case, Problem};
 use crate::device_matrix::TrialMatrix;
-use crate::guarded_operand::{Cell, DeviceOperand, GuardedOperand};
+use crate::error_bound::Bounded;
+use crate::guarded_operand::GuardedOperand;
+use crate::key::Key;
+use crate::setting::Setting;
 use crate::triplets::Triplets;
-use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
-use sparse_core::{
-    Algorithm, Backend, DType, EllLayout, HybWidth, Order, PlanOptions, Result, Scalar, SellLayout, c64,
-    catalog,
-};
-use std::fmt::{self, Display};
-
-/// The name of a subject: operation, format, types.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// The operation: `spmv`.
-    pub op: &'static str,
-    /// The format, or the pair of formats: `csr`, `csr_to_ell`.
-    pub format: String,
-    /// Value, index and offset type: `f64,i32,i32`; only the value's if the operation has no other.
-    pub types: String,
-    /// The type of the values.
-    pub dtype: DType,
-}
-
-impl Key {
-    /// The key of `op` in `format` for these types, the first of which is `T`.
-    pub(crate) fn new<T: Scalar>(op: catalog::Operation, format: impl Into<String>, types: String) -> Self {
-        Self { op: op.name(), format: format.into(), types, dtype: T::DTYPE }
-    }
-
-    /// The key of `op` in the format `H`.
-    pub(crate) fn of<H: Build>(op: catalog::Operation) -> Self {
-        Self::new::<H::Scalar>(op, H::FORMAT, H::types())
-    }
-
-    /// True if the format has several members.
-    pub(crate) fn is_batch(&self) -> bool {
-        self.format.starts_with("batch")
-    }
-
-    /// True if all indices have 32 bits.
-    pub(crate) fn is_narrow(&self) -> bool {
-        !self.types.contains("i64")
-    }
-
-    /// `spmv/csr`.
-    pub fn name(&self) -> String {
-        format!("{}/{}", self.op, self.format)
-    }
-}
+use sparse_core::{Algorithm, PlanOptions, Result};
 
 /// One operation of one backend for one format and one triple of types.
 pub trait Subject: Send + Sync {
@@ -104,147 +63,68 @@ pub trait Trial {
     }
 }
 
-/// The results of a run besides the output operand.
+/// The expected result of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
-    /// The matrix that the operation made.
+pub struct Expected {
+    /// The elements of the output, column by column.
+    pub y: Vec<Bounded>,
+    /// True if the elements were moved, not computed: then −0 is not +0.
+    pub moved: bool,
+    /// The matrix or the numbers that the operation makes.
     pub made: ArrayDump,
-    /// The number that was computed; then the output operand was only read.
-    pub number: Option<c64>,
-    /// The order that a made matrix claims: (sorted, unique).
-    pub claims: Option<(bool, bool)>,
-    /// The memory of the input operand after the run.
-    pub x: Option<GuardedOperand>,
+    /// The order of a made matrix: (sorted, unique).
+    pub claims: (bool, bool),
+    /// True if a made matrix must be marked as sorted and unique.
+    pub canonical: bool,
+    /// True if the run must be refused with [`Error::Format`](sparse_core::Error::Format).
+    pub refused: bool,
 }
 
-impl Outcome {
-    /// The outcome of making a matrix.
-    pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
-        let host = H::fetch(made, backend)?;
-        Ok(Self::matrix(host.dump(), host.claims()))
+/// An operation's part of the table. The defaults are those of an operation that makes something from only a matrix.
+pub trait Check: Sync {
+    /// True if the case applies to the operation.
+    fn takes(&self, _: &Case) -> bool {
+        true
     }
 
-    fn matrix(made: ArrayDump, claims: (bool, bool)) -> Self {
-        Self { made, claims: Some(claims), ..Self::default() }
-    }
-}
-
-/// The parameters of a plan.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Setting {
-    /// Only the matrix.
-    Plain,
-    /// A rule with a test of its own.
-    Rule(&'static str),
-    /// op(A) times a vector.
-    Vector(Op),
-    /// op(A) times a matrix with this number of columns.
-    Columns(Op, usize),
-    /// COO to a compressed format.
-    Duplicates(Duplicates),
-    /// CSR to ELL.
-    Ell(EllLayout),
-    /// CSR to HYB.
-    Hyb(HybWidth),
-    /// CSR to SELL.
-    Sell(SellLayout),
-    /// Pruning of zeros, or of entries up to a tolerance.
-    Keep(Option<f64>),
-    /// A dense matrix or a batch of three, in an order with padding, whose elements above the tolerance become entries;
-    /// without one all but zeros.
-    Dense {
-        /// The memory order.
-        order: Order,
-        /// Elements between lines.
-        padding: usize,
-        /// Keeps `!(|v| <= tolerance)`.
-        tolerance: Option<f64>,
-    },
-    /// One of the results of an operation that has several.
-    Result(&'static str),
-    /// A prefix sum of a rows × cols array.
-    Scan {
-        /// The number of rows.
-        rows: usize,
-        /// The number of columns.
-        cols: usize,
-        /// The order of the scan.
-        order: ScanOrder,
-        /// Inclusive or exclusive.
-        kind: ScanKind,
-    },
-}
-
-impl Setting {
-    /// The elements that become entries.
-    pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
-        let (Self::Keep(tolerance) | Self::Dense { tolerance, .. }) = *self else { return Keep::NonZero };
-        tolerance.map_or(Keep::NonZero, |tolerance| Keep::Above(Scalar::from_c64(c64::new(tolerance, 0.0))))
-    }
-}
-
-impl Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Plain | Self::Rule(_) => Ok(()),
-            Self::Vector(op) => write!(f, "op={op}"),
-            Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
-            Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
-            Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
-            Self::Hyb(width) => write!(f, "{width:?}"),
-            Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
-            Self::Keep(tolerance) => tolerance.map_or(Ok(()), |tolerance| write!(f, "tolerance={tolerance}")),
-            Self::Dense { order, padding, tolerance } => {
-                write!(f, "{order:?} padding={padding}")?;
-                tolerance.map_or(Ok(()), |tolerance| write!(f, " tolerance={tolerance}"))
-            }
-            Self::Result(name) => write!(f, "result={name}"),
-            Self::Scan { rows, cols, order, kind } => write!(f, "{rows}x{cols} {order:?} {kind:?}"),
-        }
-    }
-}
-
-/// A function of the input and the output of a call; it may return a number.
-pub(crate) type Operation<'a, B, E> =
-    dyn FnMut(&DeviceOperand<B, E>, &mut DeviceOperand<B, E>) -> Result<Option<c64>> + 'a;
-
-/// The operands of one run.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// Distinguishes calls of one setting: `alpha=2 beta=-1`.
-    pub label: String,
-    /// The factor of the product.
-    pub alpha: c64,
-    /// The factor of the output.
-    pub beta: c64,
-    /// The input operand.
-    pub x: GuardedOperand,
-    /// The output's memory before the run.
-    pub y: GuardedOperand,
-}
-
-impl Call {
-    /// A call without factors and input operand.
-    pub(crate) fn plain(y: GuardedOperand) -> Self {
-        Self { label: String::new(), alpha: c64::ZERO, beta: c64::ZERO, x: GuardedOperand::none(), y }
+    /// The settings of plans; none if the matrix is too large for the operation.
+    fn settings(&self, _: &Key, _: &Problem) -> Vec<Setting> {
+        vec![Setting::Plain]
     }
 
-    /// alpha and beta in the type of an accumulator.
-    pub(crate) fn factors<A: Scalar>(&self) -> (A, A) {
-        (A::from_c64(self.alpha), A::from_c64(self.beta))
+    /// The operands of the runs of a plan.
+    fn calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
+        vec![Call::plain(GuardedOperand::none())]
     }
 
-    /// Uploads the operands, runs, and downloads them; the run may return a number.
-    pub(crate) fn on<B: Backend, E: Cell>(
-        &self,
-        backend: &B,
-        y: &mut GuardedOperand,
-        run: &mut Operation<'_, B, E>,
-    ) -> Result<Outcome> {
-        let x = DeviceOperand::new(backend, &self.x)?;
-        let mut output = DeviceOperand::new(backend, y)?;
-        let number = run(&x, &mut output);
-        *y = output.read(backend)?;
-        Ok(Outcome { number: number?, x: Some(x.read(backend)?), ..Outcome::default() })
+    /// Operands whose shapes do not fit, which must be refused.
+    fn misfits(&self, _: &Setting, _: &Problem) -> Vec<Call> {
+        vec![]
+    }
+
+    /// True if settings, calls and answers are the same for all formats and types of indices.
+    fn is_of_all_formats(&self) -> bool {
+        false
+    }
+
+    /// The part of a snapshot's label that distinguishes answers of one operation, setting and call: nothing if all
+    /// formats agree, the format if they do not; `None` if answers depend on the types.
+    fn scope(&self, key: &Key, _: &Setting) -> Option<String> {
+        Some(match () {
+            () if !self.is_of_all_formats() => key.format.clone(),
+            () if key.is_batch() => "batch".into(),
+            () => String::new(),
+        })
+    }
+
+    /// The expected result of a run. Without it the answer of the serial reference counts, bit for bit: where operations
+    /// only move data or add in a fixed order.
+    fn expected(&self, _: &Setting, _: &Call, _: &Problem) -> Option<Expected> {
+        None
+    }
+
+    /// True if a made matrix must be marked as sorted and unique.
+    fn is_canonical(&self) -> bool {
+        false
     }
 }

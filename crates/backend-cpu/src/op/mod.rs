@@ -15,6 +15,7 @@ mod plan;
 mod prune;
 mod row_sort;
 mod row_statistics;
+mod row_sums;
 mod rows;
 mod scan;
 mod sort;

@@ -1,6 +1,7 @@
 //! A folder of real matrices.
 
-use super::{Case, Operands, Tier};
+use super::definition::{Case, Operands};
+use super::tier::Tier;
 use crate::triplets::Triplets;
 use sparse_core::{Error, Result, SparseFormat, c64};
 use sparse_io::matrix_market::{Field, MatrixInfo, read_coo, read_header};

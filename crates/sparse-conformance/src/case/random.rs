@@ -1,6 +1,8 @@
 //! The real class: random and badly scaled matrices, compared within the componentwise bound, never with a snapshot.
 
-use super::{Case, Operands, Tier, fraction, scramble};
+use super::definition::{Case, Operands};
+use super::pseudo_random::{fraction, scramble};
+use super::tier::Tier;
 use crate::triplets::Triplets;
 
 /// `count` entries at scattered places, some of them twice.

@@ -1,8 +1,9 @@
 //! Cases for single rules of the semantics; their names start with the rule's id.
 
+use super::definition::{Case, Operands};
+use super::pseudo_random::scramble;
 use super::shapes::{entry, pattern, rows_of};
-use super::{Case, Operands, scramble};
-use crate::subject::Key;
+use crate::key::Key;
 use crate::triplets::Triplets;
 use sparse_core::{DType, c64};
 

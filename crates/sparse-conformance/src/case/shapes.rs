@@ -1,6 +1,8 @@
 //! Shapes and patterns: the table of Ginkgo's `test/matrix/matrix.cpp`, and sizes around every edge of a block.
 
-use super::{Case, Tier, scramble};
+use super::definition::Case;
+use super::pseudo_random::scramble;
+use super::tier::Tier;
 use crate::triplets::{Triplet, Triplets};
 use sparse_core::c64;
 

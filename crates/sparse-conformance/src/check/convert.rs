@@ -1,10 +1,12 @@
 //! Conversions between sparse formats, in every layout.
 
-use super::Check;
 use crate::build::{Build, On};
+use crate::call::Outcome;
 use crate::case::Problem;
+use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
-use crate::subject::{Key, Outcome, Setting};
+use crate::setting::Setting;
+use crate::subject::Check;
 use crate::suite::Suite;
 use sparse_core::catalog::Operation;
 use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan, Duplicates};

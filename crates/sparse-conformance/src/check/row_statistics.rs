@@ -1,10 +1,12 @@
 //! Statistics of the row lengths.
 
-use super::Check;
 use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
+use crate::call::Outcome;
+use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
-use crate::subject::{Key, Outcome, Setting};
+use crate::setting::Setting;
+use crate::subject::Check;
 use crate::suite::Suite;
 use sparse_core::catalog::Operation;
 use sparse_core::op::{RowStatisticsKernel, RowStatisticsPlan};

@@ -1,9 +1,11 @@
 //! Prefix sums of arrays: TPS, HPS and VPS, inclusive and exclusive. The array is the case's matrix in dense form.
 
-use super::Check;
+use crate::call::{Call, Outcome};
 use crate::case::Problem;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand};
-use crate::subject::{Call, Given, Key, Outcome, Setting, Subject, Trial};
+use crate::key::Key;
+use crate::setting::Setting;
+use crate::subject::{Check, Given, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::catalog::Operation;

@@ -1,12 +1,14 @@
 //! Any format to a dense matrix, zeros included; duplicates are added in storage order.
 
-use super::Check;
 use super::dense_to_csr::LARGEST;
 use crate::build::{Build, On};
+use crate::call::Call;
 use crate::case::Problem;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
+use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
-use crate::subject::{Call, Key, Setting};
+use crate::setting::Setting;
+use crate::subject::Check;
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::catalog::Operation;

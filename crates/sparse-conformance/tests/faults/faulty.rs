@@ -1,40 +1,23 @@
 //! The CPU backend with a fault: in its operands, in its answers, or in what its plans leave from run to run.
 
+use super::fault::{Fault, OnHost, drop_first, elements_of};
 use backend_cpu::Cpu;
+use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::format::Transfer;
 use sparse_core::op::{
     Coefficient, CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, GradientStep, Keep, Op,
-    PruneKernel, RowStatistics, RowStatisticsKernel, ScanKernel, ScanKind, ScanOrder, SortKernel, SpmmKernel,
-    SpmvKernel, ToDenseKernel, VectorKernel,
+    PruneKernel, ScanKernel, ScanKind, ScanOrder, SortKernel, SpmmKernel, SpmvKernel, ToDenseKernel,
+    VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
-    Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseBatchView, DenseView, DenseViewMut, Element, Host,
-    KernelPlan, PlanOptions, Result, SparseFormat,
+    Algorithm, Backend, BatchCsc, BatchCsr, Caps, Choice, ContextId, Coo, Csc, Csr, DenseBatchView,
+    DenseView, DenseViewMut, Element, Ell, Host, Hyb, KernelPlan, PlanOptions, Result, Sell,
+    for_each_operation,
 };
-use std::any::TypeId;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A fault of a backend.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Fault {
-    None,
-    DropsAnEntry,
-    ReadsTheNextColumn,
-    ShiftsAnIndex,
-    KeepsAnElement,
-    KeepsTheFirstResult,
-    ReadsYAtBetaZero,
-    WritesPastTheEnd,
-    WrongLeadingDimension,
-    AccumulatesInF32,
-    DependsOnThreadOrder,
-    KeepsTheDirection,
-    ForgetsAnUpload,
-}
 
 /// The CPU backend with a fault.
 #[derive(Debug, Clone)]
@@ -64,109 +47,38 @@ impl<P: KernelPlan, R: Debug + Send> KernelPlan for FaultyPlan<P, R> {
     }
 }
 
-/// A matrix of double precision on the host.
-pub(crate) trait OnHost: SparseFormat<Scalar = f64, Space = Host, In<Host> = Self> + Sized {}
-
-impl<M: SparseFormat<Scalar = f64, Space = Host, In<Host> = M>> OnHost for M {}
-
-/// Copies of arrays, which a fault spoils.
-struct Copies(Fault);
-
-// SAFETY: copies have the elements of their buffers. A column that is shifted stays in the matrix; offsets that are shifted
-// belong to results, which the table only looks at.
-unsafe impl Transfer<Host, Host> for Copies {
-    fn copy<T: Element>(&self, buffer: &Vec<T>) -> Result<Vec<T>> {
-        let mut copy = buffer.clone();
-        match self.0 {
-            Fault::DropsAnEntry => drop_first::<f64>(elements_of(&mut copy)),
-            Fault::AccumulatesInF32 => narrow(elements_of(&mut copy)),
-            Fault::ShiftsAnIndex => {
-                if let Some(index) = elements_of::<_, i32>(&mut copy).iter_mut().find(|index| **index > 0) {
-                    *index -= 1;
-                }
-            }
-            _ => {}
-        }
-        Ok(copy)
-    }
-}
-
-/// The elements as those of type `U`; none where they are of another.
-fn elements_of<T: Element, U: Element>(elements: &mut [T]) -> &mut [U] {
-    if TypeId::of::<T>() == TypeId::of::<U>() { bytemuck::cast_slice_mut(elements) } else { &mut [] }
-}
-
-/// Makes the first element that is not zero one.
-fn drop_first<T: Element>(elements: &mut [T]) {
-    if let Some(first) = elements.iter_mut().find(|element| **element != T::default()) {
-        *first = T::default();
-    }
-}
-
-/// Rounds to single precision.
-fn narrow(elements: &mut [f64]) {
-    elements.iter_mut().for_each(|element| *element = f64::from(*element as f32));
+/// The call, for an operation that [`Faulty`] implements.
+macro_rules! if_implemented {
+    (spmv, $($call:tt)+) => { $($call)+ };
+    (spmm, $($call:tt)+) => { $($call)+ };
+    (convert, $($call:tt)+) => { $($call)+ };
+    (to_dense, $($call:tt)+) => { $($call)+ };
+    (sort, $($call:tt)+) => { $($call)+ };
+    (prune, $($call:tt)+) => { $($call)+ };
+    ($other:ident, $($call:tt)+) => {};
 }
 
 impl Faulty {
-    pub(crate) fn new(fault: Fault) -> Self {
-        let cpu = Cpu::new().expect("the CPU backend starts");
+    pub(crate) fn new(cpu: Cpu, fault: Fault) -> Self {
         Self { cpu, fault, runs: Arc::default() }
     }
 
-    /// The matrix as the fault has it read.
-    fn operand<M: OnHost>(&self, a: &M) -> Result<M> {
-        let in_values = matches!(self.fault, Fault::DropsAnEntry | Fault::AccumulatesInF32);
-        a.transfer(&Copies(if in_values { self.fault } else { Fault::None }))
-    }
-
-    /// The elements of x, or of all of B, as the fault has them read.
-    fn elements(&self, x: &[f64]) -> Vec<f64> {
-        let mut x = x.to_vec();
-        if self.fault == Fault::ReadsTheNextColumn && !x.is_empty() {
-            x.rotate_left(1);
+    /// The operations that it has, in the formats of the catalogue.
+    pub(crate) fn suite(&self) -> Suite {
+        let mut suite = Suite::new(self);
+        macro_rules! register {
+            (
+                formats { $($of:ident $name:ident $kernel:ident $title:literal {
+                    $($($format:ident<$($index:ident),+>)=>+),+
+                })+ }
+                $($others:tt)+
+            ) => {
+                $($(if_implemented!($name, suite.$name::<Self, $($format<f64>),+>(self));)+)+
+            };
         }
-        x
-    }
-
-    /// Plants the fault in a vector, or in a dense matrix with its padding, that had the elements `before`.
-    fn spoil<T: Element>(&self, before: &[T], y: &mut [T]) {
-        match self.fault {
-            Fault::KeepsAnElement => y[0] = before[0],
-            Fault::AccumulatesInF32 => narrow(elements_of(y)),
-            _ => {}
-        }
-    }
-
-    /// Brings back what the first run left at these positions.
-    fn bring_back(&self, positions: &[usize], y: &mut [f64], first: &mut Option<Vec<f64>>) {
-        if self.fault == Fault::KeepsTheFirstResult {
-            let first = first.get_or_insert_with(|| positions.iter().map(|&at| y[at]).collect());
-            positions.iter().zip(first).for_each(|(&at, first)| y[at] = *first);
-        }
-    }
-
-    /// Plants the fault in a dense matrix, whose lines may come to stand side by side.
-    fn spoil_dense(&self, before: &[f64], mut c: DenseViewMut<'_, f64>, first: &mut Option<Vec<f64>>) {
-        let ((lines, len), step) = (c.major_minor(), c.leading_dimension());
-        let of_row = |row| (0..c.cols()).map(move |col| (row, col));
-        let places = (0..c.rows()).flat_map(of_row).map(|(row, col)| c.position(row, col));
-        let positions: Vec<_> = places.collect();
-        let data = c.data_mut();
-        self.spoil(before, data);
-        self.bring_back(&positions, data, first);
-        if self.fault == Fault::WrongLeadingDimension {
-            (1..lines).for_each(|line| data.copy_within(line * step..line * step + len, line * len));
-        }
-    }
-
-    /// Plants the fault in a matrix.
-    fn made<M: OnHost>(&self, made: M, first: &mut Option<M>) -> Result<M> {
-        match self.fault {
-            Fault::ShiftsAnIndex => made.transfer(&Copies(self.fault)),
-            Fault::KeepsTheFirstResult => first.get_or_insert(made).transfer(&Copies(Fault::None)),
-            _ => Ok(made),
-        }
+        for_each_operation!(register);
+        suite.dense_to_csr::<Self, f64, i32, i32>(self).vector::<Self, f64>(self).scan::<Self, i32>(self);
+        suite
     }
 
     /// The sums as they come when the parts of a row arrive in another order every time.
@@ -236,13 +148,13 @@ impl VectorKernel<f64> for Faulty {
     ) -> Result<()> {
         let before = y.to_vec();
         // SAFETY: the caller promises the same.
-        unsafe { self.cpu.axpby(alpha, &self.elements(x), beta, y)? };
-        self.spoil(&before, y);
+        unsafe { self.cpu.axpby(alpha, &self.fault.elements(x), beta, y)? };
+        self.fault.spoil(&before, y);
         Ok(())
     }
 
     unsafe fn dot(&self, x: &[f64], y: &[f64]) -> Result<f64> {
-        let mut x = self.elements(x);
+        let mut x = self.fault.elements(x);
         if self.fault == Fault::DropsAnEntry {
             drop_first(&mut x);
         }
@@ -263,7 +175,7 @@ impl VectorKernel<f64> for Faulty {
         let before = x.to_vec();
         // SAFETY: the caller promises the same.
         unsafe { self.cpu.scal(alpha, x)? };
-        self.spoil(&before, x);
+        self.fault.spoil(&before, x);
         Ok(())
     }
 
@@ -271,7 +183,7 @@ impl VectorKernel<f64> for Faulty {
         let before = c.data_mut().to_vec();
         // SAFETY: the caller promises the same.
         unsafe { self.cpu.scale_dense(beta, c.reborrow())? };
-        self.spoil_dense(&before, c, &mut None);
+        self.fault.spoil_dense(&before, c, &mut None);
         Ok(())
     }
 
@@ -310,7 +222,7 @@ where
         beta: f64,
         y: &mut [f64],
     ) -> Result<()> {
-        let (before, a, x) = (y.to_vec(), self.operand(a)?, self.elements(x));
+        let (before, a, x) = (y.to_vec(), self.fault.operand(a)?, self.fault.elements(x));
         if self.fault == Fault::DependsOnThreadOrder {
             self.in_some_order(plan.op, alpha, &a, &x, beta, y);
             return Ok(());
@@ -323,9 +235,9 @@ where
             }
             // SAFETY: none: this is the fault. Guard words of the same allocation stand behind y.
             Fault::WritesPastTheEnd => unsafe { *y.as_mut_ptr().add(y.len()) = 1.0 },
-            _ => self.spoil(&before, y),
+            _ => self.fault.spoil(&before, y),
         }
-        self.bring_back(&(0..y.len()).collect::<Vec<_>>(), y, &mut plan.first);
+        self.fault.bring_back(&(0..y.len()).collect::<Vec<_>>(), y, &mut plan.first);
         Ok(())
     }
 }
@@ -353,11 +265,12 @@ where
         beta: f64,
         mut c: DenseViewMut<'_, f64>,
     ) -> Result<()> {
-        let (before, a, elements) = (c.data_mut().to_vec(), self.operand(a)?, self.elements(b.data()));
+        let (before, a, elements) =
+            (c.data_mut().to_vec(), self.fault.operand(a)?, self.fault.elements(b.data()));
         let b = DenseView::<f64>::new(&elements, b.rows(), b.cols(), b.leading_dimension(), b.order())?;
         // SAFETY: pattern and shapes are those that the caller promises.
         unsafe { self.cpu.spmm(&mut plan.plan, alpha, &a, b, beta, c.reborrow())? };
-        self.spoil_dense(&before, c, &mut plan.first);
+        self.fault.spoil_dense(&before, c, &mut plan.first);
         Ok(())
     }
 }
@@ -379,8 +292,8 @@ where
     unsafe fn to_dense(&self, plan: &mut Self::Plan, a: &M, mut dense: DenseViewMut<'_, f64>) -> Result<()> {
         let before = dense.data_mut().to_vec();
         // SAFETY: pattern and shape are those that the caller promises.
-        unsafe { self.cpu.to_dense(&mut plan.plan, &self.operand(a)?, dense.reborrow())? };
-        self.spoil_dense(&before, dense, &mut plan.first);
+        unsafe { self.cpu.to_dense(&mut plan.plan, &self.fault.operand(a)?, dense.reborrow())? };
+        self.fault.spoil_dense(&before, dense, &mut plan.first);
         Ok(())
     }
 }
@@ -406,9 +319,10 @@ where
 
     unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
         // SAFETY: the pattern is the one that the caller promises.
-        let made =
-            unsafe { ConvertKernel::<From, To>::convert(&self.cpu, &mut plan.plan, &self.operand(from)?)? };
-        self.made(made, &mut plan.first)
+        let made = unsafe {
+            ConvertKernel::<From, To>::convert(&self.cpu, &mut plan.plan, &self.fault.operand(from)?)?
+        };
+        self.fault.made(made, &mut plan.first)
     }
 }
 
@@ -428,8 +342,8 @@ where
 
     unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
         // SAFETY: the pattern is the one that the caller promises.
-        let made = unsafe { self.cpu.sort(&mut plan.plan, &self.operand(a)?)? };
-        self.made(made, &mut plan.first)
+        let made = unsafe { self.cpu.sort(&mut plan.plan, &self.fault.operand(a)?)? };
+        self.fault.made(made, &mut plan.first)
     }
 }
 
@@ -449,29 +363,8 @@ where
 
     unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<f64>) -> Result<M> {
         // SAFETY: the pattern is the one that the caller promises.
-        let made = unsafe { self.cpu.prune(&mut plan.plan, &self.operand(a)?, keep)? };
-        self.made(made, &mut plan.first)
-    }
-}
-
-impl RowStatisticsKernel<Csr<f64>> for Faulty {
-    type Plan = <Cpu as RowStatisticsKernel<Csr<f64>>>::Plan;
-
-    fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
-        RowStatisticsKernel::<Csr<f64>>::row_statistics_algorithms(&self.cpu)
-    }
-
-    fn plan_row_statistics(&self, a: &Csr<f64>, options: &PlanOptions) -> Result<Self::Plan> {
-        self.cpu.plan_row_statistics(a, options)
-    }
-
-    unsafe fn row_statistics(&self, plan: &mut Self::Plan, a: &Csr<f64>) -> Result<RowStatistics> {
-        // SAFETY: the caller promises the same.
-        let mut statistics = unsafe { self.cpu.row_statistics(plan, a)? };
-        if self.fault == Fault::DropsAnEntry {
-            statistics.longest = statistics.longest.saturating_sub(1);
-        }
-        Ok(statistics)
+        let made = unsafe { self.cpu.prune(&mut plan.plan, &self.fault.operand(a)?, keep)? };
+        self.fault.made(made, &mut plan.first)
     }
 }
 
@@ -504,9 +397,8 @@ impl DenseToCsrKernel<f64, i32, i32> for Faulty {
         if self.fault == Fault::DropsAnEntry {
             drop_first(&mut values);
         }
-        self.bring_back(&(0..values.len()).collect::<Vec<_>>(), &mut values, &mut plan.first);
-        let shifts = self.fault == Fault::ShiftsAnIndex;
-        let indices = Copies(if shifts { self.fault } else { Fault::None }).copy(&indices)?;
+        self.fault.bring_back(&(0..values.len()).collect::<Vec<_>>(), &mut values, &mut plan.first);
+        let indices = self.fault.indices(&indices)?;
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }
 }
@@ -535,7 +427,7 @@ impl ScanKernel<i32> for Faulty {
         }
         // SAFETY: the caller promises the same.
         unsafe { ScanKernel::<i32>::scan(&self.cpu, plan, &input, output)? };
-        self.spoil(&before, output);
+        self.fault.spoil(&before, output);
         Ok(())
     }
 }

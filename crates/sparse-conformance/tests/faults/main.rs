@@ -2,10 +2,16 @@
 //!
 //! Faults of devices are planted in their kernels, by `device-tests`.
 
+mod fault;
 mod faulty;
+mod lossy;
 
-use faulty::{Fault, Faulty};
+use backend_cpu::Cpu;
+use fault::Fault;
+use faulty::Faulty;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
+use sparse_core::catalog::Operation;
+use sparse_core::op::{FullBackend, ScanKernel};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -25,11 +31,14 @@ struct Planted {
     fault: Fault,
     /// A description of the fault.
     what: &'static str,
-    /// The operations, as the table names them; those without a format in every one that they have.
+    /// The operations, as the table names them; those without a format in every one that they have. Or [`ON_MATRICES`].
     found_by: &'static [&'static str],
     /// A part of the message of one failure of each operation.
     reason: &'static str,
 }
+
+/// Every operation on a sparse matrix, a new one too.
+const ON_MATRICES: &str = "every operation on a sparse matrix";
 
 /// Declares [`FAULTS`] and a test of each.
 macro_rules! faults {
@@ -48,9 +57,10 @@ macro_rules! faults {
 }
 
 faults! {
-    a_dropped_entry_is_found: DropsAnEntry, "an entry is taken for zero, or left out",
-        ["spmv", "spmm", "to_dense", "convert", "sort", "prune", "row_statistics", "dense_to_csr", "scan",
-            "vector/dot", "vector/nrm2"],
+    a_lost_entry_is_found: LosesAnEntry, "an entry of the matrix is left out", [ON_MATRICES], "expected";
+    a_dropped_entry_is_found: DropsAnEntry, "an entry is taken for zero",
+        ["spmv", "spmm", "to_dense", "convert", "sort", "prune", "dense_to_csr", "scan", "vector/dot",
+            "vector/nrm2"],
         "expected";
     a_column_off_by_one_is_found: ReadsTheNextColumn, "x is read one element further",
         ["spmv", "spmm", "vector/axpby", "vector/dot"], "element";
@@ -76,12 +86,21 @@ faults! {
         ["rule"], "a matrix comes back";
 }
 
-/// Every operation of the backend with a fault, in one type of values and indices.
-fn suite(fault: Fault) -> Suite {
-    let backend = Faulty::new(fault);
-    let mut suite = Suite::new(&backend);
-    suite.all_operations::<Faulty, f64, i32, i32>(&backend).scan::<Faulty, i32>(&backend);
+/// Every operation in one type of values and indices.
+fn all_operations<B: FullBackend<f64, i32, i32> + ScanKernel<i32>>(backend: &B) -> Suite {
+    let mut suite = Suite::new(backend);
+    suite.all_operations::<B, f64, i32, i32>(backend).scan::<B, i32>(backend);
     suite
+}
+
+/// The CPU backend.
+fn cpu() -> Cpu {
+    Cpu::new().expect("the CPU backend starts")
+}
+
+/// The operations of the CPU backend with a fault.
+fn suite(fault: Fault) -> Suite {
+    if fault == Fault::LosesAnEntry { lossy::suite(&cpu()) } else { Faulty::new(cpu(), fault).suite() }
 }
 
 /// The records of one operation, or of all.
@@ -97,8 +116,11 @@ fn records(suite: &Suite, op: Option<&str>) -> Vec<Record> {
 /// The operations that must find a fault, each in one format.
 fn finders(planted: &Planted, suite: &Suite) -> BTreeSet<String> {
     let finds = |name: &String| {
-        let op = name.split('/').next();
-        planted.found_by.iter().any(|known| *known == name || op == Some(*known))
+        let op = name.split('/').next().unwrap_or_default();
+        let takes_a_matrix = op.parse().is_ok_and(|op: Operation| !op.formats().is_empty());
+        let is_named =
+            |known: &&str| *known == name || *known == op || (*known == ON_MATRICES && takes_a_matrix);
+        planted.found_by.iter().any(is_named)
     };
     suite.subjects().map(|subject| subject.key().name()).filter(finds).collect()
 }
@@ -106,7 +128,9 @@ fn finders(planted: &Planted, suite: &Suite) -> BTreeSet<String> {
 /// Asserts that every operation finds the fault, for the right reason.
 fn is_found(planted: &Planted) {
     let suite = suite(planted.fault);
-    for name in finders(planted, &suite) {
+    let finders_here = finders(planted, &suite);
+    assert_eq!(finders_here, finders(planted, &all_operations(&cpu())), "operations without the fault");
+    for name in finders_here {
         let records = records(&suite, Some(&name));
         let finds = |record: &Record| record.status == Status::Fail && record.reason.contains(planted.reason);
         assert!(records.iter().any(finds), "{name} does not say `{}`: {records:#?}", planted.reason);
@@ -130,7 +154,7 @@ fn f32_accumulation_is_found_by_the_bound_too() {
 
 #[test]
 fn every_operation_has_a_fault() {
-    let suite = suite(Fault::None);
+    let suite = all_operations(&cpu());
     let all: BTreeSet<_> = suite.subjects().map(|subject| subject.key().name()).collect();
     let found: BTreeSet<_> = FAULTS.iter().flat_map(|planted| finders(planted, &suite)).collect();
     assert_eq!(found, all);
@@ -140,7 +164,9 @@ fn every_operation_has_a_fault() {
 fn the_page_lists_every_fault() {
     let mut lines = String::from("| fault | found by |\n|---|---|\n");
     for Planted { what, found_by, .. } in FAULTS {
-        writeln!(lines, "| {what} | `{}` |", found_by.join("`, `")).expect("a string takes it");
+        let name = |name: &&str| if *name == ON_MATRICES { name.to_string() } else { format!("`{name}`") };
+        let found_by: Vec<_> = found_by.iter().map(name).collect();
+        writeln!(lines, "| {what} | {} |", found_by.join(", ")).expect("a string takes it");
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/faults.md");
     let page = std::fs::read_to_string(page).expect("docs/faults.md");

@@ -1,0 +1,114 @@
+//! The backends of the harness; another one is one line.
+
+use anyhow::Result;
+#[cfg(feature = "opencl")]
+use provision::Runtime;
+use provision::Variables;
+use sparse_conformance::Suite;
+use xshell::Shell;
+
+/// A backend by name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// True if it runs only when it is named: the reference is the standard of comparison, and SYCL runs the kernels of
+    /// OpenCL.
+    pub(crate) on_request: bool,
+    /// True if concurrent processes are slower than one: they take turns on a GPU, and each compiles all kernels.
+    pub(crate) alone: bool,
+    /// Opens its suite on this number of threads, or returns the reason why there is none.
+    pub(crate) open: fn(threads: Option<usize>) -> Result<Suite>,
+}
+
+pub(crate) const KNOWN: [Known; 5] = [
+    Known { name: "reference", on_request: true, alone: false, open: |_| Ok(Suite::reference()) },
+    Known { name: "cpu", on_request: false, alone: false, open: cpu },
+    Known { name: "opencl", on_request: false, alone: false, open: opencl },
+    Known { name: "sycl", on_request: true, alone: false, open: sycl },
+    Known { name: "cuda", on_request: false, alone: true, open: cuda },
+];
+
+/// The backend called `name`.
+pub(crate) fn find(name: &str) -> Option<Known> {
+    KNOWN.into_iter().find(|known| known.name == name)
+}
+
+#[cfg(feature = "cpu")]
+fn cpu(threads: Option<usize>) -> Result<Suite> {
+    let cpu = match threads {
+        Some(threads) => backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?,
+        None => backend_cpu::Cpu::new()?,
+    };
+    Ok(Suite::full(&cpu))
+}
+
+#[cfg(not(feature = "cpu"))]
+fn cpu(_: Option<usize>) -> Result<Suite> {
+    not_built("cpu")
+}
+
+#[cfg(feature = "opencl")]
+fn opencl(_: Option<usize>) -> Result<Suite> {
+    suite_of(&backend_opencl::OPENCL)
+}
+
+#[cfg(not(feature = "opencl"))]
+fn opencl(_: Option<usize>) -> Result<Suite> {
+    not_built("opencl")
+}
+
+#[cfg(feature = "sycl")]
+fn sycl(_: Option<usize>) -> Result<Suite> {
+    suite_of(&backend_opencl::sycl::SYCL)
+}
+
+#[cfg(not(feature = "sycl"))]
+fn sycl(_: Option<usize>) -> Result<Suite> {
+    not_built("sycl")
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(_: Option<usize>) -> Result<Suite> {
+    suite_of(&backend_cuda::CUDA)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_: Option<usize>) -> Result<Suite> {
+    not_built("cuda")
+}
+
+/// The suite of the preferred device of a library, with the device's name, since there may be many.
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+fn suite_of(library: &sparse_device::Library) -> Result<Suite> {
+    let device = library.open_preferred()?;
+    let caps = sparse_core::Backend::caps(&device);
+    eprintln!("{}: {}", caps.backend, caps.device);
+    Ok(Suite::full(&device))
+}
+
+#[cfg(not(all(feature = "cpu", feature = "sycl", feature = "cuda")))]
+fn not_built(name: &str) -> Result<Suite> {
+    Err(anyhow::anyhow!("built without the {name} backend"))
+}
+
+/// Returns a function that fetches a device for a backend without any.
+#[cfg(feature = "opencl")]
+pub(crate) fn provision(name: &str) -> Option<fn(&Shell) -> Result<Variables>> {
+    let no_opencl = || backend_opencl::OPENCL.probe().devices.is_empty();
+    match name {
+        "opencl" if no_opencl() => Some(|shell| Runtime::Pocl.variables(shell)),
+        #[cfg(feature = "sycl")]
+        "sycl" if !backend_opencl::sycl::SYCL.probe().devices.is_empty() => None,
+        #[cfg(feature = "sycl")]
+        "sycl" if no_opencl() => Some(|shell| provision::sycl(shell, Some(Runtime::Pocl))),
+        #[cfg(feature = "sycl")]
+        "sycl" => Some(|shell| provision::sycl(shell, None)),
+        _ => None,
+    }
+}
+
+#[cfg(not(feature = "opencl"))]
+pub(crate) fn provision(_: &str) -> Option<fn(&Shell) -> Result<Variables>> {
+    None
+}

@@ -1,0 +1,317 @@
+//! `cargo xtask kernels cuda`: compiles the CUDA kernels by NVRTC, without a GPU, and keeps a snapshot of what they use,
+//! so that a kernel that begins to spill is seen: the main sets of defines on every architecture, and every set that a plan
+//! can ask for on one.
+
+use super::nvrtc::Nvrtc;
+use anyhow::{Context, Result, bail};
+use kernels_cu::File;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+/// The compute capabilities that kernels are compiled for.
+const ARCHITECTURES: [&str; 4] = ["75", "80", "90", "100"];
+
+/// The one that every set of defines is compiled for.
+const OF_EVERY_SET: &str = "90";
+
+/// The values of macros in the main sets; of other macros, all.
+const MAIN: &[(&str, &[&str])] =
+    &[("SCALAR", &["F32", "F64"]), ("IDX", &["int"]), ("OFF", &["int"]), ("CONJ", &["0"])];
+
+/// Compiles the CUDA kernels and rewrites kernels-cu/resources.txt: registers, bytes of shared memory and spilled bytes
+/// of each kernel, for the main sets of defines on every architecture and for every set on one.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Fail if the resources are not what the file says, and write nothing.
+    #[arg(long)]
+    check: bool,
+    /// Only print what the kernels use, of the files whose names contain this: every set of defines, on every
+    /// architecture.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    every_variant: Option<String>,
+    /// Only compile, for the device that NNZ_CUDA_DEVICE names, or the first, into its cache (NNZ_CUDA_CACHE).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "every_variant"])]
+    on_device: Option<String>,
+}
+
+type Variant = Vec<(&'static str, &'static str)>;
+
+/// The resources of a kernel on one architecture.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Resources {
+    registers: usize,
+    shared: usize,
+    spilled: usize,
+}
+
+impl fmt::Display for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.registers, self.shared, self.spilled)
+    }
+}
+
+impl Resources {
+    /// The larger of each.
+    fn max(&self, other: &Self) -> Self {
+        Self {
+            registers: self.registers.max(other.registers),
+            shared: self.shared.max(other.shared),
+            spilled: self.spilled.max(other.spilled),
+        }
+    }
+}
+
+/// A compilation: a file with a set of defines for an architecture.
+struct Job {
+    file: &'static File,
+    variant: Variant,
+    architecture: &'static str,
+}
+
+/// The resources of a kernel with a set of defines on an architecture.
+struct Used {
+    kernel: &'static str,
+    /// The values of the defines.
+    values: String,
+    is_main: bool,
+    architecture: &'static str,
+    resources: Resources,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    if let Some(part) = &args.on_device {
+        return super::device::compile(&backend_cuda::CUDA.open_preferred()?, part);
+    }
+    let nvrtc = Nvrtc::load()?;
+    if let Some(part) = &args.every_variant {
+        let used = compile_all(&nvrtc, &jobs(|job| job.file.name.contains(part)))?;
+        lines_of_sets(&used, |_| true).iter().for_each(|line| println!("{line}"));
+        return Ok(());
+    }
+    let is_kept = |job: &Job| job.architecture == OF_EVERY_SET || is_main(&job.variant);
+    let page = page(&compile_all(&nvrtc, &jobs(is_kept))?);
+    let path = path();
+    if !args.check {
+        return Ok(std::fs::write(path, page)?);
+    }
+    let pinned = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let changes = changes(&pinned, &page);
+    if !changes.is_empty() {
+        changes.iter().for_each(|change| println!("{change}"));
+        bail!(
+            "kernels use other resources than {} says: see why (`--every-variant FILE` prints every set of defines), \
+             then run `cargo xtask kernels cuda`",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+fn path() -> PathBuf {
+    provision::root().join("kernels-cu/resources.txt")
+}
+
+/// The wanted ones of all compilations.
+fn jobs(is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
+    let on_all = |(file, variant): (&'static File, Variant)| {
+        ARCHITECTURES.map(|architecture| Job { file, variant: variant.clone(), architecture })
+    };
+    kernels_cu::programs().flat_map(on_all).filter(is_wanted).collect()
+}
+
+fn is_main(variant: &Variant) -> bool {
+    let is_main = |(name, value): &(&str, &str)| {
+        MAIN.iter().all(|(macro_name, values)| macro_name != name || values.contains(value))
+    };
+    variant.iter().all(is_main)
+}
+
+/// Compiles everything, by a thread for each core, and gives what the kernels use in the order of the jobs.
+fn compile_all(nvrtc: &Nvrtc, jobs: &[Job]) -> Result<Vec<Used>> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<_>> {
+        let mut done = vec![];
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(number) else { return Ok(done) };
+            let used = compile(nvrtc, job);
+            done.push((number, used.inspect_err(|_| next.store(jobs.len(), Ordering::Relaxed))?));
+        }
+    };
+    let threads = available_parallelism().map_or(1, usize::from);
+    let parts: Result<Vec<_>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| bail!("a thread panicked"))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let mut done: Vec<_> = parts?.into_iter().flatten().collect();
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().flat_map(|(_, used)| used).collect())
+}
+
+/// The resources of the kernels of a file.
+fn compile(nvrtc: &Nvrtc, job: &Job) -> Result<Vec<Used>> {
+    let Job { file, variant, architecture } = job;
+    let mut options = vec![format!("--gpu-architecture=sm_{architecture}"), "--ptxas-options=-v".to_string()];
+    options.extend(variant.iter().map(|(name, value)| format!("--define-macro={name}={value}")));
+    let log = nvrtc
+        .compile(file.name, &file.source(), &options)
+        .with_context(|| format!("{} with {}", file.name, options.join(" ")))?;
+    let values: Vec<_> = variant.iter().map(|define| define.1).collect();
+    let found = resources(&log);
+    let used = |kernel: &&'static str| {
+        let resources =
+            found.get(*kernel).with_context(|| format!("the log does not name {kernel}:\n{log}"))?;
+        Ok(Used {
+            kernel,
+            values: values.join(" "),
+            is_main: is_main(variant),
+            architecture,
+            resources: resources.clone(),
+        })
+    };
+    file.entries.iter().map(used).collect()
+}
+
+/// The resources of each kernel that the assembler's log names.
+fn resources(log: &str) -> BTreeMap<&str, Resources> {
+    let mut kernels = BTreeMap::new();
+    let mut kernel = "";
+    for line in log.lines() {
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            kernel = rest.split('\'').next().unwrap_or_default();
+            continue;
+        }
+        let used: &mut Resources = kernels.entry(kernel).or_default();
+        used.registers += number_before(line, " registers");
+        used.shared += number_before(line, " bytes smem");
+        used.spilled +=
+            number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
+    }
+    kernels
+}
+
+/// The number before `unit`, or 0.
+fn number_before(line: &str, unit: &str) -> usize {
+    let number = line.split_once(unit).and_then(|(before, _)| before.rsplit(' ').next());
+    number.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// The snapshot.
+fn page(used: &[Used]) -> String {
+    let architectures = ARCHITECTURES.map(|architecture| format!("sm_{architecture}")).join(" ");
+    let mut page = format!(
+        "# Registers / bytes of shared memory / spilled bytes on {architectures}, of each kernel with the values of its\n\
+         # macros in the order of the table in kernels-core. Written by `cargo xtask kernels cuda`.\n"
+    );
+    lines_of_sets(used, |used| used.is_main).iter().for_each(|line| page += &format!("{line}\n"));
+    page += &format!(
+        "\n# The largest of each on sm_{OF_EVERY_SET} over every set of defines that a plan can ask for, and a checksum of \
+         all:\n# `cargo xtask kernels cuda --every-variant FILE` prints them.\n"
+    );
+    lines_of_kernels(used).iter().for_each(|line| page += &format!("{line}\n"));
+    page
+}
+
+/// A line for each kernel and set of defines: what it uses on the architectures.
+fn lines_of_sets(used: &[Used], is_wanted: fn(&Used) -> bool) -> Vec<String> {
+    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+    for Used { kernel, values, resources, .. } in used.iter().filter(|used| is_wanted(used)) {
+        *lines.entry(format!("{kernel} {values}:")).or_default() += &format!(" {resources}");
+    }
+    lines.into_iter().map(|(kernel, resources)| kernel + &resources).collect()
+}
+
+/// A line for each kernel: the largest that it uses with any set of defines on one architecture, and a checksum.
+fn lines_of_kernels(used: &[Used]) -> Vec<String> {
+    let mut sets: BTreeMap<&str, Vec<&Used>> = BTreeMap::new();
+    for used in used.iter().filter(|used| used.architecture == OF_EVERY_SET) {
+        sets.entry(used.kernel).or_default().push(used);
+    }
+    let line = |(kernel, sets): (&str, Vec<&Used>)| {
+        let largest = sets.iter().fold(Resources::default(), |largest, used| largest.max(&used.resources));
+        let all: String = sets.iter().map(|used| format!("{}: {}\n", used.values, used.resources)).collect();
+        format!("{kernel}, {} sets: {largest}, checksum {:016x}", sets.len(), checksum(&all))
+    };
+    sets.into_iter().map(line).collect()
+}
+
+/// FNV-1a.
+fn checksum(text: &str) -> u64 {
+    let mix = |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+/// The lines of two pages that differ, with a sign for the page that has them.
+fn changes(pinned: &str, page: &str) -> Vec<String> {
+    let only = |a: &str, b: &str, sign| {
+        let b: Vec<_> = b.lines().collect();
+        a.lines().filter(|line| !b.contains(line)).map(|line| format!("{sign} {line}")).collect::<Vec<_>>()
+    };
+    [only(pinned, page, '-'), only(page, pinned, '+')].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_of_the_assembler_is_read() {
+        let log = "ptxas info    : 0 bytes gmem\n\
+            ptxas info    : Compiling entry function 'f' for 'sm_90'\n\
+            ptxas info    : Function properties for f\n\
+            ptxas         .     8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n\
+            ptxas info    : Used 40 registers, used 1 barriers, 8 bytes cumulative stack size, 1024 bytes smem\n\
+            ptxas info    : Compiling entry function 'g' for 'sm_90'\n\
+            ptxas info    : Used 16 registers, used 0 barriers, 440 bytes cmem[0]\n";
+        let found = resources(log);
+        assert_eq!(found["f"], Resources { registers: 40, shared: 1024, spilled: 16 });
+        assert_eq!(found["g"], Resources { registers: 16, shared: 0, spilled: 0 });
+    }
+
+    /// The resources of a kernel on one architecture with one set of defines.
+    fn used(values: &str, architecture: &'static str, registers: usize) -> Used {
+        let resources = Resources { registers, shared: 100 - registers, spilled: 0 };
+        Used { kernel: "f", values: values.into(), is_main: values == "F32", architecture, resources }
+    }
+
+    #[test]
+    fn a_change_in_any_set_of_defines_is_seen() {
+        let sets = [used("F32", "75", 30), used("F32", OF_EVERY_SET, 31), used("C64", OF_EVERY_SET, 40)];
+        let page = page(&sets);
+        let lines: Vec<_> = page.lines().filter(|line| line.starts_with('f')).collect();
+        assert_eq!(lines[0], "f F32: 30/70/0 31/69/0");
+        assert!(lines[1].starts_with("f, 2 sets: 40/69/0, checksum "), "{}", lines[1]);
+        let [first, second, _] = sets;
+        let less = super::page(&[first, second, used("C64", OF_EVERY_SET, 39)]);
+        let [before, after] = &changes(&page, &less)[..] else { panic!("{less}") };
+        assert!(before.starts_with("- f, 2 sets: 40/69/0") && after.starts_with("+ f, 2 sets: 39/69/0"));
+        let swapped = super::page(&[
+            used("F32", "75", 30),
+            used("F32", OF_EVERY_SET, 40),
+            used("C64", OF_EVERY_SET, 31),
+        ]);
+        assert!(changes(&page, &swapped).iter().any(|line| line.starts_with("+ f, 2 sets: 40/69/0")));
+    }
+
+    #[test]
+    fn every_set_is_compiled_on_one_architecture_and_the_main_ones_on_all() {
+        let of = |architecture| jobs(move |job: &Job| job.architecture == architecture).len();
+        assert!(
+            ARCHITECTURES.into_iter().all(|architecture| of(architecture) == kernels_cu::programs().count())
+        );
+        let main = kernels_cu::programs().filter(|(_, variant)| is_main(variant)).count();
+        assert!(0 < main && main < kernels_cu::programs().count() / 4, "{main}");
+    }
+
+    #[test]
+    fn changes_name_both_sides() {
+        assert_eq!(changes("a: 1\nb: 2\n", "a: 1\nb: 3\n"), ["- b: 2", "+ b: 3"]);
+        assert!(changes("a: 1\n", "a: 1\n").is_empty());
+    }
+}

@@ -1,0 +1,76 @@
+//! The operands of one run, and its results.
+
+use crate::array_dump::ArrayDump;
+use crate::build::{Build, On};
+use crate::guarded_operand::{Cell, DeviceOperand, GuardedOperand};
+use sparse_core::{Backend, Result, Scalar, c64};
+
+/// A function of the input and the output of a call; it may return a number.
+pub(crate) type Operation<'a, B, E> =
+    dyn FnMut(&DeviceOperand<B, E>, &mut DeviceOperand<B, E>) -> Result<Option<c64>> + 'a;
+
+/// The operands of one run.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Distinguishes calls of one setting: `alpha=2 beta=-1`.
+    pub label: String,
+    /// The factor of the product.
+    pub alpha: c64,
+    /// The factor of the output.
+    pub beta: c64,
+    /// The input operand.
+    pub x: GuardedOperand,
+    /// The output's memory before the run.
+    pub y: GuardedOperand,
+}
+
+impl Call {
+    /// A call without factors and input operand.
+    pub(crate) fn plain(y: GuardedOperand) -> Self {
+        Self { label: String::new(), alpha: c64::ZERO, beta: c64::ZERO, x: GuardedOperand::none(), y }
+    }
+
+    /// alpha and beta in the type of an accumulator.
+    pub(crate) fn factors<A: Scalar>(&self) -> (A, A) {
+        (A::from_c64(self.alpha), A::from_c64(self.beta))
+    }
+
+    /// Uploads the operands, runs, and downloads them; the run may return a number.
+    pub(crate) fn on<B: Backend, E: Cell>(
+        &self,
+        backend: &B,
+        y: &mut GuardedOperand,
+        run: &mut Operation<'_, B, E>,
+    ) -> Result<Outcome> {
+        let x = DeviceOperand::new(backend, &self.x)?;
+        let mut output = DeviceOperand::new(backend, y)?;
+        let number = run(&x, &mut output);
+        *y = output.read(backend)?;
+        Ok(Outcome { number: number?, x: Some(x.read(backend)?), ..Outcome::default() })
+    }
+}
+
+/// The results of a run besides the output operand.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// The matrix that the operation made.
+    pub made: ArrayDump,
+    /// The number that was computed; then the output operand was only read.
+    pub number: Option<c64>,
+    /// The order that a made matrix claims: (sorted, unique).
+    pub claims: Option<(bool, bool)>,
+    /// The memory of the input operand after the run.
+    pub x: Option<GuardedOperand>,
+}
+
+impl Outcome {
+    /// The outcome of making a matrix.
+    pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
+        let host = H::fetch(made, backend)?;
+        Ok(Self::matrix(host.dump(), host.claims()))
+    }
+
+    fn matrix(made: ArrayDump, claims: (bool, bool)) -> Self {
+        Self { made, claims: Some(claims), ..Self::default() }
+    }
+}

@@ -1,0 +1,80 @@
+//! The parameters of plans.
+
+use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
+use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
+use std::fmt::{self, Display};
+
+/// The parameters of a plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Setting {
+    /// Only the matrix.
+    Plain,
+    /// A rule with a test of its own.
+    Rule(&'static str),
+    /// op(A) times a vector.
+    Vector(Op),
+    /// op(A) times a matrix with this number of columns.
+    Columns(Op, usize),
+    /// COO to a compressed format.
+    Duplicates(Duplicates),
+    /// CSR to ELL.
+    Ell(EllLayout),
+    /// CSR to HYB.
+    Hyb(HybWidth),
+    /// CSR to SELL.
+    Sell(SellLayout),
+    /// Pruning of zeros, or of entries up to a tolerance.
+    Keep(Option<f64>),
+    /// A dense matrix or a batch of three, in an order with padding, whose elements above the tolerance become entries;
+    /// without one all but zeros.
+    Dense {
+        /// The memory order.
+        order: Order,
+        /// Elements between lines.
+        padding: usize,
+        /// Keeps `!(|v| <= tolerance)`.
+        tolerance: Option<f64>,
+    },
+    /// One of the results of an operation that has several.
+    Result(&'static str),
+    /// A prefix sum of a rows × cols array.
+    Scan {
+        /// The number of rows.
+        rows: usize,
+        /// The number of columns.
+        cols: usize,
+        /// The order of the scan.
+        order: ScanOrder,
+        /// Inclusive or exclusive.
+        kind: ScanKind,
+    },
+}
+
+impl Setting {
+    /// The elements that become entries.
+    pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
+        let (Self::Keep(tolerance) | Self::Dense { tolerance, .. }) = *self else { return Keep::NonZero };
+        tolerance.map_or(Keep::NonZero, |tolerance| Keep::Above(Scalar::from_c64(c64::new(tolerance, 0.0))))
+    }
+}
+
+impl Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain | Self::Rule(_) => Ok(()),
+            Self::Vector(op) => write!(f, "op={op}"),
+            Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
+            Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
+            Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
+            Self::Hyb(width) => write!(f, "{width:?}"),
+            Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
+            Self::Keep(tolerance) => tolerance.map_or(Ok(()), |tolerance| write!(f, "tolerance={tolerance}")),
+            Self::Dense { order, padding, tolerance } => {
+                write!(f, "{order:?} padding={padding}")?;
+                tolerance.map_or(Ok(()), |tolerance| write!(f, " tolerance={tolerance}"))
+            }
+            Self::Result(name) => write!(f, "result={name}"),
+            Self::Scan { rows, cols, order, kind } => write!(f, "{rows}x{cols} {order:?} {kind:?}"),
+        }
+    }
+}

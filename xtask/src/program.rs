@@ -1,0 +1,65 @@
+//! The programs of the workspace that chores start: cargo builds them in release mode first.
+
+use anyhow::{Context, Result};
+use provision::root;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use xshell::{Cmd, Shell, cmd};
+
+/// A program of the workspace.
+pub(crate) struct Program {
+    pub(crate) package: &'static str,
+    pub(crate) name: &'static str,
+}
+
+/// The conformance table, and the chores that need every backend.
+pub(crate) const HARNESS: Program = Program { package: "sparse-conformance-cli", name: "conformance" };
+/// Benchmarks.
+pub(crate) const BENCH: Program = Program { package: "sparse-bench", name: "sparse-bench" };
+/// The command.
+pub(crate) const NNZ: Program = Program { package: "sparse-cli", name: "nnz" };
+
+impl Program {
+    /// The command that builds and runs the program.
+    pub(crate) fn command<'a>(&self, shell: &'a Shell, arguments: &[impl AsRef<str>]) -> Cmd<'a> {
+        let (Self { package, name }, manifest) = (self, root().join("Cargo.toml"));
+        let cargo = cmd!(
+            shell,
+            "cargo run --release --quiet --manifest-path {manifest} -p {package} --bin {name} --"
+        );
+        cargo.args(arguments.iter().map(AsRef::as_ref))
+    }
+
+    /// Builds and runs the program, and returns its exit code.
+    pub(crate) fn run(&self, arguments: &[String]) -> Result<ExitCode> {
+        exit_code(self.command(&Shell::new()?, arguments))
+    }
+}
+
+/// Runs a command, and returns its exit code.
+pub(crate) fn exit_code(command: Cmd<'_>) -> Result<ExitCode> {
+    let status = Command::from(command).status().context("cargo does not start")?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// The folder of cargo's build outputs.
+pub(crate) fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// The arguments of a program, as they are.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Passed {
+    /// Arguments of the program; `--help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+impl Passed {
+    /// The arguments behind a subcommand.
+    pub(crate) fn after(&self, subcommand: &str) -> Vec<String> {
+        [&[subcommand.to_string()], &self.arguments[..]].concat()
+    }
+}
