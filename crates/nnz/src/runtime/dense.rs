@@ -11,8 +11,8 @@ use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;
 use sparse_core::op::{DenseToCompressedPlan, FullBackend, Keep, RealOf};
 use sparse_core::{
-    ContextId, DType, DenseView, DenseViewMut, Error, Order, PlanOptions, Result, Row, Scalar, Space, bf16,
-    c32, c64, f16,
+    ContextId, DType, DenseView, DenseViewMut, Error, Order, PlanOptions, Result, Row, Scalar, bf16, c32,
+    c64, f16,
 };
 use sparse_device::Device as Accelerator;
 use std::fmt::{Debug, Formatter};
@@ -41,7 +41,7 @@ impl DenseMatrix {
     /// A matrix of `values`, without padding; on the CPU without a copy.
     ///
     /// # Errors
-    /// [`Format`](Error::Format) if there are fewer than `rows * cols` values; those of [`Vector::from_vec`].
+    /// [`Format`](Error::Format) if there are not `rows * cols` values; those of [`Vector::from_vec`].
     pub fn from_vec<T: Scalar>(
         device: &Device,
         values: Vec<T>,
@@ -49,6 +49,11 @@ impl DenseMatrix {
         cols: usize,
         order: Order,
     ) -> Result<Self> {
+        let (found, needed) = (values.len(), checked_product("rows x columns", rows, cols)?);
+        if found != needed {
+            let reason = format!("{found} elements where {rows} x {cols} needs {needed}");
+            return Err(Error::format("dense", reason));
+        }
         Self::new(Vector::from_vec(device, values)?, rows, cols, line_length(rows, cols, order), order)
     }
 
@@ -186,7 +191,7 @@ impl DenseMatrix {
         &self,
         context: ContextId,
     ) -> Option<Result<DenseView<'_, T, SpaceOf<B>>>> {
-        let view = SpaceOf::<B>::view(self.values.buffer_in::<B, T>(context)?);
+        let view = self.values.view_in::<B, T>(context)?;
         Some(DenseView::new(view, self.rows, self.cols, self.leading_dimension, self.order))
     }
 
@@ -195,8 +200,10 @@ impl DenseMatrix {
         &mut self,
         context: ContextId,
     ) -> Option<Result<DenseViewMut<'_, T, SpaceOf<B>>>> {
-        let view = SpaceOf::<B>::view_mut(self.values.buffer_mut_in::<B, T>(context)?);
-        Some(DenseViewMut::new(view, self.rows, self.cols, self.leading_dimension, self.order))
+        let (rows, cols, leading_dimension, order) =
+            (self.rows, self.cols, self.leading_dimension, self.order);
+        let view = self.values.view_mut_in::<B, T>(context)?;
+        Some(DenseViewMut::new(view, rows, cols, leading_dimension, order))
     }
 }
 
