@@ -108,7 +108,8 @@ mod tests {
     fn a_panic_is_a_failure_with_its_message() {
         std::panic::set_hook(Box::new(|_| ()));
         let number = || panic!("number {}", std::hint::black_box(7));
-        let cases: [(fn() -> Result<(), Failure>, &str); 2] =
+        type Work = fn() -> Result<(), Failure>;
+        let cases: [(Work, &str); 2] =
             [(|| panic!("plain"), "a bug of nnz: plain"), (number, "a bug of nnz: number 7")];
         for (work, text) in cases {
             assert_eq!(reported(work), Status::Runtime);

@@ -38,6 +38,7 @@ pub(crate) unsafe fn to_vec<T: Element>(_: &Accelerator, _: Array<'_>) -> Result
 }
 
 /// None.
+#[expect(clippy::extra_unused_type_parameters, reason = "those of the other module")]
 pub(crate) fn addresses<T: Scalar, I: Index, O: Index>(_: &nnz::Matrix) -> Option<[*const c_void; 3]> {
     None
 }
