@@ -1,7 +1,7 @@
 //! Formats whose entries can be visited by rows.
 
 use crate::parallel::partition_point;
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, Hyb, Index, Scalar, Sell, SparseFormat};
+use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell, SparseFormat};
 use std::ops::Range;
 
 /// A matrix whose rows can be visited one range at a time.
@@ -16,6 +16,18 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Rows<T> for Compressed<A, T, Host, 
     fn visit(&self, rows: Range<usize>, mut visit: impl FnMut(usize, usize, T)) {
         for i in rows {
             self.major_entries(i).for_each(|(j, value)| visit(i, j, value));
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Rows<T> for HostCsr<T, I, O> {
+    #[inline]
+    fn visit(&self, rows: Range<usize>, mut visit: impl FnMut(usize, usize, T)) {
+        let (offsets, indices, values) = (self.offsets(), self.indices(), self.values());
+        for i in rows {
+            for k in offsets[i].as_usize()..offsets[i + 1].as_usize() {
+                visit(i, indices[k].as_usize(), values[k]);
+            }
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::parallel::CHUNK;
 use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, AlgorithmSet, Coo, Csc, Csr, DenseViewMut, Ell, Host, Hyb, Index, Order, PlanOptions, Result,
-    Scalar, Sell, algorithms,
+    Algorithm, AlgorithmSet, Coo, Csc, Csr, DenseViewMut, Ell, Host, HostCsr, Hyb, Index, Order, PlanOptions,
+    Result, Scalar, Sell, algorithms,
 };
 use std::ops::Range;
 
@@ -99,6 +99,7 @@ macro_rules! by_rows {
 }
 
 by_rows!([I: Index, O: Index], Csr<T, Host, I, O>, |cpu, a, dense| expand(cpu, a, a.order().unique, dense));
+by_rows!([I: Index, O: Index], HostCsr<T, I, O>, |cpu, a, dense| expand(cpu, a, a.order().unique, dense));
 by_rows!([I: Index, O: Index], Csc<T, Host, I, O>, |cpu, a, dense| {
     expand(cpu, a, a.order().unique, dense.transposed())
 });

@@ -1,13 +1,14 @@
 //! The two backends below the values of this module, and which types of matrices they have.
 
+use super::elements::HostElements;
 use super::erased::AnyMatrix;
 use super::formats::RuntimeFormat;
 use super::typed::Typed;
 use crate::Device;
 use crate::device::HostBackend;
-use sparse_core::backend::{Backend, SpaceOf};
+use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::{SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel};
-use sparse_core::{Coo, Csc, Csr, Ell, Hyb, Sell, SparseFormat};
+use sparse_core::{Coo, Csc, Csr, Element, Ell, HostCsr, Hyb, Sell, Space, SparseFormat};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::sync::Arc;
@@ -17,8 +18,17 @@ pub(crate) trait RuntimeBackend: Backend {
     /// One constructor for each supported type of matrix in this backend's memory.
     const CONSTRUCTORS: &'static [Constructor];
 
+    /// The elements of a vector: a buffer, or where that is the host's also memory of somebody else's.
+    type Elements<T: Element>: Send + Sync + 'static;
+
     /// The backend of `device`, if it is of this type.
     fn of(device: &Device) -> Option<&Self>;
+
+    /// All elements.
+    fn view_of<T: Element>(elements: &Self::Elements<T>) -> ViewOf<'_, Self, T>;
+
+    /// All elements, exclusively.
+    fn view_mut_of<T: Element>(elements: &mut Self::Elements<T>) -> ViewMutOf<'_, Self, T>;
 }
 
 /// Hides the type of a matrix, or returns it where it is of another type than the constructor's.
@@ -60,8 +70,19 @@ macro_rules! constructors {
     };
 }
 
+macro_rules! borrowing_constructors {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        &[$(construct::<HostBackend, HostCsr<$t, $i, $o>>,)*]
+    };
+}
+
+/// One constructor for each supported type of matrix over arrays of somebody else's on the host.
+pub(crate) const BORROWING_CONSTRUCTORS: &[Constructor] = sparse_core::for_all_types!(borrowing_constructors);
+
 impl RuntimeBackend for HostBackend {
     const CONSTRUCTORS: &'static [Constructor] = sparse_core::for_all_types!(constructors);
+
+    type Elements<T: Element> = HostElements<T>;
 
     fn of(device: &Device) -> Option<&Self> {
         match device {
@@ -69,15 +90,33 @@ impl RuntimeBackend for HostBackend {
             Device::Accelerator(..) => None,
         }
     }
+
+    fn view_of<T: Element>(elements: &HostElements<T>) -> &[T] {
+        elements
+    }
+
+    fn view_mut_of<T: Element>(elements: &mut HostElements<T>) -> &mut [T] {
+        elements
+    }
 }
 
 impl RuntimeBackend for Accelerator {
     const CONSTRUCTORS: &'static [Constructor] = sparse_core::for_all_types!(constructors);
+
+    type Elements<T: Element> = Buf<Self, T>;
 
     fn of(device: &Device) -> Option<&Self> {
         match device {
             Device::Accelerator(backend, _) => Some(backend),
             Device::Cpu(_) => None,
         }
+    }
+
+    fn view_of<T: Element>(elements: &Buf<Self, T>) -> ViewOf<'_, Self, T> {
+        SpaceOf::<Self>::view(elements)
+    }
+
+    fn view_mut_of<T: Element>(elements: &mut Buf<Self, T>) -> ViewMutOf<'_, Self, T> {
+        SpaceOf::<Self>::view_mut(elements)
     }
 }

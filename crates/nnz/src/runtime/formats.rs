@@ -3,12 +3,13 @@
 use super::backend::RuntimeBackend;
 use super::{Format, IndexType, Layout, Matrix};
 use crate::Device;
+use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{Duplicates, FullBackend, Keep, Operations, PrunePlan, RowStatistics, SortPlan};
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Axis, Col, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Error, Hyb, HybWidth, Index, PlanOptions,
-    Result, Row, Scalar, Sell, SellLayout, Space, SparseFormat,
+    Axis, Col, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Error, Host, HostCsr, Hyb, HybWidth,
+    Index, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space, SparseFormat,
 };
 
 /// A device and its backend.
@@ -191,6 +192,52 @@ where
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
         Operations::row_statistics(backend, self)
+    }
+}
+
+/// CSR over borrowed arrays: what is no product is done with a copy that owns its arrays.
+impl<T, I, O> RuntimeFormat<HostBackend> for HostCsr<T, I, O>
+where
+    HostBackend: FullBackend<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    type Index = I;
+    type With<U: Scalar> = Csr<U, Host, I, O>;
+    const KIND: Format = Format::Csr;
+
+    fn offset_type() -> Option<IndexType> {
+        Some(IndexType::of::<O>())
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.offsets()) + size_of_val(self.indices()) + size_of_val(self.values())
+    }
+
+    fn map_values<U: Scalar>(&self, map: &MapValues<'_, HostBackend, T, U>) -> Result<Csr<U, Host, I, O>> {
+        let csr = self.to_csr();
+        csr.with_values(map(csr.values())?)
+    }
+
+    fn to_layout(&self, on: On<'_, HostBackend>, layout: &Layout) -> Result<Matrix> {
+        into_layout(on, self.to_csr(), layout)
+    }
+
+    fn transposed(&self, on: On<'_, HostBackend>) -> Result<Matrix> {
+        on.erase(self.to_csr().into_transpose())
+    }
+
+    fn row_statistics(&self, backend: &HostBackend) -> Result<RowStatistics> {
+        Operations::row_statistics(backend, &self.to_csr())
+    }
+
+    fn sorted(&self, backend: &HostBackend) -> Result<Self> {
+        RuntimeFormat::<HostBackend>::sorted(&self.to_csr(), backend).map(Self::from)
+    }
+
+    fn pruned(&self, backend: &HostBackend, keep: Keep<T>) -> Result<Self> {
+        RuntimeFormat::<HostBackend>::pruned(&self.to_csr(), backend, keep).map(Self::from)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sparse matrices whose format, types and device are known at run time.
 
-use super::backend::{Constructor, RuntimeBackend};
+use super::backend::{BORROWING_CONSTRUCTORS, RuntimeBackend};
 use super::erased::{AnyMatrix, Properties};
 use super::fit::Operand;
 use super::{DenseMatrix, Format, IndexType, Layout};
@@ -48,6 +48,9 @@ impl Matrix {
 
     /// A matrix that is in the device's memory already, with its type hidden.
     ///
+    /// A [`HostCsr`](crate::HostCsr) is CSR over arrays of somebody else's. Products run on them where they lie, and a
+    /// clone shares them; every other operation makes a matrix with arrays of its own.
+    ///
     /// # Errors
     /// [`WrongContext`](Error::WrongContext) if it is in other memory; [`Unsupported`](Error::Unsupported) for a format or
     /// types that no device has.
@@ -64,11 +67,7 @@ impl Matrix {
             let (expected, found) = (expected.number(), found.number());
             return Err(Error::WrongContext { op: "wrap", operand: "the matrix", expected, found });
         }
-        let constructors = match device {
-            Device::Cpu(_) => HostBackend::CONSTRUCTORS,
-            Device::Accelerator(..) => Accelerator::CONSTRUCTORS,
-        };
-        let inner = construct(constructors, Box::new(matrix), device)
+        let inner = construct(Box::new(matrix), device)
             .ok_or_else(|| unsupported_type(M::FORMAT, M::Scalar::DTYPE))?;
         Ok(Self { device: device.clone(), properties: inner.properties(), inner })
     }
@@ -129,12 +128,15 @@ impl Matrix {
 }
 
 /// Hides the type of a matrix; `None` if it is none of the constructors'.
-fn construct(
-    constructors: &[Constructor],
-    mut matrix: Box<dyn Any>,
-    device: &Device,
-) -> Option<Arc<dyn AnyMatrix>> {
-    for constructor in constructors {
+///
+/// It is not generic, so that the tables of constructors, and with them all operations of all types, are compiled in this
+/// crate and not in every program.
+fn construct(mut matrix: Box<dyn Any>, device: &Device) -> Option<Arc<dyn AnyMatrix>> {
+    let (constructors, borrowing) = match device {
+        Device::Cpu(_) => (HostBackend::CONSTRUCTORS, BORROWING_CONSTRUCTORS),
+        Device::Accelerator(..) => (Accelerator::CONSTRUCTORS, &[][..]),
+    };
+    for constructor in constructors.iter().chain(borrowing) {
         match constructor(matrix, device) {
             Ok(inner) => return Some(inner),
             Err(other) => matrix = other,
@@ -152,41 +154,98 @@ fn unsupported_type(format: &str, dtype: DType) -> Error {
 /// Format, types, shape and device.
 impl Matrix {
     /// The format.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.format(), Format::Csc);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn format(&self) -> Format {
         self.properties.format
     }
 
     /// The type of the values.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.dtype(), DType::F32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.properties.dtype
     }
 
     /// The type of row and column indices.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.index_type(), nnz::IndexType::I32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn index_type(&self) -> IndexType {
         self.properties.index_type
     }
 
     /// The type of offsets; `None` for formats that have none.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.offset_type(), Some(nnz::IndexType::I32));
+    /// assert_eq!(a.to_format(Format::Coo)?.offset_type(), None);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn offset_type(&self) -> Option<IndexType> {
         self.properties.offset_type
     }
 
     /// The device in whose memory the arrays are.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.device().caps().backend, "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         &self.device
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.rows(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn rows(&self) -> usize {
         self.properties.rows
     }
 
     /// The number of columns.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.cols(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn cols(&self) -> usize {
         self.properties.cols
     }
 
     /// (rows, columns).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.shape(), (2, 3));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn shape(&self) -> (usize, usize) {
         (self.rows(), self.cols())
     }
@@ -204,6 +263,13 @@ impl Matrix {
     }
 
     /// The number of stored entries; explicit zeros count, padding does not.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.nnz(), 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn nnz(&self) -> usize {
         self.properties.nnz
     }
@@ -286,7 +352,8 @@ impl Matrix {
         self.inner.transpose()
     }
 
-    /// The matrix in the memory of `device`; where it is there already, a clone that shares all.
+    /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with another
+    /// number of threads it is a copy, which computes with these.
     ///
     /// # Errors
     /// Those of [`SparseFormat::to_device`] and [`SparseFormat::to_host`].
@@ -299,7 +366,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn to_device(&self, device: &Device) -> Result<Self> {
-        if device.context() == self.properties.context {
+        if device.context() == self.properties.context && device.caps() == self.device.caps() {
             return Ok(self.clone());
         }
         self.inner.to_device(device)
@@ -342,7 +409,8 @@ impl Matrix {
     /// All elements, zeros included, row-major; duplicates are added.
     ///
     /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) if there are more than fit `usize`, [`OutOfMemory`](Error::OutOfMemory).
+    /// [`IndexOverflow`](Error::IndexOverflow) if there are more than fit the host's memory,
+    /// [`OutOfMemory`](Error::OutOfMemory) for that of another device.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -355,6 +423,25 @@ impl Matrix {
         let mut dense = DenseMatrix::zeros(&self.device, self.dtype(), rows, cols, Order::RowMajor)?;
         self.inner.write_dense(&mut dense)?;
         Ok(dense)
+    }
+
+    /// As [`to_dense`](Self::to_dense), written over the elements of a dense matrix; its padding stays.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if the shapes do; what the
+    /// device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let mut dense = DenseMatrix::from_vec(&device, vec![7.0; 4], 2, 2, Order::ColMajor)?;
+    /// a.to_dense_into(&mut dense)?;
+    /// assert_eq!(dense.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_dense_into(&self, dense: &mut DenseMatrix) -> Result<()> {
+        self.inner.write_dense(dense)
     }
 }
 

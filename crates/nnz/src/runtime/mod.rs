@@ -21,10 +21,11 @@
 //!
 //! | method | operation of the typed layer |
 //! |---|---|
+//! | [`read`](Matrix::read) | [`io::MatrixFile`](crate::io::MatrixFile) |
 //! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
-//! | [`to_dense`](Matrix::to_dense) | [`ToDensePlan`](crate::op::ToDensePlan) |
+//! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into) | [`ToDensePlan`](crate::op::ToDensePlan) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
@@ -35,6 +36,10 @@
 //! of its products, so that a second [`matvec`](Matrix::matvec) inspects nothing; threads that multiply with one matrix at
 //! a time do not wait for each other.
 //!
+//! # Memory of others
+//! [`Vector::borrow`] and [`Matrix::wrap`] of a [`HostCsr`](crate::HostCsr) take arrays of the host where they lie, for
+//! programs in C or Python that call this layer; they are `unsafe` to make, since they cannot see how long the arrays live.
+//!
 //! # Types
 //! [`Matrix::from_typed`] takes every triple of value, index and offset type of
 //! [`for_all_types`](crate::for_all_types), and [`Matrix::downcast_ref`] gives the typed matrix back. Factors and the
@@ -42,6 +47,7 @@
 
 mod backend;
 mod dense;
+mod elements;
 mod erased;
 mod fit;
 mod format;
@@ -50,6 +56,7 @@ mod matrix;
 mod operators;
 mod plan;
 mod products;
+mod read;
 mod solve;
 mod typed;
 mod vector;

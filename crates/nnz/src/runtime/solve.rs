@@ -47,6 +47,12 @@ pub struct SolveOptions {
 
 impl SolveOptions {
     /// A method with the default tolerance and without a preconditioner.
+    ///
+    /// ```
+    /// # use nnz::{Method, SolveOptions, prelude::*};
+    /// assert_eq!(SolveOptions::by(Method::Cg).options.tolerance, 1e-10);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn by(method: Method) -> Self {
         Self { method, ..Self::default() }
     }
@@ -150,13 +156,12 @@ where
     T: Accumulator,
 {
     let &SolveOptions { method, jacobi, ref options } = options;
-    let Some(b) = b.buffer_in::<B, T>(a.context()) else {
+    let Some(b) = b.view_in::<B, T>(a.context()) else {
         return Err(mismatch("solve", a.as_operand(), &[b.as_operand("b"), x.as_operand("x")]));
     };
-    let Some(x) = x.buffer_mut_in::<B, T>(a.context()) else {
+    let Some(x) = x.view_mut_in::<B, T>(a.context()) else {
         return Err(mismatch("solve", a.as_operand(), &[x.as_operand("x")]));
     };
-    let (b, x) = (SpaceOf::<B>::view(b), SpaceOf::<B>::view_mut(x));
     let preconditioner = || match jacobi {
         true => Jacobi::<B, T>::new(backend, inverse_diagonal_of::<T>(a)?).map(Some),
         false => Ok(None),

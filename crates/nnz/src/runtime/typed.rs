@@ -71,14 +71,14 @@ where
     M: RuntimeFormat<B>,
 {
     let (op, context) = ("spmv", matrix.context());
-    let Some(x) = x.buffer_in::<B, M::Scalar>(context) else {
+    let Some(x) = x.view_in::<B, M::Scalar>(context) else {
         return Err(mismatch(op, operand, &[x.as_operand("x"), y.as_operand("y")]));
     };
-    let Some(y) = y.buffer_mut_in::<B, M::Scalar>(context) else {
+    let Some(y) = y.view_mut_in::<B, M::Scalar>(context) else {
         return Err(mismatch(op, operand, &[y.as_operand("y")]));
     };
     let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-    plan.run(alpha, matrix, B::Space::view(x), beta, B::Space::view_mut(y))
+    plan.run(alpha, matrix, x, beta, y)
 }
 
 /// `C ← alpha·op(A)·B + beta·C` by a plan for the pattern of `matrix`.

@@ -1,17 +1,19 @@
 //! Vectors whose type and device are known at run time.
 
 use super::backend::RuntimeBackend;
+use super::elements::{BorrowedElements, HostElements};
 use super::fit::{Operand, factor, mismatch};
 use crate::Device;
 use crate::device::HostBackend;
-use sparse_core::backend::{Backend, Buf, SpaceOf};
+use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf};
 use sparse_core::op::VectorKernel;
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
-use sparse_core::space::Buffer as _;
-use sparse_core::{ContextId, DType, Error, Result, Scalar, Space, bf16, c32, c64, cast_slice, f16};
+use sparse_core::space::{Buffer as _, View as _, ViewMut as _};
+use sparse_core::{ContextId, DType, Error, Result, Scalar, bf16, c32, c64, cast_slice, f16};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
+use std::ptr::NonNull;
 
 /// `$run`, where `$T` stands for the type that `$dtype` names.
 macro_rules! for_dtype {
@@ -78,7 +80,7 @@ impl Vector {
         match device {
             Device::Cpu(_) => Self::from_vec(device, values.to_vec()),
             Device::Accelerator(backend, _) => {
-                Ok(Self::of::<Accelerator, T>(device, backend, backend.upload(values)?))
+                Self::from_buffer(device, T::DTYPE, Box::new(backend.upload(values)?))
             }
         }
     }
@@ -96,15 +98,31 @@ impl Vector {
     /// ```
     pub fn from_vec<T: Scalar>(device: &Device, values: Vec<T>) -> Result<Self> {
         match device {
-            Device::Cpu(backend) => Ok(Self::of::<HostBackend, T>(device, backend, values)),
+            Device::Cpu(_) => Self::from_buffer(device, T::DTYPE, Box::new(HostElements::Owned(values))),
             Device::Accelerator(..) => Self::from_slice(device, &values),
         }
+    }
+
+    /// The vector of a buffer of `dtype` in the device's memory.
+    ///
+    /// It is not generic, so that a vector's operations are compiled in this crate and not in every program.
+    fn from_buffer(device: &Device, dtype: DType, buffer: Box<dyn Any>) -> Result<Self> {
+        let other = |_| Error::operands("vector", format_args!("the buffer has no {dtype} of {device}"));
+        for_dtype!(dtype, T => match device {
+            Device::Cpu(backend) => {
+                Ok(Self::of::<HostBackend, T>(device, backend, *buffer.downcast().map_err(other)?))
+            }
+            Device::Accelerator(backend, _) => {
+                Ok(Self::of::<Accelerator, T>(device, backend, *buffer.downcast().map_err(other)?))
+            }
+        })
     }
 
     /// A vector of `len` zeros.
     ///
     /// # Errors
-    /// As [`from_slice`](Self::from_slice).
+    /// [`IndexOverflow`](Error::IndexOverflow) for more than fit the host's memory; else as
+    /// [`from_slice`](Self::from_slice).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -114,38 +132,124 @@ impl Vector {
     /// ```
     pub fn zeros(device: &Device, dtype: DType, len: usize) -> Result<Self> {
         for_dtype!(dtype, T => match device {
-            Device::Cpu(backend) => Ok(Self::of::<HostBackend, T>(device, backend, backend.zeros(len)?)),
+            Device::Cpu(_) => Self::from_vec::<T>(device, host_zeros(len)?),
             Device::Accelerator(backend, _) => {
                 Ok(Self::of::<Accelerator, T>(device, backend, backend.zeros(len)?))
             }
         })
     }
 
-    pub(crate) fn of<B, T>(device: &Device, backend: &B, buffer: Buf<B, T>) -> Self
+    /// A vector of a buffer that is in the device's memory already.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device = Device::best()?;
+    /// if let Device::Accelerator(backend, _) = &device {
+    ///     let x = Vector::wrap(&device, backend.upload(&[1.0_f32, 2.0])?)?;
+    ///     assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0]);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WrongContext`](Error::WrongContext) if it is in other memory.
+    pub fn wrap<T: Scalar>(device: &Device, buffer: Buf<Accelerator, T>) -> Result<Self> {
+        let (expected, found) = (device.context(), buffer.context());
+        match device {
+            Device::Accelerator(..) if expected == found => {
+                Self::from_buffer(device, T::DTYPE, Box::new(buffer))
+            }
+            _ => {
+                let (expected, found) = (expected.number(), found.number());
+                Err(Error::WrongContext { op: "wrap", operand: "the buffer", expected, found })
+            }
+        }
+    }
+
+    /// A vector over memory of somebody else's on the host, which is not copied.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for a device other than the CPU, whose buffers [`wrap`](Self::wrap) takes;
+    /// [`Operands`](Error::Operands) for a null pointer.
+    ///
+    /// # Safety
+    /// `elements` satisfies [`std::slice::from_raw_parts`] as long as the vector lives. Nobody writes them during a call
+    /// that reads the vector. A method that takes `&mut self` may write them, and nobody else uses them meanwhile.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let mut memory = [1.0, 2.0];
+    /// // SAFETY: the memory outlives the vector, and nobody else uses it in that time.
+    /// let mut x = unsafe { Vector::borrow(&"cpu".parse()?, &raw mut memory[..])? };
+    /// x.scale(3.0)?;
+    /// drop(x);
+    /// assert_eq!(memory, [3.0, 6.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub unsafe fn borrow<T: Scalar>(device: &Device, elements: *mut [T]) -> Result<Self> {
+        let Device::Cpu(_) = device else {
+            return Err(Error::unsupported(
+                format_args!("a vector of {device} over memory of the host"),
+                "Vector::from_slice copies it",
+            ));
+        };
+        let Some(elements) = NonNull::new(elements) else {
+            return Err(Error::operands("borrow", "the pointer to the elements is null"));
+        };
+        // SAFETY: the caller promises the same.
+        let elements = HostElements::Borrowed(unsafe { BorrowedElements::new(elements) });
+        Self::from_buffer(device, T::DTYPE, Box::new(elements))
+    }
+
+    fn of<B, T>(device: &Device, backend: &B, elements: B::Elements<T>) -> Self
     where
         B: RuntimeBackend + VectorKernel<T>,
         T: Scalar,
     {
-        let inner = Box::new(TypedVector::<B, T> { backend: backend.clone(), buffer });
+        let inner = Box::new(TypedVector::<B, T> { backend: backend.clone(), elements });
         Self { device: device.clone(), inner }
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::zeros(&"cpu".parse()?, DType::F32, 3)?.len(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.inner.len()
     }
 
     /// True if there are no elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert!(Vector::zeros(&"cpu".parse()?, DType::F32, 0)?.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The type of the elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[1.0_f32])?.dtype(), DType::F32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.inner.dtype()
     }
 
     /// The device in whose memory the elements are.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[1.0])?.device().caps().backend, "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -166,9 +270,9 @@ impl Vector {
         if let Some(host) = self.as_slice() {
             return Ok(host.to_vec());
         }
-        match (&self.device, self.buffer::<Accelerator, T>()) {
-            (Device::Accelerator(backend, _), Some(buffer)) => backend.download(buffer),
-            _ => Err(Error::operands(
+        match self.typed::<Accelerator, T>() {
+            Some(typed) => typed.to_host(),
+            None => Err(Error::operands(
                 "to_vec",
                 format_args!("x is {}; x.cast(DType::{:?})? would fit", self.dtype(), T::DTYPE),
             )),
@@ -185,7 +289,7 @@ impl Vector {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn as_slice<T: Scalar>(&self) -> Option<&[T]> {
-        self.buffer::<HostBackend, T>().map(Vec::as_slice)
+        self.typed::<HostBackend, T>().map(TypedVector::view)
     }
 
     /// As [`as_slice`](Self::as_slice), to be changed in place.
@@ -198,7 +302,7 @@ impl Vector {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn as_mut_slice<T: Scalar>(&mut self) -> Option<&mut [T]> {
-        self.buffer_mut::<HostBackend, T>().map(Vec::as_mut_slice)
+        self.typed_mut::<HostBackend, T>().map(TypedVector::view_mut)
     }
 
     /// A copy with the elements as another type, each rounded to nearest; by way of the host.
@@ -314,30 +418,43 @@ impl Vector {
         (name, self.dtype(), &self.device)
     }
 
-    /// The memory, if it is one of `T` of this backend's kind.
-    pub(crate) fn buffer<B: RuntimeBackend, T: Scalar>(&self) -> Option<&Buf<B, T>> {
-        let inner: &dyn Any = &*self.inner;
-        inner.downcast_ref::<TypedVector<B, T>>().map(|typed| &typed.buffer)
+    /// The elements, if they are `T` in this context.
+    pub(crate) fn view_in<B: RuntimeBackend, T: Scalar>(
+        &self,
+        context: ContextId,
+    ) -> Option<ViewOf<'_, B, T>> {
+        self.typed::<B, T>().map(TypedVector::view).filter(|view| view.context() == context)
     }
 
-    /// As [`buffer`](Self::buffer), if it is in this context.
-    pub(crate) fn buffer_in<B: RuntimeBackend, T: Scalar>(&self, context: ContextId) -> Option<&Buf<B, T>> {
-        self.buffer::<B, T>().filter(|buffer| buffer.context() == context)
-    }
-
-    /// As [`buffer_in`](Self::buffer_in), exclusively.
-    pub(crate) fn buffer_mut_in<B: RuntimeBackend, T: Scalar>(
+    /// As [`view_in`](Self::view_in), exclusively.
+    pub(crate) fn view_mut_in<B: RuntimeBackend, T: Scalar>(
         &mut self,
         context: ContextId,
-    ) -> Option<&mut Buf<B, T>> {
-        self.buffer_mut::<B, T>().filter(|buffer| buffer.context() == context)
+    ) -> Option<ViewMutOf<'_, B, T>> {
+        self.typed_mut::<B, T>().map(TypedVector::view_mut).filter(|view| view.context() == context)
     }
 
-    /// As [`buffer`](Self::buffer), exclusively.
-    pub(crate) fn buffer_mut<B: RuntimeBackend, T: Scalar>(&mut self) -> Option<&mut Buf<B, T>> {
-        let inner: &mut dyn Any = &mut *self.inner;
-        inner.downcast_mut::<TypedVector<B, T>>().map(|typed| &mut typed.buffer)
+    fn typed<B: RuntimeBackend, T: Scalar>(&self) -> Option<&TypedVector<B, T>> {
+        let inner: &dyn Any = &*self.inner;
+        inner.downcast_ref()
     }
+
+    fn typed_mut<B: RuntimeBackend, T: Scalar>(&mut self) -> Option<&mut TypedVector<B, T>> {
+        let inner: &mut dyn Any = &mut *self.inner;
+        inner.downcast_mut()
+    }
+}
+
+/// Zeros in the host's memory; an error where it has not as much.
+fn host_zeros<T: Scalar>(len: usize) -> Result<Vec<T>> {
+    let mut zeros = vec![];
+    zeros.try_reserve_exact(len).map_err(|_| Error::IndexOverflow {
+        what: format!("the number of bytes of {len} elements of {}", T::DTYPE),
+        value: len as u128 * size_of::<T>() as u128,
+        target: "the host's memory",
+    })?;
+    zeros.resize(len, T::ZERO);
+    Ok(zeros)
 }
 
 impl Debug for Vector {
@@ -360,19 +477,36 @@ trait AnyVector: Any + Send + Sync {
     fn scale(&mut self, alpha: c64) -> Result<()>;
 }
 
-struct TypedVector<B: Backend, T: Scalar> {
+struct TypedVector<B: RuntimeBackend, T: Scalar> {
     backend: B,
-    buffer: Buf<B, T>,
+    elements: B::Elements<T>,
 }
 
-/// The memory of an operand whose type and memory were checked.
-fn operand<'a, B: RuntimeBackend, T: Scalar>(op: &'static str, x: &'a Vector) -> Result<&'a Buf<B, T>> {
-    x.buffer::<B, T>().ok_or_else(|| mismatch(op, x.as_operand("x"), &[]))
+impl<B: RuntimeBackend, T: Scalar> TypedVector<B, T> {
+    fn view(&self) -> ViewOf<'_, B, T> {
+        B::view_of(&self.elements)
+    }
+
+    fn view_mut(&mut self) -> ViewMutOf<'_, B, T> {
+        B::view_mut_of(&mut self.elements)
+    }
+
+    /// A copy of the elements on the host.
+    fn to_host(&self) -> Result<Vec<T>> {
+        let mut host = vec![T::ZERO; self.view().len()];
+        self.backend.download_into(self.view(), &mut host)?;
+        Ok(host)
+    }
+}
+
+/// An operand whose type and memory were checked.
+fn operand<'a, B: RuntimeBackend, T: Scalar>(op: &'static str, x: &'a Vector) -> Result<ViewOf<'a, B, T>> {
+    x.typed::<B, T>().map(TypedVector::view).ok_or_else(|| mismatch(op, x.as_operand("x"), &[]))
 }
 
 impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B, T> {
     fn len(&self) -> usize {
-        self.buffer.len()
+        self.view().len()
     }
 
     fn dtype(&self) -> DType {
@@ -380,35 +514,35 @@ impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B
     }
 
     fn context(&self) -> ContextId {
-        self.buffer.context()
+        self.view().context()
     }
 
     fn cast(&self, device: &Device, dtype: DType) -> Result<Vector> {
-        let values = self.backend.download(&self.buffer)?;
+        let values = self.to_host()?;
         for_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
     }
 
     fn copy_to(&self, device: &Device) -> Result<Vector> {
-        Vector::from_vec(device, self.backend.download(&self.buffer)?)
+        Vector::from_vec(device, self.to_host()?)
     }
 
     fn dot(&self, y: &Vector) -> Result<c64> {
         let y = operand::<B, T>("dot", y)?;
-        Ok(dot::<B, T>(&self.backend, SpaceOf::<B>::view(&self.buffer), SpaceOf::<B>::view(y))?.to_c64())
+        Ok(dot::<B, T>(&self.backend, self.view(), y)?.to_c64())
     }
 
     fn nrm2(&self) -> Result<f64> {
-        Ok(nrm2::<B, T>(&self.backend, SpaceOf::<B>::view(&self.buffer))?.to_c64().re)
+        Ok(nrm2::<B, T>(&self.backend, self.view())?.to_c64().re)
     }
 
     fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()> {
         let (alpha, beta) = (factor("axpby", "alpha", alpha)?, factor("axpby", "beta", beta)?);
-        let x = SpaceOf::<B>::view(operand::<B, T>("axpby", x)?);
-        axpby::<B, T>(&self.backend, alpha, x, beta, SpaceOf::<B>::view_mut(&mut self.buffer))
+        let x = operand::<B, T>("axpby", x)?;
+        axpby::<B, T>(&self.backend, alpha, x, beta, B::view_mut_of(&mut self.elements))
     }
 
     fn scale(&mut self, alpha: c64) -> Result<()> {
         let alpha = factor("scale", "the factor", alpha)?;
-        scal::<B, T>(&self.backend, alpha, SpaceOf::<B>::view_mut(&mut self.buffer))
+        scal::<B, T>(&self.backend, alpha, B::view_mut_of(&mut self.elements))
     }
 }

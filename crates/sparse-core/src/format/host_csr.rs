@@ -100,6 +100,20 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
         self.order
     }
 
+    /// A copy that owns its arrays.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, HostCsr};
+    /// let a = HostCsr::from(Csr::<f64>::identity(2)?);
+    /// assert_eq!(a.to_csr(), Csr::identity(2)?);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn to_csr(&self) -> Csr<T, Host, I, O> {
+        let (offsets, indices, values) = (self.offsets.to_vec(), self.indices.to_vec(), self.values.to_vec());
+        // SAFETY: the arrays were checked when the matrix was made, and nobody has written the pattern since.
+        unsafe { Csr::new_unchecked(self.rows, self.cols, offsets, indices, values, self.order) }
+    }
+
     /// A borrowed view of the whole matrix.
     pub fn as_ref(&self) -> CompressedRef<'_, Row, T, Host, I, O> {
         CompressedRef {

@@ -1,0 +1,197 @@
+//! Edges of the run-time layer: empty operands, sizes that fit no memory, entries out of order, memory of others.
+#![cfg(feature = "cpu")]
+
+use nnz::prelude::*;
+use nnz::{Host, HostCsr, IndexType, Layout, MatmulPlan, MatvecPlan, Method, SolveOptions};
+
+fn cpu() -> Device {
+    "cpu".parse().unwrap()
+}
+
+fn formats() -> impl Iterator<Item = Format> {
+    Format::ALL.iter().copied().filter(|&format| Layout::try_from(format).is_ok())
+}
+
+fn dense(a: &Matrix) -> Vec<f64> {
+    a.to_dense().unwrap().values().to_vec().unwrap()
+}
+
+#[test]
+fn values_may_be_shared_by_threads() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<(Matrix, Vector, DenseMatrix, Device)>();
+    sent::<(MatvecPlan, MatmulPlan)>();
+}
+
+#[test]
+fn matrices_without_rows_columns_or_entries_have_every_operation() {
+    let device = cpu();
+    for (rows, cols) in [(0, 0), (0, 3), (3, 0), (2, 3)] {
+        let a = Matrix::from_typed(&device, Csr::<f64>::zeros(rows, cols).unwrap()).unwrap();
+        for format in formats() {
+            let a = a.to_format(format).unwrap();
+            let what = format!("{a:?}");
+            assert_eq!((a.shape(), a.nnz()), ((rows, cols), 0), "{what}");
+            assert_eq!(dense(&a), vec![0.0; rows * cols], "{what}");
+            assert_eq!(a.transpose().unwrap().shape(), (cols, rows), "{what}");
+            assert_eq!(a.to_format(Format::Csr).unwrap().format(), Format::Csr, "{what}");
+            assert_eq!(a.cast(DType::C32).unwrap().nnz(), 0, "{what}");
+            assert_eq!((&a * 2.0).unwrap().shape(), (rows, cols), "{what}");
+            assert_eq!(a.row_statistics().unwrap().longest, 0, "{what}");
+            for op in Op::ALL {
+                let (rows, cols) = a.shape_of(op);
+                let x = Vector::zeros(&device, DType::F64, cols).unwrap();
+                let mut y = Vector::from_vec(&device, vec![2.0; rows]).unwrap();
+                a.spmv(op, 1.0, &x, 3.0, &mut y).unwrap();
+                assert_eq!(y.to_vec::<f64>().unwrap(), vec![6.0; rows], "{what}, {op}");
+                for columns in [0, 2] {
+                    let b = DenseMatrix::zeros(&device, DType::F64, cols, columns, Order::ColMajor).unwrap();
+                    let mut c =
+                        DenseMatrix::zeros(&device, DType::F64, rows, columns, Order::RowMajor).unwrap();
+                    a.spmm(op, 1.0, &b, 0.0, &mut c).unwrap();
+                }
+            }
+            if matches!(format, Format::Csr | Format::Csc | Format::Coo) {
+                assert_eq!(a.sort().unwrap().prune(None).unwrap().shape(), (rows, cols), "{what}");
+            }
+        }
+    }
+    let nothing = Matrix::from_typed(&device, Csr::<f64>::zeros(0, 0).unwrap()).unwrap();
+    let b = Vector::zeros(&device, DType::F64, 0).unwrap();
+    for method in [Method::Cg, Method::EnqueuedCg, Method::BiCgStab] {
+        let (x, solution) = nothing.solve(&b, &SolveOptions::by(method)).unwrap();
+        assert!(x.is_empty() && solution.converged(), "{method:?}: {solution}");
+    }
+}
+
+#[test]
+fn sizes_that_fit_no_memory_are_errors() {
+    let device = cpu();
+    let error = Vector::zeros(&device, DType::F64, usize::MAX).unwrap_err();
+    assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
+    let side = i32::MAX as usize;
+    let wide = Matrix::from_typed(&device, Coo::<f64>::zeros(side, side).unwrap()).unwrap();
+    let error = wide.to_dense().unwrap_err().to_string();
+    let elements = side * side;
+    let bytes = 8 * elements as u128;
+    assert_eq!(
+        error,
+        format!("the number of bytes of {elements} elements of f64 = {bytes} does not fit the host's memory")
+    );
+    let error = DenseMatrix::zeros(&device, DType::F32, usize::MAX, 2, Order::RowMajor).unwrap_err();
+    assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
+}
+
+#[test]
+fn dense_matrices_have_as_many_elements_as_places() {
+    for len in [5, 7] {
+        let error = DenseMatrix::from_vec(&cpu(), vec![1.0; len], 2, 3, Order::RowMajor).unwrap_err();
+        assert_eq!(error.to_string(), format!("dense: {len} elements where 2 x 3 needs 6"));
+    }
+}
+
+/// Entries out of order and twice in one place, in every format that takes them.
+#[test]
+fn entries_in_any_order_keep_their_sum() {
+    let device = cpu();
+    let (offsets, columns) = (vec![0, 3, 3, 5], vec![2, 0, 2, 1, 0]);
+    let unsorted = Csr::<f64>::new_unsorted(3, 3, offsets, columns, vec![1.0, 2.0, 4.0, 8.0, 16.0]).unwrap();
+    let expected = [2.0, 0.0, 5.0, 0.0, 0.0, 0.0, 16.0, 8.0, 0.0];
+    let a = Matrix::from_typed(&device, unsorted).unwrap();
+    let x = Vector::from_slice(&device, &[1.0, 10.0, 100.0]).unwrap();
+    for format in formats() {
+        let b = a.to_format(format).unwrap();
+        assert_eq!(dense(&b), expected, "{format}");
+        assert_eq!(b.matvec(&x).unwrap().to_vec::<f64>().unwrap(), [502.0, 0.0, 96.0], "{format}");
+        let back = b.transpose().unwrap().transpose().unwrap();
+        assert_eq!(dense(&back), expected, "{format}");
+    }
+    let coo = Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)]).unwrap();
+    let coo = Matrix::from_typed(&device, coo).unwrap();
+    assert_eq!(coo.transpose().unwrap().nnz(), 3);
+    for format in formats().filter(|&format| format != Format::Coo) {
+        assert_eq!((coo.to_format(format).unwrap().nnz(), dense(&coo)), (2, vec![0.0, 2.0, 4.0, 0.0]));
+    }
+}
+
+#[test]
+fn indices_keep_their_type_in_every_format() {
+    let wide = Csr::<f64, Host, i64, i64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0; 3]).unwrap();
+    let mixed = Csr::<f64, Host, i32, i64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0; 3]).unwrap();
+    let device = cpu();
+    let (wide, mixed) =
+        (Matrix::from_typed(&device, wide).unwrap(), Matrix::from_typed(&device, mixed).unwrap());
+    for format in formats() {
+        for (a, index) in [(&wide, IndexType::I64), (&mixed, IndexType::I32)] {
+            let b = a.to_format(format).unwrap();
+            assert_eq!(b.index_type(), index, "{format}");
+            assert!(b.offset_type().is_none_or(|offset| offset == IndexType::I64), "{format}");
+        }
+    }
+}
+
+#[test]
+fn a_matrix_computes_with_the_threads_of_its_device() {
+    let a = Matrix::from_typed(&cpu().with_threads(1).unwrap(), Csr::<f64>::identity(2).unwrap()).unwrap();
+    let two = cpu().with_threads(2).unwrap();
+    assert_eq!(a.to_device(&two).unwrap().device().caps().compute_units, 2);
+    assert_eq!(a.device().caps().compute_units, 1);
+}
+
+#[test]
+fn systems_that_do_not_fit_are_named() {
+    let device = cpu();
+    let wide = Matrix::from_typed(&device, Csr::<f64>::zeros(2, 3).unwrap()).unwrap();
+    let square = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
+    let (two, three) =
+        (Vector::zeros(&device, DType::F64, 2).unwrap(), Vector::zeros(&device, DType::F64, 3).unwrap());
+    for method in [Method::Cg, Method::EnqueuedCg, Method::BiCgStab] {
+        for (a, b) in [(&wide, &two), (&square, &three)] {
+            let error = a.solve(b, &SolveOptions::by(method)).unwrap_err();
+            assert!(matches!(error, Error::Shape { .. }), "{method:?}: {error}");
+        }
+    }
+}
+
+/// A matrix and vectors over arrays of this test: products read and write them where they lie, and what is made of the
+/// matrix owns its arrays.
+#[test]
+fn arrays_of_others_are_used_where_they_lie() {
+    let device = cpu();
+    let (offsets, columns) = ([0, 2, 3], [2, 0, 1]);
+    let mut values = [1.0, 2.0, 3.0];
+    let (x, mut y) = ([1.0, 10.0, 100.0], [f64::NAN; 2]);
+    let values = &raw mut values[..];
+    // SAFETY: the arrays outlive the matrix and the vectors, and nobody uses them during a call.
+    unsafe {
+        let csr = HostCsr::<f64>::borrow(2, 3, &offsets, &columns, values).unwrap();
+        let a = Matrix::wrap(&device, csr).unwrap();
+        assert_eq!((a.format(), a.bytes()), (Format::Csr, 3 * 4 + 3 * 4 + 3 * 8));
+        let made: Vec<_> = formats().skip(1).map(|format| a.to_format(format).unwrap()).collect();
+        let transpose = a.transpose().unwrap();
+        let (sorted, pruned) = (a.sort().unwrap(), a.prune(Some(1.5)).unwrap());
+        let (doubled, single) = ((&a * 2.0).unwrap(), a.cast(DType::F32).unwrap());
+
+        let x = Vector::borrow(&device, (&raw const x[..]).cast_mut()).unwrap();
+        let mut result = Vector::borrow(&device, &raw mut y[..]).unwrap();
+        a.spmv(Op::None, 1.0, &x, 0.0, &mut result).unwrap();
+        assert_eq!(y, [102.0, 30.0]);
+        (&mut *values)[0] = -1.0;
+        a.spmv(Op::None, 1.0, &x, 0.0, &mut result).unwrap();
+        assert_eq!(y, [-98.0, 30.0]);
+
+        let elements = [2.0, 0.0, 1.0, 0.0, 3.0, 0.0];
+        assert_eq!(dense(&a), [2.0, 0.0, -1.0, 0.0, 3.0, 0.0]);
+        assert!(made.iter().all(|b| dense(b) == elements));
+        assert_eq!(dense(&transpose), [2.0, 0.0, 0.0, 3.0, 1.0, 0.0]);
+        assert_eq!((dense(&sorted), dense(&pruned)[2]), (elements.to_vec(), 0.0));
+        assert_eq!(dense(&doubled), elements.map(|value| 2.0 * value));
+        assert_eq!((single.format(), single.row_statistics().unwrap().longest), (Format::Csr, 2));
+    }
+    // SAFETY: the pointer is refused.
+    let null = unsafe {
+        Vector::borrow::<f64>(&device, std::ptr::slice_from_raw_parts_mut(std::ptr::null_mut(), 0))
+    };
+    assert_eq!(null.unwrap_err().to_string(), "borrow: the pointer to the elements is null");
+}
