@@ -15,7 +15,6 @@ mod plan;
 mod prune;
 mod row_sort;
 mod row_statistics;
-mod row_sums;
 mod rows;
 mod scan;
 mod sort;

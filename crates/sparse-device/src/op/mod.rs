@@ -5,7 +5,6 @@ mod convert;
 mod dense_to_csr;
 mod prune;
 mod row_statistics;
-mod row_sums;
 mod scan;
 mod sort;
 mod spmm;
