@@ -1,9 +1,11 @@
 //! Failures as a status and a text.
 
-use sparse_core::Error;
+use nnz::Error;
+use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// `nnz_status` of `nnz.h`.
 #[repr(C)]
@@ -19,7 +21,7 @@ pub enum Status {
     Format = 3,
     /// Shapes do not fit together.
     Shape = 4,
-    /// A size does not fit its type.
+    /// A size or a number does not fit its type.
     Overflow = 5,
     /// The library, the queue or the device does not support it.
     Unsupported = 6,
@@ -27,6 +29,8 @@ pub enum Status {
     OutOfMemory = 7,
     /// A library, a compiler or a device failed.
     Runtime = 8,
+    /// A file cannot be read, or breaks its format.
+    File = 9,
 }
 
 /// The reason why a call failed.
@@ -41,6 +45,13 @@ impl Failure {
         Self { status: Status::Null, message: format!("{what} is null") }
     }
 
+    /// A panic.
+    fn bug(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref().copied()).unwrap_or("a panic");
+        Self { status: Status::Runtime, message: format!("a bug of nnz: {text}") }
+    }
+
     /// Memory that cannot be used.
     pub(crate) fn memory(what: &str, error: &impl Display) -> Self {
         Self { status: Status::WrongMemory, message: format!("{what}: {error}") }
@@ -52,10 +63,13 @@ impl From<Error> for Failure {
         let status = match error {
             Error::Format { .. } => Status::Format,
             Error::Shape { .. } | Error::PlanMismatch { .. } => Status::Shape,
-            Error::IndexOverflow { .. } | Error::ValueOverflow { .. } => Status::Overflow,
+            Error::IndexOverflow { .. } | Error::ValueOverflow { .. } | Error::Operands { .. } => {
+                Status::Overflow
+            }
             Error::WrongContext { .. } => Status::WrongMemory,
             Error::Unsupported { .. } => Status::Unsupported,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
+            Error::File { .. } | Error::Io { .. } => Status::File,
             _ => Status::Runtime,
         };
         Self { status, message: error.to_string() }
@@ -71,14 +85,36 @@ pub(crate) fn message() -> *const c_char {
     MESSAGE.with_borrow(|message| message.as_ptr())
 }
 
-/// Does the work of a call, and stores the message of a failure.
+/// Does the work of a call, and stores the message of a failure. A panic, which is a bug of this library, is one too: it
+/// must not reach C.
 pub(crate) fn reported(work: impl FnOnce() -> Result<(), Failure>) -> Status {
-    match work() {
+    // What a panic leaves behind is not used again but through methods that are sound whatever it holds.
+    match catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::bug(&*panic))) {
         Ok(()) => Status::Ok,
         Err(Failure { status, message }) => {
             let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
             MESSAGE.set(text);
             status
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    #[test]
+    fn a_panic_is_a_failure_with_its_message() {
+        std::panic::set_hook(Box::new(|_| ()));
+        let number = || panic!("number {}", std::hint::black_box(7));
+        type Work = fn() -> Result<(), Failure>;
+        let cases: [(Work, &str); 2] =
+            [(|| panic!("plain"), "a bug of nnz: plain"), (number, "a bug of nnz: number 7")];
+        for (work, text) in cases {
+            assert_eq!(reported(work), Status::Runtime);
+            // SAFETY: the text ends with a zero, and no other call of this thread fails meanwhile.
+            assert_eq!(unsafe { CStr::from_ptr(message()) }.to_str(), Ok(text));
         }
     }
 }

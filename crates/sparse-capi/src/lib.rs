@@ -1,31 +1,37 @@
-//! The C library of [nnz](https://docs.rs/nnz): SpMV, SpMM and dense → CSR in the caller's memory, on the CPU or on a
-//! caller's SYCL queue.
+//! The C library of [nnz](https://docs.rs/nnz): sparse matrices in the caller's memory, on the CPU or on a caller's SYCL
+//! queue.
 //!
-//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c` uses it on the CPU, `examples/host.cpp` on
-//! a SYCL queue, which takes the feature `sycl`. Every error passes the interface as a [`Status`]; its message is
-//! stored for the calling thread.
+//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c` and `examples/solve.c` use it on the CPU,
+//! `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of the crate `nnz`:
+//! a handle is an [`nnz::Matrix`] or an [`nnz::Device`], and an operand an [`nnz::Vector`] over the caller's array. Every
+//! error passes the interface as a [`Status`]; its message is stored for the calling thread.
 
 mod failure;
 mod matrix;
 mod memory;
-#[cfg(feature = "sycl")]
+mod names;
+mod product;
+#[cfg_attr(not(feature = "sycl"), path = "no_sycl.rs")]
 mod sycl;
 
 pub use failure::Status;
-pub use matrix::{Arrays, Type};
+pub use matrix::{Arrays, Coordinates, Info, WideArrays};
+pub use names::{Index, MatrixFormat, Operation, SolveMethod, Type};
+pub use product::{Complex, Solution, SolverOptions};
 
-use backend_cpu::{Cpu, Simd};
 use failure::{Failure, reported};
-use matrix::{Dense, Matrices, Products};
-use std::ffi::{c_char, c_void};
+use memory::Dense;
+use nnz::op::Op;
+use nnz::{Cpu, Error, Format, Simd};
+use std::ffi::{CStr, c_char, c_void};
 
 /// `nnz_device`: the CPU, or the device of a queue.
 #[derive(Debug)]
-pub struct Device(Box<dyn Matrices>);
+pub struct Device(nnz::Device);
 
 /// `nnz_matrix`: a matrix with its plans.
-#[expect(missing_debug_implementations, reason = "it is opaque")]
-pub struct Matrix(Box<dyn Products>);
+#[derive(Debug)]
+pub struct Matrix(nnz::Matrix);
 
 /// The referent of a pointer; an error if it is null.
 ///
@@ -54,9 +60,36 @@ unsafe fn put<T>(
     Ok(())
 }
 
+/// Writes a new matrix, for C to own, through a pointer of the caller's.
+///
+/// # Safety
+/// `target` is null or may be written.
+unsafe fn put_matrix(
+    target: *mut *mut Matrix,
+    make: impl FnOnce() -> Result<nnz::Matrix, Failure>,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe { put("matrix", target, || Ok(boxed(Matrix(make()?)))) })
+}
+
 /// Moves a value to the heap, for C to own by a pointer.
 fn boxed<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
+}
+
+/// Drops a value that C owned.
+///
+/// # Safety
+/// `value` is null or came from [`boxed`], and is used no more.
+unsafe fn dropped<T>(value: *mut T) {
+    if !value.is_null() {
+        // SAFETY: the caller promises what is asked.
+        let value = unsafe { Box::from_raw(value) };
+        reported(|| {
+            drop(value);
+            Ok(())
+        });
+    }
 }
 
 /// `nnz_message`.
@@ -75,7 +108,7 @@ pub unsafe extern "C" fn nnz_open_cpu(threads: usize, device: *mut *mut Device) 
     reported(|| unsafe {
         put("device", device, || {
             let cpu = if threads == 0 { Cpu::new()? } else { Cpu::with(threads, Simd::detect())? };
-            Ok(boxed(Device(Box::new(cpu))))
+            Ok(boxed(Device(nnz::Device::Cpu(cpu))))
         })
     })
 }
@@ -95,31 +128,14 @@ pub unsafe extern "C" fn nnz_open(queue: *const c_void, device: *mut *mut Device
     })
 }
 
-/// The substitute for SYCL in a library without it.
-#[cfg(not(feature = "sycl"))]
-mod sycl {
-    use super::{Failure, Matrices, c_void};
-    use sparse_core::Error;
-
-    /// An error.
-    ///
-    /// # Safety
-    /// Always safe; the other `open` is not.
-    pub(crate) unsafe fn open(_: *const c_void) -> Result<Box<dyn Matrices>, Failure> {
-        Err(Error::unsupported("a SYCL queue", "the library was built without its feature `sycl`").into())
-    }
-}
-
 /// `nnz_close`.
 ///
 /// # Safety
 /// `device` is null or came from this library, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_close(device: *mut Device) {
-    if !device.is_null() {
-        // SAFETY: the caller promises what is asked.
-        drop(unsafe { Box::from_raw(device) });
-    }
+    // SAFETY: the caller promises what is asked.
+    unsafe { dropped(device) }
 }
 
 /// `nnz_borrow_csr`.
@@ -133,12 +149,62 @@ pub unsafe extern "C" fn nnz_borrow_csr(
     matrix: *mut *mut Matrix,
 ) -> Status {
     // SAFETY: the caller promises what is asked.
-    reported(|| unsafe {
-        put("matrix", matrix, || {
-            let made = given("device", device)?.0.borrow_csr(given("csr", csr)?)?;
-            Ok(boxed(Matrix(made)))
+    unsafe {
+        put_matrix(matrix, || {
+            let device = given("device", device)?;
+            matrix::borrow_csr(&device.0, &(*given("csr", csr)?).into())
         })
-    })
+    }
+}
+
+/// `nnz_borrow_wide_csr`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_borrow_wide_csr(
+    device: *const Device,
+    csr: *const WideArrays,
+    matrix: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(matrix, || matrix::borrow_csr(&given("device", device)?.0, given("csr", csr)?)) }
+}
+
+/// `nnz_copy_coo`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_copy_coo(
+    device: *const Device,
+    coo: *const Coordinates,
+    matrix: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(matrix, || matrix::copy_coo(&given("device", device)?.0, given("coo", coo)?)) }
+}
+
+/// `nnz_read`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_read(
+    device: *const Device,
+    path: *const c_char,
+    matrix: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe {
+        put_matrix(matrix, || {
+            let device = given("device", device)?;
+            given("path", path)?;
+            let path = CStr::from_ptr(path).to_str();
+            let path = path.map_err(|error| Error::unsupported("a path that is not UTF-8", error))?;
+            Ok(nnz::Matrix::read(&device.0, path)?)
+        })
+    }
 }
 
 /// `nnz_dense_to_csr`.
@@ -156,13 +222,26 @@ pub unsafe extern "C" fn nnz_dense_to_csr(
     matrix: *mut *mut Matrix,
 ) -> Status {
     // SAFETY: the caller promises what is asked.
-    reported(|| unsafe {
-        put("matrix", matrix, || {
-            let dense = Dense { pointer: dense, step };
-            let made = given("device", device)?.0.dense_to_csr(scalar, (rows, cols), dense)?;
-            Ok(boxed(Matrix(made)))
+    unsafe {
+        put_matrix(matrix, || {
+            let device = &given("device", device)?.0;
+            let dense = Dense { name: "dense", pointer: dense, step };
+            let dense = dense.as_matrix((device, names::dtype(scalar)?), (rows, cols))?;
+            let made = dense.to_sparse(Format::Csr, None)?;
+            device.synchronize()?;
+            Ok(made)
         })
-    })
+    }
+}
+
+/// `nnz_describe`.
+///
+/// # Safety
+/// `matrix` is null or alive; `info` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_describe(matrix: *const Matrix, info: *mut Info) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe { put("info", info, || matrix::info(&given("matrix", matrix)?.0)) })
 }
 
 /// `nnz_arrays`.
@@ -172,16 +251,73 @@ pub unsafe extern "C" fn nnz_dense_to_csr(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_arrays(matrix: *const Matrix, csr: *mut Arrays) -> Status {
     // SAFETY: the caller promises what is asked.
-    reported(|| unsafe { put("csr", csr, || Ok(given("matrix", matrix)?.0.arrays())) })
+    reported(|| unsafe { put("csr", csr, || matrix::arrays(&given("matrix", matrix)?.0)) })
+}
+
+/// `nnz_wide_arrays`.
+///
+/// # Safety
+/// `matrix` is null or alive; `csr` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_wide_arrays(matrix: *const Matrix, csr: *mut WideArrays) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe { put("csr", csr, || matrix::wide_arrays(&given("matrix", matrix)?.0)) })
+}
+
+/// `nnz_convert`.
+///
+/// # Safety
+/// `matrix` is null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_convert(
+    matrix: *const Matrix,
+    format: MatrixFormat,
+    made: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.to_format(names::format(format)?)?)) }
+}
+
+/// `nnz_cast`.
+///
+/// # Safety
+/// `matrix` is null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_cast(matrix: *const Matrix, scalar: Type, made: *mut *mut Matrix) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.cast(names::dtype(scalar)?)?)) }
+}
+
+/// `nnz_transpose`.
+///
+/// # Safety
+/// `matrix` is null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_transpose(matrix: *const Matrix, made: *mut *mut Matrix) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.transpose()?)) }
+}
+
+/// `nnz_to_dense`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_to_dense(matrix: *const Matrix, step: usize, dense: *mut c_void) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe {
+        let matrix = given("matrix", matrix)?;
+        product::to_dense(&matrix.0, Dense { name: "dense", pointer: dense, step })
+    })
 }
 
 /// `nnz_spmv`.
 ///
 /// # Safety
-/// The pointers are what `nnz.h` asks for, or null, and nobody else uses `matrix` meanwhile.
+/// The pointers are what `nnz.h` asks for, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_spmv(
-    matrix: *mut Matrix,
+    matrix: *const Matrix,
     alpha: f64,
     x: *const c_void,
     beta: f64,
@@ -189,18 +325,37 @@ pub unsafe extern "C" fn nnz_spmv(
 ) -> Status {
     // SAFETY: the caller promises what is asked.
     reported(|| unsafe {
-        let matrix = matrix.as_mut().ok_or_else(|| Failure::null("matrix"))?;
-        matrix.0.spmv(alpha, x, beta, y)
+        product::spmv(&given("matrix", matrix)?.0, Op::None, (alpha.into(), x), (beta.into(), y))
+    })
+}
+
+/// `nnz_spmv_op`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_spmv_op(
+    matrix: *const Matrix,
+    op: Operation,
+    alpha: Complex,
+    x: *const c_void,
+    beta: Complex,
+    y: *mut c_void,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe {
+        let matrix = given("matrix", matrix)?;
+        product::spmv(&matrix.0, names::op(op)?, (alpha.into(), x), (beta.into(), y))
     })
 }
 
 /// `nnz_spmm`.
 ///
 /// # Safety
-/// The pointers are what `nnz.h` asks for, or null, and nobody else uses `matrix` meanwhile.
+/// The pointers are what `nnz.h` asks for, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_spmm(
-    matrix: *mut Matrix,
+    matrix: *const Matrix,
     columns: usize,
     alpha: f64,
     b: *const c_void,
@@ -209,11 +364,53 @@ pub unsafe extern "C" fn nnz_spmm(
     c: *mut c_void,
     c_step: usize,
 ) -> Status {
+    let (alpha, beta) = (Complex { re: alpha, im: 0.0 }, Complex { re: beta, im: 0.0 });
+    // SAFETY: the caller promises what is asked.
+    unsafe { nnz_spmm_op(matrix, 0, columns, alpha, b, b_step, beta, c, c_step) }
+}
+
+/// `nnz_spmm_op`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_spmm_op(
+    matrix: *const Matrix,
+    op: Operation,
+    columns: usize,
+    alpha: Complex,
+    b: *const c_void,
+    b_step: usize,
+    beta: Complex,
+    c: *mut c_void,
+    c_step: usize,
+) -> Status {
     // SAFETY: the caller promises what is asked.
     reported(|| unsafe {
-        let matrix = matrix.as_mut().ok_or_else(|| Failure::null("matrix"))?;
-        let (b, c) = (Dense { pointer: b, step: b_step }, Dense { pointer: c, step: c_step });
-        matrix.0.spmm(columns, alpha, b, beta, c)
+        let matrix = given("matrix", matrix)?;
+        let b = Dense { name: "B", pointer: b, step: b_step };
+        let c = Dense { name: "C", pointer: c, step: c_step };
+        product::spmm(&matrix.0, (names::op(op)?, columns), (alpha.into(), b), (beta.into(), c))
+    })
+}
+
+/// `nnz_solve`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_solve(
+    matrix: *const Matrix,
+    options: *const SolverOptions,
+    b: *const c_void,
+    x: *mut c_void,
+    solution: *mut Solution,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe {
+        put("solution", solution, || {
+            product::solve(&given("matrix", matrix)?.0, given("options", options)?, b, x)
+        })
     })
 }
 
@@ -223,8 +420,6 @@ pub unsafe extern "C" fn nnz_spmm(
 /// `matrix` is null or came from this library, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_release(matrix: *mut Matrix) {
-    if !matrix.is_null() {
-        // SAFETY: the caller promises what is asked.
-        drop(unsafe { Box::from_raw(matrix) });
-    }
+    // SAFETY: the caller promises what is asked.
+    unsafe { dropped(matrix) }
 }

@@ -1,25 +1,12 @@
-//! Matrices of either type of values on any device, with the plans of their products.
+//! Matrices of the caller's arrays, and the arrays of matrices.
 
 use crate::failure::Failure;
-use crate::memory::CallerMemory;
-use sparse_core::op::{
-    DenseToCompressedPlan, DenseToCsrKernel, Keep, Op, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan,
-    VectorKernel,
-};
-use sparse_core::{
-    DenseView, DenseViewMut, Element, Error, Index, Order, PlanOptions, Row, Scalar, SparseFormat, c64,
-};
+use crate::memory::Array;
+use crate::names::{self, Index, MatrixFormat, Type};
+use crate::sycl;
+use nnz::catalog::Types;
+use nnz::{Accelerator, Coo, Csr, Device, Error, Host, HostCsr, IndexType, Matrix, Scalar};
 use std::ffi::c_void;
-use std::fmt::Debug;
-
-/// `nnz_type` of `nnz.h`.
-pub type Type = u32;
-
-/// `float`.
-const F32: Type = 0;
-
-/// `double`.
-const F64: Type = 1;
 
 /// `nnz_csr` of `nnz.h`.
 #[repr(C)]
@@ -41,274 +28,224 @@ pub struct Arrays {
     pub values: *const c_void,
 }
 
-/// A row-major dense matrix: its first element, and the stride between rows.
+/// `nnz_wide_csr` of `nnz.h`.
+#[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Dense {
-    pub(crate) pointer: *const c_void,
-    pub(crate) step: usize,
+pub struct WideArrays {
+    /// The type of the values.
+    pub scalar: Type,
+    /// The type of the columns.
+    pub index: Index,
+    /// The type of the offsets.
+    pub offset: Index,
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+    /// The number of entries.
+    pub nnz: usize,
+    /// `rows + 1` positions.
+    pub offsets: *const c_void,
+    /// `nnz` columns.
+    pub indices: *const c_void,
+    /// `nnz` values.
+    pub values: *const c_void,
 }
 
-/// A device that makes matrices, over any memory.
-pub(crate) trait Matrices: Debug {
-    /// A matrix over the caller's arrays.
-    ///
-    /// # Safety
-    /// The pointers are what `nnz.h` asks for.
-    unsafe fn borrow_csr(&self, arrays: &Arrays) -> Result<Box<dyn Products>, Failure>;
-
-    /// The entries of a dense matrix that are not zero.
-    ///
-    /// # Safety
-    /// The pointer is what `nnz.h` asks for.
-    unsafe fn dense_to_csr(
-        &self,
-        scalar: Type,
-        shape: (usize, usize),
-        dense: Dense,
-    ) -> Result<Box<dyn Products>, Failure>;
+/// `nnz_coo` of `nnz.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Coordinates {
+    /// The type of the values.
+    pub scalar: Type,
+    /// The type of the rows and columns.
+    pub index: Index,
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+    /// The number of entries.
+    pub nnz: usize,
+    /// The row of each entry.
+    pub row_indices: *const c_void,
+    /// The column of each entry.
+    pub col_indices: *const c_void,
+    /// The value of each entry.
+    pub values: *const c_void,
 }
 
-/// A matrix with any type of values.
-pub(crate) trait Products {
-    /// Its arrays.
-    fn arrays(&self) -> Arrays;
-
-    /// `y ← alpha·A·x + beta·y`.
-    ///
-    /// # Safety
-    /// The pointers are what `nnz.h` asks for.
-    unsafe fn spmv(&mut self, alpha: f64, x: *const c_void, beta: f64, y: *mut c_void)
-    -> Result<(), Failure>;
-
-    /// `C ← alpha·A·B + beta·C`.
-    ///
-    /// # Safety
-    /// The pointers are what `nnz.h` asks for, and C may be written.
-    unsafe fn spmm(
-        &mut self,
-        columns: usize,
-        alpha: f64,
-        b: Dense,
-        beta: f64,
-        c: Dense,
-    ) -> Result<(), Failure>;
+/// `nnz_info` of `nnz.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Info {
+    /// The format.
+    pub format: MatrixFormat,
+    /// The type of the values.
+    pub scalar: Type,
+    /// The type of the rows and columns.
+    pub index: Index,
+    /// The type of the offsets; that of the indices where the format has none.
+    pub offset: Index,
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+    /// The number of entries.
+    pub nnz: usize,
+    /// The bytes of all arrays.
+    pub bytes: usize,
 }
 
-/// A backend with the operations of `nnz.h` on values of type `T`.
-pub(crate) trait Computes<T: Scalar>:
-    CallerMemory
-    + DenseToCsrKernel<T, i32, i32>
-    + SpmmKernel<CsrOf<Self, T>>
-    + SpmvKernel<CsrOf<Self, T>>
-    + VectorKernel<T>
-{
-}
-
-impl<T: Scalar, B> Computes<T> for B where
-    B: CallerMemory
-        + DenseToCsrKernel<T, i32, i32>
-        + SpmmKernel<CsrOf<B, T>>
-        + SpmvKernel<CsrOf<B, T>>
-        + VectorKernel<T>
-{
-}
-
-type CsrOf<B, T> = <B as CallerMemory>::Csr<T>;
-type SpmvOf<B, T> = SpmvPlan<B, CsrOf<B, T>>;
-type SpmmOf<B, T> = SpmmPlan<B, CsrOf<B, T>>;
-
-impl<B: Computes<f32> + Computes<f64>> Matrices for B {
-    unsafe fn borrow_csr(&self, arrays: &Arrays) -> Result<Box<dyn Products>, Failure> {
-        // SAFETY: the caller promises what is asked.
-        unsafe {
-            match arrays.scalar {
-                F32 => Ok(Box::new(Planned::<f32, B>::over(self, arrays)?)),
-                F64 => Ok(Box::new(Planned::<f64, B>::over(self, arrays)?)),
-                other => Err(unknown(other)),
-            }
-        }
-    }
-
-    unsafe fn dense_to_csr(
-        &self,
-        scalar: Type,
-        shape: (usize, usize),
-        dense: Dense,
-    ) -> Result<Box<dyn Products>, Failure> {
-        // SAFETY: the caller promises what is asked.
-        unsafe {
-            match scalar {
-                F32 => Ok(Box::new(Planned::<f32, B>::of_dense(self, scalar, shape, dense)?)),
-                F64 => Ok(Box::new(Planned::<f64, B>::of_dense(self, scalar, shape, dense)?)),
-                other => Err(unknown(other)),
-            }
-        }
+impl From<Arrays> for WideArrays {
+    fn from(arrays: Arrays) -> Self {
+        let Arrays { scalar, rows, cols, nnz, offsets, indices, values } = arrays;
+        let (offsets, indices) = (offsets.cast(), indices.cast());
+        Self { scalar, index: 0, offset: 0, rows, cols, nnz, offsets, indices, values }
     }
 }
 
-fn unknown(scalar: Type) -> Failure {
-    Error::unsupported(format!("nnz_type {scalar}"), "the types are NNZ_F32 and NNZ_F64").into()
+/// The functions of one triple of types.
+struct Functions {
+    types: Types,
+    borrow_csr: unsafe fn(&Device, &WideArrays) -> Result<Matrix, Failure>,
+    copy_coo: unsafe fn(&Device, &Coordinates) -> Result<Matrix, Failure>,
+    addresses: fn(&Matrix) -> Option<[*const c_void; 3]>,
 }
 
-/// A matrix of values of type `T` on a backend.
-struct Planned<T: Scalar, B: Computes<T>> {
-    backend: B,
-    scalar: Type,
-    matrix: CsrOf<B, T>,
-    /// Made at the first product, since it reads the pattern.
-    spmv: Option<SpmvOf<B, T>>,
-    /// The number of columns, and the plan for it.
-    spmm: Option<(usize, SpmmOf<B, T>)>,
+macro_rules! functions {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        &[$(Functions {
+            types: Types::of::<$t, $i, $o>(),
+            borrow_csr: borrow_typed_csr::<$t, $i, $o>,
+            copy_coo: copy_typed_coo::<$t, $i>,
+            addresses: typed_addresses::<$t, $i, $o>,
+        }),*]
+    };
 }
 
-impl<T: Scalar, B: Computes<T>> Planned<T, B> {
-    fn new(backend: &B, scalar: Type, matrix: CsrOf<B, T>) -> Self {
-        Self { backend: backend.clone(), scalar, matrix, spmv: None, spmm: None }
-    }
+const FUNCTIONS: &[Functions] = nnz::for_all_types!(functions);
 
-    /// # Safety
-    /// As for [`Matrices::borrow_csr`].
-    unsafe fn over(backend: &B, arrays: &Arrays) -> Result<Self, Failure> {
-        let &Arrays { scalar, rows, cols, nnz, offsets, indices, values } = arrays;
-        for (what, size) in [("rows", rows), ("cols", cols), ("nnz", nnz)] {
-            i32::try_new(what, size)?;
-        }
+/// The functions of the types that three constants name.
+fn functions_of(scalar: Type, index: Index, offset: Index) -> Result<&'static Functions, Failure> {
+    let value = names::dtype(scalar)?;
+    let [index, offset] = [names::index_type(index)?, names::index_type(offset)?].map(IndexType::name);
+    let types = Types { value, index, offset };
+    FUNCTIONS.iter().find(|functions| functions.types == types).ok_or_else(|| {
+        let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
+        let reason = format!("values, indices and offsets are one of {}", known.join(" "));
+        Error::unsupported(format_args!("a matrix of {types}"), reason).into()
+    })
+}
+
+/// A CSR matrix over the caller's arrays.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn borrow_csr(device: &Device, arrays: &WideArrays) -> Result<Matrix, Failure> {
+    let functions = functions_of(arrays.scalar, arrays.index, arrays.offset)?;
+    // SAFETY: the caller promises what is asked.
+    unsafe { (functions.borrow_csr)(device, arrays) }
+}
+
+/// A COO matrix with a copy of the caller's arrays.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn copy_coo(device: &Device, arrays: &Coordinates) -> Result<Matrix, Failure> {
+    let functions = functions_of(arrays.scalar, arrays.index, arrays.index)?;
+    // SAFETY: the caller promises what is asked.
+    unsafe { (functions.copy_coo)(device, arrays) }
+}
+
+/// # Safety
+/// As for [`borrow_csr`].
+unsafe fn borrow_typed_csr<T: Scalar, I: nnz::Index, O: nnz::Index>(
+    device: &Device,
+    arrays: &WideArrays,
+) -> Result<Matrix, Failure> {
+    let &WideArrays { rows, cols, nnz, offsets, indices, values, .. } = arrays;
+    I::try_new("rows", rows)?;
+    I::try_new("cols", cols)?;
+    O::try_new("nnz", nnz)?;
+    let offsets = Array { name: "offsets", pointer: offsets, len: rows + 1 };
+    let indices = Array { name: "indices", pointer: indices, len: nnz };
+    let values = Array { name: "values", pointer: values, len: nnz };
+    if let Device::Accelerator(backend, _) = device {
         // SAFETY: the caller promises what is asked.
         let (offsets, indices, values) = unsafe {
             (
-                borrowed(backend, ("offsets", offsets, rows + 1))?,
-                borrowed(backend, ("indices", indices, nnz))?,
-                borrowed(backend, ("values", values.cast::<T>(), nnz))?,
+                sycl::buffer::<O>(backend, offsets)?,
+                sycl::buffer::<I>(backend, indices)?,
+                sycl::buffer::<T>(backend, values)?,
             )
         };
-        Ok(Self::new(backend, scalar, backend.csr((rows, cols), offsets, indices, values)?))
+        let csr: Csr<T, Accelerator, I, O> = backend.compressed((rows, cols), offsets, indices, values)?;
+        return Ok(Matrix::wrap(device, csr)?);
     }
-
-    /// # Safety
-    /// As for [`Matrices::dense_to_csr`].
-    unsafe fn of_dense(
-        backend: &B,
-        scalar: Type,
-        (rows, cols): (usize, usize),
-        Dense { pointer, step }: Dense,
-    ) -> Result<Self, Failure> {
-        let dense = ("dense", pointer.cast::<T>(), extent(rows, cols, step)?);
-        // SAFETY: the caller promises what is asked.
-        let elements = unsafe { borrowed(backend, dense)? };
-        let view = DenseView::new(B::view(&elements), rows, cols, step, Order::RowMajor)?;
-        let mut plan = DenseToCompressedPlan::<_, Row, T, i32, i32>::new(
-            backend,
-            view,
-            Keep::NonZero,
-            &PlanOptions::once(),
-        )?;
-        let matrix = plan.run(view)?;
-        backend.synchronize()?;
-        Ok(Self::new(backend, scalar, B::owned(matrix)))
-    }
+    let (offsets, indices, values) = (offsets.on_host()?, indices.on_host()?, values.on_host()?);
+    // SAFETY: the caller promises what is asked for as long as the matrix lives.
+    let csr = unsafe { HostCsr::<T, I, O>::borrow(rows, cols, offsets, indices, values)? };
+    Ok(Matrix::wrap(device, csr)?)
 }
 
-impl<T: Scalar<Acc = T>, B: Computes<T>> Products for Planned<T, B> {
-    fn arrays(&self) -> Arrays {
-        let (offsets, indices, values) = B::addresses(&self.matrix);
-        Arrays {
-            scalar: self.scalar,
-            rows: self.matrix.rows(),
-            cols: self.matrix.cols(),
-            nnz: self.matrix.nnz(),
-            offsets,
-            indices,
-            values: values.cast(),
-        }
-    }
-
-    unsafe fn spmv(
-        &mut self,
-        alpha: f64,
-        x: *const c_void,
-        beta: f64,
-        y: *mut c_void,
-    ) -> Result<(), Failure> {
-        let Self { backend, matrix, .. } = self;
-        let operand = ("x", x.cast::<T>(), matrix.cols());
-        let result = ("y", y.cast_const().cast::<T>(), matrix.rows());
-        // SAFETY: the caller promises what is asked.
-        let (x, mut y) = unsafe { (borrowed(backend, operand)?, borrowed(backend, result)?) };
-        check_apart(operand, result)?;
-        let plan = match &mut self.spmv {
-            Some(plan) => plan,
-            none => none.insert(SpmvPlan::new(backend, matrix, Op::None, &PlanOptions::default())?),
-        };
-        Ok(plan.run(factor(alpha), matrix, B::view(&x), factor(beta), B::view_mut(&mut y))?)
-    }
-
-    unsafe fn spmm(
-        &mut self,
-        columns: usize,
-        alpha: f64,
-        b: Dense,
-        beta: f64,
-        c: Dense,
-    ) -> Result<(), Failure> {
-        let Self { backend, matrix, .. } = self;
-        let (rows, cols) = (matrix.rows(), matrix.cols());
-        let operand = ("B", b.pointer.cast::<T>(), extent(cols, columns, b.step)?);
-        let result = ("C", c.pointer.cast::<T>(), extent(rows, columns, c.step)?);
-        // SAFETY: the caller promises what is asked.
-        let (from, mut to) = unsafe { (borrowed(backend, operand)?, borrowed(backend, result)?) };
-        check_apart(operand, result)?;
-        let from = DenseView::new(B::view(&from), cols, columns, b.step, Order::RowMajor)?;
-        let to = DenseViewMut::new(B::view_mut(&mut to), rows, columns, c.step, Order::RowMajor)?;
-        let plan = match &mut self.spmm {
-            Some((planned, plan)) if *planned == columns => plan,
-            other => {
-                let plan = SpmmPlan::new(backend, matrix, Op::None, columns, &PlanOptions::default())?;
-                &mut other.insert((columns, plan)).1
-            }
-        };
-        Ok(plan.run(factor(alpha), matrix, from, factor(beta), to)?)
-    }
-}
-
-fn factor<T: Scalar>(number: f64) -> T {
-    T::from_c64(c64::new(number, 0.0))
-}
-
-/// The number of elements from the first to the last of a row-major dense matrix.
-fn extent(rows: usize, cols: usize, step: usize) -> Result<usize, Failure> {
-    let Some(last) = rows.checked_sub(1).filter(|_| cols > 0) else { return Ok(0) };
-    let extent = last.checked_mul(step).and_then(|start| start.checked_add(cols));
-    Ok(extent.ok_or_else(|| Error::shape("dense", format!("{rows} rows, {step} apart, fit no memory")))?)
-}
-
-/// A caller's array: its name in messages, its first element and its length.
-type Array<'a, T> = (&'a str, *const T, usize);
-
-/// The elements of an array; for length 0 the pointer may be anything.
-///
 /// # Safety
-/// As for [`CallerMemory::borrow`].
-unsafe fn borrowed<B: CallerMemory, T: Element>(
-    backend: &B,
-    (name, pointer, len): Array<'_, T>,
-) -> Result<B::Elements<T>, Failure> {
-    if len > 0 && pointer.is_null() {
-        return Err(Failure::null(name));
-    }
-    if len > isize::MAX as usize / size_of::<T>() {
-        let what = format!("the number of elements of {name}");
-        return Err(Error::IndexOverflow { what, value: len as u128, target: "memory" }.into());
-    }
+/// As for [`copy_coo`].
+unsafe fn copy_typed_coo<T: Scalar, I: nnz::Index>(
+    device: &Device,
+    arrays: &Coordinates,
+) -> Result<Matrix, Failure> {
+    let &Coordinates { rows, cols, nnz, row_indices, col_indices, values, .. } = arrays;
+    let array = |name, pointer| Array { name, pointer, len: nnz };
     // SAFETY: the caller promises what is asked.
-    unsafe { backend.borrow(pointer.cast_mut(), len) }.map_err(|error| Failure::memory(name, &error))
+    let (row_idx, col_idx, values) = unsafe {
+        (
+            array("row_indices", row_indices).to_vec::<I>(device)?,
+            array("col_indices", col_indices).to_vec::<I>(device)?,
+            array("values", values).to_vec::<T>(device)?,
+        )
+    };
+    Ok(Matrix::from_typed(device, Coo::<T, Host, I>::new(rows, cols, row_idx, col_idx, values)?)?)
 }
 
-/// An error if the result of an operation shares memory with an operand.
-fn check_apart<T>(operand: Array<'_, T>, result: Array<'_, T>) -> Result<(), Failure> {
-    let end = |(_, pointer, len): Array<'_, T>| pointer.addr().saturating_add(len * size_of::<T>());
-    let empty = operand.2 == 0 || result.2 == 0;
-    if !empty && operand.1.addr() < end(result) && result.1.addr() < end(operand) {
-        return Err(Failure::memory(result.0, &format_args!("it shares memory with {}", operand.0)));
+fn typed_addresses<T: Scalar, I: nnz::Index, O: nnz::Index>(matrix: &Matrix) -> Option<[*const c_void; 3]> {
+    if let Some(a) = matrix.downcast_ref::<HostCsr<T, I, O>>() {
+        let (offsets, indices, values) = (a.offsets(), a.indices(), a.values());
+        return Some([offsets.as_ptr().cast(), indices.as_ptr().cast(), values.as_ptr().cast()]);
     }
-    Ok(())
+    if let Some(a) = matrix.downcast_ref::<Csr<T, Host, I, O>>() {
+        let (offsets, indices, values) = (a.offsets(), a.indices(), a.values());
+        return Some([offsets.as_ptr().cast(), indices.as_ptr().cast(), values.as_ptr().cast()]);
+    }
+    sycl::addresses::<T, I, O>(matrix)
+}
+
+/// Format, types and sizes of a matrix.
+pub(crate) fn info(matrix: &Matrix) -> Result<Info, Failure> {
+    let (format, scalar, index, offset) = names::constants(matrix)?;
+    let ((rows, cols), nnz, bytes) = (matrix.shape(), matrix.nnz(), matrix.bytes());
+    Ok(Info { format, scalar, index, offset, rows, cols, nnz, bytes })
+}
+
+/// The arrays of a CSR matrix.
+pub(crate) fn wide_arrays(matrix: &Matrix) -> Result<WideArrays, Failure> {
+    let Info { scalar, index, offset, rows, cols, nnz, .. } = info(matrix)?;
+    let addresses = (functions_of(scalar, index, offset)?.addresses)(matrix);
+    let [offsets, indices, values] = addresses.ok_or_else(|| {
+        Error::unsupported(
+            format_args!("the arrays of {matrix:?}"),
+            "those of csr can be had: nnz_convert makes it",
+        )
+    })?;
+    Ok(WideArrays { scalar, index, offset, rows, cols, nnz, offsets, indices, values })
+}
+
+/// The arrays of a CSR matrix with 32-bit indices and offsets.
+pub(crate) fn arrays(matrix: &Matrix) -> Result<Arrays, Failure> {
+    let found = wide_arrays(matrix)?;
+    let WideArrays { scalar, index, offset, rows, cols, nnz, offsets, indices, values } = found;
+    if (index, offset) != (0, 0) {
+        let reason = "nnz_wide_arrays gives those of other types than int32_t";
+        return Err(Error::unsupported(format_args!("an nnz_csr of {matrix:?}"), reason).into());
+    }
+    Ok(Arrays { scalar, rows, cols, nnz, offsets: offsets.cast(), indices: indices.cast(), values })
 }

@@ -1,96 +1,136 @@
-//! Memory of the caller as operands of a backend.
+//! Memory of the caller, as operands of the run-time layer.
 
-use backend_cpu::Cpu;
-use sparse_core::backend::{ViewMutOf, ViewOf};
-use sparse_core::{Backend, Csr, Element, Error, HostCsr, Result, Scalar, SpaceOf, SparseFormat};
+use crate::failure::Failure;
+use crate::sycl;
+use nnz::space::Element;
+use nnz::{DType, Device, Error, Order, Scalar, Vector, bf16, c32, c64, f16};
+use std::ffi::c_void;
 use std::ptr::{NonNull, slice_from_raw_parts_mut};
 
-/// A backend that computes in the caller's memory.
-pub(crate) trait CallerMemory: Backend {
-    /// Borrowed elements of the caller.
-    type Elements<T: Element>;
-    /// A CSR matrix whose arrays are the caller's or the backend's.
-    type Csr<T: Scalar>: SparseFormat<Scalar = T, Space = SpaceOf<Self>>;
-
-    /// Borrows `len` elements; if that is 0, `pointer` may be anything.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for memory that the backend cannot use.
-    ///
-    /// # Safety
-    /// `pointer` is what `nnz.h` asks for on this backend, as long as the elements are used. Elements that are written
-    /// are borrowed once.
-    unsafe fn borrow<T: Element>(&self, pointer: *mut T, len: usize) -> Result<Self::Elements<T>>;
-
-    /// The elements as an input operand.
-    fn view<T: Element>(elements: &Self::Elements<T>) -> ViewOf<'_, Self, T>;
-
-    /// The elements as an output operand.
-    fn view_mut<T: Element>(elements: &mut Self::Elements<T>) -> ViewMutOf<'_, Self, T>;
-
-    /// A matrix over borrowed arrays, which are checked.
-    ///
-    /// # Errors
-    /// Those of [`Csr::new_unsorted`](sparse_core::Compressed::new_unsorted); an error of the device's runtime.
-    fn csr<T: Scalar>(
-        &self,
-        shape: (usize, usize),
-        offsets: Self::Elements<i32>,
-        indices: Self::Elements<i32>,
-        values: Self::Elements<T>,
-    ) -> Result<Self::Csr<T>>;
-
-    /// A matrix of the backend's own.
-    fn owned<T: Scalar>(matrix: Csr<T, SpaceOf<Self>>) -> Self::Csr<T>;
-
-    /// The addresses of the offsets, the indices and the values.
-    fn addresses<T: Scalar>(matrix: &Self::Csr<T>) -> (*const i32, *const i32, *const T);
+/// An array of the caller's: its name in messages, its first element and its length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Array<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) pointer: *const c_void,
+    pub(crate) len: usize,
 }
 
-/// Elements on the host, by the promise of [`CallerMemory::borrow`].
-pub(crate) struct HostElements<T>(*mut [T]);
+impl Array<'_> {
+    /// The address of the first element; an error if there are elements at a null pointer, or more than fit memory.
+    pub(crate) fn checked<T>(self) -> Result<*mut T, Failure> {
+        let Self { name, pointer, len } = self;
+        if len > 0 && pointer.is_null() {
+            return Err(Failure::null(name));
+        }
+        if len > isize::MAX as usize / size_of::<T>() {
+            let what = format!("the number of elements of {name}");
+            return Err(Error::IndexOverflow { what, value: len as u128, target: "memory" }.into());
+        }
+        Ok(pointer.cast_mut().cast())
+    }
 
-impl CallerMemory for Cpu {
-    type Elements<T: Element> = HostElements<T>;
-    type Csr<T: Scalar> = HostCsr<T>;
-
-    unsafe fn borrow<T: Element>(&self, pointer: *mut T, len: usize) -> Result<HostElements<T>> {
-        let pointer = if len == 0 { NonNull::dangling().as_ptr() } else { pointer };
+    /// The elements on the host; of an empty array the pointer may be anything.
+    pub(crate) fn on_host<T>(self) -> Result<*mut [T], Failure> {
+        let pointer = self.checked::<T>()?;
+        let pointer = if self.len == 0 { NonNull::dangling().as_ptr() } else { pointer };
         if !pointer.is_aligned() {
             let reason = format!("{pointer:p} is not aligned to {} bytes", align_of::<T>());
-            return Err(Error::unsupported("the caller's memory", reason));
+            return Err(Failure::memory(self.name, &Error::unsupported("the caller's memory", reason)));
         }
-        Ok(HostElements(slice_from_raw_parts_mut(pointer, len)))
+        Ok(slice_from_raw_parts_mut(pointer, self.len))
     }
 
-    fn view<T: Element>(elements: &HostElements<T>) -> &[T] {
-        // SAFETY: the caller of `borrow` promised that the elements exist, and nobody writes them meanwhile.
-        unsafe { &*elements.0 }
+    /// A copy of the elements.
+    ///
+    /// # Safety
+    /// The array is in memory of `device` as `nnz.h` asks for it, and nobody writes it.
+    pub(crate) unsafe fn to_vec<T: Element>(self, device: &Device) -> Result<Vec<T>, Failure> {
+        match device {
+            // SAFETY: the caller promises what is asked.
+            Device::Accelerator(backend, _) => unsafe { sycl::to_vec(backend, self) },
+            // SAFETY: the caller promises that the elements exist, and nobody writes them.
+            _ => Ok(unsafe { &*self.on_host::<T>()? }.to_vec()),
+        }
     }
 
-    fn view_mut<T: Element>(elements: &mut HostElements<T>) -> &mut [T] {
-        // SAFETY: the caller of `borrow` promised that the elements exist, and nobody else uses them meanwhile. If beta
-        // is 0 nothing need have written them yet; memory from another language has some bytes, and every pattern of
-        // bytes is an `Element`.
-        unsafe { &mut *elements.0 }
+    /// A vector over the elements, which are not copied.
+    ///
+    /// # Safety
+    /// The array is in memory of `device` as `nnz.h` asks for it, as long as the vector is used. One that the vector is
+    /// to write may be written, and is used by nobody else meanwhile.
+    pub(crate) unsafe fn as_vector(self, device: &Device, dtype: DType) -> Result<Vector, Failure> {
+        // SAFETY: the caller promises what is asked.
+        unsafe {
+            match dtype {
+                DType::F16 => self.as_vector_of::<f16>(device),
+                DType::Bf16 => self.as_vector_of::<bf16>(device),
+                DType::F32 => self.as_vector_of::<f32>(device),
+                DType::F64 => self.as_vector_of::<f64>(device),
+                DType::C32 => self.as_vector_of::<c32>(device),
+                DType::C64 => self.as_vector_of::<c64>(device),
+            }
+        }
     }
 
-    fn csr<T: Scalar>(
-        &self,
+    /// # Safety
+    /// As for [`as_vector`](Self::as_vector).
+    unsafe fn as_vector_of<T: Scalar>(self, device: &Device) -> Result<Vector, Failure> {
+        // SAFETY: the caller promises what is asked. If beta is 0 nothing need have written the elements of a result yet;
+        // memory from another language has some bytes, and every pattern of bytes is an `Element`.
+        unsafe {
+            match device {
+                Device::Accelerator(backend, _) => {
+                    Ok(Vector::wrap(device, sycl::buffer::<T>(backend, self)?)?)
+                }
+                _ => Ok(Vector::borrow(device, self.on_host::<T>()?)?),
+            }
+        }
+    }
+}
+
+/// An error if the result of an operation shares memory with an operand, both of elements of `bytes` bytes.
+pub(crate) fn check_apart(operand: Array<'_>, result: Array<'_>, bytes: usize) -> Result<(), Failure> {
+    let end = |array: Array<'_>| array.pointer.addr().saturating_add(array.len * bytes);
+    let empty = operand.len == 0 || result.len == 0;
+    if !empty && operand.pointer.addr() < end(result) && result.pointer.addr() < end(operand) {
+        return Err(Failure::memory(result.name, &format_args!("it shares memory with {}", operand.name)));
+    }
+    Ok(())
+}
+
+/// A row-major dense matrix of the caller's: its name in messages, its first element, and the elements from a row to the
+/// next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dense<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) pointer: *const c_void,
+    pub(crate) step: usize,
+}
+
+impl<'a> Dense<'a> {
+    /// The elements from the first to the last.
+    pub(crate) fn elements(self, rows: usize, cols: usize) -> Result<Array<'a>, Failure> {
+        let Self { name, pointer, step } = self;
+        let Some(last) = rows.checked_sub(1).filter(|_| cols > 0) else {
+            return Ok(Array { name, pointer, len: 0 });
+        };
+        let len = last.checked_mul(step).and_then(|start| start.checked_add(cols));
+        let error = || Error::shape("dense", format!("{rows} rows, {step} apart, fit no memory"));
+        Ok(Array { name, pointer, len: len.ok_or_else(error)? })
+    }
+
+    /// A matrix over the elements, which are not copied.
+    ///
+    /// # Safety
+    /// As for [`Array::as_vector`].
+    pub(crate) unsafe fn as_matrix(
+        self,
+        (device, dtype): (&Device, DType),
         (rows, cols): (usize, usize),
-        offsets: HostElements<i32>,
-        indices: HostElements<i32>,
-        values: HostElements<T>,
-    ) -> Result<HostCsr<T>> {
-        // SAFETY: the caller of `borrow` promised the same for as long as the matrix lives.
-        unsafe { HostCsr::borrow(rows, cols, offsets.0, indices.0, values.0) }
-    }
-
-    fn owned<T: Scalar>(matrix: Csr<T>) -> HostCsr<T> {
-        matrix.into()
-    }
-
-    fn addresses<T: Scalar>(matrix: &HostCsr<T>) -> (*const i32, *const i32, *const T) {
-        (matrix.offsets().as_ptr(), matrix.indices().as_ptr(), matrix.values().as_ptr())
+    ) -> Result<nnz::DenseMatrix, Failure> {
+        let elements = self.elements(rows, cols)?;
+        // SAFETY: the caller promises what is asked.
+        let elements = unsafe { elements.as_vector(device, dtype)? };
+        Ok(nnz::DenseMatrix::new(elements, rows, cols, self.step, Order::RowMajor)?)
     }
 }

@@ -1,62 +1,56 @@
-//! The device of a caller's SYCL queue.
+//! The device of a caller's SYCL queue, and memory there.
 
 use crate::failure::Failure;
-use crate::matrix::Matrices;
-use crate::memory::CallerMemory;
-use backend_opencl::Device;
+use crate::memory::Array;
 use backend_opencl::sycl::{address, borrow, on_queue};
-use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::{Backend, Csr, Element, Result, Scalar, Space, SpaceOf};
+use nnz::space::Element;
+use nnz::{Accelerator, Backend as _, BackendKind, Csr, Device, DeviceId, Index, Scalar, Space};
 use std::ffi::c_void;
+
+type Buffer<T> = <Accelerator as Space>::Buffer<T>;
 
 /// The device of a queue.
 ///
 /// # Safety
 /// As for [`on_queue`].
-pub(crate) unsafe fn open(queue: *const c_void) -> Result<Box<dyn Matrices>, Failure> {
+pub(crate) unsafe fn open(queue: *const c_void) -> Result<Device, Failure> {
+    // The caller's queue has no index; the name is shown in no message of this library.
+    let id = DeviceId { backend: BackendKind::Sycl, index: 0 };
     // SAFETY: the caller promises the same.
-    Ok(Box::new(unsafe { on_queue(queue)? }))
+    Ok(Device::Accelerator(unsafe { on_queue(queue)? }, id))
 }
 
-impl CallerMemory for Device {
-    type Elements<T: Element> = Buf<Self, T>;
-    type Csr<T: Scalar> = Csr<T, SpaceOf<Self>>;
-
-    unsafe fn borrow<T: Element>(&self, pointer: *mut T, len: usize) -> Result<Buf<Self, T>> {
-        if len == 0 {
-            return self.upload(&[]);
-        }
-        // SAFETY: the caller promises what is asked.
-        unsafe { borrow(self, pointer, len) }
+/// A buffer over the caller's unified shared memory.
+///
+/// # Safety
+/// As for [`borrow`].
+pub(crate) unsafe fn buffer<T: Element>(
+    device: &Accelerator,
+    array: Array<'_>,
+) -> Result<Buffer<T>, Failure> {
+    let pointer = array.checked::<T>()?;
+    if array.len == 0 {
+        return Ok(device.upload(&[])?);
     }
+    // SAFETY: the caller promises what is asked.
+    unsafe { borrow(device, pointer, array.len) }.map_err(|error| Failure::memory(array.name, &error))
+}
 
-    fn view<T: Element>(elements: &Buf<Self, T>) -> ViewOf<'_, Self, T> {
-        <Self as Space>::view(elements)
-    }
+/// A copy of the caller's elements on the host.
+///
+/// # Safety
+/// As for [`borrow`].
+pub(crate) unsafe fn to_vec<T: Element>(device: &Accelerator, array: Array<'_>) -> Result<Vec<T>, Failure> {
+    // SAFETY: the caller promises what is asked.
+    Ok(device.download(&unsafe { buffer(device, array)? })?)
+}
 
-    fn view_mut<T: Element>(elements: &mut Buf<Self, T>) -> ViewMutOf<'_, Self, T> {
-        <Self as Space>::view_mut(elements)
-    }
-
-    fn csr<T: Scalar>(
-        &self,
-        shape: (usize, usize),
-        offsets: Buf<Self, i32>,
-        indices: Buf<Self, i32>,
-        values: Buf<Self, T>,
-    ) -> Result<Self::Csr<T>> {
-        self.compressed(shape, offsets, indices, values)
-    }
-
-    fn owned<T: Scalar>(matrix: Csr<T, SpaceOf<Self>>) -> Self::Csr<T> {
-        matrix
-    }
-
-    fn addresses<T: Scalar>(matrix: &Self::Csr<T>) -> (*const i32, *const i32, *const T) {
-        (
-            address(&<Self as Space>::view(matrix.offsets())),
-            address(&<Self as Space>::view(matrix.indices())),
-            address(&<Self as Space>::view(matrix.values())),
-        )
-    }
+/// The addresses of the offsets, the indices and the values of CSR on a queue's device.
+pub(crate) fn addresses<T: Scalar, I: Index, O: Index>(matrix: &nnz::Matrix) -> Option<[*const c_void; 3]> {
+    let a = matrix.downcast_ref::<Csr<T, Accelerator, I, O>>()?;
+    Some([
+        address(&Accelerator::view(a.offsets())).cast(),
+        address(&Accelerator::view(a.indices())).cast(),
+        address(&Accelerator::view(a.values())).cast(),
+    ])
 }

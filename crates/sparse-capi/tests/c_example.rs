@@ -1,5 +1,4 @@
-//! `examples/spmv.c` compiles against `nnz.h` without a warning, links with the library alone, and gives the right
-//! result.
+//! `examples/*.c` compile against `nnz.h` without a warning, link with the library alone, and give the right results.
 
 #![cfg(unix)]
 
@@ -43,13 +42,25 @@ fn compile(example: &str) -> Result<PathBuf, Box<dyn Error>> {
     Ok(program)
 }
 
-#[test]
-fn spmv() -> Result<(), Box<dyn Error>> {
-    let output = Command::new(compile("spmv")?).output()?;
+/// Compiles and runs an example; an error unless it prints what is expected.
+fn prints(example: &str, expected: &str) -> Result<(), Box<dyn Error>> {
+    let output = Command::new(compile(example)?).output()?;
     let (stdout, stderr) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     assert!(output.status.success(), "{}: {stderr}", output.status);
-    let expected = "y[0] = 201\ny[1] = 300\ny[2] = 54\n\
-        refused: csr: the last offset is 4, the number of indices 5\n";
     assert_eq!((stdout.as_str(), stderr.as_str()), (expected, ""));
     Ok(())
+}
+
+#[test]
+fn spmv() -> Result<(), Box<dyn Error>> {
+    let expected = "y[0] = 201\ny[1] = 300\ny[2] = 54\n\
+        refused: csr: the last offset is 4, the number of indices 5\n";
+    prints("spmv", expected)
+}
+
+#[test]
+fn solve() -> Result<(), Box<dyn Error>> {
+    let expected = "3 x 3, 7 entries\nb = 1 0 1\nC = 1 -0.5, -0.5 1, 0 -0.5\n\
+        converged: x = 1.000000 1.000000 1.000000\n";
+    prints("solve", expected)
 }

@@ -1,11 +1,15 @@
 //! The functions of `nnz.h` on the CPU: their results and refusals.
 
+use nnz::{DType, Scalar, c32, c64};
 use nnz_capi::*;
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
 
 const F32: Type = 0;
 const F64: Type = 1;
+const C64: Type = 3;
+const F16: Type = 4;
+const I64: Index = 1;
 
 /// `1 0 2; 0 0 3; 4 5 0`, row 0 out of order.
 static OFFSETS: [i32; 4] = [0, 2, 3, 5];
@@ -234,6 +238,357 @@ fn operands_that_do_not_fit_are_refused() {
     assert_eq!(dense, [0.0; 6]);
     // SAFETY: the matrix is used no more.
     unsafe { nnz_release(matrix) }
+}
+
+/// A matrix that is released when it is dropped.
+struct Owned(*mut Matrix);
+
+impl Owned {
+    /// What `make` writes.
+    fn made(make: impl FnOnce(*mut *mut Matrix) -> Status) -> Self {
+        let mut matrix = null_mut();
+        assert_eq!(make(&raw mut matrix), Status::Ok, "{}", message());
+        Self(matrix)
+    }
+
+    /// The matrix of the tests, over its static arrays.
+    fn example() -> Self {
+        let device = Cpu::open();
+        // SAFETY: the device is open, and the arrays live for ever.
+        Self::made(|matrix| unsafe { nnz_borrow_csr(device.0, &arrays(VALUES.as_ptr()), matrix) })
+    }
+
+    fn convert(&self, format: MatrixFormat) -> Self {
+        // SAFETY: the matrix is alive.
+        Self::made(|made| unsafe { nnz_convert(self.0, format, made) })
+    }
+
+    fn info(&self) -> Info {
+        let mut info = Info { format: 9, scalar: 9, index: 9, offset: 9, rows: 0, cols: 0, nnz: 0, bytes: 0 };
+        // SAFETY: the matrix is alive, and the struct may be written.
+        assert_eq!(unsafe { nnz_describe(self.0, &raw mut info) }, Status::Ok);
+        info
+    }
+
+    /// All elements of a 3 x 3 matrix.
+    fn dense<T: Scalar>(&self) -> [T; 9] {
+        let mut dense = [T::ZERO; 9];
+        // SAFETY: the matrix is alive, and the 3 x 3 elements may be written.
+        let status = unsafe { nnz_to_dense(self.0, 3, dense.as_mut_ptr().cast()) };
+        assert_eq!(status, Status::Ok, "{}", message());
+        dense
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: the matrix came from the library, and is used no more.
+        unsafe { nnz_release(self.0) }
+    }
+}
+
+fn complex(re: f64, im: f64) -> Complex {
+    Complex { re, im }
+}
+
+/// The matrix of the tests, `1 0 2; 0 0 3; 4 5 0`, in every triple of types: its arrays are found again, and products run.
+fn check_types<T: Scalar, I: nnz::Index, O: nnz::Index>() {
+    let types = [DType::F32, DType::F64, DType::C32, DType::C64, DType::F16, DType::Bf16];
+    let scalar = types.iter().position(|&dtype| dtype == T::DTYPE).unwrap() as Type;
+    let [index, offset] = [size_of::<I>() / 8, size_of::<O>() / 8].map(|wide| wide as Index);
+    let value = |number| T::from_c64(c64::new(number, 0.0));
+    let (offsets, indices) = (OFFSETS.map(|k| O::cast(k as usize)), INDICES.map(|k| I::cast(k as usize)));
+    let (values, x) = (VALUES.map(value), [1.0, 10.0, 100.0].map(value));
+    let csr = WideArrays {
+        scalar,
+        index,
+        offset,
+        rows: 3,
+        cols: 3,
+        nnz: 5,
+        offsets: address(&offsets),
+        indices: address(&indices),
+        values: address(&values),
+    };
+    let (device, mut found, mut y) = (Cpu::open(), csr, [T::ZERO; 3]);
+    // SAFETY: the device is open, and all arrays outlive the matrix.
+    unsafe {
+        let matrix = Owned::made(|matrix| nnz_borrow_wide_csr(device.0, &csr, matrix));
+        let info = matrix.info();
+        assert_eq!((info.format, info.scalar, info.index, info.offset), (0, scalar, index, offset));
+        assert_eq!((info.rows, info.cols, info.nnz), (3, 3, 5));
+        assert_eq!(nnz_wide_arrays(matrix.0, &raw mut found), Status::Ok);
+        assert_eq!((found.offsets, found.indices, found.values), (csr.offsets, csr.indices, csr.values));
+        assert_eq!((found.scalar, found.index, found.offset, found.nnz), (scalar, index, offset, 5));
+        assert_eq!(nnz_spmv(matrix.0, 1.0, address(&x), 0.0, y.as_mut_ptr().cast()), Status::Ok);
+    }
+    assert_eq!(y, [201.0, 300.0, 54.0].map(value), "{:?}", T::DTYPE);
+}
+
+macro_rules! check_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        $(check_types::<$t, $i, $o>();)*
+    };
+}
+
+#[test]
+fn every_triple_of_types_is_borrowed() {
+    nnz::for_all_types!(check_all_types);
+    let device = Cpu::open();
+    let Arrays { rows, cols, nnz, offsets, indices, values, .. } = arrays(VALUES.as_ptr());
+    let (offsets, indices) = (offsets.cast(), indices.cast());
+    let csr = WideArrays { scalar: F16, index: 0, offset: I64, rows, cols, nnz, offsets, indices, values };
+    for (csr, text) in [
+        (
+            csr,
+            "a matrix of f16,i32,i64 is not supported: values, indices and offsets are one of f64,i32,i32 ",
+        ),
+        (WideArrays { scalar: F64, index: I64, offset: 0, ..csr }, "a matrix of f64,i64,i32 "),
+        (WideArrays { index: 2, ..csr }, "nnz_index 2 is not supported: the constants are 0 to 1"),
+    ] {
+        let mut matrix = null_mut();
+        // SAFETY: the device is open; the arrays are refused before they are read.
+        let status = unsafe { nnz_borrow_wide_csr(device.0, &csr, &raw mut matrix) };
+        assert_eq!((status, matrix), (Status::Unsupported, null_mut()));
+        assert!(message().starts_with(text), "{}", message());
+    }
+}
+
+#[test]
+fn formats_become_each_other_and_multiply_in_every_way() {
+    let a = Owned::example();
+    let elements = [1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 4.0, 5.0, 0.0];
+    for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))) {
+        let made = a.convert(from).convert(to);
+        assert_eq!((made.info().format, made.info().nnz), (to, 5));
+        assert_eq!(made.dense::<f64>(), elements, "{from} to {to}");
+        let (x, mut y) = ([1.0, 10.0, 100.0], [1.0; 3]);
+        let b = [1.0, 2.0, 10.0, 20.0, 100.0, 200.0];
+        let mut c = [f64::NAN; 6];
+        let (alpha, beta) = (complex(2.0, 0.0), complex(-1.0, 0.0));
+        // SAFETY: the matrix is alive, and the arrays have its lengths.
+        unsafe {
+            let status = nnz_spmv_op(made.0, 1, alpha, address(&x), beta, y.as_mut_ptr().cast());
+            assert_eq!(status, Status::Ok);
+            let c = c.as_mut_ptr().cast();
+            let status = nnz_spmm_op(made.0, 2, 2, alpha, address(&b), 2, complex(0.0, 0.0), c, 2);
+            assert_eq!(status, Status::Ok);
+        }
+        // The transpose times (1, 10, 100) is (401, 500, 32).
+        assert_eq!(y, [801.0, 999.0, 63.0], "{from} to {to}");
+        assert_eq!(c, [802.0, 1604.0, 1000.0, 2000.0, 64.0, 128.0], "{from} to {to}");
+    }
+    // SAFETY: the matrix is alive.
+    let transpose = Owned::made(|made| unsafe { nnz_transpose(a.0, made) });
+    assert_eq!(transpose.info().format, 1);
+    assert_eq!(transpose.dense::<f64>(), [1.0, 0.0, 4.0, 0.0, 0.0, 5.0, 2.0, 3.0, 0.0]);
+
+    let (mut made, mut csr) = (null_mut(), arrays(null()));
+    // SAFETY: as above.
+    let refusals = unsafe {
+        [
+            (nnz_convert(a.0, 6, &raw mut made), message(), "nnz_format 6 is not supported"),
+            (nnz_cast(a.0, 6, &raw mut made), message(), "nnz_type 6 is not supported"),
+            (
+                nnz_spmv_op(a.0, 3, complex(1.0, 0.0), null(), complex(0.0, 0.0), null_mut()),
+                message(),
+                "nnz_op 3 is not supported",
+            ),
+            (nnz_arrays(transpose.0, &raw mut csr), message(), "the arrays of Matrix(csc, 3 x 3, 5 entries"),
+        ]
+    };
+    for (status, found, text) in refusals {
+        assert_eq!(status, Status::Unsupported, "{text}");
+        assert!(found.starts_with(text), "{found} does not begin with {text}");
+    }
+    assert!(made.is_null());
+}
+
+#[test]
+fn what_is_made_of_borrowed_arrays_outlives_them() {
+    let device = Cpu::open();
+    let mut values = VALUES;
+    let (status, matrix) = borrow(&device, &arrays(values.as_ptr()));
+    assert_eq!(status, Status::Ok);
+    // SAFETY: the matrix is alive until it is released.
+    let made = unsafe {
+        let made = [
+            Owned::made(|made| nnz_convert(matrix, 5, made)),
+            Owned::made(|made| nnz_transpose(matrix, made)),
+            Owned::made(|made| nnz_cast(matrix, C64, made)),
+        ];
+        nnz_release(matrix);
+        made
+    };
+    values.fill(f64::NAN);
+    assert_eq!(made[0].dense::<f64>()[..3], [1.0, 0.0, 2.0]);
+    assert_eq!(made[1].dense::<f64>()[..3], [1.0, 0.0, 4.0]);
+    assert_eq!(made[2].dense::<c64>()[2], c64::new(2.0, 0.0));
+}
+
+#[test]
+fn values_are_cast_and_factors_fit_them() {
+    let a = Owned::example();
+    for (scalar, expected) in [(2, Status::Ok), (0, Status::Overflow)] {
+        // SAFETY: the matrix is alive.
+        let made = Owned::made(|made| unsafe { nnz_cast(a.0, scalar, made) });
+        let (x, mut y) = ([c32::ONE; 3], [c32::ONE; 3]);
+        let (i, zero) = (complex(0.0, 1.0), complex(0.0, 0.0));
+        // SAFETY: the arrays have the lengths of the matrix, whose values are no larger.
+        let status = unsafe { nnz_spmv_op(made.0, 0, i, address(&x), zero, y.as_mut_ptr().cast()) };
+        assert_eq!(status, expected);
+        if status == Status::Ok {
+            assert_eq!(y.map(|y| y.im), [3.0, 3.0, 9.0]);
+        } else {
+            assert_eq!(y, x);
+            assert!(message().starts_with("spmv: alpha = 0+1i is complex"), "{}", message());
+        }
+    }
+}
+
+#[test]
+fn coordinates_are_copied_and_added() {
+    let device = Cpu::open();
+    let (mut rows, mut cols) = (vec![1_i64, 0, 1, 2], vec![1_i64, 2, 1, 0]);
+    let values = vec![1.0_f32, 2.0, 3.0, 4.0];
+    let coo = Coordinates {
+        scalar: F32,
+        index: I64,
+        rows: 3,
+        cols: 3,
+        nnz: 4,
+        row_indices: address(&rows),
+        col_indices: address(&cols),
+        values: address(&values),
+    };
+    // SAFETY: the device is open, and the arrays have 4 elements.
+    let matrix = Owned::made(|matrix| unsafe { nnz_copy_coo(device.0, &coo, matrix) });
+    (rows[3], cols[1]) = (3, -1);
+    drop(values);
+    assert_eq!((matrix.info().format, matrix.info().nnz, matrix.info().offset), (2, 4, I64));
+    assert_eq!(matrix.convert(0).info().nnz, 3);
+    assert_eq!(matrix.dense::<f32>(), [0.0, 0.0, 2.0, 0.0, 4.0, 0.0, 4.0, 0.0, 0.0]);
+
+    let narrow = Arrays { scalar: F64, ..arrays(null()) };
+    let values = [0.0_f32; 4];
+    for (coo, status, text) in [
+        (Coordinates { values: address(&values), ..coo }, Status::Format, "coo: "),
+        (Coordinates { row_indices: null(), ..coo }, Status::Null, "row_indices is null"),
+        (Coordinates { nnz: usize::MAX, ..coo }, Status::Overflow, "the number of elements of row_indices"),
+    ] {
+        let mut made = null_mut();
+        // SAFETY: the device is open, and the arrays have 4 elements or are refused before they are read.
+        assert_eq!(unsafe { nnz_copy_coo(device.0, &coo, &raw mut made) }, status, "{text}");
+        assert!(message().starts_with(text) && made.is_null(), "{} does not begin with {text}", message());
+    }
+    let (csr, mut found) = (matrix.convert(0), narrow);
+    // SAFETY: the matrix is alive, and the struct may be written.
+    assert_eq!(unsafe { nnz_arrays(csr.0, &raw mut found) }, Status::Unsupported);
+    assert!(message().ends_with("nnz_wide_arrays gives those of other types than int32_t"), "{}", message());
+}
+
+#[test]
+fn systems_are_solved_in_the_callers_memory() {
+    let device = Cpu::open();
+    let (offsets, indices) = ([0, 2, 4], [0, 1, 0, 1]);
+    let values = [4.0, 1.0, 1.0, 3.0];
+    let csr = Arrays {
+        scalar: F64,
+        rows: 2,
+        cols: 2,
+        nnz: 4,
+        offsets: offsets.as_ptr(),
+        indices: indices.as_ptr(),
+        values: address(&values),
+    };
+    // SAFETY: the device is open, and the arrays outlive the matrix.
+    let matrix = Owned::made(|matrix| unsafe { nnz_borrow_csr(device.0, &csr, matrix) });
+    let solve = |matrix: &Owned, options: SolverOptions, b: &[f64], x: *mut f64| {
+        let mut solution = Solution { converged: -1, iterations: 0, relative_residual: -1.0 };
+        // SAFETY: the matrix is alive, and b and x have as many elements as it has rows.
+        let status = unsafe { nnz_solve(matrix.0, &options, address(b), x.cast(), &raw mut solution) };
+        (status, solution)
+    };
+    for (method, jacobi) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)] {
+        let options = SolverOptions { method, jacobi, tolerance: 0.0, max_iterations: 0 };
+        let mut x = [0.0; 2];
+        let (status, solution) = solve(&matrix, options, &[6.0, 7.0], x.as_mut_ptr());
+        assert_eq!((status, solution.converged), (Status::Ok, 1), "{method}, {jacobi}");
+        assert!((x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9, "{x:?}");
+        assert!(solution.relative_residual <= 1e-10);
+        // From the solution there is nothing to do.
+        assert_eq!(solve(&matrix, options, &[6.0, 7.0], x.as_mut_ptr()).1.iterations, 0);
+    }
+    let options = SolverOptions { method: 0, jacobi: 0, tolerance: 1e-10, max_iterations: 1 };
+    let (mut x, b) = ([0.0; 3], [6.0, 7.0, 8.0]);
+    assert_eq!(solve(&matrix, options, &b, x.as_mut_ptr()).1.converged, 0);
+
+    let wide = Owned::example(); // its diagonal has zeros
+    let first = x.as_mut_ptr();
+    for (matrix, options, first, expected, text) in [
+        (&matrix, SolverOptions { method: 3, ..options }, first, Status::Unsupported, "nnz_method 3"),
+        (&matrix, SolverOptions { method: 2, jacobi: 1, ..options }, first, Status::Unsupported, "a precond"),
+        (&wide, SolverOptions { jacobi: 1, ..options }, first, Status::Unsupported, ""),
+        (&matrix, options, b.as_ptr().cast_mut(), Status::WrongMemory, "x: it shares memory with b"),
+        (&matrix, options, null_mut(), Status::Null, "x is null"),
+    ] {
+        let (status, solution) = solve(matrix, options, &b, first);
+        assert_eq!((status, solution.converged), (expected, -1), "{}", message());
+        assert!(message().starts_with(text), "{} does not begin with {text}", message());
+    }
+}
+
+#[test]
+fn files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        CString::new(path.to_str().unwrap()).unwrap()
+    };
+    let header = "%%MatrixMarket matrix coordinate real general\n";
+    let good = file("a.mtx", &format!("{header}3 3 3\n1 1 5\n2 3 7\n1 1 1\n"));
+    let bad = file("b.mtx", &format!("{header}3 3 1\n1 4 5\n"));
+    let other = file("c.csv", "");
+    let device = Cpu::open();
+    // SAFETY: the device is open, and the path ends with a zero.
+    let a = Owned::made(|matrix| unsafe { nnz_read(device.0, good.as_ptr(), matrix) });
+    assert_eq!((a.info().scalar, a.info().index, a.info().nnz), (F64, 0, 2));
+    assert_eq!(a.dense::<f64>(), [6.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 0.0, 0.0]);
+    let missing = c"/nowhere/at/all.mtx";
+    for (path, expected, text) in [
+        (bad.as_c_str(), Status::File, "line 3: "),
+        (missing, Status::File, "/nowhere/at/all.mtx: "),
+        (other.as_c_str(), Status::Unsupported, ".mtx, .mtx.gz, .npz and .npy"),
+        (c"\xff.mtx", Status::Unsupported, "a path that is not UTF-8"),
+    ] {
+        let mut matrix = null_mut();
+        // SAFETY: as above.
+        let status = unsafe { nnz_read(device.0, path.as_ptr(), &raw mut matrix) };
+        assert_eq!((status, matrix), (expected, null_mut()), "{}", message());
+        assert!(message().contains(text), "{} does not contain {text}", message());
+    }
+}
+
+#[test]
+fn threads_multiply_with_one_matrix_at_a_time() {
+    struct Shared(Owned);
+    // SAFETY: `nnz.h` lets threads share a matrix.
+    unsafe impl Sync for Shared {}
+    let shared = &Shared(Owned::example());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(move || {
+                let (x, mut y) = ([1.0, 10.0, 100.0], [0.0; 3]);
+                for _ in 0..50 {
+                    // SAFETY: the matrix is alive, and the arrays have its lengths.
+                    let status =
+                        unsafe { nnz_spmv(shared.0.0, 1.0, address(&x), 0.0, y.as_mut_ptr().cast()) };
+                    assert_eq!((status, y), (Status::Ok, [201.0, 300.0, 54.0]));
+                }
+            });
+        }
+    });
 }
 
 #[cfg(not(feature = "sycl"))]

@@ -1,0 +1,133 @@
+//! Products and solutions in the caller's memory.
+
+use crate::failure::Failure;
+use crate::memory::{Array, Dense, check_apart};
+use crate::names::{self, SolveMethod};
+use nnz::op::Op;
+use nnz::solvers;
+use nnz::{Matrix, SolveOptions, c64};
+use std::ffi::{c_int, c_void};
+use std::ops::ControlFlow;
+
+/// `nnz_complex` of `nnz.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Complex {
+    /// The real part.
+    pub re: f64,
+    /// The imaginary part.
+    pub im: f64,
+}
+
+impl From<Complex> for c64 {
+    fn from(number: Complex) -> Self {
+        Self::new(number.re, number.im)
+    }
+}
+
+/// `nnz_solve_options` of `nnz.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SolverOptions {
+    /// The method.
+    pub method: SolveMethod,
+    /// Not 0 to precondition with the diagonal.
+    pub jacobi: c_int,
+    /// The bound of ‖b − A·x‖ / ‖b‖; 0 stands for 1e-10.
+    pub tolerance: f64,
+    /// The most iterations; 0 stands for ten times the number of rows.
+    pub max_iterations: usize,
+}
+
+/// `nnz_solution` of `nnz.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Solution {
+    /// 1 if the tolerance was met, else 0.
+    pub converged: c_int,
+    /// The number of iterations.
+    pub iterations: usize,
+    /// ‖b − A·x‖ / ‖b‖.
+    pub relative_residual: f64,
+}
+
+/// `y ← alpha·op(A)·x + beta·y`.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn spmv(
+    matrix: &Matrix,
+    op: Op,
+    (alpha, x): (c64, *const c_void),
+    (beta, y): (c64, *mut c_void),
+) -> Result<(), Failure> {
+    let ((rows, cols), dtype) = (matrix.shape_of(op), matrix.dtype());
+    let operand = Array { name: "x", pointer: x, len: cols };
+    let result = Array { name: "y", pointer: y, len: rows };
+    // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
+    let (x, mut y) =
+        unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };
+    check_apart(operand, result, dtype.bytes())?;
+    Ok(matrix.spmv(op, alpha, &x, beta, &mut y)?)
+}
+
+/// `C ← alpha·op(A)·B + beta·C` with so many columns.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn spmm(
+    matrix: &Matrix,
+    (op, columns): (Op, usize),
+    (alpha, b): (c64, Dense<'_>),
+    (beta, c): (c64, Dense<'_>),
+) -> Result<(), Failure> {
+    let ((rows, cols), dtype) = (matrix.shape_of(op), matrix.dtype());
+    let (operand, result) = (b.elements(cols, columns)?, c.elements(rows, columns)?);
+    let memory = (matrix.device(), dtype);
+    // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
+    let (b, mut c) =
+        unsafe { (b.as_matrix(memory, (cols, columns))?, c.as_matrix(memory, (rows, columns))?) };
+    check_apart(operand, result, dtype.bytes())?;
+    Ok(matrix.spmm(op, alpha, &b, beta, &mut c)?)
+}
+
+/// Writes all elements of a matrix.
+///
+/// # Safety
+/// The array is what `nnz.h` asks for.
+pub(crate) unsafe fn to_dense(matrix: &Matrix, dense: Dense<'_>) -> Result<(), Failure> {
+    // SAFETY: the caller promises what is asked.
+    let mut dense = unsafe { dense.as_matrix((matrix.device(), matrix.dtype()), matrix.shape())? };
+    Ok(matrix.to_dense_into(&mut dense)?)
+}
+
+/// Solves A·x = b, from the x that is there.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn solve(
+    matrix: &Matrix,
+    options: &SolverOptions,
+    b: *const c_void,
+    x: *mut c_void,
+) -> Result<Solution, Failure> {
+    let &SolverOptions { method, jacobi, tolerance, max_iterations } = options;
+    let mut solver = solvers::Options::default();
+    if tolerance != 0.0 {
+        solver.tolerance = tolerance;
+    }
+    if max_iterations != 0 {
+        solver.max_iterations = Some(max_iterations);
+    }
+    let options = SolveOptions { method: names::method(method)?, jacobi: jacobi != 0, options: solver };
+    let dtype = matrix.dtype();
+    let operand = Array { name: "b", pointer: b, len: matrix.rows() };
+    let result = Array { name: "x", pointer: x, len: matrix.cols() };
+    // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
+    let (b, mut x) =
+        unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };
+    check_apart(operand, result, dtype.bytes())?;
+    let found = matrix.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
+    let solvers::Solution { iterations, relative_residual, .. } = found;
+    Ok(Solution { converged: found.converged().into(), iterations, relative_residual })
+}
