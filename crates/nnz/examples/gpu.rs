@@ -6,32 +6,22 @@
 use nnz::prelude::*;
 use std::time::{Duration, Instant};
 
-/// `count` products y = A·x, for which the device is waited for once.
-pub(crate) struct Products {
-    pub(crate) a: Csr<f32>,
-    pub(crate) count: u32,
-}
+/// `A·1`, and the time of each of `count` such products, for which the device is waited for once.
+pub(crate) fn row_sums(a: &Matrix, count: u32) -> Result<(Vec<f32>, Duration)> {
+    let device = a.device();
+    let x = Vector::from_vec(device, vec![1.0_f32; a.cols()])?;
+    let mut y = Vector::zeros(device, DType::F32, a.rows())?;
 
-impl WithBackend for Products {
-    type Out = Result<(Vec<f32>, Duration)>;
+    // The first run may load the kernel.
+    a.spmv(Op::None, 1.0, &x, 0.0, &mut y)?;
+    device.synchronize()?;
 
-    fn call<B: AllTypes>(self, backend: &B) -> Self::Out {
-        let a = self.a.to_device(backend)?;
-        let x = backend.upload(&vec![1.0; a.cols()])?;
-        let mut y = backend.zeros(a.rows())?;
-        let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default())?;
-
-        // The first run may load the kernel.
-        plan.run(1.0, &a, B::Space::view(&x), 0.0, B::Space::view_mut(&mut y))?;
-        backend.synchronize()?;
-
-        let start = Instant::now();
-        for _ in 0..self.count {
-            plan.run(1.0, &a, B::Space::view(&x), 0.0, B::Space::view_mut(&mut y))?;
-        }
-        backend.synchronize()?;
-        Ok((backend.download(&y)?, start.elapsed() / self.count))
+    let start = Instant::now();
+    for _ in 0..count {
+        a.spmv(Op::None, 1.0, &x, 0.0, &mut y)?;
     }
+    device.synchronize()?;
+    Ok((y.to_vec()?, start.elapsed() / count))
 }
 
 fn main() -> Result<()> {
@@ -45,8 +35,9 @@ fn main() -> Result<()> {
         None => Device::best()?,
     };
     let a = nnz::generate::uniform::<f32>(1 << 20, 1 << 20, 8, 42)?;
-    let gflop = 2e-9 * a.nnz() as f64;
-    let (_, time) = device.with(Products { a, count: 100 })?;
-    println!("{}: {time:.1?} a product, {:.1} GFLOP/s", device.caps().device, gflop / time.as_secs_f64());
+    let a = Matrix::from_typed(&device, a)?; // copied to the device
+    let (_, time) = row_sums(&a, 100)?;
+    let rate = 2e-9 * a.nnz() as f64 / time.as_secs_f64();
+    println!("{}: {time:.1?} a product, {rate:.1} GFLOP/s", device.caps().device);
     Ok(())
 }

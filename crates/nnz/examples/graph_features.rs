@@ -5,34 +5,23 @@
 
 use nnz::prelude::*;
 
-/// A graph, and a row-major matrix of `width` features for each of its vertices.
-pub(crate) struct Propagate {
-    pub(crate) graph: Csr<f32>,
-    pub(crate) features: Vec<f32>,
-    pub(crate) width: usize,
-}
+/// Features, `width` for each vertex, row after row, averaged over the neighbours in `graph` twice.
+pub(crate) fn propagate(
+    device: &Device,
+    graph: Csr<f32>,
+    features: Vec<f32>,
+    width: usize,
+) -> Result<Vec<f32>> {
+    let n = graph.rows();
+    // Every entry of a row becomes 1 / (entries of the row), so that a product is a mean.
+    let lengths = graph.row_lengths().into_iter();
+    let means = lengths.flat_map(|length| vec![1.0 / length as f32; length]).collect();
+    let a = Matrix::from_typed(device, graph.with_values(means)?)?;
 
-impl WithBackend for Propagate {
-    type Out = Result<Vec<f32>>;
-
-    fn call<B: AllTypes>(self, backend: &B) -> Self::Out {
-        let (n, width) = (self.graph.rows(), self.width);
-
-        // Every entry of a row becomes 1 / (entries of the row), so that a product is a mean.
-        let lengths = self.graph.row_lengths().into_iter();
-        let means = lengths.flat_map(|length| vec![1.0 / length as f32; length]).collect();
-        let a = self.graph.with_values(means)?.to_device(backend)?;
-
-        let mut features =
-            Dense::<f32, B::Space>::new(backend.upload(&self.features)?, n, width, Order::RowMajor)?;
-        let mut next = Dense::<f32, B::Space>::new(backend.zeros(n * width)?, n, width, Order::RowMajor)?;
-        let mut plan = SpmmPlan::new(backend, &a, Op::None, width, &PlanOptions::default())?;
-        for _ in 0..2 {
-            plan.run(1.0, &a, features.as_view(), 0.0, next.as_view_mut())?;
-            std::mem::swap(&mut features, &mut next);
-        }
-        backend.download(features.data())
-    }
+    let features = DenseMatrix::from_vec(device, features, n, width, Order::RowMajor)?;
+    let once = (&a * &features)?;
+    let twice = (&a * &once)?;
+    twice.values().to_vec()
 }
 
 fn main() -> Result<()> {
@@ -41,7 +30,7 @@ fn main() -> Result<()> {
     let features = (0..n * width).map(|position| (position % 7) as f32).collect();
 
     let device = Device::best()?;
-    let smooth = device.with(Propagate { graph, features, width })?;
+    let smooth = propagate(&device, graph, features, width)?;
     println!("{}: the first vertex has {:.3?}", device.caps().device, &smooth[..4]);
     Ok(())
 }

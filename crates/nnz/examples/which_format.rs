@@ -3,52 +3,43 @@
 //! `cargo run --release -p nnz --example which_format -- matrix.mtx`
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use nnz::format::estimate::{self, Sizes};
-use nnz::op::{SpmvKernel, VectorKernel};
 use nnz::prelude::*;
-use nnz::{EllLayout, SellLayout};
 use std::time::{Duration, Instant};
 
-/// The fastest of 20 products.
-fn time<B, M>(backend: &B, a: &M) -> Result<Duration>
-where
-    B: Backend<Space = nnz::Host> + SpmvKernel<M> + VectorKernel<f64>,
-    M: SparseFormat<Scalar = f64, Space = nnz::Host>,
-{
-    let (x, mut y) = (vec![1.0; a.cols()], vec![0.0; a.rows()]);
-    let mut plan = SpmvPlan::new(backend, a, Op::None, &PlanOptions::default())?;
+const FORMATS: [Format; 6] = [Format::Csr, Format::Csc, Format::Coo, Format::Ell, Format::Hyb, Format::Sell];
+
+/// The bytes of a matrix, and the fastest of 20 products.
+fn measure(a: &Matrix) -> Result<(usize, Duration)> {
+    let x = Vector::zeros(a.device(), a.dtype(), a.cols())?;
+    let mut y = Vector::zeros(a.device(), a.dtype(), a.rows())?;
     let mut best = Duration::MAX;
     for _ in 0..20 {
         let start = Instant::now();
-        plan.run(1.0, a, &x, 0.0, &mut y)?;
+        a.spmv(Op::None, 1.0, &x, 0.0, &mut y)?;
+        a.device().synchronize()?;
         best = best.min(start.elapsed());
     }
-    Ok(best)
+    Ok((a.bytes(), best))
 }
 
-/// The name of each format, the bytes that it takes, and the time of a product, or why it cannot be had.
-pub(crate) fn compare(cpu: &Cpu, a: &Csr<f64>) -> Result<Vec<(&'static str, u64, Result<Duration>)>> {
-    let sizes = Sizes::of::<f64, i32, i32>();
-    let lengths = a.row_lengths();
-    let longest = lengths.iter().copied().max().unwrap_or(0);
-    let csr = estimate::csr(a.rows(), a.nnz(), sizes)?;
-    let ell = estimate::ell(a.rows(), longest, sizes)?;
-    let sell = estimate::sell(&lengths, SellLayout::default(), sizes)?;
-
-    // A format that would be mostly padding is refused, before memory is asked for.
-    let as_ell = cpu.convert(a, &EllLayout::default()).and_then(|a: Ell<f64>| time(cpu, &a));
-    let as_sell = cpu.convert(a, &SellLayout::default()).and_then(|a: Sell<f64>| time(cpu, &a));
-    Ok(vec![(csr.format, csr.bytes, time(cpu, a)), ("ell", ell.bytes, as_ell), ("sell", sell.bytes, as_sell)])
+/// For each format the bytes and the time of a product, or why it cannot be had: one that would be mostly padding is
+/// refused before memory is asked for.
+pub(crate) fn compare(a: &Matrix) -> Vec<(Format, Result<(usize, Duration)>)> {
+    FORMATS.map(|format| (format, a.to_format(format).and_then(|a| measure(&a)))).into()
 }
 
 fn main() -> Result<()> {
+    let device = Device::best()?;
     let a = match std::env::args().nth(1) {
-        Some(path) => nnz::io::read_csr(path)?,
-        None => nnz::generate::stencil_27(40, 40, 40)?,
+        Some(path) => Matrix::read(&device, path)?,
+        None => Matrix::from_typed(&device, nnz::generate::stencil_27::<f64>(40, 40, 40)?)?,
     };
-    for (format, bytes, time) in compare(&Cpu::new()?, &a)? {
-        let time = time.map_or_else(|error| error.to_string(), |time| format!("{time:.1?}"));
-        println!("{format:<5} {:>9.1} MB  {time}", bytes as f64 / 1e6);
+    println!("{a:?}");
+    for (format, found) in compare(&a) {
+        match found {
+            Ok((bytes, time)) => println!("{format:<5} {:>9.1} MB  {time:.1?}", bytes as f64 / 1e6),
+            Err(error) => println!("{format:<5} {error}"),
+        }
     }
     Ok(())
 }

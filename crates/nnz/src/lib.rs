@@ -2,7 +2,9 @@
 //!
 //! This crate is the one to depend on: it re-exports the parts and chooses a [`Device`] at run time.
 //!
-//! - formats, plans and operations: everything of [`sparse_core`], here at the root;
+//! - [`Matrix`], [`Vector`] and [`DenseMatrix`]: values whose format, types and device are known at run time, with every
+//!   operation as a method ([`runtime`]);
+//! - formats, plans and operations that are generic in types and backends: everything of [`sparse_core`], here at the root;
 //! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG and BiCGSTAB.
@@ -10,27 +12,34 @@
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:
 //!
 //! ```
-//! use nnz::prelude::*;
-//! use nnz::solvers::{Cg, Identity, Options};
-//! use std::ops::ControlFlow;
+//! use nnz::{Method, SolveOptions, prelude::*};
 //!
-//! let cpu = Cpu::new()?;
+//! let device = Device::best()?; // or "cuda:0".parse()?
 //! let triplets = [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0)];
-//! let coo = Coo::<f64>::from_triplets(2, 2, triplets)?;
-//! let a: Csr<f64> = cpu.convert(&coo, &Duplicates::Sum)?; // `nnz::io::read_csr("a.mtx")?` reads one from a file
-//! let mut b = [f64::NAN; 2];
-//! cpu.spmv(Op::None, 1.0, &a, &[1.0, 2.0], 0.0, &mut b)?; // beta = 0 never reads b
-//! assert_eq!(b, [6.0, 7.0]);
+//! let coo = Coo::<f64>::from_triplets(2, 2, triplets)?; // `Matrix::read(&device, "a.mtx")?` reads one from a file
+//! let a = Matrix::from_typed(&device, coo)?.to_format(Format::Csr)?;
+//! let b = (&a * &Vector::from_slice(&device, &[1.0, 2.0])?)?;
+//! assert_eq!(b.to_vec::<f64>()?, [6.0, 7.0]);
 //!
-//! let mut x = [0.0; 2];
-//! let mut solver = Cg::new(&cpu, &a, Identity, &Options::default())?;
-//! let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?;
+//! let (x, solution) = a.solve(&b, &SolveOptions::by(Method::Cg))?;
+//! let x = x.to_vec::<f64>()?;
 //! assert!(solution.converged() && (x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9);
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Formats, types and devices that are known at run time only have types of their own, [`Matrix`], [`Vector`] and
-//! [`DenseMatrix`], with the operations as methods: see [`runtime`].
+//! The same where the types are known at compile time: operands are slices, and nothing is looked up.
+//!
+//! ```
+//! use nnz::prelude::*;
+//!
+//! let cpu = Cpu::new()?;
+//! let coo = Coo::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 1, 3.0)])?;
+//! let a: Csr<f64> = cpu.convert(&coo, &Duplicates::Sum)?;
+//! let mut y = [f64::NAN; 2];
+//! cpu.spmv(Op::None, 1.0, &a, &[1.0, 2.0], 0.0, &mut y)?; // beta = 0 never reads y
+//! assert_eq!(y, [6.0, 6.0]);
+//! # Ok::<(), Error>(())
+//! ```
 //!
 //! The folder `examples` has eight programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
 //!

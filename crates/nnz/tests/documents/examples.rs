@@ -37,7 +37,7 @@ fn poisson_has_the_height_of_the_series() {
 #[test]
 fn pagerank_prefers_the_page_that_all_link_to() {
     let links = Csr::new(4, 4, vec![0, 1, 2, 3, 3], vec![1, 0, 0], vec![1.0; 3]).unwrap();
-    let ranks = device().with(pagerank::PageRank(links)).unwrap();
+    let ranks = pagerank::rank(&device(), links).unwrap();
     assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{ranks:?}");
     assert!(ranks[0] > ranks[1] && ranks[1] > ranks[2] && (ranks[2] - ranks[3]).abs() < 1e-10, "{ranks:?}");
 }
@@ -47,8 +47,8 @@ fn pagerank_prefers_the_page_that_all_link_to() {
 fn graph_features_are_means_of_neighbours() {
     let graph = Csr::new(4, 4, vec![0, 2, 4, 6, 8], vec![1, 3, 0, 2, 1, 3, 0, 2], vec![1.0; 8]).unwrap();
     let features = vec![1.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let propagate = graph_features::Propagate { graph, features, width: 2 };
-    assert_eq!(device().with(propagate).unwrap(), [0.5, 2.0, 0.0, 0.0, 0.5, 2.0, 0.0, 0.0]);
+    let smooth = graph_features::propagate(&device(), graph, features, 2).unwrap();
+    assert_eq!(smooth, [0.5, 2.0, 0.0, 0.0, 0.5, 2.0, 0.0, 0.0]);
 }
 
 #[test]
@@ -61,23 +61,26 @@ fn compress_batch_keeps_what_is_large() {
 
 #[test]
 fn which_format_refuses_what_is_mostly_padding() {
-    let (cpu, stencil) = (Cpu::new().unwrap(), generate::stencil_5(40, 40).unwrap());
-    let compared = which_format::compare(&cpu, &stencil).unwrap();
-    assert_eq!(compared.iter().map(|row| row.0).collect::<Vec<_>>(), ["csr", "ell", "sell"]);
-    assert!(compared.iter().all(|(_, bytes, time)| *bytes > 0 && time.is_ok()), "{compared:?}");
+    let matrix = |a: Csr<f64>| Matrix::from_typed(&device(), a).unwrap();
+    let compared = which_format::compare(&matrix(generate::stencil_5(40, 40).unwrap()));
+    assert_eq!(compared.len(), 6);
+    for (format, found) in &compared {
+        assert!(found.as_ref().is_ok_and(|(bytes, _)| *bytes >= 12 * 7840), "{format}: {found:?}");
+    }
 
     let mut lengths = vec![1; 50_000];
     lengths[7] = 50_000;
     let skewed = generate::with_row_lengths(&lengths, 50_000, 0).unwrap();
-    let ell = &which_format::compare(&cpu, &skewed).unwrap()[1];
-    assert!(ell.2.is_err(), "{ell:?}");
+    for (format, found) in which_format::compare(&matrix(skewed)) {
+        assert_eq!(found.is_err(), format == Format::Ell, "{format}: {found:?}");
+    }
 }
 
 #[test]
 fn gpu_products_are_those_of_the_reference() {
     let a = generate::uniform::<f32>(300, 200, 5, 1).unwrap();
     let sums: Vec<f32> = (0..300).map(|row| a.major_entries(row).map(|(_, value)| value).sum()).collect();
-    let (y, _) = device().with(gpu::Products { a, count: 2 }).unwrap();
+    let (y, _) = gpu::row_sums(&Matrix::from_typed(&device(), a).unwrap(), 2).unwrap();
     assert_eq!(y, sums);
 }
 
