@@ -31,6 +31,12 @@ impl BackendKind {
     pub const ALL: [Self; 4] = [Self::Cuda, Self::Cpu, Self::OpenCl, Self::Sycl];
 
     /// The name of the backend and of its cargo feature.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(nnz::BackendKind::OpenCl.name(), "opencl");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -164,6 +170,12 @@ impl Device {
     /// The host's processor, which is there whatever is built in: the CPU backend with a thread for each processor, or
     /// without the feature `cpu` the serial reference.
     ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert!(Device::host()?.caps().is_cpu);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Backend`] if the operating system refuses the threads.
     pub fn host() -> Result<Self> {
@@ -260,6 +272,13 @@ impl Device {
     }
 
     /// Identity and abilities of the device.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// assert_eq!((device.caps().backend, device.caps().f64), ("cpu", true));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn caps(&self) -> &Caps {
         match self {
             Self::Cpu(cpu) => cpu.caps(),
@@ -268,6 +287,12 @@ impl Device {
     }
 
     /// Waits until everything that was asked of the device is done; the CPU has done it already.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// "cpu".parse::<Device>()?.synchronize()?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// An error of the device's runtime, those of earlier work included.

@@ -142,6 +142,13 @@ impl Error {
 
 /// `a * b`, or an error that names the operands.
 ///
+/// ```
+/// # use sparse_core::error::checked_product;
+/// assert_eq!(checked_product("rows x columns", 3, 4)?, 12);
+/// assert!(checked_product("rows x columns", usize::MAX, 2).is_err());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::IndexOverflow`] if the product does not fit `usize`.
 pub fn checked_product(what: &str, a: usize, b: usize) -> Result<usize> {

@@ -34,6 +34,11 @@ pub enum DType {
 
 impl DType {
     /// The name of the type in this workspace.
+    ///
+    /// ```
+    /// # use sparse_core::DType;
+    /// assert_eq!(DType::C64.name(), "c64");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
@@ -46,11 +51,21 @@ impl DType {
     }
 
     /// True if values have an imaginary part.
+    ///
+    /// ```
+    /// # use sparse_core::DType;
+    /// assert!(DType::C32.is_complex() && !DType::F16.is_complex());
+    /// ```
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C32 | Self::C64)
     }
 
     /// The bytes of a value.
+    ///
+    /// ```
+    /// # use sparse_core::DType;
+    /// assert_eq!((DType::Bf16.bytes(), DType::C64.bytes()), (2, 16));
+    /// ```
     pub fn bytes(self) -> usize {
         match self {
             Self::F16 | Self::Bf16 => 2,
@@ -61,6 +76,11 @@ impl DType {
     }
 
     /// The type that products are summed in: [`Scalar::Acc`].
+    ///
+    /// ```
+    /// # use sparse_core::DType;
+    /// assert_eq!((DType::F16.accumulator(), DType::F64.accumulator()), (DType::F32, DType::F64));
+    /// ```
     pub fn accumulator(self) -> Self {
         match self {
             Self::F16 | Self::Bf16 => Self::F32,

@@ -40,6 +40,13 @@ pub struct DenseMatrix {
 impl DenseMatrix {
     /// A matrix of `values`, without padding; on the CPU without a copy.
     ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// assert_eq!((b.rows(), b.cols(), b.dtype()), (2, 2, DType::F64));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Format`](Error::Format) if there are not `rows * cols` values; those of [`Vector::from_vec`].
     pub fn from_vec<T: Scalar>(
@@ -99,46 +106,109 @@ impl DenseMatrix {
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.rows(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// The number of columns.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.cols(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn cols(&self) -> usize {
         self.cols
     }
 
     /// The distance between the first elements of two neighbouring rows (row-major) or columns (column-major).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.leading_dimension(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn leading_dimension(&self) -> usize {
         self.leading_dimension
     }
 
     /// The order of elements in memory: row-major or column-major.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.order(), Order::ColMajor);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn order(&self) -> Order {
         self.order
     }
 
     /// The type of the elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.dtype(), DType::F32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.values.dtype()
     }
 
     /// The device in whose memory the elements are.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.device().caps().backend, "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         self.values.device()
     }
 
     /// The elements in memory, padding included.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.values().len(), 6);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn values(&self) -> &Vector {
         &self.values
     }
 
     /// The elements in memory, without the shape.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.into_values().to_vec::<f32>()?, [0.0; 6]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn into_values(self) -> Vector {
         self.values
     }
 
     /// A copy with the elements as another type; see [`Vector::cast`].
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.cast(DType::C64)?.dtype(), DType::C64);
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -147,6 +217,13 @@ impl DenseMatrix {
     }
 
     /// A copy in the memory of `device`; see [`Vector::to_device`].
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.to_device(b.device())?.order(), Order::ColMajor);
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As there.

@@ -24,6 +24,12 @@ pub enum Layout {
 
 impl Layout {
     /// The format.
+    ///
+    /// ```
+    /// # use nnz::{Layout, prelude::*};
+    /// assert_eq!(Layout::Sell(Default::default()).format(), Format::Sell);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn format(&self) -> Format {
         match self {
             Self::Csr => Format::Csr,
@@ -66,11 +72,23 @@ pub enum IndexType {
 
 impl IndexType {
     /// The name of `I`.
+    ///
+    /// ```
+    /// # use nnz::{IndexType, prelude::*};
+    /// assert_eq!(IndexType::of::<i64>(), IndexType::I64);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn of<I: Index>() -> Self {
         if size_of::<I>() == size_of::<i32>() { Self::I32 } else { Self::I64 }
     }
 
     /// The bytes of an index.
+    ///
+    /// ```
+    /// # use nnz::{IndexType, prelude::*};
+    /// assert_eq!(IndexType::I64.bytes(), 8);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn bytes(self) -> usize {
         match self {
             Self::I32 => size_of::<i32>(),
@@ -79,6 +97,12 @@ impl IndexType {
     }
 
     /// The name of the type, as in Rust.
+    ///
+    /// ```
+    /// # use nnz::{IndexType, prelude::*};
+    /// assert_eq!(IndexType::I32.name(), "i32");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::I32 => i32::NAME,

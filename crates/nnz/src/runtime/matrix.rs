@@ -154,41 +154,98 @@ fn unsupported_type(format: &str, dtype: DType) -> Error {
 /// Format, types, shape and device.
 impl Matrix {
     /// The format.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.format(), Format::Csc);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn format(&self) -> Format {
         self.properties.format
     }
 
     /// The type of the values.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.dtype(), DType::F32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.properties.dtype
     }
 
     /// The type of row and column indices.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.index_type(), nnz::IndexType::I32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn index_type(&self) -> IndexType {
         self.properties.index_type
     }
 
     /// The type of offsets; `None` for formats that have none.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.offset_type(), Some(nnz::IndexType::I32));
+    /// assert_eq!(a.to_format(Format::Coo)?.offset_type(), None);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn offset_type(&self) -> Option<IndexType> {
         self.properties.offset_type
     }
 
     /// The device in whose memory the arrays are.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.device().caps().backend, "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         &self.device
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.rows(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn rows(&self) -> usize {
         self.properties.rows
     }
 
     /// The number of columns.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.cols(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn cols(&self) -> usize {
         self.properties.cols
     }
 
     /// (rows, columns).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.shape(), (2, 3));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn shape(&self) -> (usize, usize) {
         (self.rows(), self.cols())
     }
@@ -206,6 +263,13 @@ impl Matrix {
     }
 
     /// The number of stored entries; explicit zeros count, padding does not.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// assert_eq!(a.nnz(), 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn nnz(&self) -> usize {
         self.properties.nnz
     }

@@ -38,6 +38,17 @@ pub struct MatvecPlan(pub(crate) Box<dyn AnyMatvecPlan>);
 impl MatvecPlan {
     /// `y ← alpha·op(A)·x + beta·y`; a `beta` of zero does not read `y`.
     ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let x = Vector::from_slice(&device, &[1.0, 2.0])?;
+    /// let mut y = Vector::zeros(&device, DType::F64, 2)?;
+    /// a.plan_spmv(Op::None, &PlanOptions::default())?.run(3.0, &a, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.to_vec::<f64>()?, [3.0, 6.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for a matrix of another pattern, type or device than the plan was
     /// made for; [`Operands`](crate::Error::Operands) and [`Shape`](crate::Error::Shape) for operands that do not fit.
@@ -53,11 +64,29 @@ impl MatvecPlan {
     }
 
     /// The algorithm that runs, and why.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_spmv(Op::None, &PlanOptions::forced("sequential"))?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn choice(&self) -> &Choice {
         self.0.choice()
     }
 
     /// Bytes of workspace that the plan owns.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_spmv(Op::None, &PlanOptions::forced("sequential"))?;
+    /// assert!(plan.workspace_bytes() <= 64);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn workspace_bytes(&self) -> usize {
         self.0.workspace_bytes()
     }
@@ -80,6 +109,17 @@ pub struct MatmulPlan(pub(crate) Box<dyn AnyMatmulPlan>);
 impl MatmulPlan {
     /// `C ← alpha·op(A)·B + beta·C`; a `beta` of zero does not read C.
     ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
+    /// let mut c = DenseMatrix::zeros(&device, DType::F64, 2, 1, Order::RowMajor)?;
+    /// a.plan_spmm(Op::None, 1, &PlanOptions::default())?.run(3.0, &a, &b, 0.0, &mut c)?;
+    /// assert_eq!(c.values().to_vec::<f64>()?, [3.0, 6.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`MatvecPlan::run`].
     pub fn run(
@@ -94,11 +134,29 @@ impl MatmulPlan {
     }
 
     /// The algorithm that runs, and why.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_spmm(Op::None, 2, &PlanOptions::forced("sequential"))?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn choice(&self) -> &Choice {
         self.0.choice()
     }
 
     /// Bytes of workspace that the plan owns.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_spmm(Op::None, 2, &PlanOptions::forced("sequential"))?;
+    /// assert!(plan.workspace_bytes() <= 64);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn workspace_bytes(&self) -> usize {
         self.0.workspace_bytes()
     }

@@ -47,6 +47,12 @@ pub struct SolveOptions {
 
 impl SolveOptions {
     /// A method with the default tolerance and without a preconditioner.
+    ///
+    /// ```
+    /// # use nnz::{Method, SolveOptions, prelude::*};
+    /// assert_eq!(SolveOptions::by(Method::Cg).options.tolerance, 1e-10);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn by(method: Method) -> Self {
         Self { method, ..Self::default() }
     }

@@ -141,6 +141,16 @@ impl Vector {
 
     /// A vector of a buffer that is in the device's memory already.
     ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device = Device::best()?;
+    /// if let Device::Accelerator(backend, _) = &device {
+    ///     let x = Vector::wrap(&device, backend.upload(&[1.0_f32, 2.0])?)?;
+    ///     assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0]);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`WrongContext`](Error::WrongContext) if it is in other memory.
     pub fn wrap<T: Scalar>(device: &Device, buffer: Buf<Accelerator, T>) -> Result<Self> {
@@ -201,21 +211,45 @@ impl Vector {
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::zeros(&"cpu".parse()?, DType::F32, 3)?.len(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.inner.len()
     }
 
     /// True if there are no elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert!(Vector::zeros(&"cpu".parse()?, DType::F32, 0)?.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The type of the elements.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[1.0_f32])?.dtype(), DType::F32);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.inner.dtype()
     }
 
     /// The device in whose memory the elements are.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[1.0])?.device().caps().backend, "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn device(&self) -> &Device {
         &self.device
     }

@@ -56,6 +56,14 @@ pub type BatchCsc<T, S = Host, I = i32, O = i32> = BatchCompressed<Col, T, S, I,
 impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
     /// A batch from its arrays; `member_ptr` has `count + 1` elements.
     ///
+    /// ```
+    /// # use sparse_core::{BatchCsr, SparseFormat};
+    /// // (1.0) in column 0, and (2.0, 3.0): each member's offsets start at 0.
+    /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![0, 0, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert_eq!((two.count(), two.member_shape(), two.rows()), (2, (1, 2), 2));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Format`] at the first violation: of `member_ptr`, then of a member, which is named, in the order of
     /// [`Compressed::new_unsorted`](super::Compressed::new_unsorted).
@@ -140,6 +148,13 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
 
     /// The same patterns with other values, perhaps of another type. Plans stay valid.
     ///
+    /// ```
+    /// # use sparse_core::BatchCsr;
+    /// let one = BatchCsr::<f64>::new((1, 2), vec![0, 1], vec![0, 1], vec![1], vec![1.0])?;
+    /// assert!(one.with_values(vec![5.0_f32])?.member(0).triplets().eq([(0, 1, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<BatchCompressed<A, U, S, I, O>> {
@@ -163,6 +178,13 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
     }
 
     /// Member `k`, borrowed without a copy.
+    ///
+    /// ```
+    /// # use sparse_core::BatchCsr;
+    /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![0, 0, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert!(two.member(1).triplets().eq([(0, 0, 2.0), (0, 1, 3.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn member(&self, k: usize) -> CompressedRef<'_, A, T, S, I, O> {
         let p = &self.pattern;
         let start = k * (p.major + 1);
@@ -202,6 +224,14 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
     }
 
     /// The transposes, without a copy.
+    ///
+    /// ```
+    /// # use sparse_core::{BatchCsc, BatchCsr};
+    /// let one = BatchCsr::<f64>::new((1, 2), vec![0, 1], vec![0, 1], vec![1], vec![1.0])?;
+    /// let transpose: BatchCsc<f64> = one.into_transpose();
+    /// assert!(transpose.member(0).triplets().eq([(1, 0, 1.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn into_transpose(self) -> BatchCompressed<A::Other, T, S, I, O> {
         BatchCompressed { pattern: self.pattern, values: self.values, axis: PhantomData }
     }

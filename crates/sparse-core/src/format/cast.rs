@@ -44,6 +44,12 @@ fn try_cast_indices<I: Index, J: Index>(what: &str, indices: &[I]) -> Result<Vec
 impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
     ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// assert_eq!(Csr::<f64>::identity(2)?.cast_values::<f32>()?, Csr::identity(2)?);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`cast_slice`].
     pub fn cast_values<U: Scalar>(&self) -> Result<Compressed<A, U, Host, I, O>> {
@@ -51,6 +57,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     }
 
     /// A copy with other types of indices and offsets.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let wide = Csr::<f64>::identity(2)?.try_cast_indices::<i64, i64>()?;
+    /// assert_eq!(wide.try_cast_indices::<i32, i32>()?, Csr::identity(2)?);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::IndexOverflow`], with the value, if an index, an offset or an extent does not fit.
@@ -64,6 +77,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
 impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// The same pattern with its values as another type, each rounded to nearest. Plans stay valid.
     ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let a = Coo::<f64>::from_triplets(2, 3, [(1, 2, 0.5)])?;
+    /// assert!(a.cast_values::<f32>()?.triplets().eq([(1, 2, 0.5)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`cast_slice`].
     pub fn cast_values<U: Scalar>(&self) -> Result<Coo<U, Host, I>> {
@@ -71,6 +91,13 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     }
 
     /// A copy with another type of indices.
+    ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let a = Coo::<f64>::from_triplets(2, 3, [(1, 2, 0.5)])?;
+    /// assert_eq!(a.try_cast_indices::<i64>()?.col_idx(), &[2_i64]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::IndexOverflow`], with the value, if an index or an extent does not fit.

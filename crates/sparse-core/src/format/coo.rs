@@ -40,6 +40,12 @@ pub struct Coo<T: Scalar, S: Space = Host, I: Index = i32> {
 
 impl<T: Scalar> Coo<T> {
     /// A matrix without entries, on the host, with 32-bit indices.
+    ///
+    /// ```
+    /// # use sparse_core::{Coo, SparseFormat};
+    /// assert_eq!(Coo::<f64>::zeros(2, 3)?.nnz(), 0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         Self::new(rows, cols, vec![], vec![], vec![])
     }
@@ -47,6 +53,15 @@ impl<T: Scalar> Coo<T> {
 
 impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// A matrix from coordinates in any order, which is found out and remembered.
+    ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let a = Coo::<f64>::new(2, 3, vec![1, 0], vec![0, 2], vec![5.0, 6.0])?;
+    /// assert!(a.triplets().eq([(1, 0, 5.0), (0, 2, 6.0)]) && !a.order().sorted);
+    /// let error = Coo::<f64>::new(2, 3, vec![1, 2], vec![0, 0], vec![5.0, 6.0]).unwrap_err();
+    /// assert_eq!(error.to_string(), "coo: entry 1: row 2 is not below 2");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if lengths differ or a coordinate lies outside; [`Error::IndexOverflow`] if an extent does
@@ -66,6 +81,13 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
 
     /// A matrix from (row, column, value) triplets.
     ///
+    /// ```
+    /// # use sparse_core::{Coo, SparseFormat};
+    /// let a = Coo::<f64>::from_triplets(2, 2, [(0, 1, 1.0), (0, 1, 2.0)])?; // they may repeat
+    /// assert_eq!(a.nnz(), 2);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn from_triplets(
@@ -83,11 +105,26 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     }
 
     /// The values, to be changed in place; the pattern stays.
+    ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let mut a = Coo::<f64>::from_triplets(2, 2, [(0, 1, 1.0)])?;
+    /// a.values_mut()[0] = 5.0;
+    /// assert!(a.triplets().eq([(0, 1, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
     /// All entries as (row, column, value), in storage order.
+    ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let a = Coo::<f64>::new(2, 2, vec![1, 0], vec![0, 1], vec![5.0, 6.0])?;
+    /// assert!(a.triplets().eq([(1, 0, 5.0), (0, 1, 6.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn triplets(&self) -> impl Iterator<Item = (usize, usize, T)> + '_ {
         let p = &self.pattern;
         let coordinates = p.row_idx.iter().zip(&p.col_idx).map(|(i, j)| (i.as_usize(), j.as_usize()));
@@ -95,6 +132,13 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     }
 
     /// The arrays (row_idx, col_idx, values).
+    ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let a = Coo::<f64>::from_triplets(2, 3, [(1, 2, 5.0)])?;
+    /// assert_eq!(a.into_parts(), (vec![1], vec![2], vec![5.0]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn into_parts(self) -> (Vec<I>, Vec<I>, Vec<T>) {
         let values = self.values;
         match Arc::try_unwrap(self.pattern) {
@@ -148,6 +192,13 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
     }
 
     /// The same pattern with other values, perhaps of another type. Plans stay valid.
+    ///
+    /// ```
+    /// # use sparse_core::Coo;
+    /// let a = Coo::<f64>::from_triplets(2, 3, [(1, 2, 5.0)])?;
+    /// assert!(a.with_values(vec![7.0_f32])?.triplets().eq([(1, 2, 7.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.

@@ -17,6 +17,11 @@ pub enum Order {
 
 impl Order {
     /// The order of the transpose.
+    ///
+    /// ```
+    /// # use sparse_core::Order;
+    /// assert_eq!(Order::RowMajor.transposed(), Order::ColMajor);
+    /// ```
     #[must_use]
     pub fn transposed(self) -> Self {
         match self {
@@ -159,6 +164,14 @@ impl<T: Element, S: Space> Copy for DenseView<'_, T, S> {}
 impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     /// A view of `data`; element (i, j) stands at `i·ld + j` (row-major) or `j·ld + i` (column-major).
     ///
+    /// ```
+    /// # use sparse_core::{DenseView, Order};
+    /// let padded = [1.0, 2.0, 0.0, 3.0, 4.0, 0.0];
+    /// let a = DenseView::<f64>::new(&padded, 2, 2, 3, Order::RowMajor)?;
+    /// assert_eq!((a.at(1, 0), a.position(1, 0)), (3.0, 3));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Format`] if `ld` is below the length of a line or `data` is too short;
     /// [`Error::IndexOverflow`] if the size does not fit `usize`.
@@ -175,6 +188,13 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     }
 
     /// The transpose, without a copy.
+    ///
+    /// ```
+    /// # use sparse_core::DenseView;
+    /// let a = DenseView::<f64>::row_major(&[1.0, 2.0, 3.0], 1, 3)?.transposed();
+    /// assert_eq!((a.shape(), a.at(2, 0)), ((3, 1), 3.0));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { data: self.data, layout: self.layout.transposed() }
@@ -184,6 +204,12 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
 impl<'a, T: Element> DenseView<'a, T, Host> {
     /// A row-major view without padding.
     ///
+    /// ```
+    /// # use sparse_core::DenseView;
+    /// assert_eq!(DenseView::<f64>::row_major(&[1.0, 2.0, 3.0, 4.0], 2, 2)?.at(0, 1), 2.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn row_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self> {
@@ -191,6 +217,12 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
     }
 
     /// A column-major view without padding.
+    ///
+    /// ```
+    /// # use sparse_core::DenseView;
+    /// assert_eq!(DenseView::<f64>::col_major(&[1.0, 2.0, 3.0, 4.0], 2, 2)?.at(0, 1), 3.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -240,6 +272,15 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     }
 
     /// Lends the view for a shorter time.
+    ///
+    /// ```
+    /// # use sparse_core::DenseViewMut;
+    /// let mut data = [0.0; 4];
+    /// let mut a = DenseViewMut::<f64>::row_major(&mut data, 2, 2)?;
+    /// *a.reborrow().transposed().at_mut(0, 1) = 5.0;
+    /// assert_eq!(a.as_view().at(1, 0), 5.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn reborrow(&mut self) -> DenseViewMut<'_, T, S> {
         DenseViewMut { layout: self.layout, data: S::reborrow(&mut self.data) }
     }
@@ -254,6 +295,14 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
 impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     /// A row-major view without padding.
     ///
+    /// ```
+    /// # use sparse_core::DenseViewMut;
+    /// let mut data = [0.0; 4];
+    /// *DenseViewMut::<f64>::row_major(&mut data, 2, 2)?.at_mut(0, 1) = 5.0;
+    /// assert_eq!(data, [0.0, 5.0, 0.0, 0.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`DenseView::new`].
     pub fn row_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self> {
@@ -261,6 +310,14 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     }
 
     /// A column-major view without padding.
+    ///
+    /// ```
+    /// # use sparse_core::DenseViewMut;
+    /// let mut data = [0.0; 4];
+    /// *DenseViewMut::<f64>::col_major(&mut data, 2, 2)?.at_mut(0, 1) = 5.0;
+    /// assert_eq!(data, [0.0, 0.0, 5.0, 0.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`DenseView::new`].
@@ -285,6 +342,13 @@ pub struct Dense<T: Element, S: Space = Host> {
 
 impl<T: Element, S: Space> Dense<T, S> {
     /// A matrix of `data`, without padding.
+    ///
+    /// ```
+    /// # use sparse_core::{Dense, Order};
+    /// let a = Dense::<f64>::new(vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::ColMajor)?;
+    /// assert_eq!(a.at(0, 1), 3.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if `data` has not `rows * cols` elements.
@@ -313,6 +377,14 @@ impl<T: Element, S: Space> Dense<T, S> {
     }
 
     /// An exclusive view.
+    ///
+    /// ```
+    /// # use sparse_core::{Dense, Order};
+    /// let mut a = Dense::<f64>::zeros(2, 2, Order::RowMajor)?;
+    /// *a.as_view_mut().at_mut(1, 1) = 5.0;
+    /// assert_eq!(a.into_data(), [0.0, 0.0, 0.0, 5.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn as_view_mut(&mut self) -> DenseViewMut<'_, T, S> {
         DenseViewMut { data: S::view_mut(&mut self.data), layout: self.layout }
     }
@@ -320,6 +392,12 @@ impl<T: Element, S: Space> Dense<T, S> {
 
 impl<T: Scalar> Dense<T, Host> {
     /// A matrix of zeros.
+    ///
+    /// ```
+    /// # use sparse_core::{Dense, Order};
+    /// assert_eq!(Dense::<f64>::zeros(2, 2, Order::RowMajor)?.data(), &[0.0; 4]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have.
@@ -429,6 +507,14 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
     }
 
     /// Matrix `k`, which is below [`count`](Self::count).
+    ///
+    /// ```
+    /// # use sparse_core::{DenseBatchView, Order};
+    /// let two = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    /// let batch = DenseBatchView::<f64>::new(&two, 2, 4, (2, 2), 2, Order::RowMajor)?;
+    /// assert_eq!(batch.member(1).at(0, 1), 6.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn member(&self, k: usize) -> DenseView<'a, T, S> {
         let start = k * self.stride;
         let range: Range<usize> = start..self.data.len();

@@ -20,6 +20,18 @@ pub struct EllLayout {
 impl EllLayout {
     /// The width for rows of these lengths.
     ///
+    /// ```
+    /// # use sparse_core::{EllLayout, format::estimate::Sizes};
+    /// let sizes = Sizes::of::<f64, i32, i32>();
+    /// assert_eq!(EllLayout::default().resolve(&[1, 3, 2], sizes)?, 3);
+    /// let narrow = EllLayout { width: Some(2), ..EllLayout::default() };
+    /// assert_eq!(
+    ///     narrow.resolve(&[1, 3, 2], sizes).unwrap_err().to_string(),
+    ///     "ell of width 2 is not supported: the longest row has 3 entries"
+    /// );
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Unsupported`], naming the bytes and the longest row, if the limit would be passed or a row is longer
     /// than the requested width.
@@ -73,6 +85,12 @@ pub struct Ell<T: Scalar, S: Space = Host, I: Index = i32> {
 
 impl<T: Scalar> Ell<T> {
     /// A matrix without entries, on the host, with 32-bit indices.
+    ///
+    /// ```
+    /// # use sparse_core::{Ell, SparseFormat};
+    /// assert_eq!(Ell::<f64>::zeros(2, 3)?.nnz(), 0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         Self::new(rows, cols, 0, vec![], vec![])
     }
@@ -80,6 +98,14 @@ impl<T: Scalar> Ell<T> {
 
 impl<T: Scalar, I: Index> Ell<T, Host, I> {
     /// A matrix from its arrays of `rows * width` elements.
+    ///
+    /// ```
+    /// # use sparse_core::{Ell, SparseFormat};
+    /// // Rows (0: 1.0, 2: 2.0) and (1: 3.0), the second one padded.
+    /// let a = Ell::<f64>::new(2, 3, 2, vec![0, 1, 2, -1], vec![1.0, 3.0, 2.0, 0.0])?;
+    /// assert_eq!((a.nnz(), a.width()), (3, 2));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if a length is wrong, a column lies outside, or an entry follows padding in its row;
@@ -121,6 +147,13 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
     }
 
     /// The entries of row `i`: (column, value).
+    ///
+    /// ```
+    /// # use sparse_core::Ell;
+    /// let a = Ell::<f64>::new(2, 3, 2, vec![0, 1, 2, -1], vec![1.0, 3.0, 2.0, 0.0])?;
+    /// assert!(a.row_entries(0).eq([(0, 1.0), (2, 2.0)]) && a.row_entries(1).eq([(1, 3.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     #[inline(always)]
     pub fn row_entries(&self, i: usize) -> impl Iterator<Item = (usize, T)> + '_ {
         let p = &self.pattern;
@@ -130,6 +163,14 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
     }
 
     /// The values, padding included, to be changed in place; the pattern stays.
+    ///
+    /// ```
+    /// # use sparse_core::Ell;
+    /// let mut a = Ell::<f64>::new(1, 3, 1, vec![2], vec![1.0])?;
+    /// a.values_mut()[0] = 5.0;
+    /// assert!(a.row_entries(0).eq([(2, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
@@ -154,6 +195,13 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
     }
 
     /// The same pattern with other values (padding included), perhaps of another type. Plans stay valid.
+    ///
+    /// ```
+    /// # use sparse_core::Ell;
+    /// let a = Ell::<f64>::new(1, 3, 1, vec![2], vec![1.0])?;
+    /// assert!(a.with_values(vec![5.0_f32])?.row_entries(0).eq([(2, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if the number of values is not `rows * width`, [`Error::WrongContext`] if they live elsewhere.

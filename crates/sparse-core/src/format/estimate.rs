@@ -18,6 +18,11 @@ pub struct Sizes {
 
 impl Sizes {
     /// The sizes of `T`, `I` and `O`.
+    ///
+    /// ```
+    /// # use sparse_core::format::estimate::Sizes;
+    /// assert_eq!(Sizes::of::<f64, i32, i64>(), Sizes { scalar: 8, index: 4, offset: 8 });
+    /// ```
     pub fn of<T: Scalar, I: Index, O: Index>() -> Self {
         Self { scalar: size_of::<T>(), index: size_of::<I>(), offset: size_of::<O>() }
     }
@@ -59,6 +64,13 @@ impl Bytes {
 
 /// `rows · cols` values.
 ///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// assert_eq!(estimate::dense(3, 4, sizes)?.bytes, 96);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::IndexOverflow`] if a size does not fit, as for all functions of this module.
 pub fn dense(rows: usize, cols: usize, sizes: Sizes) -> Result<Estimate> {
@@ -68,6 +80,13 @@ pub fn dense(rows: usize, cols: usize, sizes: Sizes) -> Result<Estimate> {
 
 /// Two indices and a value per entry.
 ///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// assert_eq!(estimate::coo(5, sizes)?.bytes, 80);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As for [`dense`].
 pub fn coo(nnz: usize, sizes: Sizes) -> Result<Estimate> {
@@ -76,6 +95,13 @@ pub fn coo(nnz: usize, sizes: Sizes) -> Result<Estimate> {
 
 /// An index and a value per entry, an offset per row and one more.
 ///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// assert_eq!(estimate::csr(3, 5, sizes)?.bytes, 76);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As for [`dense`].
 pub fn csr(rows: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
@@ -83,6 +109,13 @@ pub fn csr(rows: usize, nnz: usize, sizes: Sizes) -> Result<Estimate> {
 }
 
 /// An index and a value per entry, an offset per column and one more.
+///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// assert_eq!(estimate::csc(4, 5, sizes)?.bytes, 80);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As for [`dense`].
@@ -100,6 +133,13 @@ fn compressed(format: &'static str, major: usize, nnz: usize, sizes: Sizes) -> R
 
 /// An index and a value per element, `rows · width` elements.
 ///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// assert_eq!(estimate::ell(3, 2, sizes)?.bytes, 72);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As for [`dense`].
 pub fn ell(rows: usize, width: usize, sizes: Sizes) -> Result<Estimate> {
@@ -108,6 +148,13 @@ pub fn ell(rows: usize, width: usize, sizes: Sizes) -> Result<Estimate> {
 }
 
 /// ELL of `width`, and COO for the overflow.
+///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// assert_eq!(estimate::hyb(&[1, 3, 1], 1, sizes)?.bytes, 68);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As for [`dense`].
@@ -121,6 +168,14 @@ pub fn hyb(row_lengths: &[usize], width: usize, sizes: Sizes) -> Result<Estimate
 }
 
 /// An index and a value per element, an offset per slice and one more, the row order.
+///
+/// ```
+/// # use sparse_core::{SellLayout, format::estimate::{self, Sizes}};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// let layout = SellLayout { slice_height: 2, sort_window: 2 };
+/// assert_eq!(estimate::sell(&[1, 3], layout, sizes)?.slots, 6);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As for [`dense`]; [`Error::Format`] if C or σ is zero.
@@ -137,6 +192,16 @@ pub fn sell(row_lengths: &[usize], layout: SellLayout, sizes: Sizes) -> Result<E
 
 /// An error, naming the bytes and the longest row, if a padded format passes `max_bytes`; without it, the larger of
 /// 256 MiB and 16 times the bytes of CSR.
+///
+/// ```
+/// # use sparse_core::format::estimate::{self, Sizes};
+/// let sizes = Sizes::of::<f64, i32, i32>();
+/// let padded = estimate::ell(3, 100, sizes)?;
+/// assert!(estimate::check_cap(padded, &[1, 1, 100], sizes, None).is_ok());
+/// let error = estimate::check_cap(padded, &[1, 1, 100], sizes, Some(1000)).unwrap_err().to_string();
+/// assert_eq!(error, "ell is not supported: 3600 bytes pass the cap of 1000; the longest row has 100 entries");
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`] past the cap; else as [`dense`].

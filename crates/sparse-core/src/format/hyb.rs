@@ -21,6 +21,13 @@ pub enum HybWidth {
 
 impl HybWidth {
     /// The width for rows of these lengths; never above the longest row.
+    ///
+    /// ```
+    /// # use sparse_core::{HybWidth, format::estimate::Sizes};
+    /// let sizes = Sizes::of::<f64, i32, i32>();
+    /// assert_eq!(HybWidth::Width(9).resolve(&[1, 3, 2], 5, sizes), 3);
+    /// assert_eq!(HybWidth::MinBytes.resolve(&[1, 1, 1, 50], 99, sizes), 1);
+    /// ```
     pub fn resolve(&self, row_lengths: &[usize], cols: usize, sizes: Sizes) -> usize {
         let longest = row_lengths.iter().copied().max().unwrap_or(0);
         match *self {
@@ -60,6 +67,12 @@ pub struct Hyb<T: Scalar, S: Space = Host, I: Index = i32> {
 
 impl<T: Scalar> Hyb<T> {
     /// A matrix without entries, on the host, with 32-bit indices.
+    ///
+    /// ```
+    /// # use sparse_core::{Hyb, SparseFormat};
+    /// assert_eq!(Hyb::<f64>::zeros(2, 3)?.nnz(), 0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         Self::new(Ell::zeros(rows, cols)?, Coo::zeros(rows, cols)?)
     }
@@ -67,6 +80,14 @@ impl<T: Scalar> Hyb<T> {
 
 impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
     /// A matrix of its two parts.
+    ///
+    /// ```
+    /// # use sparse_core::{Coo, Ell, Hyb, SparseFormat};
+    /// let ell = Ell::<f64>::new(2, 3, 1, vec![0, 1], vec![1.0, 3.0])?;
+    /// let coo = Coo::<f64>::from_triplets(2, 3, [(0, 2, 2.0)])?;
+    /// assert_eq!(Hyb::new(ell, coo)?.nnz(), 3);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if the shapes differ or the rows of the COO part are not in order; [`Error::WrongContext`] if
@@ -109,6 +130,14 @@ impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
     }
 
     /// The same pattern with other values, perhaps of another type. Plans stay valid.
+    ///
+    /// ```
+    /// # use sparse_core::{Coo, Ell, Hyb};
+    /// let ell = Ell::<f64>::new(2, 3, 1, vec![0, 1], vec![1.0, 3.0])?;
+    /// let a = Hyb::new(ell, Coo::from_triplets(2, 3, [(0, 2, 2.0)])?)?;
+    /// assert_eq!(a.with_values(vec![5.0_f32, 6.0], vec![7.0])?.coo().values(), &[7.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if a number of values is wrong, [`Error::WrongContext`] if they live elsewhere.

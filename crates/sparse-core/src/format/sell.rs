@@ -31,6 +31,13 @@ impl Default for SellLayout {
 impl SellLayout {
     /// The order in which rows are stored: position → row. Rows of equal length keep their order.
     ///
+    /// ```
+    /// # use sparse_core::SellLayout;
+    /// let layout = SellLayout { slice_height: 2, sort_window: 3 };
+    /// assert_eq!(layout.row_order(&[1, 3, 2, 9])?, [1, 2, 0, 3]); // the longest of each window first
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Format`] if C or σ is zero.
     pub fn row_order(&self, row_lengths: &[usize]) -> Result<Vec<usize>> {
@@ -45,6 +52,12 @@ impl SellLayout {
     }
 
     /// The width of each slice for rows stored in `row_order`.
+    ///
+    /// ```
+    /// # use sparse_core::SellLayout;
+    /// let layout = SellLayout { slice_height: 2, sort_window: 3 };
+    /// assert!(layout.slice_widths(&[1, 3, 2, 9], &[1, 2, 0, 3]).eq([3, 9]));
+    /// ```
     pub fn slice_widths<'a>(
         &self,
         row_lengths: &'a [usize],
@@ -96,6 +109,12 @@ pub struct Sell<T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
 
 impl<T: Scalar> Sell<T> {
     /// A matrix without entries, on the host, with 32-bit indices.
+    ///
+    /// ```
+    /// # use sparse_core::{Sell, SparseFormat};
+    /// assert_eq!(Sell::<f64>::zeros(2, 3)?.nnz(), 0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         let slice_height = SellLayout::default().slice_height;
         let order = (0..i32::try_new("rows", rows)?).collect();
@@ -105,6 +124,14 @@ impl<T: Scalar> Sell<T> {
 
 impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     /// A matrix from its arrays.
+    ///
+    /// ```
+    /// # use sparse_core::{Sell, SparseFormat};
+    /// // One slice of two rows, (1: 3.0) and (0: 1.0, 2: 2.0); the longer one is stored first.
+    /// let a = Sell::<f64>::new((2, 3), 2, vec![0, 4], vec![1, 0], vec![0, 1, 2, -1], vec![1.0, 3.0, 2.0, 0.0])?;
+    /// assert_eq!((a.nnz(), a.slice_height()), (3, 2));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if a length is wrong, `slice_ptr` does not start at 0, falls, or has a slice that is not a
@@ -142,6 +169,13 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     }
 
     /// The entries of the row at `position` of the row order: (column, value).
+    ///
+    /// ```
+    /// # use sparse_core::Sell;
+    /// let a = Sell::<f64>::new((2, 3), 2, vec![0, 4], vec![1, 0], vec![0, 1, 2, -1], vec![1.0, 3.0, 2.0, 0.0])?;
+    /// assert!(a.stored_row_entries(0).eq([(0, 1.0), (2, 2.0)])); // row 1 stands at position 0
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     #[inline(always)]
     pub fn stored_row_entries(&self, position: usize) -> impl Iterator<Item = (usize, T)> + '_ {
         let p = &self.pattern;
@@ -151,6 +185,14 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     }
 
     /// The values, padding included, to be changed in place; the pattern stays.
+    ///
+    /// ```
+    /// # use sparse_core::Sell;
+    /// let mut a = Sell::<f64>::new((1, 3), 1, vec![0, 1], vec![0], vec![2], vec![1.0])?;
+    /// a.values_mut()[0] = 5.0;
+    /// assert!(a.stored_row_entries(0).eq([(2, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
@@ -254,6 +296,13 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
     }
 
     /// The same pattern with other values (padding included), perhaps of another type. Plans stay valid.
+    ///
+    /// ```
+    /// # use sparse_core::Sell;
+    /// let a = Sell::<f64>::new((1, 3), 1, vec![0, 1], vec![0], vec![2], vec![1.0])?;
+    /// assert!(a.with_values(vec![5.0_f32])?.stored_row_entries(0).eq([(2, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`] if the number of values is not that of all elements, padding included, [`Error::WrongContext`]

@@ -25,6 +25,13 @@ pub struct CompressedRef<'a, A: Axis, T: Scalar, S: Space = Host, I: Index = i32
 
 impl<'a, A: Axis, T: Scalar, I: Index, O: Index> CompressedRef<'a, A, T, Host, I, O> {
     /// All entries as (row, column, value), in storage order.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::identity(2)?;
+    /// assert!(a.as_ref().triplets().eq(a.triplets()));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn triplets(self) -> impl Iterator<Item = (usize, usize, T)> + 'a {
         self.offsets.windows(2).enumerate().flat_map(move |(k, ends)| {
             let range = ends[0].as_usize()..ends[1].as_usize();
@@ -36,6 +43,13 @@ impl<'a, A: Axis, T: Scalar, I: Index, O: Index> CompressedRef<'a, A, T, Host, I
     }
 
     /// A copy that owns its arrays; checked anew.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::identity(2)?;
+    /// assert_eq!(a.as_ref().to_owned()?, a);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if an invariant is broken.

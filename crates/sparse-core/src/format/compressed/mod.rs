@@ -41,6 +41,12 @@ pub type Csc<T, S = Host, I = i32, O = i32> = Compressed<Col, T, S, I, O>;
 
 impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
     /// A matrix without entries, on the host, with 32-bit indices.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// assert_eq!(Csr::<f64>::zeros(2, 3)?.row_ptr(), &[0, 0, 0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         check_extents::<i32>(rows, cols)?;
         let (major, _) = A::swap(rows, cols);
@@ -48,6 +54,12 @@ impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
     }
 
     /// The identity of order `n`.
+    ///
+    /// ```
+    /// # use sparse_core::Csc;
+    /// assert!(Csc::<f64>::identity(2)?.triplets().eq([(0, 0, 1.0), (1, 1, 1.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn identity(n: usize) -> Result<Self> {
         let end = i32::try_new("n", n)?;
         let one = T::from_acc(num_traits::One::one());
@@ -57,6 +69,15 @@ impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// A matrix whose indices ascend strictly within each row (CSR) or column (CSC).
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert!(a.triplets().eq([(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)]));
+    /// let error = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 3, 1], vec![1.0; 3]).unwrap_err();
+    /// assert_eq!(error.to_string(), "csr: row 0: column 3 is not below 3");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) at the first violation, in the order: length, first offset, monotone,
@@ -71,6 +92,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     }
 
     /// A matrix whose indices may stand in any order and may repeat.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::new_unsorted(1, 3, vec![0, 2], vec![2, 0], vec![1.0, 2.0])?;
+    /// assert!(!a.order().sorted);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`new`](Self::new), sortedness and duplicates apart.
@@ -87,6 +115,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     }
 
     /// The arrays (offsets, indices, values).
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let (offsets, indices, values) = Csr::<f64>::identity(2)?.into_parts();
+    /// assert_eq!((offsets, indices, values), (vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn into_parts(self) -> (Vec<O>, Vec<I>, Vec<T>) {
         let values = self.values;
         match Arc::try_unwrap(self.pattern) {
@@ -96,11 +131,26 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     }
 
     /// The values, to be changed in place; the pattern stays.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let mut a = Csr::<f64>::identity(2)?;
+    /// a.values_mut()[1] = 5.0;
+    /// assert_eq!(a.values(), &[1.0, 5.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
 
     /// The entries of major index `k`: (minor index, value), as stored.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert!(a.major_entries(0).eq([(0, 1.0), (2, 2.0)])); // of CSC those of a column
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     #[inline(always)]
     pub fn major_entries(&self, k: usize) -> impl Iterator<Item = (usize, T)> + '_ {
         let range = self.pattern.range(k);
@@ -111,11 +161,25 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     }
 
     /// All entries as (row, column, value), in storage order.
+    ///
+    /// ```
+    /// # use sparse_core::Csc;
+    /// let a = Csc::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert!(a.triplets().eq([(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn triplets(&self) -> impl Iterator<Item = (usize, usize, T)> + '_ {
         self.as_ref().triplets()
     }
 
     /// A borrowed view of the whole matrix.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::identity(2)?;
+    /// assert_eq!(a.as_ref().values.as_ptr(), a.values().as_ptr());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn as_ref(&self) -> CompressedRef<'_, A, T, Host, I, O> {
         CompressedRef {
             major: self.pattern.major,
@@ -131,6 +195,14 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
 impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O> {
     /// A matrix of a pattern and values, one per entry.
     ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::identity(2)?;
+    /// let b = Csr::<f32>::from_pattern(a.pattern().clone(), vec![3.0, 4.0])?;
+    /// assert_eq!(b.col_idx(), a.col_idx());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if the number of values is not the pattern's nnz,
     /// [`Error::WrongContext`](crate::Error::WrongContext) if they live elsewhere.
@@ -140,6 +212,14 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     }
 
     /// The same pattern with other values, perhaps of another type. Plans stay valid.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, SparseFormat};
+    /// let a = Csr::<f64>::identity(2)?;
+    /// let b = a.with_values(vec![3.0_f32, 4.0])?;
+    /// assert_eq!(b.pattern_id(), a.pattern_id()); // a plan for one runs with the other
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz,
@@ -167,6 +247,13 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     }
 
     /// The structure, shared.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::identity(2)?;
+    /// assert_eq!((a.pattern().major(), a.pattern().range(1)), (2, 1..2));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn pattern(&self) -> &Arc<CompressedPattern<S, I, O>> {
         &self.pattern
     }
@@ -192,6 +279,14 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     }
 
     /// The transpose, without a copy: CSR of A is CSC of Aᵀ.
+    ///
+    /// ```
+    /// # use sparse_core::{Csc, Csr};
+    /// let a = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![5.0])?;
+    /// let transpose: Csc<f64> = a.into_transpose();
+    /// assert!(transpose.triplets().eq([(1, 0, 5.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn into_transpose(self) -> Compressed<A::Other, T, S, I, O> {
         Compressed { pattern: self.pattern, values: self.values, axis: PhantomData }
     }
@@ -199,6 +294,13 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
 
 impl<T: Scalar, I: Index, O: Index> Csr<T, Host, I, O> {
     /// The number of entries of each row.
+    ///
+    /// ```
+    /// # use sparse_core::Csr;
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert_eq!(a.row_lengths(), [2, 1]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn row_lengths(&self) -> Vec<usize> {
         self.offsets().windows(2).map(|w| w[1].as_usize() - w[0].as_usize()).collect()
     }
