@@ -1,5 +1,6 @@
-// A SYCL program that multiplies and compresses on its own queue, in its own memory, and checks every number.
+// A SYCL program that multiplies, compresses and solves on its own queue, in its own memory, and checks every number.
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +11,7 @@
 
 namespace {
 
-constexpr std::size_t rows = 1000, cols = 800, columns = 5, step = 8;
+constexpr std::size_t rows = 1000, cols = 800, columns = 5, step = 8, order = 64;
 
 void expect(bool holds, const char *what) {
   if (holds) return;
@@ -100,6 +101,24 @@ int main() {
     expect(c[place] == (place % step < columns ? product(place / step) : -1.0), "C, and nothing beside it");
   }
 
+  // A diagonal matrix in another format, and a solver: x = 1.
+  std::vector<double> diagonal(order * order), right(order);
+  for (std::size_t row = 0; row < order; ++row) diagonal[row * order + row] = right[row] = entry(row);
+  double *diagonal_there = on_device(queue, diagonal), *right_there = on_device(queue, right);
+  double *solved_there = on_device(queue, std::vector<double>(order));
+  nnz_matrix *square = nullptr, *sliced = nullptr;
+  expect(nnz_dense_to_csr(device, NNZ_F64, order, order, diagonal_there, order, &square) == NNZ_OK, "dense to CSR");
+  expect(nnz_convert(square, NNZ_SELL, &sliced) == NNZ_OK, "CSR to SELL");
+  nnz_info info{};
+  expect(nnz_describe(sliced, &info) == NNZ_OK && info.format == NNZ_SELL && info.nnz == order, "SELL");
+  nnz_solve_options options{};
+  options.method = NNZ_CG;
+  options.jacobi = 1;
+  nnz_solution solution{};
+  expect(nnz_solve(sliced, &options, right_there, solved_there, &solution) == NNZ_OK, "solve");
+  expect(solution.converged == 1, "convergence");
+  for (double element : on_host<double>(queue, solved_there, order)) expect(std::abs(element - 1.0) < 1e-9, "x");
+
   // Errors have a message.
   std::vector<double> plain(rows + 2);
   expect_refusal(nnz_spmv(matrix, 1.0, x_there, 0.0, plain.data()), NNZ_WRONG_MEMORY, "y: ");
@@ -124,6 +143,8 @@ int main() {
   expect(nnz_dense_to_csr(device, NNZ_F64, rows, cols, dense_there, cols, &late) == NNZ_OK, "the queue works on");
   nnz_release(late);
 
+  nnz_release(square);
+  nnz_release(sliced);
   nnz_release(compressed);
   nnz_release(matrix);
   nnz_close(device);
@@ -131,8 +152,10 @@ int main() {
   for (const void *memory : {static_cast<const void *>(dense_there), static_cast<const void *>(offsets_there),
                              static_cast<const void *>(csr.indices), csr.values, static_cast<const void *>(x_there),
                              static_cast<const void *>(y_there), static_cast<const void *>(b_there),
-                             static_cast<const void *>(c_there)}) {
+                             static_cast<const void *>(c_there),
+                             static_cast<const void *>(diagonal_there), static_cast<const void *>(right_there),
+                             static_cast<const void *>(solved_there)}) {
     sycl::free(const_cast<void *>(memory), queue);
   }
-  std::puts("SpMV, SpMM and dense to CSR on the caller's queue: every number is right, every fault is named");
+  std::puts("products, conversions and a solver on the caller's queue: every number is right, every fault is named");
 }
