@@ -8,43 +8,10 @@ use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::VectorKernel;
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::space::Buffer as _;
-use sparse_core::{ContextId, DType, Error, Result, Scalar, Space, bf16, c32, c64, cast_slice, f16};
+use sparse_core::{ContextId, DType, Error, Result, Scalar, Space, c64, cast_slice, with_dtype};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
-
-/// `$run`, where `$T` stands for the type that `$dtype` names.
-macro_rules! for_dtype {
-    ($dtype:expr, $T:ident => $run:expr) => {
-        match $dtype {
-            DType::F16 => {
-                type $T = f16;
-                $run
-            }
-            DType::Bf16 => {
-                type $T = bf16;
-                $run
-            }
-            DType::F32 => {
-                type $T = f32;
-                $run
-            }
-            DType::F64 => {
-                type $T = f64;
-                $run
-            }
-            DType::C32 => {
-                type $T = c32;
-                $run
-            }
-            DType::C64 => {
-                type $T = c64;
-                $run
-            }
-        }
-    };
-}
-pub(crate) use for_dtype;
 
 /// A dense vector in the memory of a [`Device`], of a type that is known at run time.
 ///
@@ -78,7 +45,7 @@ impl Vector {
         match device {
             Device::Cpu(_) => Self::from_vec(device, values.to_vec()),
             Device::Accelerator(backend, _) => {
-                Ok(Self::of::<Accelerator, T>(device, backend, backend.upload(values)?))
+                Self::from_buffer(device, T::DTYPE, Box::new(backend.upload(values)?))
             }
         }
     }
@@ -96,9 +63,24 @@ impl Vector {
     /// ```
     pub fn from_vec<T: Scalar>(device: &Device, values: Vec<T>) -> Result<Self> {
         match device {
-            Device::Cpu(backend) => Ok(Self::of::<HostBackend, T>(device, backend, values)),
+            Device::Cpu(_) => Self::from_buffer(device, T::DTYPE, Box::new(values)),
             Device::Accelerator(..) => Self::from_slice(device, &values),
         }
+    }
+
+    /// The vector of a buffer of `dtype` in the device's memory.
+    ///
+    /// It is not generic, so that a vector's operations are compiled in this crate and not in every program.
+    fn from_buffer(device: &Device, dtype: DType, buffer: Box<dyn Any>) -> Result<Self> {
+        let other = |_| Error::operands("vector", format_args!("the buffer has no {dtype} of {device}"));
+        with_dtype!(dtype, T => match device {
+            Device::Cpu(backend) => {
+                Ok(Self::of::<HostBackend, T>(device, backend, *buffer.downcast().map_err(other)?))
+            }
+            Device::Accelerator(backend, _) => {
+                Ok(Self::of::<Accelerator, T>(device, backend, *buffer.downcast().map_err(other)?))
+            }
+        })
     }
 
     /// A vector of `len` zeros.
@@ -113,7 +95,7 @@ impl Vector {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn zeros(device: &Device, dtype: DType, len: usize) -> Result<Self> {
-        for_dtype!(dtype, T => match device {
+        with_dtype!(dtype, T => match device {
             Device::Cpu(backend) => Ok(Self::of::<HostBackend, T>(device, backend, backend.zeros(len)?)),
             Device::Accelerator(backend, _) => {
                 Ok(Self::of::<Accelerator, T>(device, backend, backend.zeros(len)?))
@@ -121,7 +103,7 @@ impl Vector {
         })
     }
 
-    pub(crate) fn of<B, T>(device: &Device, backend: &B, buffer: Buf<B, T>) -> Self
+    fn of<B, T>(device: &Device, backend: &B, buffer: Buf<B, T>) -> Self
     where
         B: RuntimeBackend + VectorKernel<T>,
         T: Scalar,
@@ -385,7 +367,7 @@ impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B
 
     fn cast(&self, device: &Device, dtype: DType) -> Result<Vector> {
         let values = self.backend.download(&self.buffer)?;
-        for_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
+        with_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
     }
 
     fn copy_to(&self, device: &Device) -> Result<Vector> {
