@@ -227,9 +227,11 @@ where
     B: Solves<T>,
     T: Accumulator,
 {
-    operator: Operator<T, SpaceOf<B>>,
+    operator: OperatorOn<B, T>,
     method: TypedMethod<B, T>,
 }
+
+type OperatorOn<B, T> = Operator<T, SpaceOf<B>>;
 
 /// A method with its plan and its vectors.
 enum TypedMethod<B, T>
@@ -237,9 +239,9 @@ where
     B: Solves<T>,
     T: Accumulator,
 {
-    Cg(Cg<B, Operator<T, SpaceOf<B>>, Option<Jacobi<B, T>>>),
-    BiCgStab(BiCgStab<B, Operator<T, SpaceOf<B>>, Option<Jacobi<B, T>>>),
-    EnqueuedCg(EnqueuedCg<B, Operator<T, SpaceOf<B>>>),
+    Cg(Cg<B, OperatorOn<B, T>, Option<Jacobi<B, T>>>),
+    BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<Jacobi<B, T>>>),
+    EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>>),
 }
 
 /// `$run` with `$solver` as the solver of the method.
