@@ -301,7 +301,7 @@ impl Matrix {
         self.properties.nnz
     }
 
-    /// Bytes of all arrays, padding included; of a batch those of the members' places too.
+    /// Bytes of all arrays: padding is included, and of a batch where each member's entries start.
     ///
     /// ```
     /// # use nnz::prelude::*;
