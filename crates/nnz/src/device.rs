@@ -186,6 +186,25 @@ impl Device {
         Ok(Self::Cpu(backend))
     }
 
+    /// As [`host`](Self::host), with `threads` threads.
+    ///
+    /// ```
+    /// use nnz::Device;
+    ///
+    /// assert_eq!(Device::host_with_threads(1)?.caps().compute_units, 1);
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`with_threads`](Self::with_threads).
+    pub fn host_with_threads(threads: usize) -> Result<Self> {
+        #[cfg(feature = "cpu")]
+        let backend = HostBackend::with(threads, backend_cpu::Simd::detect())?;
+        #[cfg(not(feature = "cpu"))]
+        let (_, backend) = (threads, HostBackend::default());
+        Ok(Self::Cpu(backend))
+    }
+
     /// The best device that starts: of CUDA, else a GPU of OpenCL or SYCL, else the CPU backend's, else a processor of the
     /// host through OpenCL or SYCL.
     ///

@@ -66,7 +66,8 @@ mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
-    DenseMatrix, Format, IndexType, Layout, MatmulPlan, Matrix, MatvecPlan, Method, SolveOptions, Vector,
+    CompressOptions, CompressPlan, DenseMatrix, Format, IndexType, Layout, MatmulPlan, Matrix, MatvecPlan,
+    Method, SolveOptions, Solver, Symmetry, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};

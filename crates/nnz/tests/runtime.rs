@@ -3,7 +3,10 @@
 
 use nnz::prelude::*;
 use nnz::reference::Reference;
-use nnz::{Host, Index, IndexType, Layout, Method, SolveOptions, bf16, f16, generate};
+use nnz::{
+    Axis, BatchCompressed, CompressOptions, EllLayout, Host, HybWidth, Index, IndexType, Layout, Method,
+    SellLayout, SolveOptions, bf16, f16, generate,
+};
 
 /// Entries of 4 x 3 matrix whose products are exact in every type; row 1 is empty.
 const ENTRIES: [(usize, usize, c64); 5] = [
@@ -258,4 +261,229 @@ fn systems_are_solved_in_every_format_and_type() {
     let options = SolveOptions { jacobi: true, ..SolveOptions::by(Method::EnqueuedCg) };
     let b = b.cast(DType::F64).unwrap();
     assert!(matches!(a.solve(&b, &options), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn padding_that_is_not_a_number_is_never_read() {
+    let entries = [(0, 0, 1.0), (0, 2, 2.0), (2, 1, -3.0), (3, 0, 4.0)];
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::from_triplets(4, 3, entries).unwrap()).unwrap();
+    let layouts = [
+        Layout::Ell(EllLayout::default()),
+        Layout::Hyb(HybWidth::Width(2)),
+        Layout::Sell(SellLayout::default()),
+    ];
+    const INF: f64 = f64::INFINITY;
+    for layout in layouts {
+        let a = a.to_layout(&layout).unwrap().scaled(INF).unwrap();
+        let values = match layout {
+            Layout::Ell(_) => a.downcast_ref::<Ell<f64>>().unwrap().values(),
+            Layout::Hyb(_) => a.downcast_ref::<Hyb<f64>>().unwrap().ell().values(),
+            _ => a.downcast_ref::<Sell<f64>>().unwrap().values(),
+        };
+        assert!(values.iter().any(|value| value.is_nan()), "{layout:?} has padding");
+        let [x, ones] = [3, 4].map(|len| Vector::from_vec(&cpu(), vec![1.0; len]).unwrap());
+        assert_eq!(a.matvec(&x).unwrap().to_vec::<f64>().unwrap(), [INF, 0.0, -INF, INF], "{layout:?}");
+        let mut y = Vector::zeros(&cpu(), DType::F64, 3).unwrap();
+        a.spmv(Op::Transpose, 1.0, &ones, 0.0, &mut y).unwrap();
+        assert_eq!(y.to_vec::<f64>().unwrap(), [INF, -INF, INF], "{layout:?}");
+        let b = DenseMatrix::from_vec(&cpu(), vec![1.0; 6], 3, 2, Order::ColMajor).unwrap();
+        let c = a.matmul(&b).unwrap().into_values().to_vec::<f64>().unwrap();
+        assert_eq!(c, [INF, 0.0, -INF, INF].repeat(2), "{layout:?}");
+        let expected = [INF, 0.0, INF, 0.0, 0.0, 0.0, 0.0, -INF, 0.0, INF, 0.0, 0.0];
+        assert_eq!(dense::<f64>(&a), expected, "{layout:?}");
+        let mut visited = vec![];
+        a.for_each_entry(&mut |row, col, value| visited.push((row, col, value.re))).unwrap();
+        visited.sort_by_key(|&(row, col, _)| (row, col));
+        assert_eq!(visited, entries.map(|(row, col, value)| (row, col, value * INF)), "{layout:?}");
+        let transpose = a.transpose().unwrap().transpose().unwrap();
+        for other in formats().map(|format| a.to_format(format).unwrap()).chain([transpose]) {
+            assert_eq!(dense::<f64>(&other), expected, "{layout:?} to {}", other.format());
+        }
+    }
+}
+
+/// Two 2 x 3 matrices with 1 and 3 entries.
+fn batch<A: Axis, T: Scalar, I: Index, O: Index>() -> BatchCompressed<A, T, Host, I, O> {
+    let offsets: &[usize] = if A::IS_ROW { &[0, 1, 1, 0, 2, 3] } else { &[0, 0, 0, 1, 0, 1, 2, 3] };
+    let indices: &[usize] = if A::IS_ROW { &[2, 0, 1, 2] } else { &[0, 0, 0, 1] };
+    let (offsets, indices) = (offsets.iter().map(|&at| O::cast(at)), indices.iter().map(|&at| I::cast(at)));
+    let (offsets, indices) = (offsets.collect(), indices.collect());
+    BatchCompressed::<A, T, Host, I, O>::new((2, 3), vec![0, 1, 4], offsets, indices, values(4)).unwrap()
+}
+
+/// What a batch of one triple of types does, against the typed layer.
+fn check_batch<A: Axis, T: Scalar, I: Index, O: Index>() {
+    let typed = batch::<A, T, I, O>();
+    let a = Matrix::from_typed(&cpu(), typed.clone()).unwrap();
+    let what = format!("{a:?}");
+    assert_eq!((a.members(), a.member_shape(), a.shape(), a.nnz()), (Some(2), (2, 3), (4, 6), 4), "{what}");
+    let arrays = 3 * size_of::<usize>() + typed.offsets().len() * size_of::<O>();
+    assert_eq!(a.bytes(), arrays + 4 * (size_of::<I>() + size_of::<T>()), "{what}");
+    assert_eq!(a.index_type(), IndexType::of::<I>(), "{what}");
+    for op in Op::ALL {
+        let (rows, cols) = a.shape_of(op);
+        let (two, minus_one) = (c64::new(2.0, 0.0), c64::new(-1.0, 0.0));
+        let mut expected = values::<T>(rows);
+        let (alpha, beta) = (T::Acc::from_c64(two), T::Acc::from_c64(minus_one));
+        Reference.spmv(op, alpha, &typed, &values(cols), beta, &mut expected).unwrap();
+        let x = Vector::from_vec(&cpu(), values::<T>(cols)).unwrap();
+        let mut y = Vector::from_vec(&cpu(), values::<T>(rows)).unwrap();
+        a.spmv(op, two, &x, minus_one, &mut y).unwrap();
+        assert_eq!(y.to_vec::<T>().unwrap(), expected, "{what}, {op}");
+    }
+    for k in 0..2 {
+        let member = a.member(k).unwrap();
+        let expected = Matrix::from_typed(&cpu(), typed.member(k).to_owned().unwrap()).unwrap();
+        assert_eq!((member.format().name(), member.shape()), (A::FORMAT, (2, 3)), "{what}");
+        assert_eq!(dense::<T>(&member), dense::<T>(&expected), "{what}, member {k}");
+    }
+    let transposed = a.transpose().unwrap();
+    assert_eq!((transposed.member_shape(), transposed.shape()), ((3, 2), (6, 4)), "{what}");
+    let mut entries = vec![];
+    transposed.for_each_entry(&mut |row, col, _| entries.push((col, row))).unwrap();
+    entries.sort_unstable();
+    assert_eq!(entries, [(0, 2), (2, 3), (2, 4), (3, 5)], "{what}");
+    assert_eq!(a.row_lengths().unwrap(), [1, 0, 2, 1], "{what}");
+    assert_eq!(a.row_statistics().unwrap().longest, 2, "{what}");
+    let doubled = a.scaled(2.0).unwrap().member(1).unwrap();
+    let expected = dense::<T>(&a.member(1).unwrap().scaled(2.0).unwrap());
+    assert_eq!(dense::<T>(&doubled), expected, "{what}");
+}
+
+macro_rules! check_batches {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        $(
+            check_batch::<nnz::Row, $t, $i, $o>();
+            check_batch::<nnz::Col, $t, $i, $o>();
+        )*
+    };
+}
+
+#[test]
+fn batches_multiply_as_block_diagonal_matrices_in_every_type() {
+    nnz::for_all_types!(check_batches);
+}
+
+#[test]
+fn what_batches_lack_their_members_have() {
+    let a = Matrix::from_typed(&cpu(), batch::<nnz::Row, f64, i32, i32>()).unwrap();
+    let error = |result: nnz::Result<Matrix>| result.unwrap_err().to_string();
+    let members = "batch_csr is not supported: the members have it: a.member(k)?";
+    assert_eq!(error(a.sort()), format!("sort of {members}"));
+    let b = DenseMatrix::zeros(&cpu(), DType::F64, 6, 1, Order::RowMajor).unwrap();
+    assert_eq!(a.matmul(&b).unwrap_err().to_string(), format!("spmm of {members}"));
+    assert_eq!(a.to_dense().unwrap_err().to_string(), format!("to_dense of {members}"));
+    assert_eq!(
+        error(a.to_format(Format::Ell)),
+        "batch_csr to ell is not supported: it has many matrices, and each can be converted: a.member(k)?"
+    );
+    assert_eq!(error(a.member(2)), "member: 2 is not below 2, the number of members");
+    assert_eq!(error(example().member(0)), "a member of csr is not supported: it is one matrix");
+    assert_eq!((example().members(), example().member_shape()), (None, (4, 3)));
+    assert_eq!(a.cast(DType::F32).unwrap().format(), Format::BatchCsr);
+    assert_eq!(a.to_format(Format::BatchCsr).unwrap().nnz(), 4);
+}
+
+#[test]
+fn stacks_of_dense_matrices_become_batches() {
+    let elements = vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1e-9];
+    let stack = DenseMatrix::from_vec(&cpu(), elements, 4, 3, Order::RowMajor).unwrap();
+    for (format, axis) in [(Format::BatchCsr, Format::Csr), (Format::BatchCsc, Format::Csc)] {
+        for index_type in [IndexType::I32, IndexType::I64] {
+            let options = CompressOptions { stack: Some((2, 2)), index_type, ..CompressOptions::to(format) };
+            let batch = stack.plan_compress(&options).unwrap().run(&stack).unwrap();
+            assert_eq!((batch.format(), batch.members(), batch.index_type()), (format, Some(2), index_type));
+            let members = [vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0], vec![2.0, 3.0, 0.0, 0.0, 0.0, 1e-9]];
+            for (k, expected) in members.into_iter().enumerate() {
+                let member = batch.member(k).unwrap();
+                assert_eq!((member.format(), dense::<f64>(&member)), (axis, expected));
+            }
+            let options = CompressOptions { tolerance: Some(1.0), ..options };
+            assert_eq!(stack.plan_compress(&options).unwrap().run(&stack).unwrap().nnz(), 2);
+        }
+    }
+    let refused = |dense: &DenseMatrix, options| dense.plan_compress(&options).unwrap_err().to_string();
+    let of_three = CompressOptions { stack: Some((3, 2)), ..CompressOptions::to(Format::BatchCsr) };
+    assert_eq!(refused(&stack, of_three), "compress: 3 members of 2 rows are not the 4 rows there are");
+    let of_two = CompressOptions { stack: Some((2, 2)), ..CompressOptions::to(Format::BatchCsr) };
+    let columns = stack.to_order(Order::ColMajor).unwrap();
+    assert_eq!(
+        refused(&columns, of_two.clone()),
+        "a stack in column-major order is not supported: its members are interleaved: \
+         dense.to_order(Order::RowMajor)?"
+    );
+    let single = stack.cast(DType::F32).unwrap();
+    let error = stack.plan_compress(&of_two).unwrap().run(&single).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "compress: the plan is f64 on the CPU, dense is f32 on the CPU; dense.cast(DType::F64)? would fit"
+    );
+    let none = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), 0, 3, Order::RowMajor).unwrap();
+    let options = CompressOptions { stack: Some((0, 5)), ..CompressOptions::to(Format::BatchCsc) };
+    let empty = none.plan_compress(&options).unwrap().run(&none).unwrap();
+    assert_eq!((empty.members(), empty.member_shape()), (Some(0), (5, 3)));
+}
+
+#[test]
+fn every_format_is_written_and_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let read = |name: &str| nnz::io::MatrixFile::open(path(name)).unwrap();
+    for format in formats() {
+        let a = example().to_format(format).unwrap();
+        for name in ["a.mtx", "a.mtx.gz", "a.npz", "a.npy"] {
+            a.write(&path(name)).unwrap();
+            let file = read(name);
+            let b = Matrix::read_csr(&cpu(), &file, DType::C64).unwrap();
+            let c = Matrix::read_coo(&cpu(), &file, DType::F64).unwrap();
+            assert_eq!((b.format(), b.index_type(), c.format()), (Format::Csr, IndexType::I32, Format::Coo));
+            assert_eq!(dense::<c64>(&b), dense::<c64>(&a.cast(DType::C64).unwrap()), "{format}, {name}");
+            assert_eq!(dense::<f64>(&c), dense::<f64>(&a), "{format}, {name}");
+        }
+    }
+    for a in [
+        Matrix::from_typed(&cpu(), batch::<nnz::Row, f32, i64, i64>()),
+        Matrix::from_typed(&cpu(), batch::<nnz::Col, f32, i32, i64>()),
+    ] {
+        let a = a.unwrap();
+        a.write(&path("batch.npz")).unwrap();
+        let b = Matrix::read_batch(&cpu(), &read("batch.npz"), DType::F64).unwrap();
+        assert_eq!((b.format(), b.members(), b.index_type()), (a.format(), Some(2), IndexType::I32));
+        assert_eq!(dense::<f64>(&b.member(1).unwrap()), [0.0, 1.0, 0.0, 0.0, 0.0, 2.0]);
+        let error = a.write(&path("batch.mtx")).unwrap_err().to_string();
+        assert_eq!(error, "a batch in a file of one matrix is not supported: choose .npz");
+    }
+    let error = Matrix::read_batch(&cpu(), &read("a.npz"), DType::F64).unwrap_err().to_string();
+    assert!(error.ends_with("as a batch is not supported: it has one matrix"), "{error}");
+}
+
+#[test]
+fn symmetries_are_told_apart_in_every_order_of_entries() {
+    let symmetry = |entries: &[(usize, usize, c64)], n| {
+        let a = Matrix::from_triplets(&cpu(), DType::C64, IndexType::I32, (n, n), entries).unwrap();
+        let found = a.symmetry().unwrap().unwrap();
+        let transposed = a.transpose().unwrap().to_format(Format::Sell).unwrap();
+        assert_eq!(transposed.symmetry().unwrap(), Some(found));
+        (found.mirrored, [found.pattern, found.symmetric, found.skew, found.hermitian])
+    };
+    let z = c64::new(1.0, 2.0);
+    for (lower, expected) in [
+        (z, [true, true, false, false]),
+        (-z, [true, false, true, false]),
+        (z.conj(), [true, false, false, true]),
+        (z + z, [true, false, false, false]),
+    ] {
+        assert_eq!(symmetry(&[(1, 0, lower), (0, 1, z)], 2), (2, expected));
+    }
+    assert_eq!(symmetry(&[], 0), (0, [true; 4]));
+    let full = [(0, 1, z), (0, 2, z), (1, 0, z), (1, 2, z), (2, 0, z), (2, 1, z)];
+    for missing in 0..full.len() {
+        let rest: Vec<_> = full.iter().copied().filter(|entry| entry != &full[missing]).collect();
+        assert_eq!(symmetry(&rest, 3), (4, [false; 4]), "without {:?}", full[missing]);
+    }
+    assert_eq!(example().symmetry().unwrap(), None);
+    let unsorted = Csr::<f64>::new_unsorted(2, 2, vec![0, 2, 3], vec![1, 0, 0], vec![5.0, 1.0, 5.0]).unwrap();
+    assert!(Matrix::from_typed(&cpu(), unsorted).unwrap().symmetry().unwrap().unwrap().symmetric);
+    let twice = Csr::<f64>::new_unsorted(1, 1, vec![0, 2], vec![0, 0], vec![1.0, 1.0]).unwrap();
+    assert!(Matrix::from_typed(&cpu(), twice).unwrap().symmetry().is_err());
 }

@@ -181,6 +181,10 @@ fn arrays_of_others_are_used_where_they_lie() {
         a.spmv(Op::None, 1.0, &x, 0.0, &mut result).unwrap();
         assert_eq!(y, [-98.0, 30.0]);
 
+        let folder = tempfile::tempdir().unwrap();
+        a.write(&folder.path().join("a.mtx")).unwrap();
+        assert_eq!(dense(&Matrix::read(&device, folder.path().join("a.mtx")).unwrap())[2], -1.0);
+
         let elements = [2.0, 0.0, 1.0, 0.0, 3.0, 0.0];
         assert_eq!(dense(&a), [2.0, 0.0, -1.0, 0.0, 3.0, 0.0]);
         assert!(made.iter().all(|b| dense(b) == elements));

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::sycl;
 use nnz::space::Element;
-use nnz::{DType, Device, Error, Order, Scalar, Vector, bf16, c32, c64, f16};
+use nnz::{DType, Device, Error, Order, Scalar, Vector, with_dtype};
 use std::ffi::c_void;
 use std::ptr::{NonNull, slice_from_raw_parts_mut};
 
@@ -60,16 +60,7 @@ impl Array<'_> {
     /// to write may be written, and is used by nobody else meanwhile.
     pub(crate) unsafe fn as_vector(self, device: &Device, dtype: DType) -> Result<Vector, Failure> {
         // SAFETY: the caller promises what is asked.
-        unsafe {
-            match dtype {
-                DType::F16 => self.as_vector_of::<f16>(device),
-                DType::Bf16 => self.as_vector_of::<bf16>(device),
-                DType::F32 => self.as_vector_of::<f32>(device),
-                DType::F64 => self.as_vector_of::<f64>(device),
-                DType::C32 => self.as_vector_of::<c32>(device),
-                DType::C64 => self.as_vector_of::<c64>(device),
-            }
-        }
+        unsafe { with_dtype!(dtype, T => self.as_vector_of::<T>(device)) }
     }
 
     /// # Safety

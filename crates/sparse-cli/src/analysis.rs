@@ -1,7 +1,7 @@
 //! Properties of a matrix that one pass over its entries finds.
 
 use nnz::op::RowStatistics;
-use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
+use nnz::{Matrix, Result, Scalar as _, c64};
 use serde::Serialize;
 
 /// The shape of the pattern and properties of the values.
@@ -18,16 +18,23 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Walks over entries: (row, column, value).
-    pub(crate) fn of<T: Accumulator>(entries: impl Iterator<Item = (usize, usize, T)>) -> Self {
-        let mut structure = Self { lower_bandwidth: 0, upper_bandwidth: 0, diagonal: 0, explicit_zeros: 0 };
-        for (row, col, value) in entries {
-            structure.lower_bandwidth = structure.lower_bandwidth.max(row.saturating_sub(col));
-            structure.upper_bandwidth = structure.upper_bandwidth.max(col.saturating_sub(row));
-            structure.diagonal += usize::from(row == col);
-            structure.explicit_zeros += usize::from(value.is_zero());
-        }
-        structure
+    /// The structure without entries.
+    pub(crate) const EMPTY: Self =
+        Self { lower_bandwidth: 0, upper_bandwidth: 0, diagonal: 0, explicit_zeros: 0 };
+
+    /// The structure of the entries of a matrix.
+    pub(crate) fn of(a: &Matrix) -> Result<Self> {
+        let mut structure = Self::EMPTY;
+        a.for_each_entry(&mut |row, col, value| structure.add(row, col, value))?;
+        Ok(structure)
+    }
+
+    /// Counts one more entry.
+    pub(crate) fn add(&mut self, row: usize, col: usize, value: c64) {
+        self.lower_bandwidth = self.lower_bandwidth.max(row.saturating_sub(col));
+        self.upper_bandwidth = self.upper_bandwidth.max(col.saturating_sub(row));
+        self.diagonal += usize::from(row == col);
+        self.explicit_zeros += usize::from(value.is_zero());
     }
 }
 
@@ -47,38 +54,16 @@ pub(crate) struct Symmetry {
 }
 
 impl Symmetry {
-    /// Compares a matrix, whose rows are sorted, with its transpose; `None` if it is not square.
-    ///
-    /// Rows are visited in order, so that the mirror images within any one row are looked up in storage order: one
-    /// cursor per row finds them all in a single pass.
-    pub(crate) fn of<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Option<Self> {
-        if a.rows() != a.cols() {
-            return None;
-        }
-        let mut cursors: Vec<usize> = a.row_ptr().iter().map(|offset| offset.as_usize()).collect();
-        let (mut mirrored, mut numeric, mut skew, mut hermitian) = (0_usize, true, true, true);
-        for (row, col, value) in a.triplets() {
-            let end = a.row_ptr()[col + 1].as_usize();
-            let cursor = &mut cursors[col];
-            while *cursor < end && a.col_idx()[*cursor].as_usize() < row {
-                *cursor += 1;
-            }
-            if *cursor < end && a.col_idx()[*cursor].as_usize() == row {
-                let image = a.values()[*cursor];
-                mirrored += 1;
-                numeric &= image == value;
-                skew &= image == -value;
-                hermitian &= image == value.conj();
-            }
-        }
-        let pattern = mirrored == a.nnz();
-        Some(Self {
-            mirrored_share: (a.nnz() > 0).then(|| mirrored as f64 / a.nnz() as f64),
-            pattern,
-            numeric: pattern && numeric,
-            skew: pattern && skew,
-            hermitian: pattern && hermitian,
-        })
+    /// The symmetry of a matrix; `None` if it is not square.
+    pub(crate) fn of(a: &Matrix) -> Result<Option<Self>> {
+        let nnz = a.nnz();
+        Ok(a.symmetry()?.map(|symmetry| Self {
+            mirrored_share: (nnz > 0).then(|| symmetry.mirrored as f64 / nnz as f64),
+            pattern: symmetry.pattern,
+            numeric: symmetry.symmetric,
+            skew: symmetry.skew,
+            hermitian: symmetry.hermitian,
+        }))
     }
 }
 
@@ -117,51 +102,17 @@ impl std::fmt::Display for RowLengths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nnz::{Coo, c64, op::Operations, reference::Reference};
-
-    fn csr<T: Accumulator>(rows: usize, cols: usize, triplets: &[(usize, usize, T)]) -> Csr<T> {
-        let coo = Coo::<T>::from_triplets(rows, cols, triplets.iter().copied()).unwrap();
-        Reference.convert(&coo, &Default::default()).unwrap()
-    }
+    use crate::context::Context;
+    use nnz::Csr;
 
     #[test]
     fn bandwidths_and_zeros_are_counted() {
-        let a = csr(3, 4, &[(0, 0, 1.0), (0, 3, 0.0), (2, 0, -0.0), (2, 1, 5.0)]);
-        let structure = Structure::of(a.triplets());
+        let entries = [(0, 0, 1.0), (0, 3, 0.0), (2, 0, -0.0), (2, 1, 5.0)];
+        let a = Csr::<f64>::from_triplets(3, 4, entries).unwrap();
+        let a = Matrix::from_typed(&Context::host().unwrap(), a).unwrap();
+        let structure = Structure::of(&a).unwrap();
         assert_eq!((structure.lower_bandwidth, structure.upper_bandwidth), (2, 3));
         assert_eq!((structure.diagonal, structure.explicit_zeros), (1, 2));
-    }
-
-    #[test]
-    fn only_square_matrices_have_a_symmetry() {
-        assert_eq!(Symmetry::of(&csr(2, 3, &[(0, 0, 1.0)])), None);
-        let empty = Symmetry::of(&csr::<f64>(0, 0, &[])).unwrap();
-        assert!(empty.pattern && empty.numeric && empty.mirrored_share.is_none());
-    }
-
-    #[test]
-    fn a_missing_mirror_image_is_found_wherever_it_is() {
-        let triplets = [(0, 1, 1.0), (0, 2, 1.0), (1, 0, 1.0), (1, 2, 1.0), (2, 0, 1.0), (2, 1, 1.0)];
-        assert!(Symmetry::of(&csr(3, 3, &triplets)).unwrap().numeric);
-        for missing in 0..triplets.len() {
-            let mut rest = triplets.to_vec();
-            rest.remove(missing);
-            let symmetry = Symmetry::of(&csr(3, 3, &rest)).unwrap();
-            assert!(!symmetry.pattern && !symmetry.numeric, "without {:?}", triplets[missing]);
-            assert_eq!(symmetry.mirrored_share, Some(0.8));
-        }
-    }
-
-    #[test]
-    fn the_kinds_of_symmetry_are_told_apart() {
-        let kinds = |upper: c64, lower: c64| {
-            let s = Symmetry::of(&csr(2, 2, &[(0, 1, upper), (1, 0, lower)])).unwrap();
-            (s.pattern, s.numeric, s.skew, s.hermitian)
-        };
-        let z = c64::new(1.0, 2.0);
-        assert_eq!(kinds(z, z), (true, true, false, false));
-        assert_eq!(kinds(z, -z), (true, false, true, false));
-        assert_eq!(kinds(z, z.conj()), (true, false, false, true));
-        assert_eq!(kinds(z, z + z), (true, false, false, false));
+        assert_eq!(Symmetry::of(&a).unwrap(), None);
     }
 }

@@ -1,30 +1,12 @@
 //! The description of a batch of matrices.
 
 use crate::analysis::RowLengths;
-use crate::dispatch::with_type;
 use crate::text::bytes;
-use anyhow::Result;
-use nnz::io::MatrixFile;
-use nnz::io::npz::NpzFormat;
 use nnz::op::RowStatistics;
-use nnz::{Accumulator, Axis, BatchCompressed, Col, DType, Error, Host, Index, Row};
+use nnz::{Format, Matrix, Result, Scalar as _};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
-
-/// Describes the batch in a file, whose members are of this format.
-pub(crate) fn describe(file: &MatrixFile, format: NpzFormat, dtype: DType) -> Result<Description> {
-    with_type!(dtype, T => match format {
-        NpzFormat::Csc => describe_along::<Col, T>(file),
-        NpzFormat::Csr | NpzFormat::Coo => describe_along::<Row, T>(file),
-    })
-}
-
-fn describe_along<A: Axis, T: Accumulator>(file: &MatrixFile) -> Result<Description> {
-    match file.read_batch::<A, T, i32, i32>() {
-        Err(Error::IndexOverflow { .. }) => Ok(Description::new(file, &file.read_batch::<A, T, i64, i64>()?)),
-        narrow => Ok(Description::new(file, &narrow?)),
-    }
-}
+use std::path::Path;
 
 /// A summary of the members of a batch.
 #[derive(Debug, Serialize)]
@@ -48,37 +30,33 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    fn new<A: Axis, T: Accumulator, I: Index, O: Index>(
-        file: &MatrixFile,
-        batch: &BatchCompressed<A, T, Host, I, O>,
-    ) -> Self {
+    /// Describes a batch of `count` members from the file at `path`.
+    pub(crate) fn new(path: &Path, count: usize, batch: &Matrix) -> Result<Self> {
         let (rows, cols) = batch.member_shape();
-        let lines = A::swap(rows, cols).0 + 1;
-        let lengths = batch
-            .offsets()
-            .chunks(lines)
-            .flat_map(|offsets| offsets.windows(2).map(|offset| offset[1].as_usize() - offset[0].as_usize()));
-        let starts = batch.member_ptr();
-        let arrays = size_of_val(&batch.values()[..])
-            + size_of_val(&batch.indices()[..])
-            + size_of_val(&batch.offsets()[..])
-            + size_of_val(starts);
-        Self {
-            path: file.path().display().to_string(),
-            format: A::BATCH_FORMAT,
-            members: batch.count(),
+        let by_rows = batch.format() == Format::BatchCsr;
+        let mut member_entries = vec![0; count];
+        let mut lengths = vec![0; if by_rows { batch.rows() } else { batch.cols() }];
+        let mut explicit_zeros = 0;
+        batch.for_each_entry(&mut |row, col, value| {
+            member_entries[row / rows] += 1;
+            lengths[if by_rows { row } else { col }] += 1;
+            explicit_zeros += usize::from(value.is_zero());
+        })?;
+        Ok(Self {
+            path: path.display().to_string(),
+            format: batch.format().name(),
+            members: count,
             rows,
             cols,
-            nnz: batch.values().len(),
-            dtype: T::DTYPE.name(),
-            index_type: I::NAME,
-            member_entries: RowStatistics::from_lengths(starts.windows(2).map(|pair| pair[1] - pair[0]))
-                .into(),
-            axis: A::MAJOR,
+            nnz: batch.nnz(),
+            dtype: batch.dtype().name(),
+            index_type: batch.index_type().name(),
+            member_entries: RowStatistics::from_lengths(member_entries).into(),
+            axis: if by_rows { "row" } else { "column" },
             lengths: RowStatistics::from_lengths(lengths).into(),
-            explicit_zeros: batch.values().iter().filter(|value| value.is_zero()).count(),
-            bytes: arrays as u64,
-        }
+            explicit_zeros,
+            bytes: batch.bytes() as u64,
+        })
     }
 }
 

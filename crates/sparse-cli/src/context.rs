@@ -162,6 +162,20 @@ impl Context {
         Ok(device)
     }
 
+    /// The host, for commands that do not compute: with one thread, whatever --threads says, since files are read by
+    /// threads of their own.
+    pub(crate) fn host() -> nnz::Result<Device> {
+        Device::host_with_threads(1)
+    }
+
+    /// The host beside `device`: the device itself where it is the CPU.
+    pub(crate) fn host_of(device: &Device) -> nnz::Result<Device> {
+        match device {
+            Device::Cpu(_) => Ok(device.clone()),
+            _ => Self::host(),
+        }
+    }
+
     /// The type of `--dtype`.
     pub(crate) fn dtype(&self) -> Option<DType> {
         self.options.dtype.map(DType::from)

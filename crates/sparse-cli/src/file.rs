@@ -2,15 +2,12 @@
 
 use crate::claim;
 use crate::context::Context;
-use crate::dispatch::with_type;
 use crate::failure::usage;
 use crate::rounding;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use nnz::error::checked_product;
-use nnz::io::{self, FileKind, MatrixFile, Output, matrix_market, npy};
-use nnz::op::Operations;
-use nnz::reference::Reference;
-use nnz::{Accumulator, Csr, DType, Dense, Host, Index, Order, SparseFormat};
+use nnz::io::{FileKind, MatrixFile, Output};
+use nnz::{DType, Device, Matrix, with_dtype};
 use std::io::stdin;
 use std::path::Path;
 
@@ -55,8 +52,8 @@ pub(crate) fn dtype_of(file: &MatrixFile, context: &Context) -> Result<DType> {
 
 /// Warns of integers of a file that `dtype` rounds, or refuses them.
 pub(crate) fn check_rounding(file: &MatrixFile, dtype: DType, context: &Context) -> Result<()> {
-    let rounded = with_type!(dtype, T => Ok(file.rounded_integers::<T>()?));
-    rounded.and_then(|rounded| rounding::check(context, file.path(), rounded, dtype))
+    let rounded = with_dtype!(dtype, T => file.rounded_integers::<T>())?;
+    rounding::check(context, file.path(), rounded, dtype)
 }
 
 /// The kind of an output file; standard output gets Matrix Market.
@@ -71,26 +68,30 @@ pub(crate) fn check_output(path: &Path) -> Result<FileKind> {
     Ok(kind)
 }
 
-/// Writes a matrix to a file of the kind of its name; to `.npy` as a dense array in C order.
-pub(crate) fn write<T: Accumulator, I: Index, O: Index>(path: &Path, a: &Csr<T, Host, I, O>) -> Result<()> {
-    match output_kind(path)? {
-        FileKind::MatrixMarket => Ok(matrix_market::write_csr(output(path), a)?),
-        FileKind::Npz => Ok(io::npz::write_csr(output(path), a)?),
-        FileKind::Npy => {
-            let mut dense = zeros(a).with_context(|| format!("writing {}", path.display()))?;
-            Reference.to_dense(a, dense.as_view_mut())?;
-            Ok(npy::write(output(path), dense.data(), &[a.rows(), a.cols()], Order::RowMajor)?)
-        }
+/// The matrix of a file as CSR in the memory of `device`, with sorted rows and without duplicates.
+pub(crate) fn read(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+    if file.has_too_many_rows()? {
+        let (path, claim) = (file.path().display(), file.claim()?);
+        bail!(
+            "{path}: {} rows are too many for csr with {} entries; convert, info, spmv and spmm read it with --format coo",
+            claim.rows,
+            claim.stored
+        );
     }
+    Ok(Matrix::read_csr(device, file, dtype)?)
 }
 
-/// A dense matrix of zeros in the shape of `a`; one that is far larger than `a` is an error.
-fn zeros<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Dense<T>> {
+/// Writes a matrix to a file of the kind of its name; to `.npy` as a dense array in C order.
+pub(crate) fn write(path: &Path, a: &Matrix) -> Result<()> {
+    if output_kind(path)? == FileKind::Npy {
+        check_dense(a).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(a.write(output(path))?)
+}
+
+/// Fails if a dense matrix in the shape of `a` would be far larger than `a`.
+fn check_dense(a: &Matrix) -> Result<()> {
     let len = checked_product("rows x columns", a.rows(), a.cols())?;
-    claim::check(
-        "a dense matrix",
-        len.saturating_mul(size_of::<T>()),
-        a.nnz().saturating_mul(size_of::<T>()),
-    )?;
-    Ok(Dense::zeros(a.rows(), a.cols(), Order::RowMajor)?)
+    let element_bytes = a.dtype().bytes();
+    claim::check("a dense matrix", len.saturating_mul(element_bytes), a.nnz().saturating_mul(element_bytes))
 }

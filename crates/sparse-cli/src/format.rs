@@ -1,11 +1,6 @@
-//! The sparse formats of `--as`.
+//! The sparse formats of `--as` and `--format`.
 
-use anyhow::Result;
 use clap::ValueEnum;
-use nnz::op::{FullBackend, Operations, SpmmKernel, SpmvKernel};
-use nnz::{
-    Accumulator, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Index, Sell, SellLayout, SpaceOf, SparseFormat,
-};
 
 /// A sparse format that products are computed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,57 +34,19 @@ impl Format {
 
     /// The name, as in `--as`.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Csr => "csr",
-            Self::Csc => "csc",
-            Self::Coo => "coo",
-            Self::Ell => "ell",
-            Self::Hyb => "hyb",
-            Self::Sell => "sell",
-        }
+        nnz::Format::from(self).name()
     }
 }
 
-/// A function of a matrix in any format.
-pub(crate) trait WithFormat<T: Accumulator, B> {
-    /// The result.
-    type Out;
-
-    /// Runs on the matrix.
-    fn call<M>(self, a: &M) -> Result<Self::Out>
-    where
-        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
-        B: SpmvKernel<M> + SpmmKernel<M>;
-}
-
-/// Converts a matrix on a device to `format` and calls `visitor`.
-pub(crate) fn in_format<T, I, O, B, V>(
-    format: Format,
-    a: &Csr<T, SpaceOf<B>, I, O>,
-    backend: &B,
-    visitor: V,
-) -> Result<V::Out>
-where
-    T: Accumulator,
-    I: Index,
-    O: Index,
-    B: FullBackend<T, I, O>,
-    V: WithFormat<T, B>,
-{
-    match format {
-        Format::Csr => visitor.call(a),
-        Format::Csc => visitor.call(&Operations::convert::<_, Csc<T, SpaceOf<B>, I, O>>(backend, a, &())?),
-        Format::Coo => visitor.call(&Operations::convert::<_, Coo<T, SpaceOf<B>, I>>(backend, a, &())?),
-        Format::Ell => {
-            visitor.call(&Operations::convert::<_, Ell<T, SpaceOf<B>, I>>(backend, a, &EllLayout::default())?)
+impl From<Format> for nnz::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Csr => Self::Csr,
+            Format::Csc => Self::Csc,
+            Format::Coo => Self::Coo,
+            Format::Ell => Self::Ell,
+            Format::Hyb => Self::Hyb,
+            Format::Sell => Self::Sell,
         }
-        Format::Hyb => {
-            visitor.call(&Operations::convert::<_, Hyb<T, SpaceOf<B>, I>>(backend, a, &HybWidth::default())?)
-        }
-        Format::Sell => visitor.call(&Operations::convert::<_, Sell<T, SpaceOf<B>, I, O>>(
-            backend,
-            a,
-            &SellLayout::default(),
-        )?),
     }
 }

@@ -6,7 +6,6 @@ mod batch;
 mod claim;
 mod command;
 mod context;
-mod dispatch;
 mod failure;
 mod file;
 mod format;

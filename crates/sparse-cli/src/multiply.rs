@@ -2,32 +2,27 @@
 
 use crate::claim;
 use crate::context::Context;
-use crate::dispatch::{Compute, ComputeCoordinates, compute, compute_coordinates, upload};
 use crate::file;
-use crate::format::{Format, WithFormat, in_format};
-use crate::operand::{self, Dimensions, Operand};
-use crate::product::{self, ProductOptions, factor};
-use anyhow::Result;
-use nnz::op::{FullBackend, SpmmKernel, SpmvKernel, VectorKernel};
-use nnz::{Accumulator, Backend, Coo, Csr, Dense, Host, Index, SpaceOf, SparseFormat};
-use std::marker::PhantomData;
+use crate::format::Format;
+use crate::operand::{self, Operand};
+use crate::product::{self, ProductOptions, check_algorithm, check_factor, tell_choice};
+use anyhow::{Result, bail};
+use nnz::io::MatrixFile;
+use nnz::{DType, DenseMatrix, Device, Matrix, Order};
 use std::path::{Path, PathBuf};
 
-/// The right-hand factor of a product: a vector or a matrix.
-pub(crate) trait Multiplication: Sized {
-    /// An operand as a dense matrix; a vector is one column.
-    fn dense<T: Accumulator>(operand: Operand) -> Result<Dense<T>>;
-
-    /// Multiplies with the matrix.
-    fn multiply<T, B, M>(product: &mut Product<'_, Self, T, B>, a: &M) -> Result<()>
-    where
-        T: Accumulator,
-        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
-        B: SpmvKernel<M> + SpmmKernel<M> + VectorKernel<T>;
+/// The right-hand factor of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Factor {
+    /// A vector, which may be stored as a matrix of one column.
+    Vector,
+    /// A matrix.
+    Matrix,
 }
 
 /// Multiplies the matrix in one file with the operand in another, and writes the product.
-pub(crate) fn multiply<K: Multiplication>(
+pub(crate) fn multiply(
+    factor: Factor,
     context: &Context,
     options: &ProductOptions,
     [matrix, x, out]: [&Path; 3],
@@ -40,111 +35,116 @@ pub(crate) fn multiply<K: Multiplication>(
     let added = options.added().map(|path| Operand::read(path)).transpose()?;
     let matrix = file::open(matrix)?;
     let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
-    let multiply = Multiply::<K> { x, added, out, options, context, kind: PhantomData };
-    if options.format == Format::Coo && matrix.has_too_many_rows()? {
-        return compute_coordinates(matrix, dtype, &device, multiply);
-    }
-    compute(matrix, dtype, &device, multiply)
-}
-
-struct Multiply<'a, K> {
-    x: Operand,
-    added: Option<Operand>,
-    out: &'a Path,
-    options: &'a ProductOptions,
-    context: &'a Context,
-    kind: PhantomData<K>,
-}
-
-impl<K: Multiplication> Compute for Multiply<'_, K> {
-    fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
-    where
-        T: Accumulator,
-        I: Index,
-        O: Index,
-        B: FullBackend<T, I, O> + FullBackend<T, i32, i32>,
-    {
-        let (out, format, dimensions) = (self.out, self.options.format, self.x.dimensions());
-        let product = self.product(&a, backend)?;
-        let y = in_format(format, &upload(a, backend)?, backend, product)?;
-        write(out, &y, backend, dimensions)
-    }
-}
-
-impl<K: Multiplication> ComputeCoordinates for Multiply<'_, K> {
-    fn call<T, B>(self, a: Coo<T, Host, i64>, backend: &B) -> Result<()>
-    where
-        T: Accumulator,
-        B: FullBackend<T, i64, i64>,
-    {
-        let (out, dimensions) = (self.out, self.x.dimensions());
-        let product = self.product(&a, backend)?;
-        let y = product.call(&upload(a, backend)?)?;
-        write(out, &y, backend, dimensions)
-    }
-}
-
-impl<'a, K: Multiplication> Multiply<'a, K> {
-    /// Uploads the operands of a product with `a`.
-    fn product<'b, T, B>(self, a: &impl SparseFormat, backend: &'b B) -> Result<Product<'b, K, T, B>>
-    where
-        'a: 'b,
-        T: Accumulator,
-        B: VectorKernel<T>,
-    {
-        let Self { x, added, options, context, kind, .. } = self;
-        let (alpha, beta) = (factor("--alpha", options.alpha)?, factor("--beta", options.beta)?);
-        let x = K::dense::<T>(x)?;
-        check_size(options.op.shape(a), a.nnz(), &x)?;
-        let y = match added {
-            Some(added) => operand::in_order(K::dense::<T>(added)?, x.order())?,
-            None => Dense::zeros(options.op.shape(a).0, x.cols(), x.order())?,
-        };
-        let (x, y) = (operand::upload(x, backend)?, operand::upload(y, backend)?);
-        Ok(Product { backend, x, y, alpha, beta, options, context, kind })
-    }
-}
-
-/// Fails if the product of a matrix of this shape with `x` would be far larger than both.
-fn check_size<T: Accumulator>((rows, inner): (usize, usize), nnz: usize, x: &Dense<T>) -> Result<()> {
-    let row_bytes = x.cols().saturating_mul(size_of::<T>());
-    claim::check("a row of the product", row_bytes, size_of_val(&x.data()[..]))?;
-    // Shapes that do not fit are reported later; until then x justifies no memory.
-    let entries = if x.rows() == inner { nnz.saturating_add(inner) } else { 0 };
-    claim::check("the product", rows.saturating_mul(row_bytes), entries.saturating_mul(row_bytes))
-}
-
-fn write<T: Accumulator, B: Backend>(
-    out: &Path,
-    y: &Dense<T, SpaceOf<B>>,
-    backend: &B,
-    dimensions: Dimensions,
-) -> Result<()> {
-    let y = Dense::new(backend.download(y.data())?, y.rows(), y.cols(), y.order())?;
+    let a = read(factor, &matrix, dtype, &device, options.format)?;
+    drop(matrix);
+    let dimensions = x.dimensions();
+    let operands = Operands::new(factor, &a, (x, added), options)?;
+    let a = if a.members().is_some() { a } else { a.to_format(options.format.into())? };
+    let y = operands.multiply(factor, &a, options, context)?;
     operand::write(out, &y, dimensions)
 }
 
-/// `y <- alpha·op(A)·x + beta·y` before A is converted to its format; returns y.
-pub(crate) struct Product<'a, K, T: Accumulator, B: Backend> {
-    pub(crate) backend: &'a B,
-    pub(crate) alpha: T,
-    pub(crate) x: Dense<T, SpaceOf<B>>,
-    pub(crate) beta: T,
-    pub(crate) y: Dense<T, SpaceOf<B>>,
-    pub(crate) options: &'a ProductOptions,
-    pub(crate) context: &'a Context,
-    kind: PhantomData<K>,
+/// The matrix of a file: a batch as it is, and any other in CSR, or in COO where it has too many rows for CSR.
+fn read(factor: Factor, file: &MatrixFile, dtype: DType, device: &Device, format: Format) -> Result<Matrix> {
+    if factor == Factor::Vector && file.batch_format()?.is_some() {
+        if format != Format::Csr {
+            let (path, format) = (file.path().display(), format.name());
+            bail!("{path}: a batch is multiplied in its own format, not as {format}: leave out --as");
+        }
+        return Ok(Matrix::read_batch(device, file, dtype)?);
+    }
+    if format == Format::Coo && file.has_too_many_rows()? {
+        // On the host, where sorting takes memory for entries alone.
+        let sorted = Matrix::read_coo(&Context::host_of(device)?, file, dtype)?.sort()?;
+        return Ok(sorted.to_device(device)?);
+    }
+    file::read(file, dtype, device)
 }
 
-impl<K: Multiplication, T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Product<'_, K, T, B> {
-    type Out = Dense<T, SpaceOf<B>>;
+/// X and Y of a product, in the memory of the matrix's device.
+struct Operands {
+    x: DenseMatrix,
+    y: DenseMatrix,
+}
 
-    fn call<M>(mut self, a: &M) -> Result<Self::Out>
-    where
-        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
-        B: SpmvKernel<M> + SpmmKernel<M>,
-    {
-        K::multiply(&mut self, a)?;
+impl Operands {
+    /// Uploads the operands of a product with `a`.
+    fn new(
+        factor: Factor,
+        a: &Matrix,
+        (x, added): (Operand, Option<Operand>),
+        options: &ProductOptions,
+    ) -> Result<Self> {
+        let (dtype, device) = (a.dtype(), a.device());
+        check_factor("--alpha", options.alpha, dtype)?;
+        check_factor("--beta", options.beta, dtype)?;
+        let upload = |operand: Operand| {
+            if factor == Factor::Vector {
+                operand.check_vector()?;
+            }
+            operand.into_dense(dtype, device)
+        };
+        let x = upload(x)?;
+        check_size(a.shape_of(options.op), a.nnz(), &x)?;
+        let y = match added {
+            Some(added) => in_order(upload(added)?, x.order())?,
+            None => DenseMatrix::zeros(device, dtype, a.shape_of(options.op).0, x.cols(), x.order())?,
+        };
+        Ok(Self { x, y })
+    }
+
+    /// `alpha·op(A)·x + beta·y`
+    fn multiply(
+        self,
+        factor: Factor,
+        a: &Matrix,
+        options: &ProductOptions,
+        context: &Context,
+    ) -> Result<DenseMatrix> {
+        match factor {
+            Factor::Vector => self.multiply_vector(a, options, context),
+            Factor::Matrix => self.multiply_matrix(a, options, context),
+        }
+    }
+
+    fn multiply_vector(self, a: &Matrix, options: &ProductOptions, context: &Context) -> Result<DenseMatrix> {
+        let &ProductOptions { alpha, beta, op, ref algorithm, .. } = options;
+        let format = a.format().name();
+        check_algorithm(algorithm.as_deref(), format, a.spmv_algorithms(op))?;
+        let mut plan = a.plan_spmv(op, &options.plan())?;
+        tell_choice(context, "spmv", format, plan.choice());
+        let (x, mut y) = (self.x.into_values(), self.y.into_values());
+        plan.run(alpha, a, &x, beta, &mut y)?;
+        let rows = y.len();
+        Ok(DenseMatrix::new(y, rows, 1, 1, Order::RowMajor)?)
+    }
+
+    fn multiply_matrix(
+        mut self,
+        a: &Matrix,
+        options: &ProductOptions,
+        context: &Context,
+    ) -> Result<DenseMatrix> {
+        let &ProductOptions { alpha, beta, op, ref algorithm, .. } = options;
+        let format = a.format().name();
+        check_algorithm(algorithm.as_deref(), format, a.spmm_algorithms(op))?;
+        let mut plan = a.plan_spmm(op, self.x.cols(), &options.plan())?;
+        tell_choice(context, "spmm", format, plan.choice());
+        plan.run(alpha, a, &self.x, beta, &mut self.y)?;
         Ok(self.y)
     }
+}
+
+fn in_order(dense: DenseMatrix, order: Order) -> Result<DenseMatrix> {
+    if dense.order() == order { Ok(dense) } else { Ok(dense.to_order(order)?) }
+}
+
+/// Fails if the product of a matrix of this shape with `x` would be far larger than both.
+fn check_size((rows, inner): (usize, usize), nnz: usize, x: &DenseMatrix) -> Result<()> {
+    let element_bytes = x.dtype().bytes();
+    let row_bytes = x.cols().saturating_mul(element_bytes);
+    claim::check("a row of the product", row_bytes, x.values().len().saturating_mul(element_bytes))?;
+    // Shapes that do not fit are reported later; until then x justifies no memory.
+    let entries = if x.rows() == inner { nnz.saturating_add(inner) } else { 0 };
+    claim::check("the product", rows.saturating_mul(row_bytes), entries.saturating_mul(row_bytes))
 }

@@ -1,12 +1,11 @@
 //! Dense operands: `.npy` files of one or two dimensions, and results in the same form.
 
 use crate::context::Context;
-use crate::dispatch::with_type;
 use crate::file;
 use crate::rounding;
 use anyhow::Result;
 use nnz::io::npy::{self, NpyArray};
-use nnz::{Accumulator, Backend, DType, Dense, Error, Order, SpaceOf};
+use nnz::{DType, DenseMatrix, Device, Error, with_dtype};
 use std::io::stdin;
 use std::path::{Path, PathBuf};
 
@@ -49,18 +48,18 @@ impl Operand {
         if self.array.shape.len() == 1 { Dimensions::One } else { Dimensions::Two }
     }
 
-    /// The values of a 1-D array, or of a 2-D array of one column.
-    pub(crate) fn into_vector<T: Accumulator>(self) -> Result<Vec<T>> {
-        if !matches!(self.array.shape[..], [_] | [_, 1]) {
-            let needed = "a vector is needed: shape (n,) or (n, 1); `nnz spmm` takes matrices";
-            return Err(shape_error(&self.path, &self.array.shape, needed));
+    /// Fails unless it is 1-D, or 2-D of one column.
+    pub(crate) fn check_vector(&self) -> Result<()> {
+        if matches!(self.array.shape[..], [_] | [_, 1]) {
+            return Ok(());
         }
-        Ok(self.array.values.into_typed()?)
+        let needed = "a vector is needed: shape (n,) or (n, 1); `nnz spmm` takes matrices";
+        Err(shape_error(&self.path, &self.array.shape, needed))
     }
 
-    /// The values as a matrix; a 1-D array is one column.
-    pub(crate) fn into_dense<T: Accumulator>(self) -> Result<Dense<T>> {
-        Ok(self.array.into_dense()?)
+    /// The values with type `dtype` in the memory of `device`; a 1-D array is one column.
+    pub(crate) fn into_dense(self, dtype: DType, device: &Device) -> Result<DenseMatrix> {
+        Ok(DenseMatrix::from_array(device, self.array, dtype)?)
     }
 }
 
@@ -74,8 +73,8 @@ pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
 
 /// Warns of integers of an array that `dtype` rounds, or refuses them.
 pub(crate) fn check_rounding(path: &Path, array: &NpyArray, dtype: DType, context: &Context) -> Result<()> {
-    let rounded = with_type!(dtype, T => Ok(array.values.rounded_integers::<T>()));
-    rounded.and_then(|rounded| rounding::check(context, path, rounded, dtype))
+    let rounded = with_dtype!(dtype, T => array.values.rounded_integers::<T>());
+    rounding::check(context, path, rounded, dtype)
 }
 
 fn shape_error(path: &Path, shape: &[usize], needed: &str) -> anyhow::Error {
@@ -100,41 +99,12 @@ pub(crate) fn common_type(types: impl IntoIterator<Item = DType>) -> DType {
 }
 
 /// Writes a result with the dimensions of the operand.
-pub(crate) fn write<T: Accumulator>(path: &Path, result: &Dense<T>, dimensions: Dimensions) -> Result<()> {
-    let (rows, cols) = (result.rows(), result.cols());
-    let shape: &[usize] = match dimensions {
-        Dimensions::One => &[rows],
-        Dimensions::Two => &[rows, cols],
-    };
-    Ok(npy::write(file::output(path), result.data(), shape, result.order())?)
-}
-
-/// A copy in the memory of `backend`.
-pub(crate) fn upload<T: Accumulator, B: Backend>(
-    dense: Dense<T>,
-    backend: &B,
-) -> Result<Dense<T, SpaceOf<B>>> {
-    let (rows, cols, order) = (dense.rows(), dense.cols(), dense.order());
-    Ok(Dense::new(backend.upload(dense.data())?, rows, cols, order)?)
-}
-
-/// The same matrix, stored in `order`.
-pub(crate) fn in_order<T: Accumulator>(dense: Dense<T>, order: Order) -> Result<Dense<T>> {
-    if dense.order() == order {
-        return Ok(dense);
+pub(crate) fn write(path: &Path, result: &DenseMatrix, dimensions: Dimensions) -> Result<()> {
+    let output = file::output(path);
+    match dimensions {
+        Dimensions::One => Ok(result.values().write_npy(output)?),
+        Dimensions::Two => Ok(result.write_npy(output)?),
     }
-    let (rows, cols, view) = (dense.rows(), dense.cols(), dense.as_view());
-    let values = match order {
-        Order::RowMajor => (0..rows).flat_map(|i| (0..cols).map(move |j| view.at(i, j))).collect(),
-        Order::ColMajor => (0..cols).flat_map(|j| (0..rows).map(move |i| view.at(i, j))).collect(),
-    };
-    Ok(Dense::new(values, rows, cols, order)?)
-}
-
-/// A column of values as a dense matrix.
-pub(crate) fn column<T: Accumulator>(values: Vec<T>) -> Result<Dense<T>> {
-    let rows = values.len();
-    Ok(Dense::new(values, rows, 1, Order::RowMajor)?)
 }
 
 #[cfg(test)]

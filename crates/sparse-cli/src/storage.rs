@@ -3,7 +3,7 @@
 use crate::format::Format;
 use crate::text::{bytes, table};
 use nnz::estimate::{self, Estimate, Sizes};
-use nnz::{Csr, Host, HybWidth, Index, Result, Scalar, SellLayout, SparseFormat};
+use nnz::{HybWidth, IndexType, Matrix, Result, SellLayout};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
@@ -38,20 +38,19 @@ impl Row {
 pub(crate) struct Storage(pub(crate) Vec<Row>);
 
 impl Storage {
-    /// Estimates for the pattern of `a` with its own types.
-    pub(crate) fn of<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Self {
-        let (cols, sizes) = (a.cols(), Sizes::of::<T, I, O>());
-        let lengths = a.row_lengths();
+    /// Estimates for the pattern of `a`, whose rows have these lengths, with its own types.
+    pub(crate) fn of(a: &Matrix, lengths: &[usize]) -> Self {
+        let ((rows, cols), sizes) = (a.shape(), sizes_of(a));
         let hyb = |policy: HybWidth| {
-            let width = policy.resolve(&lengths, cols, sizes);
-            Row::new("hyb", estimate::hyb(&lengths, width, sizes)).of_width(width)
+            let width = policy.resolve(lengths, cols, sizes);
+            Row::new("hyb", estimate::hyb(lengths, width, sizes)).of_width(width)
         };
         let longest = lengths.iter().copied().max().unwrap_or(0);
-        let mut storage = Self::without_row_lengths((a.rows(), cols), a.nnz(), longest, sizes);
+        let mut storage = Self::without_row_lengths((rows, cols), a.nnz(), longest, sizes);
         storage.0.extend([
             hyb(HybWidth::MinBytes),
             hyb(HybWidth::Fraction(0.125)),
-            Row::new("sell", estimate::sell(&lengths, SellLayout::default(), sizes)),
+            Row::new("sell", estimate::sell(lengths, SellLayout::default(), sizes)),
         ]);
         storage
     }
@@ -94,6 +93,12 @@ impl Storage {
     }
 }
 
+/// The bytes of a value, an index and an offset of `a`.
+pub(crate) fn sizes_of(a: &Matrix) -> Sizes {
+    let index = a.index_type().bytes();
+    Sizes { scalar: a.dtype().bytes(), index, offset: a.offset_type().map_or(index, IndexType::bytes) }
+}
+
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let cell = |count: Option<u64>| count.map_or_else(|| "over 2^64".into(), |count| count.to_string());
@@ -114,10 +119,14 @@ impl Display for Storage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Context;
+    use nnz::Csr;
 
     #[test]
     fn formats_far_larger_than_csr_are_refused() {
-        let wide = Storage::of(&Csr::<f64>::zeros(1, 2_000_000_000).unwrap());
+        let wide = Csr::<f64>::zeros(1, 2_000_000_000).unwrap();
+        let wide = Matrix::from_typed(&Context::host().unwrap(), wide).unwrap();
+        let wide = Storage::of(&wide, &[0]);
         assert!(wide.check_size(Format::Csr).is_ok());
         let error = wide.check_size(Format::Csc).unwrap_err();
         assert_eq!(error.to_string(), "csc would take 7.5 GiB, csr takes 8 B");

@@ -1,42 +1,10 @@
 //! Properties of scalar types at run time: rounding, unit roundoff, range.
 
-use sparse_core::{DType, Scalar, bf16, c32, c64, f16};
-
-/// Calls `$body` with `$t` as the type of `$dtype`.
-macro_rules! with_type {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        match $dtype {
-            DType::F16 => {
-                type $t = f16;
-                $body
-            }
-            DType::Bf16 => {
-                type $t = bf16;
-                $body
-            }
-            DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            DType::F64 => {
-                type $t = f64;
-                $body
-            }
-            DType::C32 => {
-                type $t = c32;
-                $body
-            }
-            DType::C64 => {
-                type $t = c64;
-                $body
-            }
-        }
-    };
-}
+use sparse_core::{DType, Scalar, c64, with_dtype};
 
 /// `value` rounded to `dtype`; `None` if a finite value becomes infinite.
 pub(crate) fn round(dtype: DType, value: c64) -> Option<c64> {
-    let rounded = with_type!(dtype, T => T::from_c64(value).to_c64());
+    let rounded = with_dtype!(dtype, T => T::from_c64(value).to_c64());
     let value = if dtype.is_complex() { value } else { c64::new(value.re, 0.0) };
     (Scalar::is_finite(rounded) || !Scalar::is_finite(value)).then_some(rounded)
 }
@@ -65,9 +33,9 @@ pub(crate) struct Arithmetic {
 impl Arithmetic {
     /// The arithmetic of `dtype` on a device that flushes subnormals to zero or does not.
     pub(crate) fn of(dtype: DType, flushes: bool) -> Self {
-        let (storage, accumulator) = with_type!(dtype, T => (T::PRECISION, <T as Scalar>::Acc::PRECISION));
+        let (storage, accumulator) = with_dtype!(dtype, T => (T::PRECISION, <T as Scalar>::Acc::PRECISION));
         let (least_exponent, largest) = range(dtype);
-        let (_, largest_in_accumulator) = range(with_type!(dtype, T => <T as Scalar>::Acc::DTYPE));
+        let (_, largest_in_accumulator) = range(with_dtype!(dtype, T => <T as Scalar>::Acc::DTYPE));
         let roundoff = |precision: u32| power_of_two(-(precision as i32));
         let normal = power_of_two(least_exponent);
         Self {
@@ -112,6 +80,7 @@ fn power_of_two(exponent: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sparse_core::{bf16, f16};
 
     #[test]
     fn the_smallest_subnormals_are_those_of_the_types() {

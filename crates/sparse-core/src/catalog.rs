@@ -4,7 +4,7 @@
 //! with its rows. From them come [`FullBackend`](crate::op::FullBackend) and [`AllTypes`](crate::op::AllTypes), the
 //! subjects of the conformance table, the tables of `docs/algorithms.md`, and the run-time names [`Format`], [`Types`] and
 //! [`Operation`]. A new row is a compile error in each backend, and in the conformance table,
-//! until they have it.
+//! until they have it. [`with_dtype!`] goes from the run-time name of a value type to the type.
 //!
 //! The parameters of a row are called `T` (values), `I` (indices) and `O` (offsets); the macro that is called has them
 //! in scope.
@@ -12,6 +12,7 @@
 //! [`for_each_format!`]: crate::for_each_format
 //! [`for_all_types!`]: crate::for_all_types
 //! [`for_each_operation!`]: crate::for_each_operation
+//! [`with_dtype!`]: crate::with_dtype
 
 use crate::format::{BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Hyb, Sell, SparseFormat};
 use crate::index::Index;
@@ -55,6 +56,47 @@ macro_rules! for_all_types {
             ($crate::c32, i64, i64),
             ($crate::f16, i32, i32),
             ($crate::bf16, i32, i32),
+        }
+    };
+}
+
+/// An expression in which `$T` is the type that a [`DType`](crate::DType) names at run time; it is compiled once for
+/// each of the six types.
+///
+/// ```
+/// use sparse_core::{DType, with_dtype};
+///
+/// let bytes = |dtype: DType| with_dtype!(dtype, T => size_of::<T>());
+/// assert_eq!((bytes(DType::F16), bytes(DType::C64)), (2, 16));
+/// ```
+#[macro_export]
+macro_rules! with_dtype {
+    ($dtype:expr, $T:ident => $run:expr) => {
+        match $dtype {
+            $crate::DType::F16 => {
+                type $T = $crate::f16;
+                $run
+            }
+            $crate::DType::Bf16 => {
+                type $T = $crate::bf16;
+                $run
+            }
+            $crate::DType::F32 => {
+                type $T = f32;
+                $run
+            }
+            $crate::DType::F64 => {
+                type $T = f64;
+                $run
+            }
+            $crate::DType::C32 => {
+                type $T = $crate::c32;
+                $run
+            }
+            $crate::DType::C64 => {
+                type $T = $crate::c64;
+                $run
+            }
         }
     };
 }

@@ -272,15 +272,34 @@ impl MatrixFile {
     /// # Errors
     /// Those of [`read_csr`](Self::read_csr).
     pub fn duplicates<T: Scalar, I: Index, O: Index>(&self, matrix: &Csr<T, Host, I, O>) -> Result<usize> {
+        let diagonal = matrix.triplets().filter(|(row, col, _)| row == col).count();
+        self.duplicates_among(matrix.nnz(), diagonal)
+    }
+
+    /// As [`duplicates`](Self::duplicates), by the number of entries of the matrix and by how many are on its diagonal.
+    ///
+    /// ```
+    /// use sparse_io::MatrixFile;
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 1\n1 1 5\n2 1 2\n";
+    /// let file = MatrixFile::from_reader("<stdin>", text.as_bytes())?;
+    /// assert_eq!(file.duplicates_among(3, 1)?, 1); // (1, 1), (1, 2) and (2, 1)
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`read_csr`](Self::read_csr).
+    pub fn duplicates_among(&self, nnz: usize, diagonal: usize) -> Result<usize> {
         let (stored, distinct) = match self.kind {
             FileKind::Npy => return Ok(0),
-            FileKind::Npz => (npz::parse_file(&self.path, &self.contents.bytes)?.values.len(), matrix.nnz()),
+            FileKind::Npz => (npz::parse_file(&self.path, &self.contents.bytes)?.values.len(), nnz),
             FileKind::MatrixMarket => {
                 let header = matrix_market::header_of(self.text())?;
                 match (header.layout, header.symmetry) {
                     (Layout::Array, _) => return Ok(0),
-                    (Layout::Coordinate, Symmetry::General) => (header.stored, matrix.nnz()),
-                    (Layout::Coordinate, _) => (header.stored, unmirrored(matrix)),
+                    (Layout::Coordinate, Symmetry::General) => (header.stored, nnz),
+                    // Off the diagonal, each entry stands for two.
+                    (Layout::Coordinate, _) => (header.stored, (nnz + diagonal) / 2),
                 }
             }
         };
@@ -341,12 +360,6 @@ pub struct Claim {
     pub cols: usize,
     /// The number of stored entries, before mirroring; of a dense array, of elements.
     pub stored: usize,
-}
-
-/// The number of entries from which mirroring made `matrix`: off the diagonal, each stands for two.
-fn unmirrored<T: Scalar, I: Index, O: Index>(matrix: &Csr<T, Host, I, O>) -> usize {
-    let diagonal = matrix.triplets().filter(|(row, col, _)| row == col).count();
-    (matrix.nnz() + diagonal) / 2
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::typed::Typed;
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
-use sparse_core::op::{SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel};
-use sparse_core::{Coo, Csc, Csr, Element, Ell, HostCsr, Hyb, Sell, Space, SparseFormat};
+use sparse_core::op::{SpmvKernel, VectorKernel};
+use sparse_core::{BatchCsc, BatchCsr, Coo, Csc, Csr, Element, Ell, HostCsr, Hyb, Sell, Space, SparseFormat};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::sync::Arc;
@@ -34,16 +34,16 @@ pub(crate) trait RuntimeBackend: Backend {
 /// Hides the type of a matrix, or returns it where it is of another type than the constructor's.
 pub(crate) type Constructor = fn(Box<dyn Any>, &Device) -> Result<Arc<dyn AnyMatrix>, Box<dyn Any>>;
 
-/// The operations that every format has.
+/// The operations that every format has, batches among them.
 pub(crate) trait Computes<M: SparseFormat<Space = SpaceOf<Self>>>:
-    SpmvKernel<M> + SpmmKernel<M> + ToDenseKernel<M> + VectorKernel<M::Scalar>
+    SpmvKernel<M> + VectorKernel<M::Scalar>
 {
 }
 
 impl<B, M> Computes<M> for B
 where
     M: SparseFormat<Space = SpaceOf<B>>,
-    B: SpmvKernel<M> + SpmmKernel<M> + ToDenseKernel<M> + VectorKernel<M::Scalar>,
+    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
 }
 
@@ -62,6 +62,8 @@ macro_rules! constructors {
         &[$(
             construct::<Self, Csr<$t, SpaceOf<Self>, $i, $o>>,
             construct::<Self, Csc<$t, SpaceOf<Self>, $i, $o>>,
+            construct::<Self, BatchCsr<$t, SpaceOf<Self>, $i, $o>>,
+            construct::<Self, BatchCsc<$t, SpaceOf<Self>, $i, $o>>,
             construct::<Self, Coo<$t, SpaceOf<Self>, $i>>,
             construct::<Self, Ell<$t, SpaceOf<Self>, $i>>,
             construct::<Self, Hyb<$t, SpaceOf<Self>, $i>>,

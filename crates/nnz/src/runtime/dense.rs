@@ -1,20 +1,12 @@
 //! Dense matrices whose type and device are known at run time.
 
+use super::Vector;
 use super::backend::RuntimeBackend;
-use super::fit::{Operand, factor};
-use super::formats::{On, into_layout};
-use super::vector::for_dtype;
-use super::{Format, Layout, Matrix, Vector};
+use super::fit::Operand;
 use crate::Device;
-use crate::device::HostBackend;
 use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;
-use sparse_core::op::{DenseToCompressedPlan, FullBackend, Keep, RealOf};
-use sparse_core::{
-    ContextId, DType, DenseView, DenseViewMut, Error, Order, PlanOptions, Result, Row, Scalar, bf16, c32,
-    c64, f16,
-};
-use sparse_device::Device as Accelerator;
+use sparse_core::{ContextId, DType, DenseView, DenseViewMut, Error, Order, Result, Scalar, with_dtype};
 use std::fmt::{Debug, Formatter};
 
 /// A dense matrix in the memory of a [`Device`], of a type that is known at run time: a [`Vector`] with a shape.
@@ -231,28 +223,95 @@ impl DenseMatrix {
         self.with_values(self.values.to_device(device)?)
     }
 
-    /// The elements that are not zero, or whose magnitude is above `tolerance`, as a sparse matrix. NaN is an entry.
+    /// The same matrix with its elements in `order`, without padding; by way of the host.
     ///
     /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; a format of batches is refused; what the
-    /// device's runtime reports.
+    /// What the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
-    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 1e-9, 0.0, 2.0], 2, 2, Order::ColMajor)?;
-    /// assert_eq!(b.to_sparse(Format::Csr, None)?.nnz(), 3);
-    /// assert_eq!(b.to_sparse(Format::Ell, Some(1e-6))?.nnz(), 2);
+    /// let b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// assert_eq!(b.to_order(Order::ColMajor)?.values().to_vec::<f64>()?, [1.0, 3.0, 2.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn to_sparse(&self, format: Format, tolerance: Option<f64>) -> Result<Matrix> {
-        let (device, layout) = (self.device(), Layout::try_from(format)?);
-        for_dtype!(self.dtype(), T => match device {
-            Device::Cpu(backend) => compress::<HostBackend, T>(On { backend, device }, self, &layout, tolerance),
-            Device::Accelerator(backend, _) => {
-                compress::<Accelerator, T>(On { backend, device }, self, &layout, tolerance)
+    pub fn to_order(&self, order: Order) -> Result<Self> {
+        let (rows, cols) = (self.rows, self.cols);
+        with_dtype!(self.dtype(), T => {
+            let values = self.values.to_vec::<T>()?;
+            let view = DenseView::<T>::new(&values, rows, cols, self.leading_dimension, self.order)?;
+            let elements: Vec<T> = match order {
+                Order::RowMajor => (0..rows).flat_map(|i| (0..cols).map(move |j| view.at(i, j))).collect(),
+                Order::ColMajor => (0..cols).flat_map(|j| (0..rows).map(move |i| view.at(i, j))).collect(),
+            };
+            Self::from_vec(self.device(), elements, rows, cols, order)
+        })
+    }
+
+    /// Column `j` in the memory of the matrix's device; by way of the host.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if there are not so many columns; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let mut b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// assert_eq!(b.column(1)?.to_vec::<f64>()?, [2.0, 4.0]);
+    /// b.set_column(0, &b.column(1)?)?;
+    /// assert_eq!(b.values().to_vec::<f64>()?, [2.0, 2.0, 4.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn column(&self, j: usize) -> Result<Vector> {
+        self.check_column(j)?;
+        with_dtype!(self.dtype(), T => {
+            let copy;
+            let values = match self.values.as_slice::<T>() {
+                Some(values) => values,
+                None => {
+                    copy = self.values.to_vec::<T>()?;
+                    &copy
+                }
+            };
+            let view = DenseView::<T>::new(values, self.rows, self.cols, self.leading_dimension, self.order)?;
+            Vector::from_vec(self.device(), (0..self.rows).map(|i| view.at(i, j)).collect::<Vec<T>>())
+        })
+    }
+
+    /// Makes `x` column `j`; of a matrix in the memory of an accelerator by way of the host.
+    ///
+    /// # Errors
+    /// As [`column`](Self::column); [`Shape`](Error::Shape) and [`Operands`](Error::Operands) if `x` is not as long as a
+    /// column, or of another type.
+    pub fn set_column(&mut self, j: usize, x: &Vector) -> Result<()> {
+        self.check_column(j)?;
+        if x.len() != self.rows {
+            let reason = format!("the length of x is {} where {} is needed", x.len(), self.rows);
+            return Err(Error::shape("set_column", reason));
+        }
+        let (rows, cols, ld, order) = (self.rows, self.cols, self.leading_dimension, self.order);
+        with_dtype!(self.dtype(), T => {
+            let x = x.to_vec::<T>()?;
+            let write = |values: &mut [T]| -> Result<()> {
+                let mut view = DenseViewMut::<T>::new(values, rows, cols, ld, order)?;
+                x.iter().enumerate().for_each(|(i, &value)| *view.at_mut(i, j) = value);
+                Ok(())
+            };
+            match self.values.as_mut_slice::<T>() {
+                Some(values) => write(values),
+                None => {
+                    let mut values = self.values.to_vec::<T>()?;
+                    write(&mut values)?;
+                    self.values = Vector::from_vec(self.values.device(), values)?;
+                    Ok(())
+                }
             }
         })
+    }
+
+    fn check_column(&self, j: usize) -> Result<()> {
+        if j < self.cols {
+            return Ok(());
+        }
+        Err(Error::shape("column", format_args!("{j} is not below {}, the number of columns", self.cols)))
     }
 
     fn with_values(&self, values: Vector) -> Result<Self> {
@@ -294,27 +353,4 @@ impl Debug for DenseMatrix {
 /// The elements of a row (row-major) or column (column-major).
 fn line_length(rows: usize, cols: usize, order: Order) -> usize {
     if order == Order::RowMajor { cols } else { rows }
-}
-
-fn compress<B, T>(
-    on: On<'_, B>,
-    dense: &DenseMatrix,
-    layout: &Layout,
-    tolerance: Option<f64>,
-) -> Result<Matrix>
-where
-    B: RuntimeBackend + FullBackend<T, i32, i32>,
-    T: Scalar,
-{
-    let keep = match tolerance {
-        None => Keep::NonZero,
-        Some(tolerance) => Keep::Above(factor::<RealOf<T>>("to_sparse", "the tolerance", tolerance.into())?),
-    };
-    let Some(view) = dense.view_in::<B, T>(on.device.context()) else {
-        return Err(Error::operands("to_sparse", "the elements are on another device"));
-    };
-    let view = view?;
-    let mut plan =
-        DenseToCompressedPlan::<B, Row, T, i32, i32>::new(on.backend, view, keep, &PlanOptions::once())?;
-    into_layout(on, plan.run(view)?, layout)
 }

@@ -1,7 +1,7 @@
 //! A matrix behind one object-safe trait.
 
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
-use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
+use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use sparse_core::op::{Op, RowStatistics};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
@@ -20,6 +20,14 @@ pub(crate) struct Properties {
     pub(crate) bytes: usize,
     pub(crate) pattern: PatternId,
     pub(crate) context: ContextId,
+    pub(crate) batch: Option<BatchShape>,
+}
+
+/// The number of members of a batch, and (rows, columns) of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BatchShape {
+    pub(crate) count: usize,
+    pub(crate) member: (usize, usize),
 }
 
 /// A typed matrix with its backend; the methods are those of [`Matrix`].
@@ -31,8 +39,6 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm];
     fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>>;
     fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>>;
-    fn spmv(&self, op: Op, alpha: c64, x: &Vector, beta: c64, y: &mut Vector) -> Result<()>;
-    fn spmm(&self, op: Op, alpha: c64, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()>;
     fn to_layout(&self, layout: &Layout) -> Result<Matrix>;
     fn transpose(&self) -> Result<Matrix>;
     fn to_device(&self, device: &Device) -> Result<Matrix>;
@@ -42,8 +48,11 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn sort(&self) -> Result<Matrix>;
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
     fn row_statistics(&self) -> Result<RowStatistics>;
+    fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.
     fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>>;
-    /// The typed matrix in the host's memory.
+    /// The typed matrix, if it owns its arrays in the host's memory.
+    fn as_host_format(&self) -> Option<&dyn Any>;
+    /// The typed matrix with its arrays copied to the host's memory.
     fn host_copy(&self) -> Result<Box<dyn Any>>;
 }

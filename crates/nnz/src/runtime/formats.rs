@@ -1,15 +1,22 @@
-//! Operations that differ from format to format: conversions, sorting, pruning, new values.
+//! Operations that differ from format to format: conversions, sorting, pruning, new values, and those that batches lack.
 
 use super::backend::RuntimeBackend;
+use super::erased::BatchShape;
+use super::plan::AnyMatmulPlan;
 use super::{Format, IndexType, Layout, Matrix};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf};
-use sparse_core::op::{Duplicates, FullBackend, Keep, Operations, PrunePlan, RowStatistics, SortPlan};
-use sparse_core::space::Buffer as _;
+use sparse_core::op::{
+    Duplicates, FullBackend, Keep, Op, Operations, PrunePlan, RowStatistics, SortPlan, SpmmKernel, SpmmPlan,
+    SpmvKernel, VectorKernel,
+};
+use sparse_core::reference::Entries;
+use sparse_core::space::{Buffer as _, View as _};
 use sparse_core::{
-    Axis, Col, Compressed, Coo, Csc, Csr, Element, Ell, EllLayout, Error, Host, HostCsr, Hyb, HybWidth,
-    Index, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space, SparseFormat,
+    Algorithm, Axis, BatchCompressed, Col, Compressed, Coo, Csc, Csr, DenseViewMut, Element, Ell, EllLayout,
+    Error, Host, HostCsr, Hyb, HybWidth, Index, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space,
+    SparseFormat,
 };
 
 /// A device and its backend.
@@ -61,27 +68,64 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     /// The transpose; see [`Matrix::transpose`].
     fn transposed(&self, on: On<'_, B>) -> Result<Matrix>;
 
-    /// The statistics of the rows, of CSR.
+    /// The statistics of the rows.
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics>;
+
+    /// The algorithms of [`plan_spmm`](Self::plan_spmm).
+    fn spmm_algorithms(backend: &B, op: Op) -> &'static [Algorithm] {
+        let _ = (backend, op);
+        &[]
+    }
+
+    /// A plan of products with a dense matrix.
+    fn plan_spmm(
+        &self,
+        backend: &B,
+        op: Op,
+        columns: usize,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn AnyMatmulPlan>> {
+        let _ = (backend, op, columns, options);
+        Err(unavailable("spmm", Self::KIND))
+    }
+
+    /// Writes all elements to a dense matrix.
+    fn write_dense(&self, backend: &B, dense: DenseViewMut<'_, Self::Scalar, SpaceOf<B>>) -> Result<()> {
+        let _ = (backend, dense);
+        Err(unavailable("to_dense", Self::KIND))
+    }
 
     /// A copy with its entries in order.
     fn sorted(&self, backend: &B) -> Result<Self> {
         let _ = backend;
-        Err(no_entry_list("sort", Self::KIND))
+        Err(unavailable("sort", Self::KIND))
     }
 
     /// A copy with the entries that `keep` keeps.
     fn pruned(&self, backend: &B, keep: Keep<Self::Scalar>) -> Result<Self> {
         let _ = (backend, keep);
-        Err(no_entry_list("prune", Self::KIND))
+        Err(unavailable("prune", Self::KIND))
+    }
+
+    /// The shape of a batch; `None` for one matrix.
+    fn batch(&self) -> Option<BatchShape> {
+        None
+    }
+
+    /// Member `k` of a batch, which is below its count.
+    fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
+        let _ = (on, k);
+        Err(Error::unsupported(format_args!("a member of {}", Self::KIND), "it is one matrix"))
     }
 }
 
-fn no_entry_list(op: &str, format: Format) -> Error {
-    Error::unsupported(
-        format_args!("{op} of {format}"),
-        "csr, csc and coo have it: a.to_format(Format::Csr)?",
-    )
+/// The error of an operation that a format lacks.
+fn unavailable(op: &str, format: Format) -> Error {
+    let instead = match format {
+        Format::BatchCsr | Format::BatchCsc => "the members have it: a.member(k)?",
+        _ => "csr, csc and coo have it: a.to_format(Format::Csr)?",
+    };
+    Error::unsupported(format_args!("{op} of {format}"), instead)
 }
 
 fn bytes_of<S: Space, T: Element>(buffer: &S::Buffer<T>) -> usize {
@@ -133,18 +177,40 @@ where
     }
 }
 
-/// The transpose of a compressed matrix, along the other axis: only the values are copied.
-fn transposed<B: RuntimeBackend, A: Axis, T: Scalar, I: Index, O: Index>(
-    on: On<'_, B>,
-    a: &Compressed<A, T, SpaceOf<B>, I, O>,
-) -> Result<Matrix> {
-    on.erase(a.with_values(copy_of::<B, T>(on.backend, a.values())?)?.into_transpose())
+/// The members of [`RuntimeFormat`] that all formats of one matrix have.
+macro_rules! one_matrix_members {
+    ($backend:ty) => {
+        type Index = I;
+
+        fn spmm_algorithms(backend: &$backend, op: Op) -> &'static [Algorithm] {
+            SpmmKernel::<Self>::spmm_algorithms(backend, op)
+        }
+
+        fn plan_spmm(
+            &self,
+            backend: &$backend,
+            op: Op,
+            columns: usize,
+            options: &PlanOptions,
+        ) -> Result<Box<dyn AnyMatmulPlan>> {
+            Ok(Box::new(SpmmPlan::new(backend, self, op, columns, options)?))
+        }
+
+        fn write_dense(
+            &self,
+            backend: &$backend,
+            dense: DenseViewMut<'_, T, SpaceOf<$backend>>,
+        ) -> Result<()> {
+            Operations::to_dense(backend, self, dense)
+        }
+    };
 }
 
 /// The members of [`RuntimeFormat`] that CSR and CSC share.
 macro_rules! compressed_members {
     ($axis:ty) => {
-        type Index = I;
+        one_matrix_members!(B);
+
         type With<U: Scalar> = Compressed<$axis, U, SpaceOf<B>, I, O>;
 
         fn offset_type() -> Option<IndexType> {
@@ -161,8 +227,9 @@ macro_rules! compressed_members {
             self.with_values(map(self.values())?)
         }
 
+        /// Along the other axis: only the values are copied.
         fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
-            transposed::<B, $axis, T, I, O>(on, self)
+            on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
         }
 
         fn sorted(&self, backend: &B) -> Result<Self> {
@@ -203,7 +270,8 @@ where
     I: Index,
     O: Index,
 {
-    type Index = I;
+    one_matrix_members!(HostBackend);
+
     type With<U: Scalar> = Csr<U, Host, I, O>;
     const KIND: Format = Format::Csr;
 
@@ -272,9 +340,11 @@ where
     T: Scalar,
     I: Index,
 {
-    type Index = I;
-    type With<U: Scalar> = Coo<U, SpaceOf<B>, I>;
     const KIND: Format = Format::Coo;
+
+    one_matrix_members!(B);
+
+    type With<U: Scalar> = Coo<U, SpaceOf<B>, I>;
 
     fn offset_type() -> Option<IndexType> {
         None
@@ -317,102 +387,135 @@ where
     }
 }
 
-/// The members of [`RuntimeFormat`] that are the same for all formats that pad rows: all goes by way of CSR.
-macro_rules! padded_members {
-    ($offset:ty, $layout:expr) => {
-        type Index = I;
+/// Implements [`RuntimeFormat`] for a format that pads rows: what is not done with its values alone goes by way of CSR.
+///
+/// A row has the format with its index types, the offset type of that CSR, the type of the format's own offsets, the
+/// default layout, and its arrays: of offsets, of indices and of values.
+macro_rules! padded_format {
+    (
+        $format:ident<$($index:ident),+>, $offset:ident, $offset_type:expr, $layout:expr,
+        offsets [$($($offsets:ident).+),*],
+        indices [$($($indices:ident).+),+],
+        values [$($($values:ident).+),+]
+    ) => {
+        impl<B, T, $($index),+> RuntimeFormat<B> for $format<T, SpaceOf<B>, $($index),+>
+        where
+            B: RuntimeBackend + FullBackend<T, I, $offset>,
+            T: Scalar,
+            $($index: Index),+
+        {
+            const KIND: Format = Format::$format;
 
-        fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
-            let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
-            into_layout(on, csr, layout)
-        }
+            one_matrix_members!(B);
 
-        fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
-            let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
-            let columns = csr.into_transpose();
-            let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, &columns, &())?;
-            into_layout(on, csr, &$layout)
-        }
+            type With<U: Scalar> = $format<U, SpaceOf<B>, $($index),+>;
 
-        fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
-            let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(backend, self, &())?;
-            Operations::row_statistics(backend, &csr)
+            fn offset_type() -> Option<IndexType> {
+                $offset_type
+            }
+
+            fn bytes(&self) -> usize {
+                0 $(+ bytes_of::<SpaceOf<B>, $offset>(self$(.$offsets())+))*
+                    $(+ bytes_of::<SpaceOf<B>, I>(self$(.$indices())+))+
+                    $(+ bytes_of::<SpaceOf<B>, T>(self$(.$values())+))+
+            }
+
+            fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
+                self.with_values($(map(self$(.$values())+)?),+)
+            }
+
+            fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+                let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
+                into_layout(on, csr, layout)
+            }
+
+            fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+                let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
+                let columns = csr.into_transpose();
+                let csr =
+                    Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, &columns, &())?;
+                into_layout(on, csr, &$layout)
+            }
+
+            fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
+                let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(backend, self, &())?;
+                Operations::row_statistics(backend, &csr)
+            }
         }
     };
 }
 
-impl<B, T, I> RuntimeFormat<B> for Ell<T, SpaceOf<B>, I>
+padded_format!(
+    Ell<I>, I, None, Layout::Ell(EllLayout::default()),
+    offsets [], indices [col_idx], values [values]
+);
+padded_format!(
+    Hyb<I>, I, None, Layout::Hyb(HybWidth::default()),
+    offsets [], indices [ell.col_idx, coo.row_idx, coo.col_idx], values [ell.values, coo.values]
+);
+padded_format!(
+    Sell<I, O>, O, Some(IndexType::of::<O>()), Layout::Sell(SellLayout::default()),
+    offsets [slice_ptr], indices [row_order, col_idx], values [values]
+);
+
+/// A batch: its products are those of the block-diagonal matrix, and its members are matrices of their own.
+impl<B, A, T, I, O> RuntimeFormat<B> for BatchCompressed<A, T, SpaceOf<B>, I, O>
 where
-    B: RuntimeBackend + FullBackend<T, I, I>,
-    T: Scalar,
-    I: Index,
-{
-    type With<U: Scalar> = Ell<U, SpaceOf<B>, I>;
-    const KIND: Format = Format::Ell;
-
-    padded_members!(I, Layout::Ell(EllLayout::default()));
-
-    fn offset_type() -> Option<IndexType> {
-        None
-    }
-
-    fn bytes(&self) -> usize {
-        bytes_of::<SpaceOf<B>, I>(self.col_idx()) + bytes_of::<SpaceOf<B>, T>(self.values())
-    }
-
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-        self.with_values(map(self.values())?)
-    }
-}
-
-impl<B, T, I> RuntimeFormat<B> for Hyb<T, SpaceOf<B>, I>
-where
-    B: RuntimeBackend + FullBackend<T, I, I>,
-    T: Scalar,
-    I: Index,
-{
-    type With<U: Scalar> = Hyb<U, SpaceOf<B>, I>;
-    const KIND: Format = Format::Hyb;
-
-    padded_members!(I, Layout::Hyb(HybWidth::default()));
-
-    fn offset_type() -> Option<IndexType> {
-        None
-    }
-
-    fn bytes(&self) -> usize {
-        RuntimeFormat::<B>::bytes(self.ell()) + RuntimeFormat::<B>::bytes(self.coo())
-    }
-
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-        self.with_values(map(self.ell().values())?, map(self.coo().values())?)
-    }
-}
-
-impl<B, T, I, O> RuntimeFormat<B> for Sell<T, SpaceOf<B>, I, O>
-where
-    B: RuntimeBackend + FullBackend<T, I, O>,
+    B: RuntimeBackend + SpmvKernel<Self> + VectorKernel<T>,
+    A: Axis,
     T: Scalar,
     I: Index,
     O: Index,
 {
-    type With<U: Scalar> = Sell<U, SpaceOf<B>, I, O>;
-    const KIND: Format = Format::Sell;
-
-    padded_members!(O, Layout::Sell(SellLayout::default()));
+    type Index = I;
+    type With<U: Scalar> = BatchCompressed<A, U, SpaceOf<B>, I, O>;
+    const KIND: Format = if A::IS_ROW { Format::BatchCsr } else { Format::BatchCsc };
 
     fn offset_type() -> Option<IndexType> {
         Some(IndexType::of::<O>())
     }
 
     fn bytes(&self) -> usize {
-        bytes_of::<SpaceOf<B>, O>(self.slice_ptr())
-            + bytes_of::<SpaceOf<B>, I>(self.row_order())
-            + bytes_of::<SpaceOf<B>, I>(self.col_idx())
+        size_of_val(self.member_ptr())
+            + bytes_of::<SpaceOf<B>, O>(self.offsets())
+            + bytes_of::<SpaceOf<B>, I>(self.indices())
             + bytes_of::<SpaceOf<B>, T>(self.values())
     }
 
     fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
         self.with_values(map(self.values())?)
+    }
+
+    fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+        let instead = "it has many matrices, and each can be converted: a.member(k)?";
+        Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
+    }
+
+    /// Along the other axis: only the values are copied.
+    fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+        on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
+    }
+
+    fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
+        let mut lengths = vec![0; self.rows()];
+        self.to_host(backend)?.entries().for_each(|(row, ..)| lengths[row] += 1);
+        Ok(RowStatistics::from_lengths(lengths))
+    }
+
+    fn batch(&self) -> Option<BatchShape> {
+        Some(BatchShape { count: self.count(), member: self.member_shape() })
+    }
+
+    fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
+        let member = self.member(k);
+        let mut offsets = vec![O::default(); member.offsets.len()];
+        let mut indices = vec![I::default(); member.indices.len()];
+        let mut values = vec![T::ZERO; member.values.len()];
+        on.backend.download_into(member.offsets, &mut offsets)?;
+        on.backend.download_into(member.indices, &mut indices)?;
+        on.backend.download_into(member.values, &mut values)?;
+        let (rows, cols) = self.member_shape();
+        let member = Compressed::<A, T, Host, I, O>::new_unsorted(rows, cols, offsets, indices, values)?;
+        on.erase(member.to_device(on.backend)?)
     }
 }

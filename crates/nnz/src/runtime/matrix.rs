@@ -3,6 +3,7 @@
 use super::backend::{BORROWING_CONSTRUCTORS, RuntimeBackend};
 use super::erased::{AnyMatrix, Properties};
 use super::fit::Operand;
+use super::plan::ProductPlans;
 use super::{DenseMatrix, Format, IndexType, Layout};
 use crate::Device;
 use crate::device::HostBackend;
@@ -23,6 +24,7 @@ pub struct Matrix {
     device: Device,
     properties: Properties,
     inner: Arc<dyn AnyMatrix>,
+    pub(crate) plans: Arc<ProductPlans>,
 }
 
 /// Construction, and the way back.
@@ -67,9 +69,13 @@ impl Matrix {
             let (expected, found) = (expected.number(), found.number());
             return Err(Error::WrongContext { op: "wrap", operand: "the matrix", expected, found });
         }
-        let inner = construct(Box::new(matrix), device)
-            .ok_or_else(|| unsupported_type(M::FORMAT, M::Scalar::DTYPE))?;
-        Ok(Self { device: device.clone(), properties: inner.properties(), inner })
+        let inner = construct(Box::new(matrix), device);
+        Ok(Self::new(device, inner.ok_or_else(|| unsupported_type(M::FORMAT, M::Scalar::DTYPE))?))
+    }
+
+    fn new(device: &Device, inner: Arc<dyn AnyMatrix>) -> Self {
+        let (device, properties) = (device.clone(), inner.properties());
+        Self { device, properties, inner, plans: Arc::default() }
     }
 
     /// The typed matrix, if it is an `M`.
@@ -146,7 +152,7 @@ fn construct(mut matrix: Box<dyn Any>, device: &Device) -> Option<Arc<dyn AnyMat
 }
 
 fn unsupported_type(format: &str, dtype: DType) -> Error {
-    let types = "csr, csc, coo, ell, hyb and sell; f32, f64, c32 and c64 with indices and offsets of i32 and i32, i32 and \
+    let types = "csr, csc, coo, ell, hyb, sell, batch_csr and batch_csc; f32, f64, c32 and c64 with indices and offsets of i32 and i32, i32 and \
                  i64 or i64 and i64, f16 and bf16 with i32 and i32";
     Error::unsupported(format_args!("a matrix of {format} and {dtype} with these index types"), types)
 }
@@ -262,6 +268,27 @@ impl Matrix {
         if op.transposes() { (self.cols(), self.rows()) } else { self.shape() }
     }
 
+    /// The number of members of a batch; `None` for one matrix.
+    ///
+    /// [`shape`](Self::shape) is that of the block-diagonal matrix of the members, with which products are computed.
+    ///
+    /// ```
+    /// use nnz::{BatchCsr, prelude::*};
+    /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
+    /// let two = Matrix::from_typed(&"cpu".parse()?, two)?;
+    /// assert_eq!((two.members(), two.member_shape(), two.shape()), (Some(2), (1, 2), (2, 4)));
+    /// assert_eq!(two.member(1)?.to_dense()?.values().to_vec::<f64>()?, [2.0, 3.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn members(&self) -> Option<usize> {
+        self.properties.batch.map(|batch| batch.count)
+    }
+
+    /// (rows, columns) of each member of a batch, and of a matrix that is none.
+    pub fn member_shape(&self) -> (usize, usize) {
+        self.properties.batch.map_or(self.shape(), |batch| batch.member)
+    }
+
     /// The number of stored entries; explicit zeros count, padding does not.
     ///
     /// ```
@@ -274,7 +301,7 @@ impl Matrix {
         self.properties.nnz
     }
 
-    /// Bytes of all arrays, padding included.
+    /// Bytes of all arrays: padding is included, and of a batch where each member's entries start.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -295,7 +322,7 @@ impl Matrix {
     ///
     /// # Errors
     /// Those of [`ConvertPlan`](crate::op::ConvertPlan); padding that takes far more memory than the entries is
-    /// refused, and so is a format of batches.
+    /// refused, and so is a format of batches, whose [`member`](Self::member)s can be converted.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -334,7 +361,7 @@ impl Matrix {
 
     /// The transpose.
     ///
-    /// CSR becomes CSC and CSC becomes CSR, which copies the values alone; the other formats keep theirs. Without a copy,
+    /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs. Without a copy,
     /// [`spmv`](Self::spmv) takes [`Op::Transpose`].
     ///
     /// # Errors
@@ -350,6 +377,29 @@ impl Matrix {
     /// ```
     pub fn transpose(&self) -> Result<Self> {
         self.inner.transpose()
+    }
+
+    /// Member `k` of a batch, in CSR or CSC.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if there are not so many; [`Unsupported`](Error::Unsupported) for one matrix; what the
+    /// device's runtime reports.
+    ///
+    /// ```
+    /// use nnz::{BatchCsc, prelude::*};
+    /// let two = BatchCsc::<f64>::new((2, 1), vec![0, 1, 2], vec![0, 1, 0, 1], vec![1, 0], vec![1.0, 2.0])?;
+    /// let two = Matrix::from_typed(&"cpu".parse()?, two)?;
+    /// assert_eq!(two.member(0)?.downcast_ref(), Some(&Csc::<f64>::new(2, 1, vec![0, 1], vec![1], vec![1.0])?));
+    /// assert_eq!(two.member(2).unwrap_err().to_string(), "member: 2 is not below 2, the number of members");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn member(&self, k: usize) -> Result<Self> {
+        match self.members() {
+            Some(count) if k >= count => {
+                Err(Error::shape("member", format_args!("{k} is not below {count}, the number of members")))
+            }
+            _ => self.inner.member(k),
+        }
     }
 
     /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with another

@@ -21,14 +21,14 @@
 //!
 //! | method | operation of the typed layer |
 //! |---|---|
-//! | [`read`](Matrix::read) | [`io::MatrixFile`](crate::io::MatrixFile) |
 //! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
-//! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into) | [`ToDensePlan`](crate::op::ToDensePlan) |
+//! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
-//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
+//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
+//! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
 //!
 //! # Cost
@@ -42,13 +42,17 @@
 //!
 //! # Types
 //! [`Matrix::from_typed`] takes every triple of value, index and offset type of
-//! [`for_all_types`](crate::for_all_types), and [`Matrix::downcast_ref`] gives the typed matrix back. Factors and the
-//! results of reductions are [`c64`](crate::c64) and `f64`, which hold the accumulators of all types exactly.
+//! [`for_all_types`](crate::for_all_types) in every format, batches among them, and [`Matrix::downcast_ref`] gives the
+//! typed matrix back. Factors and the results of reductions are [`c64`](crate::c64) and `f64`, which hold the
+//! accumulators of all types exactly.
 
 mod backend;
+mod compress;
 mod dense;
 mod elements;
+mod entries;
 mod erased;
+mod file;
 mod fit;
 mod format;
 mod formats;
@@ -56,16 +60,17 @@ mod matrix;
 mod operators;
 mod plan;
 mod products;
-mod read;
 mod solve;
 mod typed;
 mod vector;
 
+pub use compress::{CompressOptions, CompressPlan};
 pub use dense::DenseMatrix;
+pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use plan::{MatmulPlan, MatvecPlan};
-pub use solve::{Method, SolveOptions};
+pub use solve::{Method, SolveOptions, Solver};
 pub use vector::Vector;
 
 #[cfg(doc)]

@@ -1,6 +1,7 @@
 //! Plans of products whose types are known at run time.
 
 use super::{DenseMatrix, Matrix, Vector};
+use sparse_core::op::Op;
 use sparse_core::{Choice, Result, c64};
 use std::fmt::{Debug, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -172,6 +173,13 @@ impl Debug for MatmulPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("MatmulPlan").field(self.choice()).finish()
     }
+}
+
+/// The plans of [`Matrix::spmv`] and [`Matrix::spmm`], which a matrix keeps from one call to the next.
+#[derive(Default)]
+pub(crate) struct ProductPlans {
+    pub(crate) spmv: PlanCache<Op, MatvecPlan>,
+    pub(crate) spmm: PlanCache<(Op, usize), MatmulPlan>,
 }
 
 /// Plans that wait for the next call. A call takes its plan out and puts it back, so that calls of several threads do not

@@ -52,7 +52,14 @@ impl Matrix {
         beta: impl Into<c64>,
         y: &mut Vector,
     ) -> Result<()> {
-        self.any().spmv(op, alpha.into(), x, beta.into(), y)
+        let plans = &self.plans.spmv;
+        let mut plan = match plans.take(&op) {
+            Some(plan) => plan,
+            None => self.plan_spmv(op, &PlanOptions::default())?,
+        };
+        let done = plan.run(alpha, self, x, beta, y);
+        plans.put(op, plan);
+        done
     }
 
     /// A plan of `y ← alpha·op(A)·x + beta·y` with options of its own.
@@ -129,7 +136,14 @@ impl Matrix {
         beta: impl Into<c64>,
         c: &mut DenseMatrix,
     ) -> Result<()> {
-        self.any().spmm(op, alpha.into(), b, beta.into(), c)
+        let (plans, key) = (&self.plans.spmm, (op, b.cols()));
+        let mut plan = match plans.take(&key) {
+            Some(plan) => plan,
+            None => self.plan_spmm(op, b.cols(), &PlanOptions::default())?,
+        };
+        let done = plan.run(alpha, self, b, beta, c);
+        plans.put(key, plan);
+        done
     }
 
     /// A plan of `C ← alpha·op(A)·B + beta·C` for `columns` columns of B and C, with options of its own.

@@ -107,94 +107,245 @@ impl Matrix {
         b: &Vector,
         x: &mut Vector,
         options: &SolveOptions,
-        mut callback: impl FnMut(Iteration) -> ControlFlow<()>,
+        callback: impl FnMut(Iteration) -> ControlFlow<()>,
     ) -> Result<Solution> {
-        let callback: &mut Callback<'_> = &mut callback;
-        match self.dtype() {
-            DType::F32 => solve_typed::<f32>(self, b, x, options, callback),
-            DType::F64 => solve_typed::<f64>(self, b, x, options, callback),
-            DType::C32 => solve_typed::<c32>(self, b, x, options, callback),
-            DType::C64 => solve_typed::<c64>(self, b, x, options, callback),
+        self.solver(options)?.solve_from(b, x, callback)
+    }
+
+    /// A solver of this matrix for many right-hand sides: it plans the product, and allocates its vectors, once.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), but for those of b.
+    ///
+    /// ```
+    /// use nnz::{Method, SolveOptions, prelude::*};
+    /// use std::ops::ControlFlow;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let mut solver = a.solver(&SolveOptions::by(Method::Cg))?;
+    /// for b in [[1.0, 2.0], [3.0, 4.0]] {
+    ///     let (b, mut x) = (Vector::from_slice(&device, &b)?, Vector::zeros(&device, DType::F64, 2)?);
+    ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn solver(&self, options: &SolveOptions) -> Result<Solver> {
+        let solver = match self.dtype() {
+            DType::F32 => solver_typed::<f32>(self, options),
+            DType::F64 => solver_typed::<f64>(self, options),
+            DType::C32 => solver_typed::<c32>(self, options),
+            DType::C64 => solver_typed::<c64>(self, options),
             half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
                 format_args!("a solver of {half} values"),
                 "f32, f64, c32 and c64 have them: a.cast(DType::F32)?",
             )),
-        }
+        };
+        solver.map(Solver)
+    }
+}
+
+/// A solver of one matrix, as [`Matrix::solver`] makes it.
+pub struct Solver(Box<dyn AnySolver>);
+
+impl Solver {
+    /// As [`Matrix::solve_from`].
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as the
+    /// matrix has rows; what the device's runtime reports.
+    pub fn solve_from(
+        &mut self,
+        b: &Vector,
+        x: &mut Vector,
+        mut callback: impl FnMut(Iteration) -> ControlFlow<()>,
+    ) -> Result<Solution> {
+        self.0.solve(b, x, &mut callback)
+    }
+
+    /// Takes exactly `iterations` iterations from the `x` that is given, and computes b − A·x once, after them.
+    ///
+    /// # Errors
+    /// As [`solve_from`](Self::solve_from), and [`Unsupported`](Error::Unsupported) for other methods than
+    /// [`Method::EnqueuedCg`].
+    ///
+    /// ```
+    /// use nnz::{Method, SolveOptions, prelude::*};
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let (b, mut x) = (Vector::from_slice(&device, &[1.0, 2.0])?, Vector::zeros(&device, DType::F64, 2)?);
+    /// let solution = a.solver(&SolveOptions::by(Method::EnqueuedCg))?.solve_fixed(&b, &mut x, 3)?;
+    /// assert!(solution.converged());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn solve_fixed(&mut self, b: &Vector, x: &mut Vector, iterations: usize) -> Result<Solution> {
+        self.0.solve_fixed(b, x, iterations)
+    }
+
+    /// The algorithm of the product, and why.
+    pub fn choice(&self) -> &Choice {
+        self.0.choice()
+    }
+}
+
+impl Debug for Solver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Solver").field(self.choice()).finish()
     }
 }
 
 type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + 'a;
 
-fn solve_typed<T: Accumulator>(
-    a: &Matrix,
-    b: &Vector,
-    x: &mut Vector,
-    options: &SolveOptions,
-    callback: &mut Callback<'_>,
-) -> Result<Solution>
-where
-    HostBackend: SpmvKernel<Operator<T, Host>> + SpmvKernel<Csr<T>>,
-    Accelerator: SpmvKernel<Operator<T, Accelerator>> + SpmvKernel<Csr<T, Accelerator>>,
-{
-    match a.device() {
-        Device::Cpu(backend) => solve_on(backend, a, b, x, options, callback),
-        Device::Accelerator(backend, _) => solve_on(backend, a, b, x, options, callback),
-    }
+/// A solver behind one object-safe trait.
+trait AnySolver: Send {
+    fn solve(&mut self, b: &Vector, x: &mut Vector, callback: &mut Callback<'_>) -> Result<Solution>;
+    fn solve_fixed(&mut self, b: &Vector, x: &mut Vector, iterations: usize) -> Result<Solution>;
+    fn choice(&self) -> &Choice;
 }
 
-fn solve_on<B, T>(
-    backend: &B,
-    a: &Matrix,
-    b: &Vector,
-    x: &mut Vector,
-    options: &SolveOptions,
-    callback: &mut Callback<'_>,
-) -> Result<Solution>
+/// A backend with the products of a solver, and those that its preconditioner is declared for.
+trait Solves<T: Scalar>:
+    RuntimeBackend + VectorKernel<T> + SpmvKernel<Operator<T, SpaceOf<Self>>> + SpmvKernel<Csr<T, SpaceOf<Self>>>
+{
+}
+
+impl<B, T> Solves<T> for B
 where
     B: RuntimeBackend + VectorKernel<T>,
     B: SpmvKernel<Operator<T, SpaceOf<B>>> + SpmvKernel<Csr<T, SpaceOf<B>>>,
+    T: Scalar,
+{
+}
+
+fn solver_typed<T: Accumulator>(a: &Matrix, options: &SolveOptions) -> Result<Box<dyn AnySolver>>
+where
+    HostBackend: Solves<T>,
+    Accelerator: Solves<T>,
+{
+    Ok(match a.device() {
+        Device::Cpu(backend) => Box::new(TypedSolver::<HostBackend, T>::new(backend, a, options)?),
+        Device::Accelerator(backend, _) => Box::new(TypedSolver::<Accelerator, T>::new(backend, a, options)?),
+    })
+}
+
+struct TypedSolver<B, T>
+where
+    B: Solves<T>,
     T: Accumulator,
 {
-    let &SolveOptions { method, jacobi, ref options } = options;
+    operator: OperatorOn<B, T>,
+    method: TypedMethod<B, T>,
+}
+
+type OperatorOn<B, T> = Operator<T, SpaceOf<B>>;
+
+/// A method with its plan and its vectors.
+enum TypedMethod<B, T>
+where
+    B: Solves<T>,
+    T: Accumulator,
+{
+    Cg(Cg<B, OperatorOn<B, T>, Option<Jacobi<B, T>>>),
+    BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<Jacobi<B, T>>>),
+    EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>>),
+}
+
+/// `$run` with `$solver` as the solver of the method.
+macro_rules! with_method {
+    ($method:expr, $solver:ident => $run:expr) => {
+        match $method {
+            TypedMethod::Cg($solver) => $run,
+            TypedMethod::BiCgStab($solver) => $run,
+            TypedMethod::EnqueuedCg($solver) => $run,
+        }
+    };
+}
+
+impl<B, T> TypedSolver<B, T>
+where
+    B: Solves<T>,
+    T: Accumulator,
+{
+    fn new(backend: &B, a: &Matrix, options: &SolveOptions) -> Result<Self> {
+        let &SolveOptions { method, jacobi, ref options } = options;
+        let preconditioner = || match jacobi {
+            true => Jacobi::<B, T>::new(backend, inverse_diagonal_of::<T>(a)?).map(Some),
+            false => Ok(None),
+        };
+        let operator = Operator { matrix: a.clone(), types: PhantomData };
+        let method = match method {
+            Method::Cg => TypedMethod::Cg(Cg::new(backend, &operator, preconditioner()?, options)?),
+            Method::BiCgStab => {
+                TypedMethod::BiCgStab(BiCgStab::new(backend, &operator, preconditioner()?, options)?)
+            }
+            Method::EnqueuedCg if jacobi => {
+                let others = "CG and BiCGSTAB take one";
+                return Err(Error::unsupported("a preconditioner of enqueued CG", others));
+            }
+            Method::EnqueuedCg => {
+                TypedMethod::EnqueuedCg(EnqueuedCg::new(backend, &operator, Identity, options)?)
+            }
+        };
+        Ok(Self { operator, method })
+    }
+}
+
+/// Calls `solve` with b and x as a solver of `a` takes them.
+fn with_operands<B: RuntimeBackend, T: Scalar>(
+    a: &Matrix,
+    b: &Vector,
+    x: &mut Vector,
+    solve: impl FnOnce(ViewOf<'_, B, T>, ViewMutOf<'_, B, T>) -> Result<Solution>,
+) -> Result<Solution> {
     let Some(b) = b.view_in::<B, T>(a.context()) else {
         return Err(mismatch("solve", a.as_operand(), &[b.as_operand("b"), x.as_operand("x")]));
     };
     let Some(x) = x.view_mut_in::<B, T>(a.context()) else {
         return Err(mismatch("solve", a.as_operand(), &[x.as_operand("x")]));
     };
-    let preconditioner = || match jacobi {
-        true => Jacobi::<B, T>::new(backend, inverse_diagonal_of::<T>(a)?).map(Some),
-        false => Ok(None),
-    };
-    let operator = Operator::<T, SpaceOf<B>> { matrix: a.clone(), types: PhantomData };
-    match method {
-        Method::Cg => {
-            Cg::new(backend, &operator, preconditioner()?, options)?.solve(&operator, b, x, callback)
-        }
-        Method::BiCgStab => {
-            BiCgStab::new(backend, &operator, preconditioner()?, options)?.solve(&operator, b, x, callback)
-        }
-        Method::EnqueuedCg if jacobi => {
-            Err(Error::unsupported("a preconditioner of enqueued CG", "CG and BiCGSTAB take one"))
-        }
-        Method::EnqueuedCg => {
-            EnqueuedCg::new(backend, &operator, Identity, options)?.solve(&operator, b, x, callback)
-        }
+    solve(b, x)
+}
+
+impl<B, T> AnySolver for TypedSolver<B, T>
+where
+    B: Solves<T>,
+    T: Accumulator,
+{
+    fn solve(&mut self, b: &Vector, x: &mut Vector, callback: &mut Callback<'_>) -> Result<Solution> {
+        let Self { operator, method } = self;
+        with_operands::<B, T>(
+            &operator.matrix,
+            b,
+            x,
+            |b, x| with_method!(method, solver => solver.solve(operator, b, x, callback)),
+        )
+    }
+
+    fn solve_fixed(&mut self, b: &Vector, x: &mut Vector, iterations: usize) -> Result<Solution> {
+        let Self { operator, method } = self;
+        let TypedMethod::EnqueuedCg(solver) = method else {
+            return Err(Error::unsupported("a fixed number of iterations", "enqueued CG takes one"));
+        };
+        with_operands::<B, T>(&operator.matrix, b, x, |b, x| solver.solve_fixed(operator, b, x, iterations))
+    }
+
+    fn choice(&self) -> &Choice {
+        with_method!(&self.method, solver => solver.choice())
     }
 }
 
 /// The inverse of the diagonal, on the host.
 fn inverse_diagonal_of<T: Accumulator>(a: &Matrix) -> Result<Vec<T>> {
-    let host = a.to_format(Format::Csr)?.host_copy()?;
-    if let Some(a) = host.downcast_ref::<Csr<T, Host, i32, i32>>() {
+    let csr = a.to_format(Format::Csr)?;
+    let host = csr.on_host()?;
+    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i32>>() {
         return inverse_diagonal(a);
     }
-    if let Some(a) = host.downcast_ref::<Csr<T, Host, i32, i64>>() {
+    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i64>>() {
         return inverse_diagonal(a);
     }
-    match host.downcast_ref::<Csr<T, Host, i64, i64>>() {
+    match host.typed().downcast_ref::<Csr<T, Host, i64, i64>>() {
         Some(a) => inverse_diagonal(a),
-        None => Err(Error::unsupported("Jacobi's preconditioner of this matrix", "its types are unknown")),
+        None => Err(a.unknown_types("Jacobi's preconditioner")),
     }
 }
 

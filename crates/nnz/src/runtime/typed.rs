@@ -4,23 +4,20 @@ use super::backend::{Computes, RuntimeBackend};
 use super::erased::{AnyMatrix, Properties};
 use super::fit::{Operand, factor, mismatch};
 use super::formats::{On, RuntimeFormat};
-use super::plan::{AnyMatmulPlan, AnyMatvecPlan, PlanCache};
+use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::solve::OperatorPlan;
-use super::vector::for_dtype;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
-use sparse_core::op::{
-    AccOf, Keep, Op, RealOf, RowStatistics, SpmmPlan, SpmvPlan, ToDensePlan, VectorKernel,
-};
+use sparse_core::op::{AccOf, Keep, Op, RealOf, RowStatistics, SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel};
 use sparse_core::{
-    Algorithm, Choice, DType, Error, Host, PlanOptions, Result, Scalar, Space, SparseFormat, bf16, c32, c64,
-    cast_slice, f16, space::Buffer as _,
+    Algorithm, Choice, DType, Error, Host, PlanOptions, Result, Scalar, Space, SparseFormat, c64, cast_slice,
+    space::Buffer as _, with_dtype,
 };
 use std::any::Any;
 
-/// A matrix in the memory of a backend, with the plans of its products.
+/// A matrix in the memory of a backend.
 pub(crate) struct Typed<B, M>
 where
     B: Computes<M>,
@@ -29,8 +26,6 @@ where
     backend: B,
     device: Device,
     matrix: M,
-    spmv_plans: PlanCache<Op, SpmvPlan<B, M>>,
-    spmm_plans: PlanCache<(Op, usize), SpmmPlan<B, M>>,
 }
 
 impl<B, M> Typed<B, M>
@@ -39,7 +34,7 @@ where
     M: RuntimeFormat<B>,
 {
     pub(crate) fn new(backend: B, device: Device, matrix: M) -> Self {
-        Self { backend, device, matrix, spmv_plans: PlanCache::default(), spmm_plans: PlanCache::default() }
+        Self { backend, device, matrix }
     }
 
     fn on(&self) -> On<'_, B> {
@@ -89,7 +84,7 @@ fn run_spmm<B, M>(
     (beta, c): (c64, &mut DenseMatrix),
 ) -> Result<()>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + Computes<M> + SpmmKernel<M>,
     M: RuntimeFormat<B>,
 {
     let (op, context) = ("spmm", matrix.context());
@@ -125,6 +120,7 @@ where
             bytes: matrix.bytes(),
             pattern: matrix.pattern_id(),
             context: matrix.context(),
+            batch: matrix.batch(),
         }
     }
 
@@ -133,7 +129,7 @@ where
     }
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.backend.spmm_algorithms(op)
+        M::spmm_algorithms(&self.backend, op)
     }
 
     fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>> {
@@ -141,28 +137,7 @@ where
     }
 
     fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>> {
-        Ok(Box::new(SpmmPlan::new(&self.backend, &self.matrix, op, columns, options)?))
-    }
-
-    fn spmv(&self, op: Op, alpha: c64, x: &Vector, beta: c64, y: &mut Vector) -> Result<()> {
-        let mut plan = match self.spmv_plans.take(&op) {
-            Some(plan) => plan,
-            None => SpmvPlan::new(&self.backend, &self.matrix, op, &PlanOptions::default())?,
-        };
-        let done = run_spmv(&mut plan, (&self.matrix, self.as_operand()), (alpha, x), (beta, y));
-        self.spmv_plans.put(op, plan);
-        done
-    }
-
-    fn spmm(&self, op: Op, alpha: c64, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {
-        let key = (op, b.cols());
-        let mut plan = match self.spmm_plans.take(&key) {
-            Some(plan) => plan,
-            None => SpmmPlan::new(&self.backend, &self.matrix, op, b.cols(), &PlanOptions::default())?,
-        };
-        let done = run_spmm(&mut plan, (&self.matrix, self.as_operand()), (alpha, b), (beta, c));
-        self.spmm_plans.put(key, plan);
-        done
+        self.matrix.plan_spmm(&self.backend, op, columns, options)
     }
 
     fn to_layout(&self, layout: &Layout) -> Result<Matrix> {
@@ -187,14 +162,14 @@ where
     }
 
     fn cast(&self, dtype: DType) -> Result<Matrix> {
-        for_dtype!(dtype, U => self.cast_to::<U>())
+        with_dtype!(dtype, U => self.cast_to::<U>())
     }
 
     fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()> {
         let Some(view) = dense.view_mut_in::<B, M::Scalar>(self.matrix.context()) else {
             return Err(mismatch("to_dense", self.as_operand(), &[dense.as_operand("the dense matrix")]));
         };
-        ToDensePlan::new(&self.backend, &self.matrix, &PlanOptions::once())?.run(&self.matrix, view?)
+        self.matrix.write_dense(&self.backend, view?)
     }
 
     fn sort(&self) -> Result<Matrix> {
@@ -215,10 +190,19 @@ where
         self.matrix.row_statistics(&self.backend)
     }
 
+    fn member(&self, k: usize) -> Result<Matrix> {
+        self.matrix.member(self.on(), k)
+    }
+
     fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>> {
         let plan = SpmvPlan::new(&self.backend, &self.matrix, op, options)?;
         let plan: Box<dyn OperatorPlan<B, M::Scalar>> = Box::new(plan);
         Ok(Box::new(plan))
+    }
+
+    fn as_host_format(&self) -> Option<&dyn Any> {
+        let matrix: &dyn Any = &self.matrix;
+        matrix.is::<M::In<Host>>().then_some(matrix)
     }
 
     fn host_copy(&self) -> Result<Box<dyn Any>> {
@@ -268,7 +252,7 @@ where
 
 impl<B, M> AnyMatmulPlan for SpmmPlan<B, M>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + Computes<M> + SpmmKernel<M>,
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, alpha: c64, a: &Matrix, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {

@@ -9,44 +9,11 @@ use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf};
 use sparse_core::op::VectorKernel;
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::space::{Buffer as _, View as _, ViewMut as _};
-use sparse_core::{ContextId, DType, Error, Result, Scalar, bf16, c32, c64, cast_slice, f16};
+use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, cast_slice, with_dtype};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::ptr::NonNull;
-
-/// `$run`, where `$T` stands for the type that `$dtype` names.
-macro_rules! for_dtype {
-    ($dtype:expr, $T:ident => $run:expr) => {
-        match $dtype {
-            DType::F16 => {
-                type $T = f16;
-                $run
-            }
-            DType::Bf16 => {
-                type $T = bf16;
-                $run
-            }
-            DType::F32 => {
-                type $T = f32;
-                $run
-            }
-            DType::F64 => {
-                type $T = f64;
-                $run
-            }
-            DType::C32 => {
-                type $T = c32;
-                $run
-            }
-            DType::C64 => {
-                type $T = c64;
-                $run
-            }
-        }
-    };
-}
-pub(crate) use for_dtype;
 
 /// A dense vector in the memory of a [`Device`], of a type that is known at run time.
 ///
@@ -108,7 +75,7 @@ impl Vector {
     /// It is not generic, so that a vector's operations are compiled in this crate and not in every program.
     fn from_buffer(device: &Device, dtype: DType, buffer: Box<dyn Any>) -> Result<Self> {
         let other = |_| Error::operands("vector", format_args!("the buffer has no {dtype} of {device}"));
-        for_dtype!(dtype, T => match device {
+        with_dtype!(dtype, T => match device {
             Device::Cpu(backend) => {
                 Ok(Self::of::<HostBackend, T>(device, backend, *buffer.downcast().map_err(other)?))
             }
@@ -131,7 +98,7 @@ impl Vector {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn zeros(device: &Device, dtype: DType, len: usize) -> Result<Self> {
-        for_dtype!(dtype, T => match device {
+        with_dtype!(dtype, T => match device {
             Device::Cpu(_) => Self::from_vec::<T>(device, host_zeros(len)?),
             Device::Accelerator(backend, _) => {
                 Ok(Self::of::<Accelerator, T>(device, backend, backend.zeros(len)?))
@@ -519,7 +486,7 @@ impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B
 
     fn cast(&self, device: &Device, dtype: DType) -> Result<Vector> {
         let values = self.to_host()?;
-        for_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
+        with_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
     }
 
     fn copy_to(&self, device: &Device) -> Result<Vector> {

@@ -2,16 +2,14 @@
 
 use crate::analysis::RowLengths;
 use crate::context::Context;
-use crate::dispatch::{Compute, compute, upload};
 use crate::file;
-use crate::format::{Format, WithFormat, in_format};
+use crate::format::Format;
 use crate::storage::{Row, Storage};
 use crate::text::{bytes, table};
 use anyhow::Result;
 use clap::Args;
-use nnz::backend::Buf;
-use nnz::op::{FullBackend, Op, RowStatistics, SpmmKernel, SpmvKernel, SpmvPlan, VectorKernel};
-use nnz::{Accumulator, Csr, Host, Index, PlanOptions, Scalar, Space, SpaceOf, SparseFormat};
+use nnz::op::{Op, RowStatistics};
+use nnz::{Matrix, MatvecPlan, PlanOptions, Vector};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
@@ -44,41 +42,27 @@ impl Advise {
         let device = context.device()?;
         let matrix = file::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context)?;
-        compute(matrix, dtype, &device, Compare { measure: self.measure, context })
-    }
-}
-
-struct Compare<'a> {
-    measure: bool,
-    context: &'a Context,
-}
-
-impl Compute for Compare<'_> {
-    fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
-    where
-        T: Accumulator,
-        I: Index,
-        O: Index,
-        B: FullBackend<T, I, O> + FullBackend<T, i32, i32>,
-    {
-        let statistics = RowStatistics::from_lengths(a.row_lengths());
-        let storage = Storage::of(&a);
-        let a = upload(a, backend)?;
-        let spinner = self.context.spinner("planning");
+        let host = file::read(&matrix, dtype, &Context::host_of(&device)?)?;
+        drop(matrix);
+        let lengths = host.row_lengths()?;
+        let storage = Storage::of(&host, &lengths);
+        let statistics = RowStatistics::from_lengths(lengths);
+        let a = host.to_device(&device)?;
+        drop(host);
+        let spinner = context.spinner("planning");
         let candidates: Vec<Candidate> = Format::ALL
             .into_iter()
             .map(|format| {
                 spinner.set_message(format!("planning {}", format.name()));
-                let probe = Probe { backend, measure: self.measure };
-                let planned = storage.check_size(format).and_then(|()| in_format(format, &a, backend, probe));
+                let planned = storage.check_size(format).and_then(|()| plan(&a, format, self.measure));
                 Candidate::new(format, &storage, planned)
             })
             .collect();
         spinner.finish_and_clear();
         let (recommended, reason) = recommend(&statistics, &candidates);
-        let device = backend.caps();
-        self.context.report(&Advice {
-            device: format!("{} {}", device.backend, device.device),
+        let caps = device.caps();
+        context.report(&Advice {
+            device: format!("{} {}", caps.backend, caps.device),
             format: recommended.format,
             algorithm: recommended.algorithm,
             reason,
@@ -86,12 +70,6 @@ impl Compute for Compare<'_> {
             candidates,
         })
     }
-}
-
-/// Plans a product, and perhaps runs it.
-struct Probe<'a, B> {
-    backend: &'a B,
-    measure: bool,
 }
 
 /// The choice and the workspace of a plan.
@@ -102,41 +80,30 @@ struct Planned {
     seconds: Option<f64>,
 }
 
-impl<T: Accumulator, B: VectorKernel<T>> WithFormat<T, B> for Probe<'_, B> {
-    type Out = Planned;
-
-    fn call<M>(self, a: &M) -> Result<Planned>
-    where
-        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
-        B: SpmvKernel<M> + SpmmKernel<M>,
-    {
-        let mut plan = SpmvPlan::new(self.backend, a, Op::None, &PlanOptions::default())?;
-        let seconds = if self.measure { Some(fastest_run(self.backend, &mut plan, a)?) } else { None };
-        let choice = plan.choice();
-        Ok(Planned {
-            algorithm: choice.algorithm,
-            reason: choice.reason.clone(),
-            workspace_bytes: plan.workspace_bytes(),
-            seconds,
-        })
-    }
+/// Plans a product in a format, and perhaps runs it.
+fn plan(a: &Matrix, format: Format, measure: bool) -> Result<Planned> {
+    let a = a.to_format(format.into())?;
+    let mut plan = a.plan_spmv(Op::None, &PlanOptions::default())?;
+    let seconds = if measure { Some(fastest_run(&mut plan, &a)?) } else { None };
+    let choice = plan.choice();
+    Ok(Planned {
+        algorithm: choice.algorithm,
+        reason: choice.reason.clone(),
+        workspace_bytes: plan.workspace_bytes(),
+        seconds,
+    })
 }
 
 /// Seconds of the fastest of some runs.
-fn fastest_run<B, M>(backend: &B, plan: &mut SpmvPlan<B, M>, a: &M) -> Result<f64>
-where
-    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
-{
-    let (one, zero) = (M::Scalar::from_c64(1.0.into()), M::Scalar::ZERO);
-    let x = backend.upload(&vec![one; a.cols()])?;
-    let mut y: Buf<B, M::Scalar> = backend.zeros(a.rows())?;
+fn fastest_run(plan: &mut MatvecPlan, a: &Matrix) -> Result<f64> {
+    let (device, dtype) = (a.device(), a.dtype());
+    let x = Vector::from_vec(device, vec![1.0_f32; a.cols()])?.cast(dtype)?;
+    let mut y = Vector::zeros(device, dtype, a.rows())?;
     let mut fastest = f64::INFINITY;
     for _ in 0..RUNS {
         let started = Instant::now();
-        plan.run(one, a, SpaceOf::<B>::view(&x), zero, SpaceOf::<B>::view_mut(&mut y))?;
-        backend.synchronize()?;
+        plan.run(1.0, a, &x, 0.0, &mut y)?;
+        device.synchronize()?;
         fastest = fastest.min(started.elapsed().as_secs_f64());
     }
     Ok(fastest)

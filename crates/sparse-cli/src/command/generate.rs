@@ -1,17 +1,15 @@
 //! `nnz generate`: seeded test matrices.
 
 use crate::context::Context;
-use crate::dispatch::with_type;
 use crate::failure::usage;
 use crate::file;
 use anyhow::Result;
 use clap::Args;
 use nnz::generate::{by_name, catalogue};
-use nnz::io::any::AnyValues;
-use nnz::{Csr, DType};
+use nnz::{DType, Matrix};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Generates a matrix: stencils, bands, random and power-law patterns, stand-ins of well-known graphs
 #[derive(Debug, Args)]
@@ -40,16 +38,9 @@ impl Generate {
             nnz::Error::Unsupported { .. } => usage(error),
             other => other.into(),
         })?;
-        write_as(out, a, context.dtype().unwrap_or(DType::F64))
+        let a = Matrix::from_typed(&Context::host()?, a)?;
+        file::write(out, &a.cast(context.dtype().unwrap_or(DType::F64))?)
     }
-}
-
-/// Writes the matrix with values of type `dtype`.
-fn write_as(out: &Path, a: Csr<f64>, dtype: DType) -> Result<()> {
-    with_type!(dtype, T => {
-        let values = AnyValues::F64(a.values().clone()).into_typed::<T>()?;
-        file::write(out, &a.with_values(values)?)
-    })
 }
 
 #[derive(Debug, Serialize)]

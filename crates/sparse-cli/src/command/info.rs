@@ -3,18 +3,16 @@
 use crate::analysis::{RowLengths, Structure, Symmetry};
 use crate::batch;
 use crate::context::Context;
-use crate::dispatch::{Inspect, inspect, with_type};
 use crate::file;
 use crate::format::StoredFormat;
 use crate::hypersparse::Compacted;
-use crate::storage::Storage;
+use crate::storage::{Storage, sizes_of};
 use anyhow::Result;
 use clap::Args;
 use indicatif::ProgressBar;
-use nnz::estimate::Sizes;
+use nnz::Matrix;
 use nnz::io::MatrixFile;
 use nnz::op::RowStatistics;
-use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
@@ -40,19 +38,19 @@ impl Info {
         let matrix = file::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context)?;
         let reading = Reading { started, spinner, context };
-        if let Some(format) = matrix.batch_format()? {
-            let description = batch::describe(&matrix, format, dtype)?;
-            reading.finish();
-            return context.report(&description);
+        let host = Context::host()?;
+        if matrix.batch_format()?.is_some() {
+            return reading.describe_batch(&matrix, &Matrix::read_batch(&host, &matrix, dtype)?);
         }
         let in_coordinates = match self.format {
             Some(format) => format == StoredFormat::Coo,
             None => matrix.has_too_many_rows()?,
         };
         if in_coordinates {
-            return with_type!(dtype, T => reading.describe_coordinates::<T>(&matrix));
+            let a = Compacted::new(&Matrix::read_coo(&host, &matrix, dtype)?)?;
+            return reading.describe_coordinates(&matrix, &a);
         }
-        inspect(matrix, dtype, reading)
+        reading.describe(&matrix, &file::read(&matrix, dtype, &host)?)
     }
 }
 
@@ -71,48 +69,50 @@ impl Reading<'_> {
         self.spinner.finish_and_clear();
         self.context.detail(format_args!("read: {seconds:.6} s"));
     }
-}
 
-impl Inspect for Reading<'_> {
-    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
+    fn describe_batch(self, file: &MatrixFile, batch: &Matrix) -> Result<()> {
         self.finish();
+        let count = batch.members().unwrap_or(1);
+        self.context.report(&batch::Description::new(file.path(), count, batch)?)
+    }
+
+    fn describe(self, file: &MatrixFile, a: &Matrix) -> Result<()> {
+        self.finish();
+        let (lengths, structure) = (a.row_lengths()?, Structure::of(a)?);
         self.context.report(&Description {
             path: file.path().display().to_string(),
             rows: a.rows(),
             cols: a.cols(),
             nnz: a.nnz(),
-            density: density((a.rows(), a.cols()), a.nnz()),
-            dtype: T::DTYPE.name(),
-            index_type: I::NAME,
-            row_lengths: RowStatistics::from_lengths(a.row_lengths()).into(),
-            structure: Structure::of(a.triplets()),
-            symmetry: Symmetry::of(&a),
-            duplicates: file.duplicates(&a)?,
-            storage: Storage::of(&a),
+            density: density(a.shape(), a.nnz()),
+            dtype: a.dtype().name(),
+            index_type: a.index_type().name(),
+            duplicates: file.duplicates_among(a.nnz(), structure.diagonal)?,
+            structure,
+            symmetry: Symmetry::of(a)?,
+            storage: Storage::of(a, &lengths),
+            row_lengths: RowStatistics::from_lengths(lengths).into(),
         })
     }
-}
 
-impl Reading<'_> {
     /// Describes a matrix with too many rows for CSR, with the formats whose bytes do not depend on each row's length.
-    fn describe_coordinates<T: Accumulator>(self, file: &MatrixFile) -> Result<()> {
-        let a = Compacted::<T>::new(&file.read_coo()?)?;
+    fn describe_coordinates(self, file: &MatrixFile, a: &Compacted) -> Result<()> {
         self.finish();
-        let ((rows, cols), nnz, lengths) = (a.shape(), a.matrix.nnz(), a.row_statistics());
-        let sizes = Sizes::of::<T, i64, i64>();
+        let (shape @ (rows, cols), nnz) = (a.shape(), a.matrix.nnz());
+        let (lengths, structure) = (a.row_statistics()?, a.structure()?);
         self.context.report(&Description {
             path: file.path().display().to_string(),
             rows,
             cols,
             nnz,
-            density: density((rows, cols), nnz),
-            dtype: T::DTYPE.name(),
-            index_type: i64::NAME,
-            storage: Storage::without_row_lengths((rows, cols), nnz, lengths.longest, sizes),
+            density: density(shape, nnz),
+            dtype: a.matrix.dtype().name(),
+            index_type: a.matrix.index_type().name(),
+            storage: Storage::without_row_lengths(shape, nnz, lengths.longest, sizes_of(&a.matrix)),
             row_lengths: lengths.into(),
-            structure: Structure::of(a.triplets()),
-            symmetry: Symmetry::of(&a.matrix).filter(|_| rows == cols),
-            duplicates: file.duplicates(&a.matrix)?,
+            duplicates: file.duplicates_among(nnz, structure.diagonal)?,
+            structure,
+            symmetry: Symmetry::of(&a.matrix)?.filter(|_| rows == cols),
         })
     }
 }

@@ -2,20 +2,14 @@
 
 use crate::claim;
 use crate::context::Context;
-use crate::dispatch::{Compute, compute, upload};
 use crate::failure::usage;
 use crate::file;
 use crate::operand::{self, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
-use nnz::backend::{Buf, ViewMutOf, ViewOf};
-use nnz::op::{FullBackend, SpmvKernel, VectorKernel};
-use nnz::solvers::{
-    BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Krylov, Options, Recurrence, Solution, inverse_diagonal,
-};
-use nnz::{Accumulator, Csr, Dense, Error, Host, Index, Space, SpaceOf, SparseFormat};
+use nnz::solvers::{Options, Solution};
+use nnz::{DenseMatrix, Device, Error, Matrix, SolveOptions, Solver, Vector};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -64,6 +58,16 @@ enum Method {
     EnqueuedCg,
 }
 
+impl From<Method> for nnz::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Cg => Self::Cg,
+            Method::BiCgStab => Self::BiCgStab,
+            Method::EnqueuedCg => Self::EnqueuedCg,
+        }
+    }
+}
+
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let tolerance = parse_not_negative(text)?;
     if tolerance.is_infinite() { Err("a finite number is needed".into()) } else { Ok(tolerance) }
@@ -83,134 +87,80 @@ impl Solve {
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;
         let dtype = product::dtype(context, &matrix, [&b])?;
-        compute(matrix, dtype, &device, System { b, command: &self, context })
-    }
-
-    fn options(&self) -> Options {
-        Options { tolerance: self.tol, max_iterations: self.max_iterations, ..Options::default() }
-    }
-}
-
-struct System<'a> {
-    b: Operand,
-    command: &'a Solve,
-    context: &'a Context,
-}
-
-impl Compute for System<'_> {
-    fn call<T, I, O, B>(self, a: Csr<T, Host, I, O>, backend: &B) -> Result<()>
-    where
-        T: Accumulator,
-        I: Index,
-        O: Index,
-        B: FullBackend<T, I, O> + FullBackend<T, i32, i32>,
-    {
-        let Self { b, command, context } = self;
+        let a = file::read(&matrix, dtype, &device)?;
+        drop(matrix);
         let dimensions = b.dimensions();
-        let b = b.into_dense::<T>()?;
+        let b = b.into_dense(dtype, &Context::host_of(&device)?)?;
         check_right_hand_sides(&a, &b)?;
-        let jacobi = if command.jacobi { Some(Jacobi::new(backend, inverse_diagonal(&a)?)?) } else { None };
-        let a = upload(a, backend)?;
-        let (columns, options) = (Columns { backend, a: &a, b: &b, context }, command.options());
-        let (x, solutions) = match command.method {
-            Method::Cg => columns.iterate(Cg::new(backend, &a, jacobi, &options)?),
-            Method::BiCgStab => columns.iterate(BiCgStab::new(backend, &a, jacobi, &options)?),
-            Method::EnqueuedCg => {
-                let solver = EnqueuedCg::new(backend, &a, Identity, &options)?;
-                match command.fixed_iterations {
-                    None => columns.iterate(solver),
-                    Some(iterations) => columns.iterate_fixed(solver, iterations),
-                }
-            }
-        }?;
-        operand::write(&command.out, &x, dimensions)?;
-        let outcome = Outcome { method: command.method, tolerance: command.tol, columns: solutions };
-        if file::is_standard(&command.out) {
+        let mut solver = a.solver(&self.options())?;
+        tell_choice(context, "spmv", a.format().name(), solver.choice());
+        let (x, columns) = self.solve(&mut solver, &device, &b, context)?;
+        operand::write(&self.out, &x, dimensions)?;
+        let outcome = Outcome { method: self.method, tolerance: self.tol, columns };
+        if file::is_standard(&self.out) {
             context.report_beside_data(&outcome)?;
         } else {
             context.report(&outcome)?;
         }
         outcome.check()
     }
+
+    fn options(&self) -> SolveOptions {
+        SolveOptions {
+            method: self.method.into(),
+            jacobi: self.jacobi,
+            options: Options {
+                tolerance: self.tol,
+                max_iterations: self.max_iterations,
+                ..Options::default()
+            },
+        }
+    }
+
+    /// Solves for every column of `b`, from x = 0: X, and the outcome of each of its columns.
+    fn solve(
+        &self,
+        solver: &mut Solver,
+        device: &Device,
+        b: &DenseMatrix,
+        context: &Context,
+    ) -> Result<(DenseMatrix, Vec<Column>)> {
+        let (rows, cols) = (b.rows(), b.cols());
+        let mut solved = DenseMatrix::zeros(b.device(), b.dtype(), rows, cols, b.order())?;
+        let mut columns = Vec::with_capacity(cols);
+        for j in 0..cols {
+            let b = b.column(j)?.to_device(device)?;
+            let mut x = Vector::zeros(device, b.dtype(), rows)?;
+            let spinner = context.spinner(format_args!("column {j}"));
+            let solution = match self.fixed_iterations {
+                Some(iterations) => solver.solve_fixed(&b, &mut x, iterations)?,
+                None => solver.solve_from(&b, &mut x, |iteration| {
+                    let (number, residual) = (iteration.number, iteration.relative_residual);
+                    let progress = format!("iteration {number}, relative residual {residual:.3e}");
+                    spinner.set_message(format!("column {j}: {progress}"));
+                    ControlFlow::Continue(())
+                })?,
+            };
+            spinner.finish_and_clear();
+            solved.set_column(j, &x)?;
+            columns.push(Column::new(&solution));
+        }
+        Ok((solved, columns))
+    }
 }
 
 /// Fails unless b has as many rows as A, and if it has so many columns and so few elements that the columns' outcomes would
 /// fill the memory.
-fn check_right_hand_sides<T: Accumulator>(a: &impl SparseFormat, b: &Dense<T>) -> Result<()> {
+fn check_right_hand_sides(a: &Matrix, b: &DenseMatrix) -> Result<()> {
     let (found, needed, columns) = (b.rows(), a.rows(), b.cols());
     if found != needed {
         let reason = format!("the length of b is {found} where {needed} is needed");
         return Err(Error::shape("solve", reason).into());
     }
     let outcomes = columns.saturating_mul(size_of::<Column>());
-    claim::check(&format!("the outcomes of {columns} columns"), outcomes, size_of_val(&b.data()[..]))
+    let bytes = b.values().len().saturating_mul(b.dtype().bytes());
+    claim::check(&format!("the outcomes of {columns} columns"), outcomes, bytes)
 }
-
-/// A system with one right-hand side for each column of b.
-struct Columns<'a, B, M: SparseFormat> {
-    backend: &'a B,
-    a: &'a M,
-    b: &'a Dense<M::Scalar>,
-    context: &'a Context,
-}
-
-impl<B, M> Columns<'_, B, M>
-where
-    B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
-{
-    /// Solves with a solver that stops by itself.
-    fn iterate<R: Recurrence<B, M>>(&self, mut solver: Krylov<B, M, R>) -> Result<Solved<M::Scalar>> {
-        tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
-        self.solve(|spinner, j, b, x| {
-            solver.solve(self.a, b, x, |iteration| {
-                let (number, residual) = (iteration.number, iteration.relative_residual);
-                spinner
-                    .set_message(format!("column {j}: iteration {number}, relative residual {residual:.3e}"));
-                ControlFlow::Continue(())
-            })
-        })
-    }
-
-    /// Solves with a number of iterations that does not depend on the residual.
-    fn iterate_fixed(&self, mut solver: EnqueuedCg<B, M>, iterations: usize) -> Result<Solved<M::Scalar>> {
-        tell_choice(self.context, "spmv", M::FORMAT, solver.choice());
-        self.solve(|_, _, b, x| solver.solve_fixed(self.a, b, x, iterations))
-    }
-
-    /// Solves for every column, from x = 0.
-    fn solve(
-        &self,
-        mut solve: impl FnMut(
-            &ProgressBar,
-            usize,
-            ViewOf<'_, B, M::Scalar>,
-            ViewMutOf<'_, B, M::Scalar>,
-        ) -> nnz::Result<Solution>,
-    ) -> Result<Solved<M::Scalar>> {
-        let (rows, cols) = (self.b.rows(), self.b.cols());
-        let mut solved = Dense::zeros(rows, cols, self.b.order())?;
-        let mut solutions = Vec::with_capacity(cols);
-        for j in 0..cols {
-            let column: Vec<M::Scalar> = (0..rows).map(|i| self.b.as_view().at(i, j)).collect();
-            let b = self.backend.upload(&column)?;
-            let mut x: Buf<B, M::Scalar> = self.backend.zeros(rows)?;
-            let spinner = self.context.spinner(format_args!("column {j}"));
-            let solution = solve(&spinner, j, SpaceOf::<B>::view(&b), SpaceOf::<B>::view_mut(&mut x))?;
-            spinner.finish_and_clear();
-            let mut view = solved.as_view_mut();
-            for (i, value) in self.backend.download(&x)?.into_iter().enumerate() {
-                *view.at_mut(i, j) = value;
-            }
-            solutions.push(Column::new(&solution));
-        }
-        Ok((solved, solutions))
-    }
-}
-
-/// X, and the outcome of each of its columns.
-type Solved<T> = (Dense<T>, Vec<Column>);
 
 /// The outcome of all columns.
 #[derive(Debug, Serialize)]

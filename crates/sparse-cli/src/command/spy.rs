@@ -1,14 +1,12 @@
 //! `nnz spy`: a picture of the pattern.
 
 use crate::context::Context;
-use crate::dispatch::{Inspect, inspect};
 use crate::failure::usage;
 use crate::file;
 use crate::picture::{Raster, draw_text, write_png, write_svg};
 use anyhow::Result;
 use clap::Args;
-use nnz::io::{MatrixFile, Output};
-use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
+use nnz::io::Output;
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::io::Write;
@@ -70,25 +68,15 @@ impl Spy {
         let matrix = file::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context)?;
         let limit = self.size.unwrap_or(target.default_size()) as usize;
-        inspect(matrix, dtype, Draw { target, limit, context })
-    }
-}
-
-struct Draw<'a> {
-    target: Target<'a>,
-    limit: usize,
-    context: &'a Context,
-}
-
-impl Inspect for Draw<'_> {
-    fn call<T: Accumulator, I: Index, O: Index>(self, file: MatrixFile, a: Csr<T, Host, I, O>) -> Result<()> {
-        let raster = Raster::of(&a, self.limit);
-        let caption = format!("{}: {} x {}, {} entries", file.path().display(), a.rows(), a.cols(), a.nnz());
-        match self.target {
-            Target::Stdout => self.context.report(&Picture { caption, raster }),
+        let a = file::read(&matrix, dtype, &Context::host()?)?;
+        let raster = Raster::of(&a, limit)?;
+        let caption =
+            format!("{}: {} x {}, {} entries", matrix.path().display(), a.rows(), a.cols(), a.nnz());
+        match target {
+            Target::Stdout => context.report(&Picture { caption, raster }),
             Target::Png(out) => Ok(Output::from(out).write(|file| write_png(file, &raster))?),
             Target::Svg(out) => {
-                let svg = write_svg(&raster, (a.rows(), a.cols()), &caption)?;
+                let svg = write_svg(&raster, a.shape(), &caption)?;
                 Ok(Output::from(out).write(|file| file.write_all(svg.as_bytes()))?)
             }
         }

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn pixels_are_black_where_entries_are() {
-        let raster = Raster::of(&Csr::<f64>::identity(2).unwrap(), 10);
+        let raster = Raster::of_csr(Csr::identity(2).unwrap(), 10);
         let mut png = vec![];
         write(&mut png, &raster).unwrap();
         assert_eq!(png[..8], SIGNATURE);

@@ -1,6 +1,6 @@
 //! Bins of entries: the memory of a picture depends on the number of bins, not of entries.
 
-use nnz::{Accumulator, Csr, Host, Index, SparseFormat};
+use nnz::{Matrix, Result};
 use serde::Serialize;
 
 /// The number of entries in each bin of a grid over a matrix.
@@ -18,16 +18,14 @@ pub(crate) struct Raster {
 impl Raster {
     /// Counts the entries of `a` in a grid of the matrix's proportions, at most `limit` bins wide and high and no
     /// finer than the matrix.
-    pub(crate) fn of<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, limit: usize) -> Self {
-        let (width, height) = grid(a.rows(), a.cols(), limit);
+    pub(crate) fn of(a: &Matrix, limit: usize) -> Result<Self> {
+        let (rows, cols) = a.shape();
+        let (width, height) = grid(rows, cols, limit);
         let mut counts = vec![0_u64; width * height];
-        for row in 0..a.rows() {
-            let line = &mut counts[bin(row, height, a.rows()) * width..][..width];
-            for (col, _) in a.major_entries(row) {
-                line[bin(col, width, a.cols())] += 1;
-            }
-        }
-        Self::new(width, height, counts)
+        a.for_each_entry(&mut |row, col, _| {
+            counts[bin(row, height, rows) * width + bin(col, width, cols)] += 1;
+        })?;
+        Ok(Self::new(width, height, counts))
     }
 
     fn new(width: usize, height: usize, counts: Vec<u64>) -> Self {
@@ -71,14 +69,23 @@ fn grid(rows: usize, cols: usize, limit: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Context;
+    use nnz::Csr;
+
+    impl Raster {
+        /// As [`of`](Raster::of), of a typed matrix.
+        pub(in crate::picture) fn of_csr(a: Csr<f64>, limit: usize) -> Self {
+            Self::of(&Matrix::from_typed(&Context::host().unwrap(), a).unwrap(), limit).unwrap()
+        }
+    }
 
     #[test]
     fn every_entry_is_counted_once() {
         let a = Csr::<f64>::new(3, 6, vec![0, 2, 2, 4], vec![0, 1, 4, 5], vec![1.0; 4]).unwrap();
-        let fine = Raster::of(&a, 100);
+        let fine = Raster::of_csr(a.clone(), 100);
         assert_eq!((fine.width, fine.height), (6, 3));
         assert_eq!((fine.count(0, 0), fine.count(5, 2), fine.count(2, 1)), (1, 1, 0));
-        let coarse = Raster::of(&a, 3);
+        let coarse = Raster::of_csr(a, 3);
         assert_eq!((coarse.width, coarse.height), (3, 2));
         assert_eq!(coarse.counts, [2, 0, 0, 0, 0, 2]);
     }
@@ -86,7 +93,7 @@ mod tests {
     #[test]
     fn empty_matrices_have_a_blank_bin() {
         for (rows, cols) in [(0, 0), (0, 5), (5, 0)] {
-            let raster = Raster::of(&Csr::<f64>::zeros(rows, cols).unwrap(), 4);
+            let raster = Raster::of_csr(Csr::zeros(rows, cols).unwrap(), 4);
             assert!(raster.counts.iter().all(|&count| count == 0));
             assert!(raster.width >= 1 && raster.height >= 1);
         }

@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn every_full_bin_is_a_rectangle() {
-        let raster = Raster::of(&Csr::<f64>::identity(5).unwrap(), 10);
-        let blank = Raster::of(&Csr::<f64>::zeros(5, 5).unwrap(), 10);
+        let raster = Raster::of_csr(Csr::identity(5).unwrap(), 10);
+        let blank = Raster::of_csr(Csr::zeros(5, 5).unwrap(), 10);
         let rectangles = |raster| write(raster, (5, 5), "a").unwrap().matches("<rect").count();
         assert_eq!(rectangles(&raster), rectangles(&blank) + 5);
     }

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_diagonal_is_drawn_dot_by_dot() {
-        let raster = Raster::of(&Csr::<f64>::identity(5).unwrap(), 100);
+        let raster = Raster::of_csr(Csr::identity(5).unwrap(), 100);
         assert_eq!(draw(&raster), "┌───┐\n│⠑⢄⠀│\n│⠀⠀⠁│\n└───┘");
     }
 }
