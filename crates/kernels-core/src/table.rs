@@ -208,7 +208,6 @@ macro_rules! files {
                 [KEY, POS, BLOCK]
             ),
             $crate::file!($language, $headers, "row_lengths", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
-            $crate::file!($language, $headers, "row_sums", ["row_sums"], [SCALAR, IDX, OFF]),
             $crate::file!($language, $headers, "scan", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
             $crate::file!(
                 $language,

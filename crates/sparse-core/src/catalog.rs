@@ -96,7 +96,6 @@ macro_rules! for_each_operation {
                 Sort sort SortKernel "Sort" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Prune prune PruneKernel "Prune" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
-                RowSums row_sums RowSumsKernel "Row sums" { Csr<I, O> }
             }
             types {
                 DenseToCsr dense_to_csr DenseToCsrKernel "Dense → CSR, CSC, COO" { T, I, O }

@@ -13,7 +13,6 @@ mod partition;
 mod prune;
 mod row_sort;
 mod row_statistics;
-mod row_sums;
 mod rows;
 mod scan;
 mod sort;

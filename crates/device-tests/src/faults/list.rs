@@ -553,13 +553,6 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
-        kind: Kind::DroppedEntry,
-        what: "the last entry of a row is not added",
-        place: both("row_sums", "k < end; k++", "k < end - 1; k++"),
-        found_by: &[any("row_sums/csr")],
-        case: ROWS,
-    },
-    Fault {
         kind: Kind::Stale,
         what: "an offset comes back as the one before",
         place: Place::Read,

@@ -7,7 +7,6 @@ pub(crate) mod convert;
 pub(crate) mod devices;
 pub(crate) mod generate;
 pub(crate) mod info;
-pub(crate) mod row_sums;
 pub(crate) mod solve;
 pub(crate) mod spmm;
 pub(crate) mod spmv;

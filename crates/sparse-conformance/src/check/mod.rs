@@ -5,7 +5,6 @@ mod dense_to_csr;
 mod gradient_step;
 mod prune;
 mod row_statistics;
-mod row_sums;
 pub(crate) mod rule;
 mod scan;
 mod sort;

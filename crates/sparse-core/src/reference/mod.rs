@@ -8,7 +8,6 @@ mod dense_to_csr;
 mod entries;
 mod prune;
 mod row_statistics;
-mod row_sums;
 mod scan;
 mod sort;
 mod spmm;

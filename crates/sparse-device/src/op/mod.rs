@@ -17,7 +17,6 @@ mod radix_sort;
 mod raw;
 mod row_split;
 mod row_statistics;
-mod row_sums;
 mod scan;
 mod single_pass;
 mod sort;
