@@ -44,7 +44,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "harness",
         about: "the release build that the steps behind it run",
-        budget: 200,
+        budget: 240,
         run: build_harness,
     },
     Step {
@@ -90,7 +90,7 @@ const STEPS: &[Step] = &[
         budget: 230,
         run: bench,
     },
-    Step { name: "package", about: "every crate packages", budget: 15, run: package },
+    Step { name: "package", about: "every crate that is published packages", budget: 15, run: package },
 ];
 
 /// Runs the steps, and prints the time of each.
@@ -340,7 +340,9 @@ fn bench(sh: &Shell) -> Result<()> {
 }
 
 fn package(sh: &Shell) -> Result<()> {
-    Ok(cmd!(sh, "cargo package --workspace --quiet --no-verify --allow-dirty").run()?)
+    // These two need a crate that no registry has, and are in none themselves.
+    let unpublished = ["--exclude", HARNESS.package, "--exclude", "xtask"];
+    Ok(cmd!(sh, "cargo package --workspace {unpublished...} --quiet --no-verify --allow-dirty").run()?)
 }
 
 fn packages(sh: &Shell) -> Result<Vec<String>> {
