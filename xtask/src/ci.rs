@@ -305,7 +305,8 @@ fn oclgrind(sh: &Shell) -> Result<()> {
         ]
         .map(|(name, value)| (name, value.to_string())),
     );
-    harness(sh, variables, &["--backend", "opencl", "--tier", "tiny"])?;
+    // More parts than cores: some take much longer than others.
+    harness(sh, variables, &["--backend", "opencl", "--tier", "tiny", "--jobs", "6"])?;
     let reports = sh.read_file(&log)?;
     ensure!(reports.trim().is_empty(), "Oclgrind reports\n{reports}");
     Ok(())

@@ -9,14 +9,11 @@ use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{
     Duplicates, FullBackend, Keep, Op, Operations, PrunePlan, RowStatistics, SortPlan, SpmmKernel, SpmmPlan,
-    SpmvKernel, VectorKernel,
 };
-use sparse_core::reference::Entries;
-use sparse_core::space::{Buffer as _, View as _};
+use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, Axis, BatchCompressed, Col, Compressed, Coo, Csc, Csr, DenseViewMut, Element, Ell, EllLayout,
-    Error, Host, HostCsr, Hyb, HybWidth, Index, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space,
-    SparseFormat,
+    Algorithm, Col, Compressed, Coo, Csc, Csr, DenseViewMut, Element, Ell, EllLayout, Error, Host, HostCsr,
+    Hyb, HybWidth, Index, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space, SparseFormat,
 };
 
 /// A device and its backend.
@@ -128,11 +125,11 @@ fn unavailable(op: &str, format: Format) -> Error {
     Error::unsupported(format_args!("{op} of {format}"), instead)
 }
 
-fn bytes_of<S: Space, T: Element>(buffer: &S::Buffer<T>) -> usize {
+pub(super) fn bytes_of<S: Space, T: Element>(buffer: &S::Buffer<T>) -> usize {
     buffer.len() * size_of::<T>()
 }
 
-fn copy_of<B: Backend, T: Scalar>(backend: &B, values: &Buf<B, T>) -> Result<Buf<B, T>> {
+pub(super) fn copy_of<B: Backend, T: Scalar>(backend: &B, values: &Buf<B, T>) -> Result<Buf<B, T>> {
     let mut copy = backend.zeros(values.len())?;
     backend.copy::<T>(SpaceOf::<B>::view(values), SpaceOf::<B>::view_mut(&mut copy))?;
     Ok(copy)
@@ -457,65 +454,3 @@ padded_format!(
     Sell<I, O>, O, Some(IndexType::of::<O>()), Layout::Sell(SellLayout::default()),
     offsets [slice_ptr], indices [row_order, col_idx], values [values]
 );
-
-/// A batch: its products are those of the block-diagonal matrix, and its members are matrices of their own.
-impl<B, A, T, I, O> RuntimeFormat<B> for BatchCompressed<A, T, SpaceOf<B>, I, O>
-where
-    B: RuntimeBackend + SpmvKernel<Self> + VectorKernel<T>,
-    A: Axis,
-    T: Scalar,
-    I: Index,
-    O: Index,
-{
-    type Index = I;
-    type With<U: Scalar> = BatchCompressed<A, U, SpaceOf<B>, I, O>;
-    const KIND: Format = if A::IS_ROW { Format::BatchCsr } else { Format::BatchCsc };
-
-    fn offset_type() -> Option<IndexType> {
-        Some(IndexType::of::<O>())
-    }
-
-    fn bytes(&self) -> usize {
-        size_of_val(self.member_ptr())
-            + bytes_of::<SpaceOf<B>, O>(self.offsets())
-            + bytes_of::<SpaceOf<B>, I>(self.indices())
-            + bytes_of::<SpaceOf<B>, T>(self.values())
-    }
-
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-        self.with_values(map(self.values())?)
-    }
-
-    fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
-        let instead = "it has many matrices, and each can be converted: a.member(k)?";
-        Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
-    }
-
-    /// Along the other axis: only the values are copied.
-    fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
-        on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
-    }
-
-    fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
-        let mut lengths = vec![0; self.rows()];
-        self.to_host(backend)?.entries().for_each(|(row, ..)| lengths[row] += 1);
-        Ok(RowStatistics::from_lengths(lengths))
-    }
-
-    fn batch(&self) -> Option<BatchShape> {
-        Some(BatchShape { count: self.count(), member: self.member_shape() })
-    }
-
-    fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
-        let member = self.member(k);
-        let mut offsets = vec![O::default(); member.offsets.len()];
-        let mut indices = vec![I::default(); member.indices.len()];
-        let mut values = vec![T::ZERO; member.values.len()];
-        on.backend.download_into(member.offsets, &mut offsets)?;
-        on.backend.download_into(member.indices, &mut indices)?;
-        on.backend.download_into(member.values, &mut values)?;
-        let (rows, cols) = self.member_shape();
-        let member = Compressed::<A, T, Host, I, O>::new_unsorted(rows, cols, offsets, indices, values)?;
-        on.erase(member.to_device(on.backend)?)
-    }
-}

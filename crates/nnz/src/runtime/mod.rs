@@ -47,7 +47,9 @@
 //! accumulators of all types exactly.
 
 mod backend;
+mod batch_format;
 mod compress;
+mod conversion;
 mod dense;
 mod elements;
 mod entries;
@@ -62,6 +64,7 @@ mod plan;
 mod products;
 mod solve;
 mod typed;
+mod typed_vector;
 mod vector;
 
 pub use compress::{CompressOptions, CompressPlan};

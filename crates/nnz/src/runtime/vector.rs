@@ -2,14 +2,14 @@
 
 use super::backend::RuntimeBackend;
 use super::elements::{BorrowedElements, HostElements};
-use super::fit::{Operand, factor, mismatch};
+use super::fit::{Operand, mismatch};
+use super::typed_vector::{AnyVector, TypedVector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf};
 use sparse_core::op::VectorKernel;
-use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::space::{Buffer as _, View as _, ViewMut as _};
-use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, cast_slice, with_dtype};
+use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, with_dtype};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
@@ -401,7 +401,7 @@ impl Vector {
         self.typed_mut::<B, T>().map(TypedVector::view_mut).filter(|view| view.context() == context)
     }
 
-    fn typed<B: RuntimeBackend, T: Scalar>(&self) -> Option<&TypedVector<B, T>> {
+    pub(super) fn typed<B: RuntimeBackend, T: Scalar>(&self) -> Option<&TypedVector<B, T>> {
         let inner: &dyn Any = &*self.inner;
         inner.downcast_ref()
     }
@@ -427,89 +427,5 @@ fn host_zeros<T: Scalar>(len: usize) -> Result<Vec<T>> {
 impl Debug for Vector {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "Vector({} x {} on {})", self.len(), self.dtype(), self.device)
-    }
-}
-
-/// A vector behind one object-safe trait; the methods are those of [`Vector`]. Operands are of this vector's type and
-/// memory.
-trait AnyVector: Any + Send + Sync {
-    fn len(&self) -> usize;
-    fn dtype(&self) -> DType;
-    fn context(&self) -> ContextId;
-    fn cast(&self, device: &Device, dtype: DType) -> Result<Vector>;
-    fn copy_to(&self, device: &Device) -> Result<Vector>;
-    fn dot(&self, y: &Vector) -> Result<c64>;
-    fn nrm2(&self) -> Result<f64>;
-    fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()>;
-    fn scale(&mut self, alpha: c64) -> Result<()>;
-}
-
-struct TypedVector<B: RuntimeBackend, T: Scalar> {
-    backend: B,
-    elements: B::Elements<T>,
-}
-
-impl<B: RuntimeBackend, T: Scalar> TypedVector<B, T> {
-    fn view(&self) -> ViewOf<'_, B, T> {
-        B::view_of(&self.elements)
-    }
-
-    fn view_mut(&mut self) -> ViewMutOf<'_, B, T> {
-        B::view_mut_of(&mut self.elements)
-    }
-
-    /// A copy of the elements on the host.
-    fn to_host(&self) -> Result<Vec<T>> {
-        let mut host = vec![T::ZERO; self.view().len()];
-        self.backend.download_into(self.view(), &mut host)?;
-        Ok(host)
-    }
-}
-
-/// An operand whose type and memory were checked.
-fn operand<'a, B: RuntimeBackend, T: Scalar>(op: &'static str, x: &'a Vector) -> Result<ViewOf<'a, B, T>> {
-    x.typed::<B, T>().map(TypedVector::view).ok_or_else(|| mismatch(op, x.as_operand("x"), &[]))
-}
-
-impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B, T> {
-    fn len(&self) -> usize {
-        self.view().len()
-    }
-
-    fn dtype(&self) -> DType {
-        T::DTYPE
-    }
-
-    fn context(&self) -> ContextId {
-        self.view().context()
-    }
-
-    fn cast(&self, device: &Device, dtype: DType) -> Result<Vector> {
-        let values = self.to_host()?;
-        with_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
-    }
-
-    fn copy_to(&self, device: &Device) -> Result<Vector> {
-        Vector::from_vec(device, self.to_host()?)
-    }
-
-    fn dot(&self, y: &Vector) -> Result<c64> {
-        let y = operand::<B, T>("dot", y)?;
-        Ok(dot::<B, T>(&self.backend, self.view(), y)?.to_c64())
-    }
-
-    fn nrm2(&self) -> Result<f64> {
-        Ok(nrm2::<B, T>(&self.backend, self.view())?.to_c64().re)
-    }
-
-    fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()> {
-        let (alpha, beta) = (factor("axpby", "alpha", alpha)?, factor("axpby", "beta", beta)?);
-        let x = operand::<B, T>("axpby", x)?;
-        axpby::<B, T>(&self.backend, alpha, x, beta, B::view_mut_of(&mut self.elements))
-    }
-
-    fn scale(&mut self, alpha: c64) -> Result<()> {
-        let alpha = factor("scale", "the factor", alpha)?;
-        scal::<B, T>(&self.backend, alpha, B::view_mut_of(&mut self.elements))
     }
 }

@@ -3,7 +3,6 @@
 use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, Element, Host, Space, View, ViewMut};
-use std::ops::Range;
 
 /// The memory order of a dense matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -33,15 +32,15 @@ impl Order {
 
 /// The position of element (i, j) of a dense matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
-    rows: usize,
-    cols: usize,
-    leading_dimension: usize,
-    order: Order,
+pub(super) struct Layout {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) leading_dimension: usize,
+    pub(super) order: Order,
 }
 
 impl Layout {
-    fn checked(rows: usize, cols: usize, ld: usize, order: Order, len: usize) -> Result<Self> {
+    pub(super) fn checked(rows: usize, cols: usize, ld: usize, order: Order, len: usize) -> Result<Self> {
         let layout = Self { rows, cols, leading_dimension: ld, order };
         let (_, minor) = layout.major_minor();
         if ld < minor {
@@ -60,14 +59,14 @@ impl Layout {
         Ok(layout)
     }
 
-    fn major_minor(&self) -> (usize, usize) {
+    pub(super) fn major_minor(&self) -> (usize, usize) {
         match self.order {
             Order::RowMajor => (self.rows, self.cols),
             Order::ColMajor => (self.cols, self.rows),
         }
     }
 
-    fn required_len(&self) -> Result<usize> {
+    pub(super) fn required_len(&self) -> Result<usize> {
         let (major, minor) = self.major_minor();
         if major == 0 || minor == 0 {
             return Ok(0);
@@ -81,14 +80,14 @@ impl Layout {
     }
 
     #[inline(always)]
-    fn position(&self, row: usize, col: usize) -> usize {
+    pub(super) fn position(&self, row: usize, col: usize) -> usize {
         match self.order {
             Order::RowMajor => row * self.leading_dimension + col,
             Order::ColMajor => col * self.leading_dimension + row,
         }
     }
 
-    fn transposed(self) -> Self {
+    pub(super) fn transposed(self) -> Self {
         Self { rows: self.cols, cols: self.rows, order: self.order.transposed(), ..self }
     }
 }
@@ -146,11 +145,13 @@ macro_rules! layout_accessors {
     };
 }
 
+pub(super) use layout_accessors;
+
 /// A shared view of a dense matrix.
 #[derive(Debug)]
 pub struct DenseView<'a, T: Element, S: Space = Host> {
-    data: S::View<'a, T>,
-    layout: Layout,
+    pub(super) data: S::View<'a, T>,
+    pub(super) layout: Layout,
 }
 
 impl<T: Element, S: Space> Clone for DenseView<'_, T, S> {
@@ -442,95 +443,5 @@ impl<T: Element> PartialEq for Dense<T, Host> {
         }
         let (rows, cols) = self.shape();
         self.shape() == other.shape() && (0..rows).all(|i| (0..cols).all(|j| self.at(i, j) == other.at(i, j)))
-    }
-}
-
-/// `count` dense matrices of one shape; matrix `k` starts at `k·stride`.
-#[derive(Debug)]
-pub struct DenseBatchView<'a, T: Element, S: Space = Host> {
-    data: S::View<'a, T>,
-    count: usize,
-    stride: usize,
-    layout: Layout,
-}
-
-impl<T: Element, S: Space> Clone for DenseBatchView<'_, T, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: Element, S: Space> Copy for DenseBatchView<'_, T, S> {}
-
-impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
-    /// A batch whose members are laid out as [`DenseView::new`] says, `stride` elements apart.
-    ///
-    /// # Errors
-    /// [`Error::Format`] if members overlap or `data` is too short; [`Error::IndexOverflow`] if the size does not
-    /// fit `usize`.
-    pub fn new(
-        data: S::View<'a, T>,
-        count: usize,
-        stride: usize,
-        (rows, cols): (usize, usize),
-        ld: usize,
-        order: Order,
-    ) -> Result<Self> {
-        let last = checked_product("count x stride", count.saturating_sub(1), stride)?;
-        let available = if count == 0 { usize::MAX } else { data.len().saturating_sub(last) };
-        let layout = Layout::checked(rows, cols, ld, order, available)?;
-        let needed = layout.required_len()?;
-        if count > 1 && stride < needed {
-            return Err(Error::format(
-                "dense batch",
-                format_args!("the stride {stride} is below {needed}, the size of a member"),
-            ));
-        }
-        Ok(Self { data, count, stride, layout })
-    }
-
-    layout_accessors!();
-
-    /// The number of matrices.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The distance between the first elements of two neighbouring matrices.
-    pub fn stride(&self) -> usize {
-        self.stride
-    }
-
-    /// The underlying memory, padding included.
-    pub fn data(&self) -> S::View<'a, T> {
-        self.data
-    }
-
-    /// Matrix `k`, which is below [`count`](Self::count).
-    ///
-    /// ```
-    /// # use sparse_core::{DenseBatchView, Order};
-    /// let two = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
-    /// let batch = DenseBatchView::<f64>::new(&two, 2, 4, (2, 2), 2, Order::RowMajor)?;
-    /// assert_eq!(batch.member(1).at(0, 1), 6.0);
-    /// # Ok::<(), sparse_core::Error>(())
-    /// ```
-    pub fn member(&self, k: usize) -> DenseView<'a, T, S> {
-        let start = k * self.stride;
-        let range: Range<usize> = start..self.data.len();
-        let range = if range.start > range.end { 0..0 } else { range };
-        DenseView { data: S::slice(self.data, range), layout: self.layout }
-    }
-
-    /// The transposes, without a copy.
-    #[must_use]
-    pub fn transposed(self) -> Self {
-        Self { layout: self.layout.transposed(), ..self }
-    }
-}
-
-impl<'a, T: Element, S: Space> From<DenseView<'a, T, S>> for DenseBatchView<'a, T, S> {
-    fn from(view: DenseView<'a, T, S>) -> Self {
-        Self { data: view.data, count: 1, stride: view.data.len(), layout: view.layout }
     }
 }

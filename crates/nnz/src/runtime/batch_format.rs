@@ -1,0 +1,73 @@
+//! Batches as formats of the run-time layer.
+
+use super::backend::RuntimeBackend;
+use super::erased::BatchShape;
+use super::formats::{MapValues, On, RuntimeFormat, bytes_of, copy_of};
+use super::{Format, IndexType, Layout, Matrix};
+use sparse_core::backend::SpaceOf;
+use sparse_core::op::{RowStatistics, SpmvKernel, VectorKernel};
+use sparse_core::reference::Entries;
+use sparse_core::space::View as _;
+use sparse_core::{Axis, BatchCompressed, Compressed, Error, Host, Index, Result, Scalar, SparseFormat};
+
+/// A batch: its products are those of the block-diagonal matrix, and its members are matrices of their own.
+impl<B, A, T, I, O> RuntimeFormat<B> for BatchCompressed<A, T, SpaceOf<B>, I, O>
+where
+    B: RuntimeBackend + SpmvKernel<Self> + VectorKernel<T>,
+    A: Axis,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    type Index = I;
+    type With<U: Scalar> = BatchCompressed<A, U, SpaceOf<B>, I, O>;
+    const KIND: Format = if A::IS_ROW { Format::BatchCsr } else { Format::BatchCsc };
+
+    fn offset_type() -> Option<IndexType> {
+        Some(IndexType::of::<O>())
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.member_ptr())
+            + bytes_of::<SpaceOf<B>, O>(self.offsets())
+            + bytes_of::<SpaceOf<B>, I>(self.indices())
+            + bytes_of::<SpaceOf<B>, T>(self.values())
+    }
+
+    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
+        self.with_values(map(self.values())?)
+    }
+
+    fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+        let instead = "it has many matrices, and each can be converted: a.member(k)?";
+        Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
+    }
+
+    /// Along the other axis: only the values are copied.
+    fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+        on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
+    }
+
+    fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
+        let mut lengths = vec![0; self.rows()];
+        self.to_host(backend)?.entries().for_each(|(row, ..)| lengths[row] += 1);
+        Ok(RowStatistics::from_lengths(lengths))
+    }
+
+    fn batch(&self) -> Option<BatchShape> {
+        Some(BatchShape { count: self.count(), member: self.member_shape() })
+    }
+
+    fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
+        let member = self.member(k);
+        let mut offsets = vec![O::default(); member.offsets.len()];
+        let mut indices = vec![I::default(); member.indices.len()];
+        let mut values = vec![T::ZERO; member.values.len()];
+        on.backend.download_into(member.offsets, &mut offsets)?;
+        on.backend.download_into(member.indices, &mut indices)?;
+        on.backend.download_into(member.values, &mut values)?;
+        let (rows, cols) = self.member_shape();
+        let member = Compressed::<A, T, Host, I, O>::new_unsorted(rows, cols, offsets, indices, values)?;
+        on.erase(member.to_device(on.backend)?)
+    }
+}

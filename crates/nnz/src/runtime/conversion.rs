@@ -1,0 +1,238 @@
+//! Matrices in other formats, types and memory, and their entries in order.
+
+use super::{DenseMatrix, Format, Layout, Matrix};
+use crate::Device;
+use sparse_core::op::RowStatistics;
+use sparse_core::{DType, Error, Order, Result, c64};
+
+/// Other formats, types and devices.
+impl Matrix {
+    /// The matrix in another format, in its default layout; where it has the format already, a clone that shares all.
+    ///
+    /// From COO, duplicates are added. A format without offsets gets offsets of the type of its indices.
+    ///
+    /// # Errors
+    /// Those of [`ConvertPlan`](crate::op::ConvertPlan); padding that takes far more memory than the entries is
+    /// refused, and so is a format of batches, whose [`member`](Self::member)s can be converted.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// for format in [Format::Csc, Format::Coo, Format::Ell, Format::Sell] {
+    ///     assert_eq!(a.to_format(format)?.to_format(Format::Csr)?.downcast_ref(), a.downcast_ref::<Csr<f64>>());
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_format(&self, format: Format) -> Result<Self> {
+        if format == self.format() {
+            return Ok(self.clone());
+        }
+        self.inner.to_layout(&format.try_into()?)
+    }
+
+    /// The matrix in a format with this layout. A padded format is built anew; one that is not padded, and that the
+    /// matrix has already, is a clone that shares all.
+    ///
+    /// # Errors
+    /// As [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// use nnz::{Ell, EllLayout, Layout, prelude::*};
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let padded = a.to_layout(&Layout::Ell(EllLayout { width: Some(4), ..EllLayout::default() }))?;
+    /// assert_eq!(padded.downcast_ref::<Ell<f64>>().map(Ell::width), Some(4));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_layout(&self, layout: &Layout) -> Result<Self> {
+        match layout {
+            Layout::Csr | Layout::Csc | Layout::Coo => self.to_format(layout.format()),
+            Layout::Ell(_) | Layout::Hyb(_) | Layout::Sell(_) => self.inner.to_layout(layout),
+        }
+    }
+
+    /// The transpose.
+    ///
+    /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs. Without a copy,
+    /// [`spmv`](Self::spmv) takes [`Op::Transpose`].
+    ///
+    /// # Errors
+    /// As [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![5.0])?;
+    /// let at = Matrix::from_typed(&"cpu".parse()?, a)?.transpose()?;
+    /// assert_eq!((at.format(), at.shape()), (Format::Csc, (2, 1)));
+    /// assert_eq!(at.to_dense()?.values().to_vec::<f64>()?, [0.0, 5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn transpose(&self) -> Result<Self> {
+        self.inner.transpose()
+    }
+
+    /// Member `k` of a batch, in CSR or CSC.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if there are not so many; [`Unsupported`](Error::Unsupported) for one matrix; what the
+    /// device's runtime reports.
+    ///
+    /// ```
+    /// use nnz::{BatchCsc, prelude::*};
+    /// let two = BatchCsc::<f64>::new((2, 1), vec![0, 1, 2], vec![0, 1, 0, 1], vec![1, 0], vec![1.0, 2.0])?;
+    /// let two = Matrix::from_typed(&"cpu".parse()?, two)?;
+    /// assert_eq!(two.member(0)?.downcast_ref(), Some(&Csc::<f64>::new(2, 1, vec![0, 1], vec![1], vec![1.0])?));
+    /// assert_eq!(two.member(2).unwrap_err().to_string(), "member: 2 is not below 2, the number of members");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn member(&self, k: usize) -> Result<Self> {
+        match self.members() {
+            Some(count) if k >= count => {
+                Err(Error::shape("member", format_args!("{k} is not below {count}, the number of members")))
+            }
+            _ => self.inner.member(k),
+        }
+    }
+
+    /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with another
+    /// number of threads it is a copy, which computes with these.
+    ///
+    /// # Errors
+    /// Those of [`SparseFormat::to_device`] and [`SparseFormat::to_host`].
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!(a.to_device(&device)?.nnz(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        if device.context() == self.properties.context && device.caps() == self.device.caps() {
+            return Ok(self.clone());
+        }
+        self.inner.to_device(device)
+    }
+
+    /// The matrix with its values as another type, each rounded to nearest; by way of the host.
+    ///
+    /// # Errors
+    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite values that would become infinite;
+    /// [`Unsupported`](Error::Unsupported) for `f16` and `bf16` with 64-bit indices or offsets.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?.cast(DType::C32)?;
+    /// assert_eq!(a.downcast_ref(), Some(&Csr::<c32>::identity(3)?));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        self.inner.cast(dtype)
+    }
+
+    /// `factor·A`, with the pattern of A, so that plans for A take it.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) for a factor that the type does not hold; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(1)?)?;
+    /// assert_eq!((&a * 3.0)?.to_dense()?.values().to_vec::<f64>()?, [3.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn scaled(&self, factor: impl Into<c64>) -> Result<Self> {
+        self.inner.scaled(factor.into())
+    }
+
+    /// All elements, zeros included, row-major; duplicates are added.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) if there are more than fit the host's memory,
+    /// [`OutOfMemory`](Error::OutOfMemory) for that of another device.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_dense(&self) -> Result<DenseMatrix> {
+        let (rows, cols) = self.shape();
+        let mut dense = DenseMatrix::zeros(&self.device, self.dtype(), rows, cols, Order::RowMajor)?;
+        self.inner.write_dense(&mut dense)?;
+        Ok(dense)
+    }
+
+    /// As [`to_dense`](Self::to_dense), written over the elements of a dense matrix; its padding stays.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if the shapes do; what the
+    /// device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let mut dense = DenseMatrix::from_vec(&device, vec![7.0; 4], 2, 2, Order::ColMajor)?;
+    /// a.to_dense_into(&mut dense)?;
+    /// assert_eq!(dense.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_dense_into(&self, dense: &mut DenseMatrix) -> Result<()> {
+        self.inner.write_dense(dense)
+    }
+}
+
+/// Entries.
+impl Matrix {
+    /// A copy whose entries stand in order: by rows, then columns, of CSR and COO; by columns, then rows, of CSC.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for formats that pad rows; what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0)])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?.sort()?;
+    /// assert_eq!(a.downcast_ref::<Coo<f64>>().map(|a| a.values().clone()), Some(vec![2.0, 1.0]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sort(&self) -> Result<Self> {
+        self.inner.sort()
+    }
+
+    /// A copy without the entries that are zero, or whose magnitude is at most `tolerance`; NaN stays.
+    ///
+    /// # Errors
+    /// As [`sort`](Self::sort).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Coo::<f64>::from_triplets(1, 3, [(0, 0, 0.0), (0, 1, 1e-9), (0, 2, 1.0)])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// assert_eq!((a.prune(None)?.nnz(), a.prune(Some(1e-6))?.nnz()), (2, 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn prune(&self, tolerance: Option<f64>) -> Result<Self> {
+        self.inner.prune(tolerance)
+    }
+
+    /// Statistics of the row lengths; of formats other than CSR by way of it.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// assert_eq!(a.row_statistics()?.longest, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn row_statistics(&self) -> Result<RowStatistics> {
+        self.inner.row_statistics()
+    }
+}
