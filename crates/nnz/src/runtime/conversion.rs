@@ -53,7 +53,7 @@ impl Matrix {
     /// The transpose.
     ///
     /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs. Without a copy,
-    /// [`spmv`](Self::spmv) takes [`Op::Transpose`].
+    /// [`spmv`](Self::spmv) takes [`Op::Transpose`](crate::op::Op::Transpose).
     ///
     /// # Errors
     /// As [`to_format`](Self::to_format).
@@ -97,7 +97,7 @@ impl Matrix {
     /// number of threads it is a copy, which computes with these.
     ///
     /// # Errors
-    /// Those of [`SparseFormat::to_device`] and [`SparseFormat::to_host`].
+    /// Those of [`SparseFormat::to_device`](crate::SparseFormat::to_device) and [`SparseFormat::to_host`](crate::SparseFormat::to_host).
     ///
     /// ```
     /// # use nnz::prelude::*;

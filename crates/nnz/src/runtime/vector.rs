@@ -275,7 +275,7 @@ impl Vector {
     /// A copy with the elements as another type, each rounded to nearest; by way of the host.
     ///
     /// # Errors
-    /// Those of [`cast_slice`]: complex to real, and finite numbers that would become infinite.
+    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite numbers that would become infinite.
     ///
     /// ```
     /// # use nnz::prelude::*;
