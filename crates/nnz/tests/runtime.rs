@@ -311,7 +311,7 @@ fn batch<A: Axis, T: Scalar, I: Index, O: Index>() -> BatchCompressed<A, T, Host
     BatchCompressed::<A, T, Host, I, O>::new((2, 3), vec![0, 1, 4], offsets, indices, values(4)).unwrap()
 }
 
-/// What a batch of one triple of types does, against the typed layer.
+/// Compares a batch of one triple of types with the typed layer.
 fn check_batch<A: Axis, T: Scalar, I: Index, O: Index>() {
     let typed = batch::<A, T, I, O>();
     let a = Matrix::from_typed(&cpu(), typed.clone()).unwrap();

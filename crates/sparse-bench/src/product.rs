@@ -60,7 +60,7 @@ pub(crate) fn planned<P>(
     Ok((plan, start.elapsed().as_secs_f64()))
 }
 
-/// What was made, unless it was refused, which is printed.
+/// The contender, unless it was refused, which is printed.
 pub(crate) fn available<P, E: Display>(name: &str, made: Result<P, E>) -> Option<P> {
     made.inspect_err(|error| eprintln!("left out: {name}: {error:#}")).ok()
 }

@@ -41,7 +41,7 @@ pub struct Cli {
     chore: Option<Chore>,
 }
 
-/// What runs in place of the table, or for it.
+/// Programs that run in place of the table, or for it.
 #[derive(Debug, clap::Subcommand)]
 enum Chore {
     #[command(hide = true)]

@@ -33,7 +33,7 @@ impl NullDriver {
 }
 
 fn refused<T>() -> Result<T> {
-    Err(Error::unsupported("work on a device on paper", "it has tables alone"))
+    Err(Error::unsupported("work on a device without memory", "it has tables of algorithms alone"))
 }
 
 // SAFETY: it returns no memory and no kernels.

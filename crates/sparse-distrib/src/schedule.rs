@@ -37,7 +37,7 @@ pub struct Job {
     pub resident_bytes: u64,
 }
 
-/// What a policy knows of a device.
+/// Rate and memory of a device, by which a policy chooses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Device {
     /// Bytes of memory.

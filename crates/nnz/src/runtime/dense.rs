@@ -226,7 +226,7 @@ impl DenseMatrix {
     /// The same matrix with its elements in `order`, without padding; by way of the host.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;

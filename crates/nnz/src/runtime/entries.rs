@@ -45,7 +45,7 @@ impl Matrix {
     /// that they have in the block-diagonal matrix of its members.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -81,7 +81,7 @@ impl Matrix {
     /// The number of entries in each row.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -126,6 +126,8 @@ impl Matrix {
     /// for b in [[1.0, 2.0], [3.0, 4.0]] {
     ///     let (b, mut x) = (Vector::from_slice(&device, &b)?, Vector::zeros(&device, DType::F64, 2)?);
     ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
+    ///     x.axpby(1.0, &b, -1.0)?;
+    ///     assert!(x.nrm2()? < 1e-12);
     /// }
     /// # Ok::<(), Error>(())
     /// ```

@@ -66,7 +66,7 @@ fn address<T>(slice: &[T]) -> *const c_void {
 struct Owned(*mut Matrix);
 
 impl Owned {
-    /// What `make` writes.
+    /// The matrix that `make` writes.
     fn made(make: impl FnOnce(*mut *mut Matrix) -> Status) -> Self {
         let mut matrix = null_mut();
         assert_eq!(make(&raw mut matrix), Status::Ok, "{}", message());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sparse_core::{Axis, Compressed, Dense, Order};
 use sparse_distrib::{Part, Partition};
 
-/// So many cases, and no files of those that failed.
+/// Settings of a property test with this number of cases and no files of those that failed.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

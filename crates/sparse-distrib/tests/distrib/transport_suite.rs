@@ -1,4 +1,4 @@
-//! What every transport must do, written for one rank: a program for each transport calls [`all`] on every rank.
+//! The tests of every transport, written for one rank: a program for each transport calls [`all`] on every rank.
 
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error};

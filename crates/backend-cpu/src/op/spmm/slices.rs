@@ -1,4 +1,4 @@
-//! How B is read: all columns at once, or slices of some columns that are copied first; and how far ahead.
+//! Slices of B: all its columns at once, or some that are copied first, and the distance of prefetches.
 
 use super::block::{RowMajor, WIDE};
 use super::source::Rows;

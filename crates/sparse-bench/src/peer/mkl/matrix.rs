@@ -41,7 +41,7 @@ impl Drop for SparseMatrix<'_> {
     }
 }
 
-/// What MKL has; the reason for what is missing is printed.
+/// The contenders of MKL; the reason for a missing one is printed.
 pub(super) fn available<P>(found: impl IntoIterator<Item = (&'static str, Result<P>)>) -> Vec<P> {
     let said = |(name, found)| crate::product::available(&format!("mkl:{name}"), found);
     found.into_iter().filter_map(said).collect()
