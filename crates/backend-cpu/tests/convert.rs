@@ -34,8 +34,8 @@ where
             let context = format!(
                 "{} of {} x {} with {} entries, {layout:?}, {}, {cpu:?}",
                 From::NAME,
-                from.rows(),
-                from.cols(),
+                from.nrows(),
+                from.ncols(),
                 from.nnz(),
                 algorithm.name
             );
@@ -86,16 +86,16 @@ where
     let poison = M::Scalar::from_c64(c64::new(f64::NAN, 7.0));
     for order in [Order::RowMajor, Order::ColMajor] {
         let (lines, line) =
-            if order == Order::RowMajor { (a.rows(), a.cols()) } else { (a.cols(), a.rows()) };
+            if order == Order::RowMajor { (a.nrows(), a.ncols()) } else { (a.ncols(), a.nrows()) };
         let output = || vec![poison; lines * (line + 3)];
         let mut expected = output();
-        Operations::to_dense(&Reference, a, padded(&mut expected, (a.rows(), a.cols(), line + 3), order))
+        Operations::to_dense(&Reference, a, padded(&mut expected, (a.nrows(), a.ncols(), line + 3), order))
             .unwrap();
         for cpu in backends() {
             for algorithm in cpu.to_dense_algorithms() {
                 let mut found = output();
                 let mut plan = ToDensePlan::new(&cpu, a, &PlanOptions::forced(algorithm.name)).unwrap();
-                plan.run(a, padded(&mut found, (a.rows(), a.cols(), line + 3), order)).unwrap();
+                plan.run(a, padded(&mut found, (a.nrows(), a.ncols(), line + 3), order)).unwrap();
                 assert_eq!(
                     bytemuck::cast_slice::<_, u8>(&found),
                     bytemuck::cast_slice::<_, u8>(&expected),
@@ -202,7 +202,7 @@ fn the_known_order_is_true() {
     let cpu = Cpu::new().unwrap();
     for coo in cases::<f32, i32>() {
         let csr = Operations::convert::<_, Csr<f32>>(&cpu, &coo, &Duplicates::Sum).unwrap();
-        let (rows, cols, order) = (csr.rows(), csr.cols(), csr.order());
+        let (rows, cols, order) = (csr.nrows(), csr.ncols(), csr.order());
         assert!(order.sorted && order.unique);
         let (offsets, indices, values) = csr.into_parts();
         Csr::new(rows, cols, offsets, indices, values).unwrap();
@@ -238,7 +238,7 @@ fn pruning_keeps_what_is_not_small() {
 
 #[test]
 fn all_formats_to_dense_with_padding() {
-    for coo in cases::<f16, i32>().into_iter().filter(|coo| coo.rows() * coo.cols() < 1_000_000) {
+    for coo in cases::<f16, i32>().into_iter().filter(|coo| coo.nrows() * coo.ncols() < 1_000_000) {
         check_to_dense(&coo);
         check_to_dense(&Operations::sort(&Reference, &coo).unwrap());
         let csr: Csr<f16> = unsorted_rows(&coo);

@@ -35,8 +35,8 @@ fn check_axis<A: Axis, T: Scalar, I: Index, O: Index>(a: DenseBatchView<'_, T>, 
                     "{} of {} times {} x {}, {:?}, {keep:?}, {}, {cpu:?}",
                     A::FORMAT,
                     a.count(),
-                    a.rows(),
-                    a.cols(),
+                    a.nrows(),
+                    a.ncols(),
                     a.order(),
                     algorithm.name
                 );

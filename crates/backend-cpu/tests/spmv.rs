@@ -190,7 +190,7 @@ fn sums_stay_within_the_componentwise_bound() {
         let a = inexact(a);
         let wide = a.with_values(a.values().iter().map(|&v| f64::from(v)).collect()).unwrap();
         let absolute = a.with_values(a.values().iter().map(|&v| f64::from(v.abs())).collect()).unwrap();
-        let (x, lengths) = (integers::<f64>(a.cols()), a.row_lengths());
+        let (x, lengths) = (integers::<f64>(a.ncols()), a.row_lengths());
         for cpu in backends() {
             for algorithm in <Cpu as SpmvKernel<Csr<f32>>>::spmv_algorithms(cpu, Op::None) {
                 let options = PlanOptions::forced(algorithm.name);

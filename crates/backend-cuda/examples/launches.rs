@@ -22,14 +22,14 @@ fn main() -> Result<()> {
     let device = CUDA.open_preferred()?;
     let host: Csr<f32> = sparse_generate::stencil_5(100, 100)?;
     let a = host.to_device(&device)?;
-    let ones = device.upload(&vec![1.0_f32; a.cols()])?;
-    let mut y = device.zeros::<f32>(a.rows())?;
+    let ones = device.upload(&vec![1.0_f32; a.ncols()])?;
+    let mut y = device.zeros::<f32>(a.nrows())?;
     let mut plan = SpmvPlan::new(&device, &a, Op::None, &PlanOptions::default())?;
     let spmv = least_microseconds(&device, || {
         (0..CALLS).try_for_each(|_| plan.run(1.0, &a, Device::view(&ones), 0.0, Device::view_mut(&mut y)))
     })?;
-    println!("{}: SpMV of {} rows: {spmv:.3} us a call", device.caps().device, a.rows());
-    let zero = device.zeros::<f32>(a.rows())?;
+    println!("{}: SpMV of {} rows: {spmv:.3} us a call", device.caps().device, a.nrows());
+    let zero = device.zeros::<f32>(a.nrows())?;
     let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
     let mut solver = EnqueuedCg::new(&device, &a, Identity, &options)?;
     let fixed = least_microseconds(&device, || {

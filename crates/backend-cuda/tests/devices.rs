@@ -81,7 +81,7 @@ fn a_recorded_plan_repeats_and_sees_new_operands(library: &Library) {
     each_device(library, |backend| {
         let host: Csr<f32> = sparse_generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(backend).unwrap();
-        let n = a.rows();
+        let n = a.nrows();
         let (mut x, mut y) = (backend.zeros::<f32>(n).unwrap(), backend.zeros::<f32>(n).unwrap());
         let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
         {
@@ -185,8 +185,8 @@ fn a_graph_shares_what_it_names(library: &Library) {
         let backend = library.open(index).unwrap();
         let host: Csr<f32> = sparse_generate::stencil_5(30, 20).unwrap();
         let a = host.to_device(&backend).unwrap();
-        let x = backend.upload(&vec![1.0_f32; a.cols()]).unwrap();
-        let mut y = backend.zeros::<f32>(a.rows()).unwrap();
+        let x = backend.upload(&vec![1.0_f32; a.ncols()]).unwrap();
+        let mut y = backend.zeros::<f32>(a.nrows()).unwrap();
         let mut plan = SpmvPlan::new(&backend, &a, Op::None, &PlanOptions::default()).unwrap();
         plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y)).unwrap();
         let expected = backend.download(&y).unwrap();
@@ -242,8 +242,8 @@ fn the_context_of_the_caller_comes_back(library: &Library) {
 /// The cost of a launch of a recorded plan, in seconds.
 fn seconds_per_launch(backend: &Device, launches: usize) -> f64 {
     let a = sparse_generate::stencil_5::<f32>(8, 8).unwrap().to_device(backend).unwrap();
-    let x = backend.zeros::<f32>(a.cols()).unwrap();
-    let mut y = backend.zeros::<f32>(a.rows()).unwrap();
+    let x = backend.zeros::<f32>(a.ncols()).unwrap();
+    let mut y = backend.zeros::<f32>(a.nrows()).unwrap();
     let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap();
     let mut y = Device::view_mut(&mut y);
     let run =
@@ -268,8 +268,8 @@ fn a_launch_in_a_graph_costs_under_two_microseconds(library: &Library) {
 /// `A·1` on one device, by a plan that runs 100 times.
 fn row_sums(backend: &Device, host: &Csr<f32>) -> Vec<f32> {
     let a = host.to_device(backend).unwrap();
-    let ones = backend.upload(&vec![1.0_f32; a.cols()]).unwrap();
-    let mut y = backend.zeros::<f32>(a.rows()).unwrap();
+    let ones = backend.upload(&vec![1.0_f32; a.ncols()]).unwrap();
+    let mut y = backend.zeros::<f32>(a.nrows()).unwrap();
     let options = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
     let mut plan = SpmvPlan::new(backend, &a, Op::None, &options).unwrap();
     for _ in 0..100 {
@@ -286,7 +286,7 @@ fn devices_of_one_process_work_side_by_side(library: &Library) {
         return;
     };
     let host: Csr<f32> = sparse_generate::stencil_5(300, 200).unwrap();
-    let mut expected = vec![0.0; host.rows()];
+    let mut expected = vec![0.0; host.nrows()];
     host.triplets().for_each(|(row, _, value)| expected[row] += value);
     std::thread::scope(|scope| {
         let host = &host;
@@ -295,8 +295,8 @@ fn devices_of_one_process_work_side_by_side(library: &Library) {
         threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), expected));
     });
     let a = host.to_device(first).unwrap();
-    let elsewhere = second.zeros::<f32>(a.cols()).unwrap();
-    let mut y = first.zeros::<f32>(a.rows()).unwrap();
+    let elsewhere = second.zeros::<f32>(a.ncols()).unwrap();
+    let mut y = first.zeros::<f32>(a.nrows()).unwrap();
     let mut plan = SpmvPlan::new(first, &a, Op::None, &PlanOptions::default()).unwrap();
     let error = plan.run(1.0, &a, Device::view(&elsewhere), 0.0, Device::view_mut(&mut y)).unwrap_err();
     assert!(matches!(error, Error::WrongContext { .. }), "{error}");

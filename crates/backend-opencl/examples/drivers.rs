@@ -37,28 +37,28 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 fn spmv<'a>(device: &'a Device, host: &Csr<f32>) -> Result<Work<'a>> {
     let a = host.to_device(device)?;
-    let x = device.upload(&vec![1.0_f32; host.cols()])?;
-    let mut y = device.zeros::<f32>(host.rows())?;
+    let x = device.upload(&vec![1.0_f32; host.ncols()])?;
+    let mut y = device.zeros::<f32>(host.nrows())?;
     let mut plan = SpmvPlan::new(device, &a, Op::None, &PlanOptions::default())?;
     Ok(Box::new(move || plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y))))
 }
 
 fn spmm<'a>(device: &'a Device, host: &Csr<f32>) -> Result<Work<'a>> {
     let a = host.to_device(device)?;
-    let b = device.upload(&vec![1.0_f32; host.cols() * COLUMNS])?;
-    let mut c = device.zeros::<f32>(host.rows() * COLUMNS)?;
+    let b = device.upload(&vec![1.0_f32; host.ncols() * COLUMNS])?;
+    let mut c = device.zeros::<f32>(host.nrows() * COLUMNS)?;
     let mut plan = SpmmPlan::new(device, &a, Op::None, COLUMNS, &PlanOptions::default())?;
     Ok(Box::new(move || {
         let (b, c) = (Device::view(&b), Device::view_mut(&mut c));
-        let b = DenseView::new(b, a.cols(), COLUMNS, COLUMNS, Order::RowMajor)?;
-        let c = DenseViewMut::new(c, a.rows(), COLUMNS, COLUMNS, Order::RowMajor)?;
+        let b = DenseView::new(b, a.ncols(), COLUMNS, COLUMNS, Order::RowMajor)?;
+        let c = DenseViewMut::new(c, a.nrows(), COLUMNS, COLUMNS, Order::RowMajor)?;
         plan.run(1.0, &a, b, 0.0, c)
     }))
 }
 
 fn dense_to_csr<'a>(device: &'a Device, host: &Dense<f32, Host>) -> Result<Work<'a>> {
     let a = device.upload(host.data())?;
-    let (rows, cols) = (host.rows(), host.cols());
+    let (rows, cols) = (host.nrows(), host.ncols());
     let view = DenseView::new(Device::view(&a), rows, cols, cols, Order::RowMajor)?;
     let mut plan = DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(
         device,

@@ -17,8 +17,8 @@ fn ends_early() {
     for index in 0..OPENCL.probe().devices.len() {
         let device = OPENCL.open(index).unwrap();
         let a = sparse_generate::stencil_5::<f32>(100, 100).unwrap().to_device(&device).unwrap();
-        let x = device.upload(&vec![1.0_f32; a.cols()]).unwrap();
-        let mut y = device.zeros::<f32>(a.rows()).unwrap();
+        let x = device.upload(&vec![1.0_f32; a.ncols()]).unwrap();
+        let mut y = device.zeros::<f32>(a.nrows()).unwrap();
         let mut plan =
             SpmvPlan::<Device, Csr<f32, Device>>::new(&device, &a, Op::None, &PlanOptions::default())
                 .unwrap();

@@ -48,7 +48,7 @@ pub fn arrays_on_the_device_are_checked_there(library: &Library) {
         let (offsets, indices) = (backend.upload(&[0_i32; 3]).unwrap(), backend.upload::<i32>(&[]).unwrap());
         let empty: Csc<f32, _> =
             backend.compressed((5, 2), offsets, indices, backend.upload(&[]).unwrap()).unwrap();
-        assert_eq!((empty.rows(), empty.cols(), empty.nnz()), (5, 2, 0));
+        assert_eq!((empty.nrows(), empty.ncols(), empty.nnz()), (5, 2, 0));
     });
 }
 

@@ -111,14 +111,14 @@ struct Product<'a> {
 impl<'a> Product<'a> {
     fn new(backend: &'a Device, seed: usize) -> Self {
         let host: Csr<f32> = stencil_5(20 + seed, 30).unwrap();
-        let x = values::<f32>(host.cols(), seed);
-        let mut expected = vec![0.0; host.rows()];
+        let x = values::<f32>(host.ncols(), seed);
+        let mut expected = vec![0.0; host.nrows()];
         host.triplets().for_each(|(row, col, value)| expected[row] += value * x[col]);
         let a = host.to_device(backend).unwrap();
         Self {
             backend,
             x: backend.upload(&x).unwrap(),
-            y: backend.upload(&vec![f32::NAN; host.rows()]).unwrap(),
+            y: backend.upload(&vec![f32::NAN; host.nrows()]).unwrap(),
             plan: SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default()).unwrap(),
             a,
             expected,

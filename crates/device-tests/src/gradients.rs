@@ -26,7 +26,7 @@ impl Gradients {
     /// The device's, as for all methods.
     pub fn new(backend: &Device) -> Result<Self> {
         let a = sparse_generate::stencil_5(20, 30)?.to_device(backend)?;
-        let (n, ones) = (a.rows(), vec![1.0; a.rows()]);
+        let (n, ones) = (a.nrows(), vec![1.0; a.nrows()]);
         Ok(Self {
             product: SpmvPlan::new(backend, &a, Op::None, &PlanOptions::default())?,
             vectors: VectorPlan::new(backend, n)?,
@@ -64,7 +64,7 @@ impl Gradients {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn residual(&mut self, backend: &Device) -> Result<f32> {
-        let mut left = backend.upload(&vec![1.0_f32; self.a.rows()])?;
+        let mut left = backend.upload(&vec![1.0_f32; self.a.nrows()])?;
         let (x, left_mut) = (Device::view(&self.x), Device::view_mut(&mut left));
         self.product.run(-1.0, &self.a, x, 1.0, left_mut)?;
         let parts = backend.download(&left)?.into_iter().map(f32::abs);

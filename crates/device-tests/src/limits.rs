@@ -139,7 +139,7 @@ where
     O: Index,
     Device: SpmmKernel<M::In<Device>> + VectorKernel<f16> + Backend<Space = Device>,
 {
-    let (height, inner) = (host.rows(), host.cols());
+    let (height, inner) = (host.nrows(), host.ncols());
     let period: Vec<f16> = (0..PERIOD).map(|at| f16::from_f64(number_at(at, most) as f64)).collect();
     let mut elements = period.repeat((inner * columns).div_ceil(PERIOD));
     elements.truncate(inner * columns);
@@ -188,11 +188,11 @@ fn multiply<I: Index, O: Index>(
     let number = |n: usize| f16::from_f64(n as f64).to_bits();
     let others: Vec<_> = others.iter().map(|&(row, n)| (row, number(n))).collect();
     let most = number(most);
-    let mut found = vec![f16::ZERO; host.rows()];
+    let mut found = vec![f16::ZERO; host.nrows()];
     let a = host.to_device(device).unwrap();
-    let x = device.upload(&vec![f16::ONE; host.cols()]).unwrap();
-    let unwritten = device.upload(&vec![f16::NAN; host.rows()]).unwrap();
-    let mut y = device.zeros(host.rows()).unwrap();
+    let x = device.upload(&vec![f16::ONE; host.ncols()]).unwrap();
+    let unwritten = device.upload(&vec![f16::NAN; host.nrows()]).unwrap();
+    let mut y = device.zeros(host.nrows()).unwrap();
     for algorithm in Device::spmv_algorithms(device, Op::None) {
         device.copy(Device::view(&unwritten), Device::view_mut(&mut y)).unwrap();
         let options = PlanOptions::forced(algorithm.name).relaxed();

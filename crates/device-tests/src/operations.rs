@@ -228,7 +228,7 @@ fn entry_operations<T: Scalar>(backend: &Device) {
         let expected = Operations::prune(&Reference, &coo, Keep::NonZero).unwrap();
         assert_eq!(pruned.to_host(backend).unwrap(), expected, "{name}: prune of coo");
 
-        let (rows, cols) = (csr.rows(), csr.cols());
+        let (rows, cols) = (csr.nrows(), csr.ncols());
         for order in [Order::RowMajor, Order::ColMajor] {
             let mut dense = Dense::<T>::zeros(rows, cols, order).unwrap();
             Operations::to_dense(&Reference, &csr, dense.as_view_mut()).unwrap();

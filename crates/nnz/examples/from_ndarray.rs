@@ -25,9 +25,9 @@ pub(crate) fn multiply(
     b: ArrayView2<'_, f64>,
 ) -> Result<Array2<f64>, Box<dyn Error>> {
     let a: Csr<f64> = cpu.dense_to_csr(view(&a)?, Keep::NonZero)?;
-    let mut c = Dense::zeros(a.rows(), b.ncols(), Order::RowMajor)?;
+    let mut c = Dense::zeros(a.nrows(), b.ncols(), Order::RowMajor)?;
     cpu.spmm(Op::None, 1.0, &a, view(&b)?, 0.0, c.as_view_mut())?;
-    Ok(Array2::from_shape_vec((c.rows(), c.cols()), c.into_data())?)
+    Ok(Array2::from_shape_vec((c.nrows(), c.ncols()), c.into_data())?)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 /// `A·1`, and the time of each of `count` such products, for which the device is waited for once.
 pub(crate) fn row_sums(a: &Matrix, count: u32) -> Result<(Vec<f32>, Duration)> {
     let device = a.device();
-    let x = Vector::from_vec(device, vec![1.0_f32; a.cols()])?;
-    let mut y = Vector::zeros(device, DType::F32, a.rows())?;
+    let x = Vector::from_vec(device, vec![1.0_f32; a.ncols()])?;
+    let mut y = Vector::zeros(device, DType::F32, a.nrows())?;
 
     // The first run may load the kernel.
     a.spmv(Op::None, 1.0, &x, 0.0, &mut y)?;

@@ -12,7 +12,7 @@ pub(crate) fn propagate(
     features: Vec<f32>,
     width: usize,
 ) -> Result<Vec<f32>> {
-    let n = graph.rows();
+    let n = graph.nrows();
     // Every entry of a row becomes 1 / (entries of the row), so that a product is a mean.
     let lengths = graph.row_lengths().into_iter();
     let means = lengths.flat_map(|length| vec![1.0 / length as f32; length]).collect();

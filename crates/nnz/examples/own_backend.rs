@@ -33,7 +33,7 @@ impl ToDenseKernel<Csr<f64>> for Mine {
     }
 
     unsafe fn to_dense(&self, _: &mut Choice, a: &Csr<f64>, mut dense: DenseViewMut<'_, f64>) -> Result<()> {
-        for (row, col) in (0..a.rows()).flat_map(|row| (0..a.cols()).map(move |col| (row, col))) {
+        for (row, col) in (0..a.nrows()).flat_map(|row| (0..a.ncols()).map(move |col| (row, col))) {
             // Added to each other and not to 0, since a stored −0 stays one: the table looks at its sign.
             let here = a.major_entries(row).filter(|entry| entry.0 == col).map(|entry| entry.1);
             *dense.at_mut(row, col) = here.reduce(|sum, value| sum + value).unwrap_or(0.0);

@@ -9,7 +9,7 @@ const DAMPING: f64 = 0.85;
 
 /// The ranks of the pages; an entry (i, j) is a link from page i to page j.
 pub(crate) fn rank(device: &Device, graph: Csr<f64>) -> Result<Vec<f64>> {
-    let n = graph.rows();
+    let n = graph.nrows();
     let a = Matrix::from_typed(device, with_equal_weights(graph)?)?;
     let ones = Vector::from_vec(device, vec![1.0; n])?;
     let mut rank = Vector::from_vec(device, vec![1.0 / n as f64; n])?;

@@ -10,8 +10,8 @@ const FORMATS: [Format; 6] = [Format::Csr, Format::Csc, Format::Coo, Format::Ell
 
 /// The bytes of a matrix, and the fastest of 20 products.
 fn measure(a: &Matrix) -> Result<(usize, Duration)> {
-    let x = Vector::zeros(a.device(), a.dtype(), a.cols())?;
-    let mut y = Vector::zeros(a.device(), a.dtype(), a.rows())?;
+    let x = Vector::zeros(a.device(), a.dtype(), a.ncols())?;
+    let mut y = Vector::zeros(a.device(), a.dtype(), a.nrows())?;
     let mut best = Duration::MAX;
     for _ in 0..20 {
         let start = Instant::now();

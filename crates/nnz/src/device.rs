@@ -145,8 +145,8 @@ impl FromStr for BackendKind {
 ///
 ///     fn call<B: AllTypes>(self, backend: &B) -> Self::Out {
 ///         let a = self.0.to_device(backend)?;
-///         let ones = backend.upload(&vec![1.0; a.cols()])?;
-///         let mut y = backend.zeros(a.rows())?;
+///         let ones = backend.upload(&vec![1.0; a.ncols()])?;
+///         let mut y = backend.zeros(a.nrows())?;
 ///         let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::once())?;
 ///         plan.run(1.0, &a, B::Space::view(&ones), 0.0, B::Space::view_mut(&mut y))?;
 ///         backend.download(&y)

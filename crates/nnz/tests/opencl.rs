@@ -16,13 +16,13 @@ impl WithBackend for Solve {
     fn call<B: AllTypes>(self, backend: &B) -> Self::Out {
         let host: Csr<f64> = generate::stencil_5(20, 15)?;
         let a = host.to_device(backend)?;
-        let ones = backend.upload(&vec![1.0; a.cols()])?;
-        let mut b = backend.zeros(a.rows())?;
+        let ones = backend.upload(&vec![1.0; a.ncols()])?;
+        let mut b = backend.zeros(a.nrows())?;
         let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::once())?;
         plan.run(1.0, &a, B::Space::view(&ones), 0.0, B::Space::view_mut(&mut b))?;
         let options = Options::default();
         let go_on = |_| ControlFlow::Continue(());
-        let mut x = [backend.zeros(a.cols())?, backend.zeros(a.cols())?, backend.zeros(a.cols())?];
+        let mut x = [backend.zeros(a.ncols())?, backend.zeros(a.ncols())?, backend.zeros(a.ncols())?];
         let (b, [first, second, third]) = (B::Space::view(&b), x.each_mut().map(B::Space::view_mut));
         let jacobi = Jacobi::new(backend, inverse_diagonal(&host)?)?;
         let cg = Cg::new(backend, &a, jacobi, &options)?.solve(&a, b, first, go_on)?;

@@ -2,7 +2,7 @@
 
 use crate::workload::{Pattern, threads};
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, Scalar, SparseFormat};
+use sparse_core::{Csr, Scalar};
 use std::thread;
 
 /// The most multiplications of a comparison; beyond, some rows are skipped.
@@ -30,15 +30,15 @@ impl Expected {
     pub(crate) fn new(a: &Csr<f32>, b: &Pattern, columns: usize) -> Self {
         let lengths = a.row_lengths();
         let stride = (a.nnz() * columns).div_ceil(MOST_PRODUCTS).max(1) | 1;
-        let longest = (0..a.rows()).max_by_key(|&row| lengths[row]);
-        let rows = (0..a.rows()).step_by(stride).chain(longest);
+        let longest = (0..a.nrows()).max_by_key(|&row| lengths[row]);
+        let rows = (0..a.nrows()).step_by(stride).chain(longest);
         let rows: Vec<_> = rows.map(|row| (row, lengths[row])).collect();
         let parts = rows.chunks(rows.len().div_ceil(4 * threads()).max(1));
         let sums = thread::scope(|scope| {
             let running: Vec<_> = parts.map(|part| scope.spawn(move || sums(a, b, columns, part))).collect();
             running.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
         });
-        Self { columns, elements: a.rows() * columns, rows, sums }
+        Self { columns, elements: a.nrows() * columns, rows, sums }
     }
 
     /// The elements of the product.
@@ -106,7 +106,7 @@ mod tests {
     fn what_is_right_passes_and_what_is_a_little_wrong_does_not() {
         let (columns, b) = (3, Pattern::new(3));
         let a: Csr<f32> = stencil_5(9, 8).unwrap();
-        let mut c = vec![0.0_f32; a.rows() * columns];
+        let mut c = vec![0.0_f32; a.nrows() * columns];
         for (row, col, value) in a.triplets() {
             for (k, element) in b.at(col * columns, columns).iter().enumerate() {
                 c[row * columns + k] += value * element;

@@ -2,7 +2,7 @@
 
 use crate::arguments::Arguments;
 use anyhow::Result;
-use sparse_core::{Coo, Csr, Scalar, SparseFormat};
+use sparse_core::{Coo, Csr, Scalar};
 use sparse_generate::stand_in::{self, StandIn};
 use sparse_generate::{band, stencil_5, stencil_27, uniform};
 use std::ffi::OsStr;
@@ -103,7 +103,7 @@ pub(crate) fn shuffled<T: Scalar>(a: &Csr<T>) -> sparse_core::Result<Coo<T>> {
         let drawn = (u64::from(next()) << 32 | u64::from(next())) % (end as u64 + 1);
         entries.swap(end, drawn as usize);
     }
-    Coo::from_triplets(a.rows(), a.cols(), entries)
+    Coo::from_triplets(a.nrows(), a.ncols(), entries)
 }
 
 /// Threads of this process that can run at once.
@@ -115,7 +115,7 @@ pub(crate) fn threads() -> usize {
 pub(crate) fn draw(graph: &StandIn, divisor: usize) -> sparse_core::Result<Csr<f32>> {
     let graph = graph.recipe.prepare(divisor)?;
     let row_ptr = graph.row_ptr();
-    let nnz = row_ptr[graph.rows()] as usize;
+    let nnz = row_ptr[graph.nrows()] as usize;
     let (mut col_idx, mut values) = (vec![0; nnz], vec![0.0; nnz]);
     thread::scope(|scope| {
         let (mut cols, mut vals) = (&mut col_idx[..], &mut values[..]);
@@ -128,7 +128,7 @@ pub(crate) fn draw(graph: &StandIn, divisor: usize) -> sparse_core::Result<Csr<f
             scope.spawn(move || graph.draw(rows, own_cols, own_vals));
         }
     });
-    Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
+    Csr::new_unsorted(graph.nrows(), graph.nrows(), row_ptr, col_idx, values)
 }
 
 /// All rows in `parts` ranges with about equal numbers of entries.

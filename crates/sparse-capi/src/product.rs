@@ -121,8 +121,8 @@ pub(crate) unsafe fn solve(
     }
     let options = SolveOptions { method: names::method(method)?, jacobi: jacobi != 0, options: solver };
     let dtype = matrix.dtype();
-    let operand = Array { name: "b", pointer: b, len: matrix.rows() };
-    let result = Array { name: "x", pointer: x, len: matrix.cols() };
+    let operand = Array { name: "b", pointer: b, len: matrix.nrows() };
+    let result = Array { name: "x", pointer: x, len: matrix.ncols() };
     // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
     let (b, mut x) =
         unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };

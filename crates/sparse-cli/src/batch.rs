@@ -35,7 +35,7 @@ impl Description {
         let (rows, cols) = batch.member_shape();
         let by_rows = batch.format() == Format::BatchCsr;
         let mut member_entries = vec![0; count];
-        let mut lengths = vec![0; if by_rows { batch.rows() } else { batch.cols() }];
+        let mut lengths = vec![0; if by_rows { batch.nrows() } else { batch.ncols() }];
         let mut explicit_zeros = 0;
         batch.for_each_entry(&mut |row, col, value| {
             member_entries[row / rows] += 1;

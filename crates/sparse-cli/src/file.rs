@@ -91,7 +91,7 @@ pub(crate) fn write(path: &Path, a: &Matrix) -> Result<()> {
 
 /// Fails if a dense matrix in the shape of `a` would be far larger than `a`.
 fn check_dense(a: &Matrix) -> Result<()> {
-    let len = checked_product("rows x columns", a.rows(), a.cols())?;
+    let len = checked_product("rows x columns", a.nrows(), a.ncols())?;
     let element_bytes = a.dtype().bytes();
     claim::check("a dense matrix", len.saturating_mul(element_bytes), a.nnz().saturating_mul(element_bytes))
 }

@@ -66,7 +66,7 @@ mod tests {
         let a = Coo::<f64, Host, i64>::from_triplets(far + 1, far + 2, entries).unwrap();
         let compacted = Compacted::new(&Matrix::from_typed(&Context::host().unwrap(), a).unwrap()).unwrap();
         assert_eq!(compacted.shape(), (far + 1, far + 2));
-        assert_eq!((compacted.matrix.rows(), compacted.matrix.nnz()), (2, 2));
+        assert_eq!((compacted.matrix.nrows(), compacted.matrix.nnz()), (2, 2));
         assert_eq!(
             compacted.matrix.to_dense().unwrap().values().to_vec::<f64>().unwrap(),
             [0.0, 2.0, 1.5, 0.0]

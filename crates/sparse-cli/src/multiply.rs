@@ -88,7 +88,7 @@ impl Operands {
         check_size(a.shape_of(options.op), a.nnz(), &x)?;
         let y = match added {
             Some(added) => in_order(upload(added)?, x.order())?,
-            None => DenseMatrix::zeros(device, dtype, a.shape_of(options.op).0, x.cols(), x.order())?,
+            None => DenseMatrix::zeros(device, dtype, a.shape_of(options.op).0, x.ncols(), x.order())?,
         };
         Ok(Self { x, y })
     }
@@ -128,7 +128,7 @@ impl Operands {
         let &ProductOptions { alpha, beta, op, ref algorithm, .. } = options;
         let format = a.format().name();
         check_algorithm(algorithm.as_deref(), format, a.spmm_algorithms(op))?;
-        let mut plan = a.plan_spmm(op, self.x.cols(), &options.plan())?;
+        let mut plan = a.plan_spmm(op, self.x.ncols(), &options.plan())?;
         tell_choice(context, "spmm", format, plan.choice());
         plan.run(alpha, a, &self.x, beta, &mut self.y)?;
         Ok(self.y)
@@ -142,9 +142,9 @@ fn in_order(dense: DenseMatrix, order: Order) -> Result<DenseMatrix> {
 /// Fails if the product of a matrix of this shape with `x` would be far larger than both.
 fn check_size((rows, inner): (usize, usize), nnz: usize, x: &DenseMatrix) -> Result<()> {
     let element_bytes = x.dtype().bytes();
-    let row_bytes = x.cols().saturating_mul(element_bytes);
+    let row_bytes = x.ncols().saturating_mul(element_bytes);
     claim::check("a row of the product", row_bytes, x.values().len().saturating_mul(element_bytes))?;
     // Shapes that do not fit are reported later; until then x justifies no memory.
-    let entries = if x.rows() == inner { nnz.saturating_add(inner) } else { 0 };
+    let entries = if x.nrows() == inner { nnz.saturating_add(inner) } else { 0 };
     claim::check("the product", rows.saturating_mul(row_bytes), entries.saturating_mul(row_bytes))
 }

@@ -44,7 +44,7 @@ fn relative_residual(folder: &Path, a: &Csr<f64>, b: &[f64], method: &str) -> f6
 fn large_systems_are_solved_to_the_tolerance() {
     let folder = tempfile::tempdir().unwrap();
     let a = badly_scaled();
-    let b: Vec<f64> = (0..a.rows()).map(|k| (k * 37 % 101) as f64 / 50.0 - 1.0).collect();
+    let b: Vec<f64> = (0..a.nrows()).map(|k| (k * 37 % 101) as f64 / 50.0 - 1.0).collect();
     io::write_csr(folder.path().join("a.npz"), &a).unwrap();
     io::npy::write(&folder.path().join("b.npy"), &b, &[b.len()], Order::RowMajor).unwrap();
     for method in ["cg", "bicgstab"] {

@@ -8,7 +8,7 @@ use sparse_core::op::{Coefficient, Op, SpmvKernel, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, Caps, Choice, ContextId, Csr, DenseViewMut, Element, Host, KernelPlan, PlanOptions,
-    Result, SparseFormat,
+    Result,
 };
 
 /// A backend that computes on the calling thread, in the simplest way.
@@ -89,8 +89,8 @@ impl VectorKernel<f64> for Toy {
     }
 
     unsafe fn scale_dense(&self, beta: f64, mut c: DenseViewMut<'_, f64>) -> Result<()> {
-        for row in 0..c.rows() {
-            (0..c.cols()).for_each(|col| update(c.at_mut(row, col), 0.0, beta));
+        for row in 0..c.nrows() {
+            (0..c.ncols()).for_each(|col| update(c.at_mut(row, col), 0.0, beta));
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl SpmvKernel<Csr<f64>> for Toy {
         y: &mut [f64],
     ) -> Result<()> {
         let mut sums = vec![0.0; y.len()];
-        for row in 0..a.rows() {
+        for row in 0..a.nrows() {
             for (col, value) in a.major_entries(row) {
                 let (to, from) = if op.transposes() { (col, row) } else { (row, col) };
                 sums[to] += value * x[from];

@@ -68,7 +68,7 @@ pub(crate) fn types<T: Scalar, I: Index, O: Index>() -> String {
 }
 
 fn shaped(a: &impl SparseFormat) -> ArrayDump {
-    ArrayDump::default().integers("shape", &[a.rows(), a.cols(), a.nnz()])
+    ArrayDump::default().integers("shape", &[a.nrows(), a.ncols(), a.nnz()])
 }
 
 /// Offsets, minor indices and values of a matrix that is compressed by the first of two `coordinates`.

@@ -223,7 +223,7 @@ fn batch_names_the_member() -> Result<()> {
         "batch_csr: member 1: csr: row 1: column 3 is not below 3"
     );
     let a = new(&[0, 1, 3], &[0, 1, 1, 0, 1, 2], &[0, 1, 2])?;
-    assert_eq!((a.count(), a.rows(), a.cols(), a.nnz()), (2, 4, 6, 3));
+    assert_eq!((a.count(), a.nrows(), a.ncols(), a.nnz()), (2, 4, 6, 3));
     assert_eq!(a.member(1).to_owned()?, Csr::new(2, 3, vec![0, 1, 2], vec![1, 2], vec![1.0; 2])?);
     Ok(())
 }
@@ -282,7 +282,7 @@ fn copies_to_a_device_and_back_are_equal() -> Result<()> {
     {
         let copy = a.to_device(&Reference)?.to_host(&Reference)?;
         assert_eq!(&copy, a);
-        assert_eq!((copy.rows(), copy.cols(), copy.nnz()), (a.rows(), a.cols(), a.nnz()));
+        assert_eq!((copy.nrows(), copy.ncols(), copy.nnz()), (a.nrows(), a.ncols(), a.nnz()));
         assert_ne!(copy.pattern_id(), a.pattern_id());
         Ok(())
     }

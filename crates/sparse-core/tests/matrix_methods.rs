@@ -198,10 +198,10 @@ fn rows_and_columns_are_as_stored() -> Result<()> {
     let unsorted = Csr::<f64>::new_unsorted(2, 4, vec![0, 1, 3], vec![1, 2, 0], vec![7.0, 1.0, 1.0])?;
     assert_eq!(sorted.row(1), unsorted.row(0));
     assert_ne!(sorted.row(0), unsorted.row(0));
-    assert!(a.iter_rows().map(|row| row.nnz()).eq([3, 0, 1]));
+    assert!(a.rows().map(|row| row.nnz()).eq([3, 0, 1]));
     assert!((0..3).map(|i| a.row_nnz(i)).eq([3, 0, 1]));
     let columns = a.transpose().to_owned()?;
-    assert!(columns.iter_cols().rev().map(|col| col.nnz()).eq([1, 0, 3]));
+    assert!(columns.cols().rev().map(|col| col.nnz()).eq([1, 0, 3]));
     assert_eq!((columns.col(0).indices(), columns.col_nnz(1)), (&[2, 0, 2][..], 0));
     Ok(())
 }
@@ -212,7 +212,7 @@ fn empty_matrices_have_every_method() -> Result<()> {
         let a = Csr::<f64>::from_triplets(rows, cols, [])?;
         let smaller = rows.min(cols);
         assert_eq!((a.shape(), a.nnz(), a.get(0, 0)), ((rows, cols), 0, None));
-        assert_eq!((a.diagonal(), a.iter_rows().len()), (vec![0.0; smaller], rows));
+        assert_eq!((a.diagonal(), a.rows().len()), (vec![0.0; smaller], rows));
         assert_eq!(a.to_dense()?.shape(), (rows, cols));
         assert_eq!(Csr::from_dense(a.to_dense()?.as_view())?, a);
         assert_eq!(a.transpose().shape(), (cols, rows));

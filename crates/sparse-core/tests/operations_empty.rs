@@ -28,7 +28,7 @@ where
             assert_eq!(c.data(), &vec![0.0; rows * columns]);
         }
     }
-    let (rows, cols) = (a.rows(), a.cols());
+    let (rows, cols) = (a.nrows(), a.ncols());
     let mut dense = Dense::new(vec![f64::NAN; rows * cols], rows, cols, Order::ColMajor)?;
     Reference.to_dense(a, dense.as_view_mut())?;
     assert_eq!(dense.data(), &vec![0.0; rows * cols]);

@@ -45,14 +45,14 @@ impl DensePlace<'_> {
 impl<'a, T: Element> From<DenseView<'a, T, Device>> for DensePlace<'a> {
     fn from(view: DenseView<'a, T, Device>) -> Self {
         let steps = steps(view.order(), view.leading_dimension());
-        Self { place: view.data().into(), rows: view.rows(), cols: view.cols(), steps }
+        Self { place: view.data().into(), rows: view.nrows(), cols: view.ncols(), steps }
     }
 }
 
 impl<'a, T: Element> From<DenseViewMut<'a, T, Device>> for DensePlace<'a> {
     fn from(view: DenseViewMut<'a, T, Device>) -> Self {
         let steps = steps(view.order(), view.leading_dimension());
-        Self { rows: view.rows(), cols: view.cols(), steps, place: view.into_data().into() }
+        Self { rows: view.nrows(), cols: view.ncols(), steps, place: view.into_data().into() }
     }
 }
 

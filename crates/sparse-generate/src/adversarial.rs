@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::stencil::stencil_5;
 use super::uniform::{uniform, with_row_lengths};
 use sparse_core::error::{Error, Result};
-use sparse_core::format::{Csr, SparseFormat};
+use sparse_core::format::Csr;
 use sparse_core::index::Index;
 use sparse_core::scalar::Scalar;
 
@@ -62,7 +62,7 @@ pub fn staircase<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// ```
 pub fn long_row_in_stencil<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
     let stencil = stencil_5::<T>(nx, ny)?;
-    let n = stencil.rows();
+    let n = stencil.nrows();
     let full = uniform::<T>(1, n, n, SEED)?;
     rows_of(
         n,

@@ -1,6 +1,6 @@
 //! A fingerprint of a matrix.
 
-use sparse_core::format::{Csr, SparseFormat};
+use sparse_core::format::Csr;
 use sparse_core::index::Index;
 use sparse_core::scalar::Scalar;
 use sparse_core::space::Host;
@@ -20,8 +20,8 @@ use sparse_core::space::Host;
 /// ```
 pub fn checksum<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> u64 {
     let mut hash = Fnv::new();
-    hash.add(a.rows() as u64);
-    hash.add(a.cols() as u64);
+    hash.add(a.nrows() as u64);
+    hash.add(a.ncols() as u64);
     a.row_ptr().iter().for_each(|offset| hash.add(offset.as_usize() as u64));
     a.col_idx().iter().for_each(|col| hash.add(col.as_usize() as u64));
     for value in a.values() {

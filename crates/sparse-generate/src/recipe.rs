@@ -75,7 +75,7 @@ impl Recipe<'_> {
     ///
     /// let arxiv = stand_in::find("arxiv")?.recipe; // 169 343 rows
     /// let a = arxiv.generate::<f32>(16)?;
-    /// assert_eq!((a.rows(), a.nnz()), (169_343 / 16, 1_166_243 / 16));
+    /// assert_eq!((a.nrows(), a.nnz()), (169_343 / 16, 1_166_243 / 16));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///
@@ -87,8 +87,8 @@ impl Recipe<'_> {
         let row_ptr = graph.row_ptr();
         let nnz = graph.lengths.iter().map(|&length| length as usize).sum();
         let (mut col_idx, mut values) = (vec![0; nnz], vec![T::ZERO; nnz]);
-        graph.draw(0..graph.rows(), &mut col_idx, &mut values);
-        Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values)
+        graph.draw(0..graph.nrows(), &mut col_idx, &mut values);
+        Csr::new_unsorted(graph.nrows(), graph.nrows(), row_ptr, col_idx, values)
     }
 
     /// The common data of the rows of [`generate`](Self::generate)'s matrix, for drawing rows on several threads.
@@ -98,7 +98,7 @@ impl Recipe<'_> {
     ///
     /// let graph = stand_in::find("collab")?.recipe.prepare(100)?;
     /// let row_ptr = graph.row_ptr();
-    /// let middle = graph.rows() / 2..graph.rows(); // these rows alone
+    /// let middle = graph.nrows() / 2..graph.nrows(); // these rows alone
     /// let nnz = (row_ptr[middle.end] - row_ptr[middle.start]) as usize;
     /// let (mut col_idx, mut values) = (vec![0; nnz], vec![0.0_f64; nnz]);
     /// graph.draw(middle, &mut col_idx, &mut values);
@@ -156,7 +156,7 @@ impl Graph {
     }
 
     /// The number of rows, and of columns.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.vertex.len()
     }
 
@@ -313,7 +313,7 @@ impl Weighted {
 /// use sparse_core::SparseFormat;
 ///
 /// let a = sparse_generate::power_law::<f64>(1000, 5, 2.1, 300, 42)?;
-/// assert_eq!((a.rows(), a.nnz()), (1000, 5000));
+/// assert_eq!((a.nrows(), a.nnz()), (1000, 5000));
 /// assert_eq!(a.row_lengths().into_iter().max(), Some(300));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```

@@ -20,7 +20,7 @@ pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 /// use sparse_core::SparseFormat;
 ///
 /// let a = sparse_generate::rmat::<f64>(6, 8, sparse_generate::GRAPH500, 42)?;
-/// assert_eq!(a.rows(), 64);
+/// assert_eq!(a.nrows(), 64);
 /// assert!(a.nnz() <= 8 * 64); // edges that were drawn twice are dropped
 /// # Ok::<(), sparse_core::Error>(())
 /// ```

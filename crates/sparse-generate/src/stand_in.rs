@@ -44,7 +44,7 @@ impl StandIn {
     /// use sparse_generate::stand_in;
     ///
     /// let a = stand_in::find("am")?.generate::<f32>(100)?;
-    /// assert_eq!(a.rows(), 8816);
+    /// assert_eq!(a.nrows(), 8816);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///

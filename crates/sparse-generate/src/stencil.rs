@@ -44,7 +44,7 @@ pub fn stencil_9<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// use sparse_core::SparseFormat;
 ///
 /// let a = sparse_generate::stencil_7::<f64>(10, 10, 10)?;
-/// assert_eq!((a.rows(), a.nnz()), (1000, 6400));
+/// assert_eq!((a.nrows(), a.nnz()), (1000, 6400));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 ///

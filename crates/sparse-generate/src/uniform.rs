@@ -14,7 +14,7 @@ use sparse_core::scalar::Scalar;
 /// use sparse_core::SparseFormat;
 ///
 /// let a = sparse_generate::uniform::<f32>(1000, 500, 8, 42)?;
-/// assert_eq!((a.rows(), a.cols(), a.nnz()), (1000, 500, 8000));
+/// assert_eq!((a.nrows(), a.ncols(), a.nnz()), (1000, 500, 8000));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 ///

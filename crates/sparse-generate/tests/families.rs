@@ -1,6 +1,6 @@
 //! The families that choices are fitted to and judged by: sound, varied, and the same on every machine.
 
-use sparse_core::{Csr, SparseFormat};
+use sparse_core::Csr;
 use sparse_generate::families::{Half, Member, Structure, members, transposed};
 use sparse_generate::{checksum, stencil_5};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,19 +60,19 @@ fn a_transpose_has_the_entries_with_rows_and_columns_exchanged() {
 #[test]
 fn families_are_what_they_are_called() {
     let circuit = small("circuit/four_rails");
-    assert!(longest(&circuit) > 10 * circuit.nnz() / circuit.rows());
+    assert!(longest(&circuit) > 10 * circuit.nnz() / circuit.nrows());
     let mesh = small("mesh_2d/corners_of_3");
     assert_eq!(longest(&mesh), 18, "a strip of two nodes: six neighbours of three unknowns");
     let lengths = small("sparse_rows/one_in_eight").row_lengths();
     let empty = lengths.iter().filter(|&&length| length == 0).count();
     assert!(empty * 10 > lengths.len() * 8);
-    let mut counts = vec![0; small("ratings/goods").cols()];
+    let mut counts = vec![0; small("ratings/goods").ncols()];
     small("ratings/goods").col_idx().iter().for_each(|&col| counts[col as usize] += 1);
     counts.sort_unstable();
     let entries: usize = counts.iter().sum();
     assert!(counts.iter().rev().take(counts.len() / 10).sum::<usize>() * 10 > entries * 3);
     let road = small("road/country");
-    assert!(longest(&road) <= 4 && road.nnz() < 3 * road.rows());
+    assert!(longest(&road) <= 4 && road.nnz() < 3 * road.nrows());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn both_halves_have_matrices_of_far_fewer_entries_than_rows() {
         let mut matrices = scattered
             .filter(|member| member.half == half)
             .map(|member| member.generate::<f32>(DIVISOR).unwrap());
-        assert!(matrices.any(|a| a.nnz() * 50 < a.rows()), "{half:?}");
+        assert!(matrices.any(|a| a.nnz() * 50 < a.nrows()), "{half:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Generators: exact sizes, the statistics that recipes promise, and checksums that hold on every machine.
 
 use proptest::prelude::*;
-use sparse_core::{Csr, IndexOrder, SparseFormat, bf16, c64};
+use sparse_core::{Csr, IndexOrder, bf16, c64};
 use sparse_generate::*;
 
 fn graph(name: &str, divisor: usize) -> Csr<f32> {
@@ -19,7 +19,7 @@ fn count(a: &Csr<f32>, accept: impl Fn(usize) -> bool) -> usize {
 
 /// The fraction of rows whose length `accept`s.
 fn share(a: &Csr<f32>, accept: impl Fn(usize) -> bool) -> f64 {
-    count(a, accept) as f64 / a.rows() as f64
+    count(a, accept) as f64 / a.nrows() as f64
 }
 
 /// The fraction of entries that merging would remove.
@@ -28,11 +28,11 @@ fn duplicates(a: &Csr<f32>) -> f64 {
         let columns: Vec<usize> = a.major_entries(row).map(|entry| entry.0).collect();
         columns.windows(2).filter(|pair| pair[0] == pair[1]).count()
     };
-    (0..a.rows()).map(twice).sum::<usize>() as f64 / a.nnz() as f64
+    (0..a.nrows()).map(twice).sum::<usize>() as f64 / a.nnz() as f64
 }
 
 fn column_counts(a: &Csr<f32>) -> Vec<usize> {
-    let mut counts = vec![0; a.cols()];
+    let mut counts = vec![0; a.ncols()];
     a.col_idx().iter().for_each(|&col| counts[col as usize] += 1);
     counts
 }
@@ -57,12 +57,12 @@ fn rows_can_be_drawn_in_pieces() {
     let graph = recipe.prepare(64).unwrap();
     let row_ptr = graph.row_ptr();
     let (mut col_idx, mut values) = (vec![0; whole.nnz()], vec![0.0; whole.nnz()]);
-    let middle = graph.rows() / 3;
+    let middle = graph.nrows() / 3;
     let (first, second) = col_idx.split_at_mut(row_ptr[middle] as usize);
     let (first_values, second_values) = values.split_at_mut(first.len());
-    graph.draw(middle..graph.rows(), second, second_values);
+    graph.draw(middle..graph.nrows(), second, second_values);
     graph.draw(0..middle, first, first_values);
-    assert_eq!(Csr::new_unsorted(graph.rows(), graph.rows(), row_ptr, col_idx, values).unwrap(), whole);
+    assert_eq!(Csr::new_unsorted(graph.nrows(), graph.nrows(), row_ptr, col_idx, values).unwrap(), whole);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn stencils_are_symmetric_and_their_interior_rows_sum_to_zero() {
         let mut transposed: Vec<_> = a.triplets().map(|(i, j, v)| (j, i, v)).collect();
         transposed.sort_by_key(|&(i, j, _)| (i, j));
         assert!(transposed.into_iter().eq(a.triplets()), "{points} points");
-        let full: Vec<usize> = (0..a.rows()).filter(|&i| a.major_entries(i).count() == points).collect();
+        let full: Vec<usize> = (0..a.nrows()).filter(|&i| a.major_entries(i).count() == points).collect();
         assert_eq!(full.len(), interior, "{points} points");
         assert!(full.iter().all(|&i| a.major_entries(i).map(|e| e.1).sum::<f64>() == 0.0));
     }
@@ -95,7 +95,7 @@ fn stencils_are_symmetric_and_their_interior_rows_sum_to_zero() {
 
 #[test]
 fn stencils_on_thin_empty_and_huge_grids() {
-    assert_eq!(stencil_7::<f32>(0, 3, 3).unwrap().rows(), 0);
+    assert_eq!(stencil_7::<f32>(0, 3, 3).unwrap().nrows(), 0);
     assert_eq!(stencil_27::<f32>(4, 1, 1).unwrap().nnz(), 10);
     insta::assert_snapshot!(stencil_5::<f32>(1 << 16, 1 << 16).unwrap_err(), @"rows = 4294967296 does not fit i32");
     insta::assert_snapshot!(stencil_7::<f32>(usize::MAX, 2, 1).unwrap_err(), @"nx x ny (18446744073709551615 x 2) = 36893488147419103230 does not fit usize");
@@ -137,7 +137,7 @@ fn uniform_columns_are_equally_likely() {
 #[test]
 fn power_law_is_exact_and_chung_lu() {
     let a = power_law::<f32>(20_000, 8, 2.2, 900, 5).unwrap();
-    assert_eq!((a.rows(), a.nnz(), longest(&a)), (20_000, 160_000, 900));
+    assert_eq!((a.nrows(), a.nnz(), longest(&a)), (20_000, 160_000, 900));
     assert_eq!(a.order(), IndexOrder::CANONICAL);
     assert_eq!(count(&a, |length| length == 0), 0);
     assert!(correlation(&a.row_lengths(), &column_counts(&a)) > 0.9);
@@ -151,7 +151,7 @@ fn power_law_is_exact_and_chung_lu() {
 #[test]
 fn rmat_prefers_its_heavy_quadrants() {
     let a = rmat::<f32>(12, 8, GRAPH500, 9).unwrap();
-    assert_eq!((a.rows(), a.cols(), a.order()), (4096, 4096, IndexOrder::CANONICAL));
+    assert_eq!((a.nrows(), a.ncols(), a.order()), (4096, 4096, IndexOrder::CANONICAL));
     assert!((24_000..=32_768).contains(&a.nnz()));
     let quadrant = |low_row: bool, low_col: bool| {
         let hits = a.triplets().filter(|&(i, j, _)| (i < 2048) == low_row && (j < 2048) == low_col).count();
@@ -200,7 +200,7 @@ fn stand_ins_are_exact_and_reproducible() {
         let lengths = &graph.recipe.lengths;
         let divisor = lengths.n / 1024;
         let a = graph.generate::<f32>(divisor).unwrap();
-        assert_eq!((a.rows(), a.cols()), (lengths.n / divisor, lengths.n / divisor), "{name}");
+        assert_eq!((a.nrows(), a.ncols()), (lengths.n / divisor, lengths.n / divisor), "{name}");
         assert_eq!((a.nnz(), longest(&a)), (lengths.nnz / divisor, lengths.longest(divisor)), "{name}");
         assert!(a.order().sorted);
         assert_eq!(a.order().unique, graph.recipe.repeats.is_none(), "{name}");
@@ -212,7 +212,7 @@ fn stand_ins_are_exact_and_reproducible() {
 #[test]
 fn arxiv_has_the_published_rows() {
     let a = graph("arxiv", 1);
-    assert_eq!((a.rows(), a.nnz(), longest(&a)), (169_343, 1_166_243, 13_161));
+    assert_eq!((a.nrows(), a.nnz(), longest(&a)), (169_343, 1_166_243, 13_161));
     assert_eq!((count(&a, |length| length == 0), count(&a, |length| length == 1)), (62_006, 31_101));
     assert_eq!(count(&a, |length| length >= 5000), 30);
     assert!(count(&a, |length| length > 300) > 100);
@@ -222,7 +222,7 @@ fn arxiv_has_the_published_rows() {
 #[test]
 fn ddi_is_dense_and_cannot_be_divided_much() {
     let a = graph("ddi", 1);
-    assert_eq!((a.rows(), a.nnz(), longest(&a)), (4_267, 2_135_822, 2_234));
+    assert_eq!((a.nrows(), a.nnz(), longest(&a)), (4_267, 2_135_822, 2_234));
     assert!(correlation(&a.row_lengths(), &column_counts(&a)) > 0.9);
     assert_eq!(checksum(&a), 0x7702_e641_7a08_ee48);
     let ddi = stand_in::find("ddi").unwrap();
@@ -318,11 +318,11 @@ fn adversarial_cases_are_what_their_names_say() {
     let case = |name: &str| &cases.iter().find(|case| case.0 == name).unwrap().1;
     let lengths = |name: &str| case(name).row_lengths();
     assert_eq!(
-        (case("0x2").rows(), case("0x2").cols(), case("2x0").rows(), case("2x0").cols()),
+        (case("0x2").nrows(), case("0x2").ncols(), case("2x0").nrows(), case("2x0").ncols()),
         (0, 2, 2, 0)
     );
-    assert_eq!((case("0x0").rows(), case("no_entries").nnz()), (0, 0));
-    assert_eq!((case("1xn").rows(), case("nx1").cols()), (1, 1));
+    assert_eq!((case("0x0").nrows(), case("no_entries").nnz()), (0, 0));
+    assert_eq!((case("1xn").nrows(), case("nx1").ncols()), (1, 1));
     assert_eq!(lengths("empty_first_row")[..2], [0, 3]);
     assert_eq!(lengths("empty_middle_row")[19..22], [3, 0, 3]);
     assert_eq!(lengths("empty_last_row")[38..], [3, 0]);
@@ -370,7 +370,7 @@ proptest! {
         let recipe = Recipe { lengths, columns, repeats, shuffled: true, seed };
         match recipe.generate::<f32>(divisor) {
             Ok(a) => {
-                prop_assert_eq!((a.rows(), a.nnz()), (n / divisor, n * average / divisor));
+                prop_assert_eq!((a.nrows(), a.nnz()), (n / divisor, n * average / divisor));
                 prop_assert_eq!(longest(&a), lengths.longest(divisor));
                 prop_assert!(a.order().sorted && (repeats.is_some() || a.order().unique));
             }

@@ -1,6 +1,6 @@
 //! Reads a matrix file to CSR several times, and prints the time and the memory of the process.
 
-use sparse_core::{Csr, Host, SparseFormat};
+use sparse_core::{Csr, Host};
 use std::time::Instant;
 
 #[allow(clippy::print_stdout)]
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..times {
         let start = Instant::now();
         let matrix: Csr<f64, Host, i32, i32> = sparse_io::read_csr(&path)?;
-        let bytes = matrix.nnz() * 12 + matrix.rows() * 4;
+        let bytes = matrix.nnz() * 12 + matrix.nrows() * 4;
         println!("{:.3} s, {} entries, {bytes} bytes", start.elapsed().as_secs_f64(), matrix.nnz());
     }
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {

@@ -1,7 +1,7 @@
 //! CSR from unordered entries: counts, scans, fills, sorts, and adds duplicates.
 
 use crate::parallel;
-use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Order, Result, Scalar, SparseFormat};
+use sparse_core::{Csr, Dense, Error, Host, Index, IndexOrder, Order, Result, Scalar};
 
 /// Bytes of row offsets that are always allowed.
 const OFFSET_BYTES: usize = 256 << 20;
@@ -74,7 +74,7 @@ pub(crate) fn canonical<T: Scalar, I: Index, O: Index>(
     if matrix.order() == IndexOrder::CANONICAL {
         return Ok(matrix);
     }
-    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let (rows, cols) = (matrix.nrows(), matrix.ncols());
     let (mut offsets, mut indices, mut values) = matrix.into_parts();
     if sort_rows(&offsets, &mut indices, &mut values) {
         sum_duplicates(&mut offsets, &mut indices, &mut values);

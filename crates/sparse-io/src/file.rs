@@ -201,7 +201,7 @@ impl MatrixFile {
             FileKind::Npz => canonical(npz::parse_file(&self.path, &self.contents.bytes)?.into_csr()?),
             FileKind::Npy => {
                 let dense = npy::parse_file(&self.path, &self.contents.bytes)?.into_dense::<T>()?;
-                csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
+                csr_from_triplets(dense.nrows(), dense.ncols(), dense.data().len(), || nonzeros(&dense))
             }
         }
     }
@@ -227,7 +227,7 @@ impl MatrixFile {
             FileKind::Npz => npz::parse_file(&self.path, &self.contents.bytes)?.into_coo(),
             FileKind::Npy => {
                 let dense = npy::parse_file(&self.path, &self.contents.bytes)?.into_dense::<T>()?;
-                Coo::<T, Host, I>::from_triplets(dense.rows(), dense.cols(), nonzeros(&dense))
+                Coo::<T, Host, I>::from_triplets(dense.nrows(), dense.ncols(), nonzeros(&dense))
             }
         }
     }

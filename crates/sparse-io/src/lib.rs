@@ -72,7 +72,7 @@ impl FileKind {
 /// # let path = folder.path().join("a.mtx");
 /// std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 5\n2 3 7\n")?;
 /// let a: Csr<f64> = sparse_io::read_csr(&path)?;
-/// assert_eq!((a.rows(), a.cols(), a.nnz()), (2, 3, 2));
+/// assert_eq!((a.nrows(), a.ncols(), a.nnz()), (2, 3, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -175,7 +175,7 @@ fn claims_of_npy_headers_are_checked() {
 #[test]
 fn a_dense_array_without_columns_claims_no_memory() {
     let array = npy::parse(&npy_bytes("<f8", "(1000000000000, 0)", &[])).unwrap();
-    assert_eq!(array.into_dense::<f64>().unwrap().rows(), 1_000_000_000_000);
+    assert_eq!(array.into_dense::<f64>().unwrap().nrows(), 1_000_000_000_000);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
     std::fs::write(&path, npy_bytes("<f8", "(1000000000000, 0)", &[])).unwrap();

@@ -1,7 +1,7 @@
 //! Matrices are read back to the same bits, in every format and type.
 
 use proptest::prelude::*;
-use sparse_core::{Coo, Csc, Csr, Dense, Host, Index, Order, Scalar, SparseFormat, c32, c64};
+use sparse_core::{Coo, Csc, Csr, Dense, Host, Index, Order, Scalar, c32, c64};
 use sparse_io::npz::NpzFormat;
 use sparse_io::{matrix_market, npy, npz};
 use std::fmt::Debug;
@@ -47,7 +47,7 @@ fn csr<T: Scalar, I: Index, O: Index>(coordinates: &[(usize, usize)], values: &[
 }
 
 fn assert_same_csr<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>, b: &Csr<T, Host, I, O>) {
-    assert_eq!((a.rows(), a.cols()), (b.rows(), b.cols()));
+    assert_eq!((a.nrows(), a.ncols()), (b.nrows(), b.ncols()));
     assert_eq!((a.row_ptr(), a.col_idx()), (b.row_ptr(), b.col_idx()));
     assert_eq!(bits(a.values()), bits(b.values()));
 }

@@ -217,7 +217,7 @@ where
     /// negative or not a number, and those of [`SpmvPlan::new`].
     pub fn new(backend: &B, a: &M, preconditioner: R::Preconditioner, options: &Options) -> Result<Self> {
         check_square(R::NAME, a)?;
-        let (order, tolerance) = (a.rows(), options.tolerance);
+        let (order, tolerance) = (a.nrows(), options.tolerance);
         if tolerance.is_nan() || tolerance < 0.0 {
             return Err(Error::unsupported(
                 format_args!("a tolerance of {tolerance}"),

@@ -115,7 +115,7 @@ where
 /// diagonal is not stored, or has no finite inverse other than zero.
 pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Vec<T>> {
     check_square("jacobi", a)?;
-    (0..a.rows()).map(|row| inverse_of_diagonal(a, row)).collect()
+    (0..a.nrows()).map(|row| inverse_of_diagonal(a, row)).collect()
 }
 
 fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, row: usize) -> Result<T> {
@@ -138,7 +138,7 @@ fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O
 
 /// An error unless `a` is square.
 pub(crate) fn check_square(op: &'static str, a: &impl SparseFormat) -> Result<()> {
-    let (rows, cols) = (a.rows(), a.cols());
+    let (rows, cols) = (a.nrows(), a.ncols());
     if rows == cols {
         return Ok(());
     }

@@ -13,7 +13,7 @@ pub trait Entries: SparseFormat<Space = Host> {
 
     /// (rows, columns) of a member.
     fn member_shape(&self) -> (usize, usize) {
-        (self.rows(), self.cols())
+        (self.nrows(), self.ncols())
     }
 
     /// Calls `visit(member, row, column, position)` for every entry, in storage order.
@@ -119,8 +119,8 @@ impl<T: Scalar, I: Index> Entries for Ell<T, Host, I> {
     type Index = I;
 
     fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        for row in 0..self.rows() {
-            for position in (0..self.width()).map(|k| k * self.rows() + row) {
+        for row in 0..self.nrows() {
+            for position in (0..self.width()).map(|k| k * self.nrows() + row) {
                 match self.col_idx()[position] {
                     col if col == I::PADDING => break,
                     col => visit(0, row, col.as_usize(), position),

@@ -7,8 +7,7 @@ use crate::parallel::{CHUNK, chunks};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::reference::{Rebuild, Reference};
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, PlanOptions, Result, Scalar, SparseFormat,
-    algorithms,
+    Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, PlanOptions, Result, Scalar, algorithms,
 };
 
 algorithms! {
@@ -71,8 +70,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelPrune for Compressed<A, T, 
         // SAFETY: the offsets are the sums of the counts; the entries are some of those of `self`, in their order.
         Ok(unsafe {
             Compressed::new_unchecked(
-                self.rows(),
-                self.cols(),
+                self.nrows(),
+                self.ncols(),
                 arrays.offsets,
                 arrays.indices,
                 arrays.values,
@@ -92,6 +91,6 @@ impl<T: Scalar, I: Index> ParallelPrune for Coo<T, Host, I> {
         let col_idx = kept.iter().map(|&k| self.col_idx()[k]).collect();
         let values = kept.iter().map(|&k| self.values()[k]).collect();
         // SAFETY: the entries are some of those of `self`, in their order.
-        Ok(unsafe { Coo::new_unchecked(self.rows(), self.cols(), row_idx, col_idx, values, self.order()) })
+        Ok(unsafe { Coo::new_unchecked(self.nrows(), self.ncols(), row_idx, col_idx, values, self.order()) })
     }
 }

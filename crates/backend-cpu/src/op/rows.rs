@@ -1,7 +1,7 @@
 //! Formats whose entries can be visited by rows.
 
 use crate::parallel::partition_point;
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell, SparseFormat};
+use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
 use std::ops::Range;
 
 /// A matrix whose rows can be visited one range at a time.
@@ -70,7 +70,7 @@ pub(super) struct SellRows<'a, T: Scalar, I: Index, O: Index> {
 
 impl<'a, T: Scalar, I: Index, O: Index> SellRows<'a, T, I, O> {
     pub(super) fn new(sell: &'a Sell<T, Host, I, O>) -> Self {
-        let mut position_of = vec![0; sell.rows()];
+        let mut position_of = vec![0; sell.nrows()];
         for (position, row) in sell.row_order().iter().enumerate() {
             position_of[row.as_usize()] = position;
         }

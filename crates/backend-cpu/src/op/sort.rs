@@ -11,7 +11,7 @@ use sparse_core::op::SortKernel;
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, IndexOrder, PlanOptions, Result, Scalar,
-    SparseFormat, algorithms,
+    algorithms,
 };
 
 algorithms! {
@@ -79,7 +79,7 @@ fn row_sort<A: Axis, T: Scalar, I: Index, O: Index>(
     });
     let order = IndexOrder { sorted: true, ..a.order() };
     // SAFETY: the offsets are those of `a`; each row has its indices, sorted.
-    unsafe { Compressed::new_unchecked(a.rows(), a.cols(), cpu.copy_of(offsets), indices, values, order) }
+    unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), cpu.copy_of(offsets), indices, values, order) }
 }
 
 impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
@@ -113,7 +113,7 @@ fn merge_sort<T: Scalar, I: Index>(cpu: &Cpu, a: &Coo<T, Host, I>) -> Coo<T, Hos
     let values = entries.iter().map(|entry| a.values()[entry.2]).collect();
     let order = IndexOrder { major_sorted: true, sorted: true, unique: a.order().unique };
     // SAFETY: the coordinates are those of `a`, now in order.
-    unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, order) }
+    unsafe { Coo::new_unchecked(a.nrows(), a.ncols(), row_idx, col_idx, values, order) }
 }
 
 /// Rows, columns and positions of entries sorted by the first two. Values are left out, so that sorting is compiled

@@ -24,7 +24,8 @@ algorithms! {
 
 /// Writes zeros and the entries of `a`, `block` rows at a time.
 fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseViewMut<'_, T>) {
-    let (rows, cols, stride, order) = (dense.rows(), dense.cols(), dense.leading_dimension(), dense.order());
+    let (rows, cols, stride, order) =
+        (dense.nrows(), dense.ncols(), dense.leading_dimension(), dense.order());
     let (lines, line) = dense.major_minor();
     let data = &mut dense.into_data()[..(lines - 1) * stride + line];
     let block = CHUNK.div_ceil(cols);

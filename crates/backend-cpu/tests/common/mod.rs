@@ -95,7 +95,7 @@ pub(crate) fn coo<T: Scalar>(a: &Csr<T>) -> Coo<T> {
 pub(crate) fn shuffled_coo<T: Scalar>(a: &Csr<T>) -> Coo<T> {
     let mut triplets: Vec<_> = a.triplets().collect();
     triplets.sort_by_key(|&(i, j, _)| std::cmp::Reverse((j % 5, i)));
-    Coo::from_triplets(a.rows(), a.cols(), triplets).unwrap()
+    Coo::from_triplets(a.nrows(), a.ncols(), triplets).unwrap()
 }
 
 pub(crate) fn ell<T: Scalar>(a: &Csr<T>) -> Ell<T> {
@@ -113,10 +113,10 @@ pub(crate) fn sell<T: Scalar>(a: &Csr<T>, slice_height: usize, sort_window: usiz
 /// Three members: `a`, one without entries, and `a` again.
 pub(crate) fn batch<T: Scalar>(a: &Csr<T>) -> BatchCsr<T> {
     let nnz = a.nnz();
-    let offsets = [a.offsets().clone(), vec![0; a.rows() + 1], a.offsets().clone()].concat();
+    let offsets = [a.offsets().clone(), vec![0; a.nrows() + 1], a.offsets().clone()].concat();
     let indices = [a.indices().clone(), a.indices().clone()].concat();
     let values = [a.values().clone(), a.values().clone()].concat();
-    BatchCsr::new((a.rows(), a.cols()), vec![0, nnz, nnz, 2 * nnz], offsets, indices, values).unwrap()
+    BatchCsr::new((a.nrows(), a.ncols()), vec![0, nnz, nnz, 2 * nnz], offsets, indices, values).unwrap()
 }
 
 pub(crate) fn batch_csc<T: Scalar>(a: &Csr<T>) -> BatchCsc<T> {
@@ -127,7 +127,7 @@ pub(crate) fn batch_csc<T: Scalar>(a: &Csr<T>) -> BatchCsc<T> {
 pub(crate) fn with_indices<T: Scalar, I: Index, O: Index>(a: &Csr<T>) -> Csr<T, Host, I, O> {
     let offsets = a.offsets().iter().map(|o| O::cast(o.as_usize())).collect();
     let indices = a.indices().iter().map(|i| I::cast(i.as_usize())).collect();
-    Csr::new_unsorted(a.rows(), a.cols(), offsets, indices, a.values().clone()).unwrap()
+    Csr::new_unsorted(a.nrows(), a.ncols(), offsets, indices, a.values().clone()).unwrap()
 }
 
 /// The same pattern with values that round: tenths.

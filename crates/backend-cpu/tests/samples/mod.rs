@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test uses a part")]
 
 use backend_cpu::{Cpu, Simd};
-use sparse_core::{Axis, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Scalar, Sell, SparseFormat, c64};
+use sparse_core::{Axis, Compressed, Coo, Csr, Ell, Host, Hyb, Index, Scalar, Sell, c64};
 
 /// One thread and several.
 pub(crate) fn backends() -> [Cpu; 2] {
@@ -80,15 +80,15 @@ pub(crate) fn cases<T: Scalar, I: Index>() -> Vec<Coo<T, Host, I>> {
 pub(crate) fn unsorted_rows<T: Scalar, I: Index, O: Index>(a: &Coo<T, Host, I>) -> Csr<T, Host, I, O> {
     let mut entries: Vec<_> = a.triplets().collect();
     entries.sort_by_key(|entry| entry.0);
-    let mut offsets = vec![0; a.rows() + 1];
+    let mut offsets = vec![0; a.nrows() + 1];
     entries.iter().for_each(|entry| offsets[entry.0 + 1] += 1);
-    for row in 0..a.rows() {
+    for row in 0..a.nrows() {
         offsets[row + 1] += offsets[row];
     }
     let offsets = offsets.into_iter().map(O::cast).collect();
     let indices = entries.iter().map(|entry| I::cast(entry.1)).collect();
     let values = entries.iter().map(|entry| entry.2).collect();
-    Csr::new_unsorted(a.rows(), a.cols(), offsets, indices, values).unwrap()
+    Csr::new_unsorted(a.nrows(), a.ncols(), offsets, indices, values).unwrap()
 }
 
 /// A matrix as bytes, so that −0 differs from 0 and NaN is itself.
@@ -102,21 +102,21 @@ fn bytes_of<T: bytemuck::Pod>(slice: &[T]) -> Vec<u8> {
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Bytes for Compressed<A, T, Host, I, O> {
     fn bytes(&self) -> Vec<Vec<u8>> {
-        let shape = [self.rows(), self.cols()];
+        let shape = [self.nrows(), self.ncols()];
         vec![bytes_of(&shape), bytes_of(self.offsets()), bytes_of(self.indices()), bytes_of(self.values())]
     }
 }
 
 impl<T: Scalar, I: Index> Bytes for Coo<T, Host, I> {
     fn bytes(&self) -> Vec<Vec<u8>> {
-        let shape = [self.rows(), self.cols()];
+        let shape = [self.nrows(), self.ncols()];
         vec![bytes_of(&shape), bytes_of(self.row_idx()), bytes_of(self.col_idx()), bytes_of(self.values())]
     }
 }
 
 impl<T: Scalar, I: Index> Bytes for Ell<T, Host, I> {
     fn bytes(&self) -> Vec<Vec<u8>> {
-        let shape = [self.rows(), self.cols(), self.width(), self.nnz()];
+        let shape = [self.nrows(), self.ncols(), self.width(), self.nnz()];
         vec![bytes_of(&shape), bytes_of(self.col_idx()), bytes_of(self.values())]
     }
 }
@@ -129,7 +129,7 @@ impl<T: Scalar, I: Index> Bytes for Hyb<T, Host, I> {
 
 impl<T: Scalar, I: Index, O: Index> Bytes for Sell<T, Host, I, O> {
     fn bytes(&self) -> Vec<Vec<u8>> {
-        let shape = [self.rows(), self.cols(), self.slice_height(), self.nnz()];
+        let shape = [self.nrows(), self.ncols(), self.slice_height(), self.nnz()];
         vec![
             bytes_of(&shape),
             bytes_of(self.slice_ptr()),

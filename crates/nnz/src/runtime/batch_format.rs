@@ -49,7 +49,7 @@ where
     }
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
-        let mut lengths = vec![0; self.rows()];
+        let mut lengths = vec![0; self.nrows()];
         self.to_host(backend)?.entries().for_each(|(row, ..)| lengths[row] += 1);
         Ok(RowStatistics::from_lengths(lengths))
     }

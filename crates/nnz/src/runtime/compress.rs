@@ -167,14 +167,14 @@ impl Target {
                 return Err(Error::unsupported(format_args!("a plan that compresses to {format}"), others));
             }
         };
-        let (count, rows) = options.stack.unwrap_or((1, dense.rows()));
+        let (count, rows) = options.stack.unwrap_or((1, dense.nrows()));
         if !is_batch && options.stack.is_some() {
             return Err(Error::unsupported(format_args!("a stack as {format}"), "it becomes a batch"));
         }
         let found = checked_product("members x rows", count, rows)?;
-        if found != dense.rows() {
+        if found != dense.nrows() {
             let reason =
-                format!("{count} members of {rows} rows are not the {} rows there are", dense.rows());
+                format!("{count} members of {rows} rows are not the {} rows there are", dense.nrows());
             return Err(Error::shape("compress", reason));
         }
         if count != 1 && dense.order() == Order::ColMajor {
@@ -183,7 +183,7 @@ impl Target {
                 "its members are interleaved: dense.to_order(Order::RowMajor)?",
             ));
         }
-        Ok(Self { count, shape: (rows, dense.cols()), is_batch, is_transposed })
+        Ok(Self { count, shape: (rows, dense.ncols()), is_batch, is_transposed })
     }
 }
 

@@ -35,7 +35,7 @@ impl DenseMatrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
-    /// assert_eq!((b.rows(), b.cols(), b.dtype()), (2, 2, DType::F64));
+    /// assert_eq!((b.nrows(), b.ncols(), b.dtype()), (2, 2, DType::F64));
     /// # Ok::<(), Error>(())
     /// ```
     ///
@@ -64,7 +64,7 @@ impl DenseMatrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let c = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
-    /// assert_eq!((c.rows(), c.cols(), c.leading_dimension()), (2, 3, 2));
+    /// assert_eq!((c.nrows(), c.ncols(), c.leading_dimension()), (2, 3, 2));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn zeros(device: &Device, dtype: DType, rows: usize, cols: usize, order: Order) -> Result<Self> {
@@ -102,10 +102,10 @@ impl DenseMatrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
-    /// assert_eq!(b.rows(), 2);
+    /// assert_eq!(b.nrows(), 2);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
@@ -114,10 +114,10 @@ impl DenseMatrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
-    /// assert_eq!(b.cols(), 3);
+    /// assert_eq!(b.ncols(), 3);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
     }
 

@@ -90,7 +90,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn row_lengths(&self) -> Result<Vec<usize>> {
-        let mut lengths = vec![0; self.rows()];
+        let mut lengths = vec![0; self.nrows()];
         self.for_each_entry(&mut |row, _, _| lengths[row] += 1)?;
         Ok(lengths)
     }
@@ -109,7 +109,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn symmetry(&self) -> Result<Option<Symmetry>> {
-        if self.rows() != self.cols() {
+        if self.nrows() != self.ncols() {
             return Ok(None);
         }
         let csr = self.to_format(Format::Csr)?;

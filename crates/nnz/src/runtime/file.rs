@@ -79,7 +79,7 @@ impl Matrix {
     /// let text = "%%MatrixMarket matrix coordinate real general\n4000000000 3 2\n2 3 7\n1 1 5\n";
     /// let file = MatrixFile::from_reader("a.mtx", text.as_bytes())?;
     /// let a = Matrix::read_coo(&"cpu".parse()?, &file, DType::F32)?;
-    /// assert_eq!((a.rows(), a.index_type()), (4_000_000_000, nnz::IndexType::I64));
+    /// assert_eq!((a.nrows(), a.index_type()), (4_000_000_000, nnz::IndexType::I64));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn read_coo(device: &Device, file: &MatrixFile, dtype: DType) -> Result<Self> {
@@ -216,7 +216,7 @@ impl DenseMatrix {
     /// let values = AnyValues::F32(vec![1.0, 2.0, 3.0]);
     /// let vector = NpyArray { shape: vec![3], order: Order::RowMajor, values };
     /// let column = DenseMatrix::from_array(&"cpu".parse()?, vector, DType::F64)?;
-    /// assert_eq!((column.rows(), column.cols(), column.dtype()), (3, 1, DType::F64));
+    /// assert_eq!((column.nrows(), column.ncols(), column.dtype()), (3, 1, DType::F64));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_array(device: &Device, array: NpyArray, dtype: DType) -> Result<Self> {
@@ -231,7 +231,7 @@ impl DenseMatrix {
                 return Self::from_vec(device, values, rows, cols, Order::RowMajor);
             }
             let dense = array.into_dense::<T>()?;
-            let (rows, cols, order) = (dense.rows(), dense.cols(), dense.order());
+            let (rows, cols, order) = (dense.nrows(), dense.ncols(), dense.order());
             Self::from_vec(device, dense.into_data(), rows, cols, order)
         })
     }
@@ -251,7 +251,7 @@ impl DenseMatrix {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_npy<'a>(&self, output: impl Into<Output<'a>>) -> Result<()> {
-        let (rows, cols) = (self.rows(), self.cols());
+        let (rows, cols) = (self.nrows(), self.ncols());
         let has_padding = self.values().len() != checked_product("rows x columns", rows, cols)?;
         if has_padding {
             return self.to_order(self.order())?.write_npy(output.into());

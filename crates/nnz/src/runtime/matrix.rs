@@ -223,10 +223,10 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
-    /// assert_eq!(a.rows(), 2);
+    /// assert_eq!(a.nrows(), 2);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.properties.rows
     }
 
@@ -235,10 +235,10 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
-    /// assert_eq!(a.cols(), 3);
+    /// assert_eq!(a.ncols(), 3);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.properties.cols
     }
 
@@ -251,7 +251,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn shape(&self) -> (usize, usize) {
-        (self.rows(), self.cols())
+        (self.nrows(), self.ncols())
     }
 
     /// (rows, columns) of op(A).
@@ -263,7 +263,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn shape_of(&self, op: Op) -> (usize, usize) {
-        if op.transposes() { (self.cols(), self.rows()) } else { self.shape() }
+        if op.transposes() { (self.ncols(), self.nrows()) } else { self.shape() }
     }
 
     /// The number of members of a batch; `None` for one matrix.

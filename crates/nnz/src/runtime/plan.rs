@@ -101,7 +101,7 @@ impl MatvecPlan {
 /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
 /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
 /// let mut c = DenseMatrix::zeros(&device, DType::F64, 2, 2, Order::RowMajor)?;
-/// a.plan_spmm(Op::None, b.cols(), &PlanOptions::default())?.run(2.0, &a, &b, 0.0, &mut c)?;
+/// a.plan_spmm(Op::None, b.ncols(), &PlanOptions::default())?.run(2.0, &a, &b, 0.0, &mut c)?;
 /// assert_eq!(c.values().to_vec::<f64>()?, [2.0, 4.0, 6.0, 8.0]);
 /// # Ok::<(), Error>(())
 /// ```

@@ -24,7 +24,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn matvec(&self, x: &Vector) -> Result<Vector> {
-        let mut y = Vector::zeros(self.device(), self.dtype(), self.rows())?;
+        let mut y = Vector::zeros(self.device(), self.dtype(), self.nrows())?;
         self.spmv(Op::None, 1.0, x, 0.0, &mut y)?;
         Ok(y)
     }
@@ -108,7 +108,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn matmul(&self, b: &DenseMatrix) -> Result<DenseMatrix> {
-        let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.rows(), b.cols(), b.order())?;
+        let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;
         self.spmm(Op::None, 1.0, b, 0.0, &mut c)?;
         Ok(c)
     }
@@ -136,10 +136,10 @@ impl Matrix {
         beta: impl Into<c64>,
         c: &mut DenseMatrix,
     ) -> Result<()> {
-        let (plans, key) = (&self.plans.spmm, (op, b.cols()));
+        let (plans, key) = (&self.plans.spmm, (op, b.ncols()));
         let mut plan = match plans.take(&key) {
             Some(plan) => plan,
-            None => self.plan_spmm(op, b.cols(), &PlanOptions::default())?,
+            None => self.plan_spmm(op, b.ncols(), &PlanOptions::default())?,
         };
         let done = plan.run(alpha, self, b, beta, c);
         plans.put(key, plan);

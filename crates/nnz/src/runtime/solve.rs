@@ -80,7 +80,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn solve(&self, b: &Vector, options: &SolveOptions) -> Result<(Vector, Solution)> {
-        let mut x = Vector::zeros(self.device(), self.dtype(), self.rows())?;
+        let mut x = Vector::zeros(self.device(), self.dtype(), self.nrows())?;
         let solution = self.solve_from(b, &mut x, options, |_| ControlFlow::Continue(()))?;
         Ok((x, solution))
     }
@@ -364,12 +364,12 @@ impl<T: Scalar, S: Space> SparseFormat for Operator<T, S> {
     type In<U: Space> = Operator<T, U>;
     const FORMAT: &'static str = "any";
 
-    fn rows(&self) -> usize {
-        self.matrix.rows()
+    fn nrows(&self) -> usize {
+        self.matrix.nrows()
     }
 
-    fn cols(&self) -> usize {
-        self.matrix.cols()
+    fn ncols(&self) -> usize {
+        self.matrix.ncols()
     }
 
     fn nnz(&self) -> usize {

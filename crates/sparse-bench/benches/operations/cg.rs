@@ -16,11 +16,11 @@ const ITERATIONS: usize = 20;
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let (backend, side) = (bench.backend, size(500, 50));
     let host: Csr<f32> = stencil_5(side, side).expect("a stencil");
-    let bytes = |vectors: usize| ITERATIONS * (csr_bytes(&host) + vectors * WORD * host.rows());
+    let bytes = |vectors: usize| ITERATIONS * (csr_bytes(&host) + vectors * WORD * host.nrows());
     let a = host.to_device(backend).expect("a matrix");
-    let b = backend.upload(&vec![1.0_f32; a.rows()]).expect("b");
-    let zero = backend.zeros::<f32>(a.rows()).expect("zeros");
-    let mut x = backend.zeros::<f32>(a.rows()).expect("x");
+    let b = backend.upload(&vec![1.0_f32; a.nrows()]).expect("b");
+    let zero = backend.zeros::<f32>(a.nrows()).expect("zeros");
+    let mut x = backend.zeros::<f32>(a.nrows()).expect("x");
     let view = SpaceOf::<B>::view::<f32>;
     let view_mut = SpaceOf::<B>::view_mut::<f32>;
 

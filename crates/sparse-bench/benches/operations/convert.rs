@@ -13,7 +13,7 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
         let by_rows: Coo<f32> = Operations::convert(&Reference, &a, &()).expect("COO");
         let by_columns: Coo<f32> = Operations::convert(&Reference, &csc, &()).expect("COO");
         let (csr, coo) = (csr_bytes(&a), 3 * WORD * a.nnz());
-        let csc = csr + WORD * a.cols() - WORD * a.rows();
+        let csc = csr + WORD * a.ncols() - WORD * a.nrows();
         let sum = &Duplicates::Sum;
         convert::<B, _, Csr<f32, SpaceOf<B>>>(bench, name, &by_rows, sum, coo + csr);
         convert::<B, _, Csr<f32, SpaceOf<B>>>(

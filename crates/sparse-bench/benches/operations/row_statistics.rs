@@ -9,7 +9,7 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let backend = bench.backend;
     for (name, host) in matrices() {
         let a = host.to_device(backend).expect("a matrix");
-        bench.time(&format!("row_statistics/csr/f32/{name}"), WORD * (a.rows() + 1), || {
+        bench.time(&format!("row_statistics/csr/f32/{name}"), WORD * (a.nrows() + 1), || {
             Operations::row_statistics(backend, &a).map(drop)
         });
     }

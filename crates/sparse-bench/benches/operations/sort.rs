@@ -17,7 +17,7 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
 
 /// The matrix with the entries of each row in reverse order.
 fn backwards(a: Csr<f32>) -> Csr<f32> {
-    let (rows, cols) = (a.rows(), a.cols());
+    let (rows, cols) = (a.nrows(), a.ncols());
     let (offsets, mut indices, mut values) = a.into_parts();
     for row in offsets.windows(2) {
         let row = row[0] as usize..row[1] as usize;

@@ -11,18 +11,18 @@ const COLUMNS: usize = 32;
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let backend = bench.backend;
     for (name, host) in matrices() {
-        let bytes = csr_bytes(&host) + WORD * COLUMNS * (host.cols() + host.rows());
+        let bytes = csr_bytes(&host) + WORD * COLUMNS * (host.ncols() + host.nrows());
         let a = host.to_device(backend).expect("a matrix");
-        let b = backend.upload(&vec![1.0_f32; a.cols() * COLUMNS]).expect("B");
-        let mut c = backend.zeros::<f32>(a.rows() * COLUMNS).expect("C");
+        let b = backend.upload(&vec![1.0_f32; a.ncols() * COLUMNS]).expect("B");
+        let mut c = backend.zeros::<f32>(a.nrows() * COLUMNS).expect("C");
         let table = SpmmKernel::<Csr<f32, SpaceOf<B>>>::spmm_algorithms(backend, Op::None);
         for (name, options) in algorithms(&format!("spmm/csr/f32/{name}"), table) {
             let plan = SpmmPlan::new(backend, &a, Op::None, COLUMNS, &options);
             let Some(mut plan) = bench.available(&name, plan) else { continue };
             bench.time(&name, bytes, || {
                 let (b, c) = (SpaceOf::<B>::view(&b), SpaceOf::<B>::view_mut(&mut c));
-                let b = DenseView::new(b, a.cols(), COLUMNS, COLUMNS, Order::RowMajor)?;
-                let c = DenseViewMut::new(c, a.rows(), COLUMNS, COLUMNS, Order::RowMajor)?;
+                let b = DenseView::new(b, a.ncols(), COLUMNS, COLUMNS, Order::RowMajor)?;
+                let c = DenseViewMut::new(c, a.nrows(), COLUMNS, COLUMNS, Order::RowMajor)?;
                 plan.run(1.0, &a, b, 0.0, c)
             });
         }

@@ -10,7 +10,7 @@ use sparse_core::{
 
 pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     for (name, a) in matrices() {
-        let bytes = csr_bytes(&a) + WORD * (a.cols() + a.rows());
+        let bytes = csr_bytes(&a) + WORD * (a.ncols() + a.nrows());
         let convert = "a conversion";
         let csc: Csc<f32> = Reference.convert(&a, &()).expect(convert);
         let coo: Coo<f32> = Reference.convert(&a, &()).expect(convert);
@@ -36,8 +36,8 @@ where
 {
     let backend = bench.backend;
     let a = host.to_device(backend).expect("a matrix");
-    let x = backend.upload(&vec![1.0_f32; a.cols()]).expect("x");
-    let mut y = backend.zeros::<f32>(a.rows()).expect("y");
+    let x = backend.upload(&vec![1.0_f32; a.ncols()]).expect("x");
+    let mut y = backend.zeros::<f32>(a.nrows()).expect("y");
     let table = SpmvKernel::<H::In<SpaceOf<B>>>::spmv_algorithms(backend, Op::None);
     for (name, options) in algorithms(&format!("spmv/{}/f32/{name}", H::FORMAT), table) {
         let plan = SpmvPlan::new(backend, &a, Op::None, &options);

@@ -1,6 +1,6 @@
 //! The operands of the benchmarks, and the bytes of their parts.
 
-use sparse_core::{Csr, SparseFormat};
+use sparse_core::Csr;
 use sparse_generate::{stand_in, stencil_5};
 
 /// Bytes of a value, an index or an offset.
@@ -30,7 +30,7 @@ pub(crate) fn entry_bytes(nnz: usize) -> usize {
 
 /// Bytes of a CSR matrix.
 pub(crate) fn csr_bytes(a: &Csr<f32>) -> usize {
-    entry_bytes(a.nnz()) + WORD * (a.rows() + 1)
+    entry_bytes(a.nnz()) + WORD * (a.nrows() + 1)
 }
 
 /// An array of which every tenth element is not zero.

@@ -114,8 +114,8 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
     where
         B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
     {
-        let x = self.backend.upload(&cast_slice::<f32, T>(&self.pattern.filled(a.cols()))?)?;
-        let y = RefCell::new(self.backend.zeros::<T>(a.rows())?);
+        let x = self.backend.upload(&cast_slice::<f32, T>(&self.pattern.filled(a.ncols()))?)?;
+        let y = RefCell::new(self.backend.zeros::<T>(a.nrows())?);
         let plan = |options: &PlanOptions| SpmvPlan::new(self.backend, a, Op::None, options);
         let (one, zero) = (T::Acc::from_c64(c64::ONE), T::Acc::ZERO);
         let work = |options: &PlanOptions| -> sparse_core::Result<Work<'_>> {
@@ -125,13 +125,13 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
         let algorithms = SpmvKernel::<Csr<T, SpaceOf<B>>>::spmv_algorithms(self.backend, Op::None);
         let chosen = plan(&automatic())?.choice().algorithm;
         let theirs = self.peer.map(|peer| peer.spmv(a, SpaceOf::<B>::view(&x))).transpose()?;
-        let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.rows(), work(&automatic())?)?;
+        let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.nrows(), work(&automatic())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter(), work), theirs)?;
         Ok(Measurement { op: format!("spmv {}", T::DTYPE), chosen, us, peers })
     }
 
     fn spmm(&mut self, a: &Csr<f32, SpaceOf<B>>, columns: usize) -> Result<Measurement> {
-        let (rows, cols) = (a.rows(), a.cols());
+        let (rows, cols) = (a.nrows(), a.ncols());
         self.enlarge(rows * columns, cols * columns)?;
         let c = RefCell::new(std::mem::replace(&mut self.c, self.backend.zeros(0)?));
         let b = SpaceOf::<B>::slice(SpaceOf::<B>::view(&self.b), 0..cols * columns);

@@ -5,8 +5,8 @@ use super::sources::Source;
 use super::summary::Ratios;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
+use sparse_core::Csr;
 use sparse_core::op::RowStatistics;
-use sparse_core::{Csr, SparseFormat};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -57,7 +57,7 @@ impl Records {
     pub(super) fn add(&mut self, source: &Source, a: &Csr<f32>, products: Vec<Measurement>) -> Result<()> {
         let rows = RowStatistics::from_lengths(a.row_lengths());
         let (name, half) = (&source.name, source.half.name());
-        println!("\n{name} ({half}): {} x {}, {} entries", a.rows(), a.cols(), a.nnz());
+        println!("\n{name} ({half}): {} x {}, {} entries", a.nrows(), a.ncols(), a.nnz());
         println!("  rows of {:.1} on average, {} at most, {} empty", rows.mean, rows.longest, rows.empty);
         products.iter().for_each(|product| self.count(name, half, product));
         let Some(json) = &mut self.json else { return Ok(()) };
@@ -66,12 +66,12 @@ impl Records {
             half,
             device: &self.device,
             beside: &self.library,
-            rows: a.rows(),
-            cols: a.cols(),
+            rows: a.nrows(),
+            cols: a.ncols(),
             nnz: a.nnz(),
             mean: rounded(rows.mean),
             max: rows.longest,
-            empty: rounded(rows.empty as f64 / a.rows().max(1) as f64),
+            empty: rounded(rows.empty as f64 / a.nrows().max(1) as f64),
             cv: rounded(rows.deviation / rows.mean),
             products,
         };

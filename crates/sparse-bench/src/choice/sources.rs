@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::workload::draw;
 use anyhow::{Context as _, Result};
-use sparse_core::{Csr, Index, SparseFormat};
+use sparse_core::{Csr, Index};
 use sparse_generate::families::{Half, members, transposed};
 use sparse_generate::stand_in;
 use sparse_io::FileKind;
@@ -85,7 +85,7 @@ fn of_file(path: &Path, half: Half) -> [Source; 3] {
 
 /// The entries in the first half of the rows and of the columns.
 fn quarter(a: &Csr<f32>) -> Result<Csr<f32>> {
-    let (rows, cols) = (a.rows().div_ceil(2), a.cols().div_ceil(2));
+    let (rows, cols) = (a.nrows().div_ceil(2), a.ncols().div_ceil(2));
     let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
     for row in 0..rows {
         for (col, value) in a.major_entries(row).filter(|entry| entry.0 < cols) {

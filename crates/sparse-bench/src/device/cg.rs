@@ -25,7 +25,7 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
 
 fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
     let host: Csr<f32> = sparse_generate::stencil_5(side, side)?;
-    let (device, n) = (&bench.device, host.rows());
+    let (device, n) = (&bench.device, host.nrows());
     let a = host.to_device(device)?;
     let b = device.upload(&vec![1.0_f32; n])?;
     let system = System {
@@ -72,7 +72,7 @@ impl<D: DeviceTimer> System<'_, D> {
     fn fixed(&self) -> Result<Product<'_, f32>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;
         let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, Identity, &cg::options()))?;
-        let (choice, zero) = (solver.choice().clone(), device.zeros(a.rows())?);
+        let (choice, zero) = (solver.choice().clone(), device.zeros(a.nrows())?);
         let run = move |mut x: ViewMut<'_, f32>| {
             device.copy(Device::view(&zero), Device::reborrow(&mut x))?;
             solver.start(a, b, Device::as_shared(&x))?;

@@ -29,7 +29,7 @@ pub(super) fn run<D: DeviceTimer>(
     }
     let coo: Coo<f32> = Reference.convert(graph.host, &())?;
     let coo = coo.to_device(&bench.device)?;
-    let x = bench.filled(bench.pattern.period(), coo.cols())?;
+    let x = bench.filled(bench.pattern.period(), coo.ncols())?;
     let x = Device::view(&x);
     let forced =
         |name: &str| product(&bench.device, format!("ours:{name}"), &coo, x, &PlanOptions::forced(name));
@@ -39,9 +39,9 @@ pub(super) fn run<D: DeviceTimer>(
     let comparison = Comparison {
         op: "coo_spmv f32".into(),
         workload: graph.name,
-        bytes: 12 * coo.nnz() + 4 * (coo.rows() + coo.cols()),
+        bytes: 12 * coo.nnz() + 4 * (coo.nrows() + coo.ncols()),
         expected: &Expected::new(graph.host, &bench.pattern, 1),
-        elements: coo.rows(),
+        elements: coo.nrows(),
         entries: coo.nnz(),
         columns: 1,
     };

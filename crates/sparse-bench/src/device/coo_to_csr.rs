@@ -28,7 +28,7 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
 /// A conversion finds the pattern, so ours makes its plan in every run; `ours:run` has one.
 fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
     let expected: Csr<f32> = Reference.convert(coo, &Duplicates::Sum)?;
-    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
+    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.nrows();
     let cupy = match D::HAS_CUPY && bench.arguments.wants_peer(PeerName::Cupy) {
         true => cupy::coo_to_csr(coo)?,
         false => None,

@@ -10,7 +10,7 @@ use crate::product::{Product, available, planned};
 use crate::report::Report;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan};
-use sparse_core::{Csr, DenseView, DenseViewMut, Order, PlanOptions, Space, SparseFormat};
+use sparse_core::{Csr, DenseView, DenseViewMut, Order, PlanOptions, Space};
 use sparse_device::{Device, ViewMut};
 
 /// An algorithm that takes many times as long as the others with many columns.
@@ -34,8 +34,8 @@ fn compare<D: DeviceTimer>(
     columns: usize,
 ) -> Result<()> {
     let a = &graph.device;
-    let b = bench.filled(bench.pattern.period(), a.cols() * columns)?;
-    let b = DenseView::new(Device::view(&b), a.cols(), columns, columns, Order::RowMajor)?;
+    let b = bench.filled(bench.pattern.period(), a.ncols() * columns)?;
+    let b = DenseView::new(Device::view(&b), a.ncols(), columns, columns, Order::RowMajor)?;
     let mut products = ours(&bench.device, a, b)?;
     if let Some(peer) = &bench.peer {
         products.extend(peer.spmm(a, b)?);
@@ -43,9 +43,9 @@ fn compare<D: DeviceTimer>(
     let comparison = Comparison {
         op: format!("spmm k={columns}"),
         workload: graph.name,
-        bytes: 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols()),
+        bytes: 8 * a.nnz() + 4 * a.nrows() + 4 * columns * (a.nrows() + a.ncols()),
         expected: &Expected::new(graph.host, &bench.pattern, columns),
-        elements: a.rows() * columns,
+        elements: a.nrows() * columns,
         entries: a.nnz(),
         columns,
     };
@@ -59,7 +59,7 @@ fn ours<'a>(
     a: &'a Csr<f32, Device>,
     b: DenseView<'a, f32, Device>,
 ) -> Result<Vec<Product<'a, f32>>> {
-    let (rows, columns) = (a.rows(), b.cols());
+    let (rows, columns) = (a.nrows(), b.ncols());
     let product = |name: String, options: &PlanOptions| -> sparse_core::Result<_> {
         let (mut plan, seconds) = planned(device, || SpmmPlan::new(device, a, Op::None, columns, options))?;
         let choice = plan.choice().clone();

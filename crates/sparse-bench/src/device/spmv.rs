@@ -31,7 +31,7 @@ fn compare<D: DeviceTimer, T: Scalar>(
     expected: &Expected,
     a: &Csr<T, Device>,
 ) -> Result<()> {
-    let x = bench.filled(&cast_slice::<f32, T>(bench.pattern.period())?, a.cols())?;
+    let x = bench.filled(&cast_slice::<f32, T>(bench.pattern.period())?, a.ncols())?;
     let x = Device::view(&x);
     let mut products = ours(&bench.device, a, x)?;
     if let Some(peer) = &bench.peer {
@@ -41,9 +41,9 @@ fn compare<D: DeviceTimer, T: Scalar>(
     let comparison = Comparison {
         op: format!("spmv {}", T::DTYPE),
         workload,
-        bytes: (4 + size) * a.nnz() + 4 * (a.rows() + 1) + size * (a.rows() + a.cols()),
+        bytes: (4 + size) * a.nnz() + 4 * (a.nrows() + 1) + size * (a.nrows() + a.ncols()),
         expected,
-        elements: a.rows(),
+        elements: a.nrows(),
         entries: a.nnz(),
         columns: 1,
     };

@@ -7,7 +7,7 @@ use crate::peer::scipy;
 use crate::report::{Case, Report};
 use anyhow::{Context as _, Result, ensure};
 use backend_cpu::Cpu;
-use sparse_core::{Csr, PlanOptions, SparseFormat};
+use sparse_core::{Csr, PlanOptions};
 use sparse_solvers::{Cg, Identity, Options, Outcome, Solution};
 use std::ops::ControlFlow;
 
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 fn compare(context: &Context<'_>, report: &mut Report, side: usize) -> Result<()> {
     let a: &Csr<f32> = &sparse_generate::stencil_5(side, side)?;
     let mut solver = Cg::new(&context.backend, a, Identity, &options())?;
-    let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
+    let (b, mut x) = (vec![1.0; a.nrows()], vec![0.0; a.nrows()]);
     let mut solve = |x: &mut Vec<f32>| {
         x.fill(0.0);
         check(Some(solver.solve(a, &b, x, |_| ControlFlow::Continue(()))?))
@@ -52,7 +52,7 @@ impl Expected {
     /// For a square grid of `side` points a side.
     pub(crate) fn new(backend: &Cpu, side: usize) -> Result<Self> {
         let a: Csr<f64> = sparse_generate::stencil_5(side, side)?;
-        let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
+        let (b, mut x) = (vec![1.0; a.nrows()], vec![0.0; a.nrows()]);
         let mut solver = Cg::new(backend, &a, Identity, &options())?;
         check(Some(solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?))?;
         Ok(Self { x })
@@ -83,7 +83,7 @@ pub(crate) fn check(solution: Option<Solution>) -> Result<()> {
 
 /// The case: a product, two scalar products, a norm and three updates per iteration, each on its own.
 pub(crate) fn case<'a>(name: &'a str, a: &Csr<f32>) -> Case<'a> {
-    let n = a.rows();
+    let n = a.nrows();
     let bytes = ITERATIONS * (8 * a.nnz() + 4 * (n + 1) + 14 * 4 * n);
     let flops = ITERATIONS * (2 * a.nnz() + 12 * n);
     Case { flops, ..Case::streams("cg", name, bytes, a.nnz()) }
@@ -100,13 +100,13 @@ mod tests {
         let a: Csr<f32> = sparse_generate::stencil_5(side, side).unwrap();
         let iterate = |iterations| {
             let options = Options { max_iterations: Some(iterations), ..options() };
-            let (b, mut x) = (vec![1.0; a.rows()], vec![0.0; a.rows()]);
+            let (b, mut x) = (vec![1.0; a.nrows()], vec![0.0; a.nrows()]);
             let mut solver = Cg::new(&backend, &a, Identity, &options).unwrap();
             solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
             x
         };
         expected.check(&iterate(ITERATIONS)).unwrap();
         assert!(expected.check(&iterate(ITERATIONS - 1)).is_err());
-        assert!(expected.check(&vec![f32::NAN; a.rows()]).is_err());
+        assert!(expected.check(&vec![f32::NAN; a.nrows()]).is_err());
     }
 }

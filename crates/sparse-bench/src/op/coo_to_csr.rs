@@ -9,7 +9,7 @@ use crate::workload;
 use anyhow::{Result, ensure};
 use sparse_core::op::{ConvertPlan, Duplicates, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Coo, Csr, PlanOptions, SparseFormat};
+use sparse_core::{Coo, Csr, PlanOptions};
 
 pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     workload::for_each_sparse(context.arguments, |name, a| {
@@ -32,6 +32,6 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, coo: &Coo<f32
         contenders.extend(mkl::coo_to_csr(library, coo, &expected));
     }
     contenders.extend(context.peer(Scipy, || scipy::contender("coo_to_csr", coo.into(), 1)));
-    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.rows();
+    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.nrows();
     report.compare(Case::streams("coo_to_csr", name, bytes, coo.nnz()), contenders)
 }

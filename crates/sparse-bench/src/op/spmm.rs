@@ -10,7 +10,7 @@ use crate::report::{Case, Report};
 use crate::workload;
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmPlan};
-use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions, SparseFormat};
+use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions};
 
 pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
     for &columns in context.arguments.columns() {
@@ -36,8 +36,8 @@ fn compare(
     a: &Csr<f32>,
     columns: usize,
 ) -> Result<()> {
-    let b = context.pattern.filled(a.cols() * columns);
-    let b_view = DenseView::row_major(&b, a.cols(), columns)?;
+    let b = context.pattern.filled(a.ncols() * columns);
+    let b_view = DenseView::row_major(&b, a.ncols(), columns)?;
     let expected = Expected::new(a, &context.pattern, columns);
 
     let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
@@ -45,7 +45,7 @@ fn compare(
     let (mut plan, seconds) = planned(plan)?;
     let choice = plan.choice().clone();
     let ours = Product::on_host("ours", Some(seconds), move |c| {
-        plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.rows(), columns)?)
+        plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.nrows(), columns)?)
     });
     let mut contenders = vec![checked(ours.chosen(choice), &expected)?];
     if let Some(library) = &context.mkl {
@@ -59,7 +59,7 @@ fn compare(
     let case = Case {
         op: &format!("spmm k={columns}"),
         workload: name,
-        bytes: 8 * a.nnz() + 4 * a.rows() + 4 * columns * (a.rows() + a.cols()),
+        bytes: 8 * a.nnz() + 4 * a.nrows() + 4 * columns * (a.nrows() + a.ncols()),
         entries: a.nnz(),
         flops: 2 * a.nnz() * columns,
         gather: Some(context.machine.gathers(a.col_idx(), &b, columns)),

@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 }
 
 fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
-    let x = context.pattern.filled(a.cols());
+    let x = context.pattern.filled(a.ncols());
     let expected = Expected::new(a, &context.pattern, 1);
     let mut to_sell = ConvertPlan::new(&context.backend, a, &SellLayout::default(), &PlanOptions::once())?;
     let sell: Sell<f32> = to_sell.run(a)?;
@@ -40,7 +40,7 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     let case = Case {
         op: "spmv",
         workload: name,
-        bytes: 8 * a.nnz() + 4 * (a.rows() + 1) + 4 * (a.rows() + a.cols()),
+        bytes: 8 * a.nnz() + 4 * (a.nrows() + 1) + 4 * (a.nrows() + a.ncols()),
         entries: a.nnz(),
         flops: 2 * a.nnz(),
         gather: Some(context.machine.gathers(a.col_idx(), &x, 1)),

@@ -5,7 +5,7 @@ use super::python::{Process, file, folder};
 use crate::conversion::{Arrays, Conversion, Convert};
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
-use sparse_core::{Coo, Error, Result as CoreResult, SparseFormat};
+use sparse_core::{Coo, Error, Result as CoreResult};
 
 const SCRIPT: &str = include_str!("cupy_peer.py");
 
@@ -18,7 +18,7 @@ pub(crate) fn coo_to_csr(a: &Coo<f32>) -> Result<Option<Conversion<'static>>> {
     file(folder.path(), "row", bytemuck::cast_slice(a.row_idx()))?;
     file(folder.path(), "col", bytemuck::cast_slice(a.col_idx()))?;
     file(folder.path(), "data", bytemuck::cast_slice(a.values()))?;
-    let process = Process::start(SCRIPT, folder, &[&a.rows().to_string(), &a.cols().to_string()])?;
+    let process = Process::start(SCRIPT, folder, &[&a.nrows().to_string(), &a.ncols().to_string()])?;
     let convert = Box::new(CooToCsr(process));
     Ok(Some(Conversion { name: "cupy".into(), plan_seconds: None, convert }))
 }

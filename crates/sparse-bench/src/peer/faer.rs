@@ -5,17 +5,17 @@ use crate::measure::Contender;
 use faer::sparse::linalg::matmul::sparse_dense_matmul;
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
-use sparse_core::{Coo, Csr, SparseFormat};
+use sparse_core::{Coo, Csr};
 use std::hint::black_box;
 
 fn matrix(a: &Csr<f32>) -> SparseRowMat<u32, f32> {
     let (row_ptr, col_idx, values) = parts::<u32>(a);
-    let symbolic = SymbolicSparseRowMat::new_unsorted_checked(a.rows(), a.cols(), row_ptr, None, col_idx);
+    let symbolic = SymbolicSparseRowMat::new_unsorted_checked(a.nrows(), a.ncols(), row_ptr, None, col_idx);
     SparseRowMat::new(symbolic, values)
 }
 
 pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Contender<'a> {
-    let mut y = vec![0.0; a.rows()];
+    let mut y = vec![0.0; a.nrows()];
     let a = matrix(a);
     Contender::new("faer", move || {
         let x = MatRef::from_column_major_slice(x, x.len(), 1);
@@ -27,8 +27,8 @@ pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Contender<'a> {
 }
 
 pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Contender<'static> {
-    let b = MatRef::from_row_major_slice(b, a.cols(), columns).to_owned();
-    let mut c = Mat::<f32>::zeros(a.rows(), columns);
+    let b = MatRef::from_row_major_slice(b, a.ncols(), columns).to_owned();
+    let mut c = Mat::<f32>::zeros(a.nrows(), columns);
     let a = matrix(a);
     Contender::new("faer", move || {
         sparse_dense_matmul(c.as_mut(), Accum::Replace, a.as_ref(), b.as_ref(), 1.0, Par::rayon(0));
@@ -39,7 +39,7 @@ pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Contender<'static
 
 pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Contender<'static> {
     let triplets: Vec<_> = coo.triplets().map(|(i, j, v)| Triplet::new(i as u32, j as u32, v)).collect();
-    let (rows, cols) = (coo.rows(), coo.cols());
+    let (rows, cols) = (coo.nrows(), coo.ncols());
     Contender::new("faer", move || {
         black_box(SparseRowMat::<u32, f32>::try_new_from_triplets(rows, cols, &triplets)?);
         Ok(())

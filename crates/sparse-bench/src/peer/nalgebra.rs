@@ -7,12 +7,12 @@ use nalgebra::DMatrix;
 use nalgebra_sparse::ops::Op;
 use nalgebra_sparse::ops::serial::spmm_csr_dense;
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
-use sparse_core::{Coo, Csr, SparseFormat};
+use sparse_core::{Coo, Csr};
 use std::hint::black_box;
 
 fn matrix(a: &Csr<f32>) -> Result<CsrMatrix<f32>> {
     let (row_ptr, col_idx, values) = usize_parts(a);
-    CsrMatrix::try_from_unsorted_csr_data(a.rows(), a.cols(), row_ptr, col_idx, values).map_err(refused)
+    CsrMatrix::try_from_unsorted_csr_data(a.nrows(), a.ncols(), row_ptr, col_idx, values).map_err(refused)
 }
 
 fn refused(error: nalgebra_sparse::SparseFormatError) -> anyhow::Error {
@@ -24,11 +24,11 @@ pub(crate) fn spmv(a: &Csr<f32>, x: &[f32]) -> Result<Contender<'static>> {
 }
 
 pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Result<Contender<'static>> {
-    product(a, DMatrix::from_row_slice(a.cols(), columns, b))
+    product(a, DMatrix::from_row_slice(a.ncols(), columns, b))
 }
 
 fn product(a: &Csr<f32>, b: DMatrix<f32>) -> Result<Contender<'static>> {
-    let mut c = DMatrix::zeros(a.rows(), b.ncols());
+    let mut c = DMatrix::zeros(a.nrows(), b.ncols());
     let a = matrix(a)?;
     Ok(Contender::new("nalgebra-sparse", move || {
         spmm_csr_dense(0.0, &mut c, 1.0, Op::NoOp(&a), Op::NoOp(&b));
@@ -40,8 +40,8 @@ fn product(a: &Csr<f32>, b: DMatrix<f32>) -> Result<Contender<'static>> {
 pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Result<Contender<'static>> {
     let wide = |indices: &[i32]| indices.iter().map(|&i| i as usize).collect();
     let triplets = CooMatrix::try_from_triplets(
-        coo.rows(),
-        coo.cols(),
+        coo.nrows(),
+        coo.ncols(),
         wide(coo.row_idx()),
         wide(coo.col_idx()),
         coo.values().clone(),

@@ -3,7 +3,7 @@
 use super::python::{Process, file, folder};
 use crate::measure::Contender;
 use anyhow::Result;
-use sparse_core::{Coo, Csr, SparseFormat};
+use sparse_core::{Coo, Csr};
 use std::path::Path;
 
 const SCRIPT: &str = include_str!("scipy_peer.py");
@@ -52,13 +52,13 @@ fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
             file(folder, "indptr", bytemuck::cast_slice(a.row_ptr()))?;
             file(folder, "indices", bytemuck::cast_slice(a.col_idx()))?;
             file(folder, "data", bytemuck::cast_slice(a.values()))?;
-            Ok((a.rows(), a.cols()))
+            Ok((a.nrows(), a.ncols()))
         }
         Input::Coo(a) => {
             file(folder, "row", bytemuck::cast_slice(a.row_idx()))?;
             file(folder, "col", bytemuck::cast_slice(a.col_idx()))?;
             file(folder, "data", bytemuck::cast_slice(a.values()))?;
-            Ok((a.rows(), a.cols()))
+            Ok((a.nrows(), a.ncols()))
         }
         Input::Dense { data, n, count } => {
             file(folder, "data", bytemuck::cast_slice(data))?;

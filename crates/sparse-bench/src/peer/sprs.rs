@@ -3,18 +3,18 @@
 use crate::measure::Contender;
 use anyhow::{Result, anyhow};
 use ndarray::{ArrayView2, ArrayViewMut2};
-use sparse_core::{Coo, Csr, SparseFormat};
+use sparse_core::{Coo, Csr};
 use sprs::{CsMatI, TriMatI};
 use std::hint::black_box;
 
 fn matrix(a: &Csr<f32>) -> Result<CsMatI<f32, i32>> {
     let parts = (a.row_ptr().clone(), a.col_idx().clone(), a.values().clone());
-    CsMatI::try_new((a.rows(), a.cols()), parts.0, parts.1, parts.2)
+    CsMatI::try_new((a.nrows(), a.ncols()), parts.0, parts.1, parts.2)
         .map_err(|(_, _, _, error)| anyhow!("sprs refuses the matrix: {error}"))
 }
 
 pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Result<Contender<'a>> {
-    let mut y = vec![0.0; a.rows()];
+    let mut y = vec![0.0; a.nrows()];
     let a = matrix(a)?;
     Ok(Contender::new("sprs", move || {
         y.fill(0.0);
@@ -24,7 +24,7 @@ pub(crate) fn spmv<'a>(a: &Csr<f32>, x: &'a [f32]) -> Result<Contender<'a>> {
 }
 
 pub(crate) fn spmm<'a>(a: &Csr<f32>, b: &'a [f32], columns: usize) -> Result<Contender<'a>> {
-    let (rows, cols) = (a.rows(), a.cols());
+    let (rows, cols) = (a.nrows(), a.ncols());
     let mut c = vec![0.0; rows * columns];
     let a = matrix(a)?;
     Ok(Contender::new("sprs", move || {
@@ -38,7 +38,7 @@ pub(crate) fn spmm<'a>(a: &Csr<f32>, b: &'a [f32], columns: usize) -> Result<Con
 
 pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Contender<'static> {
     let arrays = (coo.row_idx().clone(), coo.col_idx().clone(), coo.values().clone());
-    let triplets = TriMatI::from_triplets((coo.rows(), coo.cols()), arrays.0, arrays.1, arrays.2);
+    let triplets = TriMatI::from_triplets((coo.nrows(), coo.ncols()), arrays.0, arrays.1, arrays.2);
     Contender::new("sprs", move || {
         black_box(triplets.to_csr::<i32>());
         Ok(())

@@ -6,7 +6,7 @@ use crate::arguments::PeerName;
 use crate::product::{Product, available, planned};
 use backend_opencl::{Device, buffer, handles};
 use libloading::Library;
-use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space, SparseFormat};
+use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space};
 use sparse_device::{Buffer, View, ViewMut};
 use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -196,8 +196,8 @@ struct Wrapped<'a, T: Scalar> {
 impl<'a, T: Scalar> Wrapped<'a, T> {
     fn new(library: &'a ViennaCl, a: &'a Csr<T, Device>) -> Result<Self> {
         let csr = RawCsr {
-            rows: a.rows(),
-            cols: a.cols(),
+            rows: a.nrows(),
+            cols: a.ncols(),
             nnz: a.nnz(),
             offsets: whole(a.row_ptr()),
             indices: whole(a.col_idx()),
@@ -221,7 +221,7 @@ impl<'a, T: Scalar> Wrapped<'a, T> {
 
     /// Multiplies: `b` has a row for each column, `c` for each row.
     fn spmm(&self, b: DenseView<'_, T, Device>, c: ViewMut<'_, T>) -> Result<()> {
-        let columns = b.cols();
+        let columns = b.ncols();
         if b.order() != Order::RowMajor || b.leading_dimension() != columns {
             return Err(Error::unsupported("SpMM by ViennaCL here", "B has gaps, or stands by columns"));
         }

@@ -97,8 +97,8 @@ fn plan(a: &Matrix, format: Format, measure: bool) -> Result<Planned> {
 /// Seconds of the fastest of some runs.
 fn fastest_run(plan: &mut MatvecPlan, a: &Matrix) -> Result<f64> {
     let (device, dtype) = (a.device(), a.dtype());
-    let x = Vector::from_vec(device, vec![1.0_f32; a.cols()])?.cast(dtype)?;
-    let mut y = Vector::zeros(device, dtype, a.rows())?;
+    let x = Vector::from_vec(device, vec![1.0_f32; a.ncols()])?.cast(dtype)?;
+    let mut y = Vector::zeros(device, dtype, a.nrows())?;
     let mut fastest = f64::INFINITY;
     for _ in 0..RUNS {
         let started = Instant::now();

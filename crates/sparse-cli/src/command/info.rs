@@ -81,8 +81,8 @@ impl Reading<'_> {
         let (lengths, structure) = (a.row_lengths()?, Structure::of(a)?);
         self.context.report(&Description {
             path: file.path().display().to_string(),
-            rows: a.rows(),
-            cols: a.cols(),
+            rows: a.nrows(),
+            cols: a.ncols(),
             nnz: a.nnz(),
             density: density(a.shape(), a.nnz()),
             dtype: a.dtype().name(),

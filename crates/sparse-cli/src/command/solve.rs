@@ -125,7 +125,7 @@ impl Solve {
         b: &DenseMatrix,
         context: &Context,
     ) -> Result<(DenseMatrix, Vec<Column>)> {
-        let (rows, cols) = (b.rows(), b.cols());
+        let (rows, cols) = (b.nrows(), b.ncols());
         let mut solved = DenseMatrix::zeros(b.device(), b.dtype(), rows, cols, b.order())?;
         let mut columns = Vec::with_capacity(cols);
         for j in 0..cols {
@@ -152,7 +152,7 @@ impl Solve {
 /// Fails unless b has as many rows as A, and if it has so many columns and so few elements that the columns' outcomes would
 /// fill the memory.
 fn check_right_hand_sides(a: &Matrix, b: &DenseMatrix) -> Result<()> {
-    let (found, needed, columns) = (b.rows(), a.rows(), b.cols());
+    let (found, needed, columns) = (b.nrows(), a.nrows(), b.ncols());
     if found != needed {
         let reason = format!("the length of b is {found} where {needed} is needed");
         return Err(Error::shape("solve", reason).into());

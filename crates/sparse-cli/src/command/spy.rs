@@ -71,7 +71,7 @@ impl Spy {
         let a = file::read(&matrix, dtype, &Context::host()?)?;
         let raster = Raster::of(&a, limit)?;
         let caption =
-            format!("{}: {} x {}, {} entries", matrix.path().display(), a.rows(), a.cols(), a.nnz());
+            format!("{}: {} x {}, {} entries", matrix.path().display(), a.nrows(), a.ncols(), a.nnz());
         match target {
             Target::Stdout => context.report(&Picture { caption, raster }),
             Target::Png(out) => Ok(Output::from(out).write(|file| write_png(file, &raster))?),

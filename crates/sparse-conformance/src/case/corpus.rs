@@ -3,7 +3,7 @@
 use super::definition::{Case, Operands};
 use super::tier::Tier;
 use crate::triplets::Triplets;
-use sparse_core::{Error, Result, SparseFormat, c64};
+use sparse_core::{Error, Result, c64};
 use sparse_io::matrix_market::{Field, MatrixInfo, read_coo, read_header};
 use std::path::{Path, PathBuf};
 
@@ -72,5 +72,5 @@ fn case(name: String, file: PathBuf, tier: fn(&MatrixInfo) -> Tier) -> Result<Ca
 
 fn read(file: &Path) -> Result<Triplets> {
     let matrix = read_coo::<c64, i32>(file)?;
-    Ok(Triplets::new(matrix.rows(), matrix.cols(), matrix.triplets().collect()))
+    Ok(Triplets::new(matrix.nrows(), matrix.ncols(), matrix.triplets().collect()))
 }

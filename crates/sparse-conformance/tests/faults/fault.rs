@@ -64,8 +64,8 @@ impl Fault {
         first: &mut Option<Vec<f64>>,
     ) {
         let ((lines, len), step) = (c.major_minor(), c.leading_dimension());
-        let of_row = |row| (0..c.cols()).map(move |col| (row, col));
-        let places = (0..c.rows()).flat_map(of_row).map(|(row, col)| c.position(row, col));
+        let of_row = |row| (0..c.ncols()).map(move |col| (row, col));
+        let places = (0..c.nrows()).flat_map(of_row).map(|(row, col)| c.position(row, col));
         let positions: Vec<_> = places.collect();
         let data = c.data_mut();
         self.spoil(before, data);

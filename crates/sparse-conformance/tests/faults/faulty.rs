@@ -267,7 +267,7 @@ where
     ) -> Result<()> {
         let (before, a, elements) =
             (c.data_mut().to_vec(), self.fault.operand(a)?, self.fault.elements(b.data()));
-        let b = DenseView::<f64>::new(&elements, b.rows(), b.cols(), b.leading_dimension(), b.order())?;
+        let b = DenseView::<f64>::new(&elements, b.nrows(), b.ncols(), b.leading_dimension(), b.order())?;
         // SAFETY: pattern and shapes are those that the caller promises.
         unsafe { self.cpu.spmm(&mut plan.plan, alpha, &a, b, beta, c.reborrow())? };
         self.fault.spoil_dense(&before, c, &mut plan.first);

@@ -60,7 +60,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
     /// # use sparse_core::{BatchCsr, SparseFormat};
     /// // (1.0) in column 0, and (2.0, 3.0): each member's offsets start at 0.
     /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![0, 0, 1], vec![1.0, 2.0, 3.0])?;
-    /// assert_eq!((two.count(), two.member_shape(), two.rows()), (2, (1, 2), 2));
+    /// assert_eq!((two.count(), two.member_shape(), two.nrows()), (2, (1, 2), 2));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///
@@ -245,11 +245,11 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> SparseFormat for BatchCom
     type In<U: Space> = BatchCompressed<A, T, U, I, O>;
     const FORMAT: &'static str = A::BATCH_FORMAT;
 
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.count() * self.member_shape().0
     }
 
-    fn cols(&self) -> usize {
+    fn ncols(&self) -> usize {
         self.count() * self.member_shape().1
     }
 

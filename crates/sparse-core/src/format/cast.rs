@@ -1,6 +1,6 @@
 //! Changes of the value type and of the index types, on the host and asked for by name.
 
-use super::{Axis, Compressed, Coo, SparseFormat};
+use super::{Axis, Compressed, Coo};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -70,7 +70,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     pub fn try_cast_indices<J: Index, P: Index>(&self) -> Result<Compressed<A, T, Host, J, P>> {
         let offsets = try_cast_indices("offset", self.offsets())?;
         let indices = try_cast_indices(A::MINOR, self.indices())?;
-        Compressed::new_unsorted(self.rows(), self.cols(), offsets, indices, self.values().clone())
+        Compressed::new_unsorted(self.nrows(), self.ncols(), offsets, indices, self.values().clone())
     }
 }
 
@@ -104,6 +104,6 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     pub fn try_cast_indices<J: Index>(&self) -> Result<Coo<T, Host, J>> {
         let row_idx = try_cast_indices("row", self.row_idx())?;
         let col_idx = try_cast_indices("column", self.col_idx())?;
-        Coo::new(self.rows(), self.cols(), row_idx, col_idx, self.values().clone())
+        Coo::new(self.nrows(), self.ncols(), row_idx, col_idx, self.values().clone())
     }
 }

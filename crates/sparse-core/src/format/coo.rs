@@ -236,11 +236,11 @@ impl<T: Scalar, S: Space, I: Index> SparseFormat for Coo<T, S, I> {
     type In<U: Space> = Coo<T, U, I>;
     const FORMAT: &'static str = "coo";
 
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.pattern.rows
     }
 
-    fn cols(&self) -> usize {
+    fn ncols(&self) -> usize {
         self.pattern.cols
     }
 

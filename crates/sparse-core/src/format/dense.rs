@@ -95,16 +95,6 @@ impl Layout {
 macro_rules! layout_accessors {
     () => {
         /// The number of rows.
-        pub fn rows(&self) -> usize {
-            self.layout.rows
-        }
-
-        /// The number of columns.
-        pub fn cols(&self) -> usize {
-            self.layout.cols
-        }
-
-        /// The number of rows.
         #[doc(alias = "m")]
         pub fn nrows(&self) -> usize {
             self.layout.rows

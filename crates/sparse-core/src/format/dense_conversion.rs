@@ -46,7 +46,7 @@ to_dense! {
 }
 
 fn expand<M: Entries>(a: &M) -> Result<Dense<M::Scalar>> {
-    let mut dense = Dense::zeros(a.rows(), a.cols(), Order::RowMajor)?;
+    let mut dense = Dense::zeros(a.nrows(), a.ncols(), Order::RowMajor)?;
     Reference.to_dense(a, dense.as_view_mut())?;
     Ok(dense)
 }

@@ -47,7 +47,7 @@ display! {
 }
 
 fn print<M: Entries>(f: &mut Formatter<'_>, name: &str, a: &M) -> Result {
-    let (rows, cols, nnz) = (a.rows(), a.cols(), a.nnz());
+    let (rows, cols, nnz) = (a.nrows(), a.ncols(), a.nnz());
     writeln!(f, "<{name} sparse matrix of dtype '{}'", M::Scalar::DTYPE)?;
     write!(f, "\twith {nnz} stored elements and shape ({rows}, {cols})>")?;
     if nnz > 0 {

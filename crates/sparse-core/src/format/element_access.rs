@@ -166,12 +166,12 @@ impl<T: Scalar, I: Index, O: Index> Compressed<Row, T, Host, I, O> {
     ///
     /// ```
     /// let a = sparse_core::Csr::<f64>::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
-    /// let sums: Vec<f64> = a.iter_rows().map(|row| row.values().iter().sum()).collect();
+    /// let sums: Vec<f64> = a.rows().map(|row| row.values().iter().sum()).collect();
     /// assert_eq!(sums, [3.0, 0.0]);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     #[doc(alias("outer_iterator", "row_iter"))]
-    pub fn iter_rows(&self) -> impl DoubleEndedIterator<Item = SparseVecView<'_, T, I>> + ExactSizeIterator {
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = SparseVecView<'_, T, I>> + ExactSizeIterator {
         (0..self.pattern.major).map(|i| self.major_vector(i))
     }
 
@@ -211,11 +211,11 @@ impl<T: Scalar, I: Index, O: Index> Compressed<Col, T, Host, I, O> {
     ///
     /// ```
     /// let a = sparse_core::Csc::<f64>::from_triplets(2, 3, [(0, 2, 1.0), (1, 2, 2.0)])?;
-    /// assert!(a.iter_cols().map(|col| col.nnz()).eq([0, 0, 2]));
+    /// assert!(a.cols().map(|col| col.nnz()).eq([0, 0, 2]));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     #[doc(alias("outer_iterator", "col_iter"))]
-    pub fn iter_cols(&self) -> impl DoubleEndedIterator<Item = SparseVecView<'_, T, I>> + ExactSizeIterator {
+    pub fn cols(&self) -> impl DoubleEndedIterator<Item = SparseVecView<'_, T, I>> + ExactSizeIterator {
         (0..self.pattern.major).map(|j| self.major_vector(j))
     }
 

@@ -239,11 +239,11 @@ impl<T: Scalar, S: Space, I: Index> SparseFormat for Ell<T, S, I> {
     type In<U: Space> = Ell<T, U, I>;
     const FORMAT: &'static str = "ell";
 
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.pattern.rows
     }
 
-    fn cols(&self) -> usize {
+    fn ncols(&self) -> usize {
         self.pattern.cols
     }
 

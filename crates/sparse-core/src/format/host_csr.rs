@@ -129,7 +129,7 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
 
 impl<T: Scalar, I: Index, O: Index> From<Csr<T, Host, I, O>> for HostCsr<T, I, O> {
     fn from(csr: Csr<T, Host, I, O>) -> Self {
-        let (id, rows, cols, order) = (csr.pattern_id(), csr.rows(), csr.cols(), csr.order());
+        let (id, rows, cols, order) = (csr.pattern_id(), csr.nrows(), csr.ncols(), csr.order());
         let (offsets, indices, values) = csr.into_parts();
         let (offsets, indices, values) = (Array::Owned(offsets), Array::Owned(indices), Array::Owned(values));
         Self { id, rows, cols, offsets, indices, values, order }
@@ -142,11 +142,11 @@ impl<T: Scalar, I: Index, O: Index> SparseFormat for HostCsr<T, I, O> {
     type In<U: Space> = Csr<T, U, I, O>;
     const FORMAT: &'static str = Csr::<T>::FORMAT;
 
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.rows
     }
 
-    fn cols(&self) -> usize {
+    fn ncols(&self) -> usize {
         self.cols
     }
 

@@ -93,15 +93,15 @@ impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
     /// [`Error::Format`] if the shapes differ or the rows of the COO part are not in order; [`Error::WrongContext`] if
     /// the parts live in different contexts.
     pub fn new(ell: Ell<T, S, I>, coo: Coo<T, S, I>) -> Result<Self> {
-        if (ell.rows(), ell.cols()) != (coo.rows(), coo.cols()) {
+        if (ell.nrows(), ell.ncols()) != (coo.nrows(), coo.ncols()) {
             return Err(Error::format(
                 "hyb",
                 format_args!(
                     "the ell part is {} x {}, the coo part {} x {}",
-                    ell.rows(),
-                    ell.cols(),
-                    coo.rows(),
-                    coo.cols()
+                    ell.nrows(),
+                    ell.ncols(),
+                    coo.nrows(),
+                    coo.ncols()
                 ),
             ));
         }
@@ -167,12 +167,12 @@ impl<T: Scalar, S: Space, I: Index> SparseFormat for Hyb<T, S, I> {
     type In<U: Space> = Hyb<T, U, I>;
     const FORMAT: &'static str = "hyb";
 
-    fn rows(&self) -> usize {
-        self.ell.rows()
+    fn nrows(&self) -> usize {
+        self.ell.nrows()
     }
 
-    fn cols(&self) -> usize {
-        self.ell.cols()
+    fn ncols(&self) -> usize {
+        self.ell.ncols()
     }
 
     fn nnz(&self) -> usize {

@@ -105,10 +105,10 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     const FORMAT: &'static str;
 
     /// The number of rows.
-    fn rows(&self) -> usize;
+    fn nrows(&self) -> usize;
 
     /// The number of columns.
-    fn cols(&self) -> usize;
+    fn ncols(&self) -> usize;
 
     /// The number of stored entries; explicit zeros count, padding does not.
     fn nnz(&self) -> usize;

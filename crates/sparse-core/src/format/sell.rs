@@ -356,11 +356,11 @@ impl<T: Scalar, S: Space, I: Index, O: Index> SparseFormat for Sell<T, S, I, O> 
     type In<U: Space> = Sell<T, U, I, O>;
     const FORMAT: &'static str = "sell";
 
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.pattern.rows
     }
 
-    fn cols(&self) -> usize {
+    fn ncols(&self) -> usize {
         self.pattern.cols
     }
 

@@ -12,13 +12,13 @@ macro_rules! shape_methods {
             /// The number of rows.
             #[doc(alias = "m")]
             pub fn nrows(&self) -> usize {
-                SparseFormat::rows(self)
+                SparseFormat::nrows(self)
             }
 
             /// The number of columns.
             #[doc(alias = "n")]
             pub fn ncols(&self) -> usize {
-                SparseFormat::cols(self)
+                SparseFormat::ncols(self)
             }
 
             /// (rows, columns).

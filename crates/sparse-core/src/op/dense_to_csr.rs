@@ -113,7 +113,7 @@ struct Shape {
 
 impl Shape {
     fn of<T: Scalar, S: crate::space::Space>(a: &DenseBatchView<'_, T, S>) -> Self {
-        Self { count: a.count(), rows: a.rows(), cols: a.cols(), order: a.order() }
+        Self { count: a.count(), rows: a.nrows(), cols: a.ncols(), order: a.order() }
     }
 }
 
@@ -167,8 +167,8 @@ where
         options: &PlanOptions,
     ) -> Result<Self> {
         let a = a.into();
-        I::try_new("rows", a.rows())?;
-        I::try_new("columns", a.cols())?;
+        I::try_new("rows", a.nrows())?;
+        I::try_new("columns", a.ncols())?;
         let kernel = backend.plan_dense_to_csr(&by_rows::<A, T, SpaceOf<B>>(a), keep, options)?;
         Ok(Self { backend: backend.clone(), shape: Shape::of(&a), kernel, target: PhantomData })
     }
@@ -206,7 +206,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext), [`IndexOverflow`](crate::Error::IndexOverflow) if nnz does not
     /// fit `O`.
     pub fn run(&mut self, a: DenseView<'_, T, SpaceOf<B>>) -> Result<Compressed<A, T, SpaceOf<B>, I, O>> {
-        let (rows, cols) = (a.rows(), a.cols());
+        let (rows, cols) = (a.nrows(), a.ncols());
         let arrays = self.arrays(a.into())?;
         // SAFETY: the kernel returns the arrays of one valid member, sorted and unique.
         Ok(unsafe {
@@ -247,7 +247,7 @@ where
         // SAFETY: the kernel returns the arrays of valid members, sorted and unique.
         Ok(unsafe {
             BatchCompressed::new_unchecked(
-                (a.rows(), a.cols()),
+                (a.nrows(), a.ncols()),
                 arrays.member_ptr,
                 arrays.offsets,
                 arrays.indices,

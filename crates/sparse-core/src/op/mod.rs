@@ -98,7 +98,7 @@ impl Op {
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn shape(self, a: &impl SparseFormat) -> (usize, usize) {
-        if self.transposes() { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) }
+        if self.transposes() { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) }
     }
 }
 

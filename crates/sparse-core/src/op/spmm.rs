@@ -111,10 +111,10 @@ where
         self.bound.check_operands(
             a.pattern_id(),
             &[
-                ("the number of rows of B", cols, b.rows()),
-                ("the number of rows of C", rows, c.rows()),
-                ("the number of columns of B", self.columns, b.cols()),
-                ("the number of columns of C", self.columns, c.cols()),
+                ("the number of rows of B", cols, b.nrows()),
+                ("the number of rows of C", rows, c.nrows()),
+                ("the number of columns of B", self.columns, b.ncols()),
+                ("the number of columns of C", self.columns, c.ncols()),
             ],
             &[("the matrix", a.context()), ("B", b.data().context()), ("C", c.data_mut().context())],
         )?;

@@ -75,12 +75,12 @@ impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M>
     /// [`PlanMismatch`](crate::Error::PlanMismatch), [`Shape`](crate::Error::Shape),
     /// [`WrongContext`](crate::Error::WrongContext).
     pub fn run(&mut self, a: &M, mut dense: DenseViewMut<'_, M::Scalar, SpaceOf<B>>) -> Result<()> {
-        let (rows, cols) = (a.rows(), a.cols());
+        let (rows, cols) = (a.nrows(), a.ncols());
         self.bound.check_operands(
             a.pattern_id(),
             &[
-                ("the number of rows of the output", rows, dense.rows()),
-                ("the number of columns of the output", cols, dense.cols()),
+                ("the number of rows of the output", rows, dense.nrows()),
+                ("the number of columns of the output", cols, dense.ncols()),
             ],
             &[("the output", dense.data_mut().context())],
         )?;

@@ -153,7 +153,7 @@ pub trait Operations: Backend {
         M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SpmmKernel<M> + VectorKernel<M::Scalar>,
     {
-        SpmmPlan::new(self, a, op, b.cols(), &PlanOptions::once())?.run(alpha, a, b, beta, c)
+        SpmmPlan::new(self, a, op, b.ncols(), &PlanOptions::once())?.run(alpha, a, b, beta, c)
     }
 
     /// `from` in another format; see [`ConvertPlan`].

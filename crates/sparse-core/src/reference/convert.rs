@@ -93,25 +93,25 @@ pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
 impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Compressed<A, T, Host, I, O>> for Coo<T, Host, I> {
     fn convert(&self, duplicates: &Duplicates) -> Result<Compressed<A, T, Host, I, O>> {
         let entries = merge(sorted(self.entries(), A::swap), *duplicates)?;
-        compress(self.rows(), self.cols(), entries)
+        compress(self.nrows(), self.ncols(), entries)
     }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Coo<T, Host, I>> for Compressed<A, T, Host, I, O> {
     fn convert(&self, (): &()) -> Result<Coo<T, Host, I>> {
-        Coo::from_triplets(self.rows(), self.cols(), self.entries())
+        Coo::from_triplets(self.nrows(), self.ncols(), self.entries())
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csc<T, Host, I, O>> for Csr<T, Host, I, O> {
     fn convert(&self, (): &()) -> Result<Csc<T, Host, I, O>> {
-        compress(self.rows(), self.cols(), sorted(self.entries(), Col::swap))
+        compress(self.nrows(), self.ncols(), sorted(self.entries(), Col::swap))
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
     fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
-        compress(self.rows(), self.cols(), sorted(self.entries(), Row::swap))
+        compress(self.nrows(), self.ncols(), sorted(self.entries(), Row::swap))
     }
 }
 
@@ -131,7 +131,7 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
     a: &Csr<T, Host, I, O>,
     width: usize,
 ) -> Result<Ell<T, Host, I>> {
-    let rows = a.rows();
+    let rows = a.nrows();
     let slots = crate::error::checked_product("rows x width", rows, width)?;
     let (mut col_idx, mut values) = (vec![I::PADDING; slots], vec![T::ZERO; slots]);
     for i in 0..rows {
@@ -140,21 +140,21 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
             values[k * rows + i] = value;
         }
     }
-    Ell::new(rows, a.cols(), width, col_idx, values)
+    Ell::new(rows, a.ncols(), width, col_idx, values)
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Hyb<T, Host, I>> for Csr<T, Host, I, O> {
     fn check(&self, layout: &HybWidth) -> Result<()> {
         let (lengths, sizes) = (self.row_lengths(), Sizes::of::<T, I, O>());
-        let width = layout.resolve(&lengths, self.cols(), sizes);
+        let width = layout.resolve(&lengths, self.ncols(), sizes);
         estimate::check_cap(estimate::hyb(&lengths, width, sizes)?, &lengths, sizes, None)
     }
 
     fn convert(&self, layout: &HybWidth) -> Result<Hyb<T, Host, I>> {
-        let width = layout.resolve(&self.row_lengths(), self.cols(), Sizes::of::<T, I, O>());
-        let overflow = (0..self.rows())
+        let width = layout.resolve(&self.row_lengths(), self.ncols(), Sizes::of::<T, I, O>());
+        let overflow = (0..self.nrows())
             .flat_map(|i| self.major_entries(i).skip(width).map(move |(j, value)| (i, j, value)));
-        Hyb::new(ell_of_width(self, width)?, Coo::from_triplets(self.rows(), self.cols(), overflow)?)
+        Hyb::new(ell_of_width(self, width)?, Coo::from_triplets(self.nrows(), self.ncols(), overflow)?)
     }
 }
 
@@ -185,13 +185,13 @@ impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host
             slice_ptr.push(O::cast(start));
         }
         let row_order = row_order.into_iter().map(I::cast).collect();
-        Sell::new((self.rows(), self.cols()), height, slice_ptr, row_order, col_idx, values)
+        Sell::new((self.nrows(), self.ncols()), height, slice_ptr, row_order, col_idx, values)
     }
 }
 
 /// CSR with the entries of each row in the order in which `a` stores them.
 fn to_csr<T: Scalar, I: Index, O: Index>(a: &impl Entries<Scalar = T>) -> Result<Csr<T, Host, I, O>> {
-    compress(a.rows(), a.cols(), sorted(a.entries(), |i, _| i))
+    compress(a.nrows(), a.ncols(), sorted(a.entries(), |i, _| i))
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Ell<T, Host, I> {

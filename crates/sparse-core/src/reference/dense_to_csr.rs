@@ -47,8 +47,8 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
         for k in 0..a.count() {
             let (member, start) = (a.member(k), values.len());
             offsets.push(O::default());
-            for i in 0..a.rows() {
-                for j in 0..a.cols() {
+            for i in 0..a.nrows() {
+                for j in 0..a.ncols() {
                     let value = member.at(i, j);
                     if plan.keep.keeps(value) {
                         indices.push(I::cast(j));

@@ -39,7 +39,7 @@ impl<T: Scalar, I: Index> Entries for Coo<T, Host, I> {
 
 impl<T: Scalar, I: Index> Entries for Ell<T, Host, I> {
     fn entries(&self) -> impl Iterator<Item = Entry<T>> + '_ {
-        (0..self.rows()).flat_map(|i| self.row_entries(i).map(move |(j, value)| (i, j, value)))
+        (0..self.nrows()).flat_map(|i| self.row_entries(i).map(move |(j, value)| (i, j, value)))
     }
 }
 

@@ -17,7 +17,7 @@ impl<M: Entries> RowStatisticsKernel<M> for Reference {
     }
 
     unsafe fn row_statistics(&self, _: &mut Choice, a: &M) -> Result<RowStatistics> {
-        let mut lengths = vec![0; a.rows()];
+        let mut lengths = vec![0; a.nrows()];
         a.entries().for_each(|(i, _, _)| lengths[i] += 1);
         Ok(RowStatistics::from_lengths(lengths))
     }

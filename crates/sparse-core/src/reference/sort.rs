@@ -4,7 +4,7 @@ use super::convert::compress;
 use super::entries::sorted;
 use super::{Entries, Entry, Reference, algorithms, sequential};
 use crate::error::Result;
-use crate::format::{Axis, Compressed, Coo, SparseFormat};
+use crate::format::{Axis, Compressed, Coo};
 use crate::index::Index;
 use crate::op::SortKernel;
 use crate::plan::{Algorithm, Choice, PlanOptions};
@@ -31,7 +31,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Rebuild for Compressed<A, T, Host, 
     }
 
     fn rebuild(&self, entries: Vec<Entry<T>>) -> Result<Self> {
-        compress(self.rows(), self.cols(), entries)
+        compress(self.nrows(), self.ncols(), entries)
     }
 }
 
@@ -41,7 +41,7 @@ impl<T: Scalar, I: Index> Rebuild for Coo<T, Host, I> {
     }
 
     fn rebuild(&self, entries: Vec<Entry<T>>) -> Result<Self> {
-        Coo::from_triplets(self.rows(), self.cols(), entries)
+        Coo::from_triplets(self.nrows(), self.ncols(), entries)
     }
 }
 

@@ -27,7 +27,7 @@ impl<M: Entries> SpmmKernel<M> for Reference {
         beta: AccOf<M>,
         mut c: DenseViewMut<'_, M::Scalar>,
     ) -> Result<()> {
-        for column in 0..c.cols() {
+        for column in 0..c.ncols() {
             let sums = plan.multiply(a, |j| b.at(j, column));
             for (row, &sum) in sums.iter().enumerate() {
                 update(c.at_mut(row, column), alpha * sum, beta);

@@ -26,8 +26,8 @@ impl<M: Entries> ToDenseKernel<M> for Reference {
 
 /// Writes zeros, and the sums of entries in order.
 fn write<T: Scalar>(entries: Vec<Entry<T>>, mut dense: DenseViewMut<'_, T>) -> Result<()> {
-    for i in 0..dense.rows() {
-        for j in 0..dense.cols() {
+    for i in 0..dense.nrows() {
+        for j in 0..dense.ncols() {
             *dense.at_mut(i, j) = T::ZERO;
         }
     }

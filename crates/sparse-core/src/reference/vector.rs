@@ -57,8 +57,8 @@ impl<T: Scalar> VectorKernel<T> for Reference {
     }
 
     unsafe fn scale_dense(&self, beta: T::Acc, mut c: DenseViewMut<'_, T>) -> Result<()> {
-        for i in 0..c.rows() {
-            for j in 0..c.cols() {
+        for i in 0..c.nrows() {
+            for j in 0..c.ncols() {
                 scale(c.at_mut(i, j), beta);
             }
         }

@@ -10,7 +10,7 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, Coo, DType, Index, KernelPlan, PlanOptions, Result, Scalar,
-    SparseFormat, algorithms,
+    algorithms,
 };
 
 algorithms! {
@@ -99,7 +99,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device
         let values = self.compact(&plan.starts, a.values(), kept)?.of();
         let offsets = plan.offsets(self, a.offsets())?.of();
         // SAFETY: the offsets count the entries that stay, whose indices and order are those of `a`.
-        Ok(unsafe { Compressed::new_unchecked(a.rows(), a.cols(), offsets, indices, values, a.order()) })
+        Ok(unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), offsets, indices, values, a.order()) })
     }
 }
 
@@ -125,6 +125,6 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
         let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?.of();
         let values = self.compact(&plan.starts, a.values(), kept)?.of();
         // SAFETY: the arrays have the entries of `a` that stay, in their order.
-        Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, values, a.order()) })
+        Ok(unsafe { Coo::new_unchecked(a.nrows(), a.ncols(), row_idx, col_idx, values, a.order()) })
     }
 }

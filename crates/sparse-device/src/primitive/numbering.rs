@@ -31,7 +31,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Numerable for Compressed<A, T, Devi
 
     fn numbered(&self, backend: &Device) -> Result<Self::OnHost> {
         let (offsets, indices) = (backend.download(self.offsets())?, backend.download(self.indices())?);
-        Compressed::new_unsorted(self.rows(), self.cols(), offsets, indices, numbers(self.nnz()))
+        Compressed::new_unsorted(self.nrows(), self.ncols(), offsets, indices, numbers(self.nnz()))
     }
 }
 

@@ -22,14 +22,14 @@ pub(crate) trait PaddedEntries: SparseFormat<Space = Device> {
 
     /// The entries by rows of op(A).
     fn grouped(&self, backend: &Device, op: Op) -> Result<RowGroups> {
-        let (shape, entries) = ((self.rows(), self.cols()), self.entries(backend)?);
+        let (shape, entries) = ((self.nrows(), self.ncols()), self.entries(backend)?);
         let by_rows = !op.transposes();
         Coordinates::of_entries(backend, shape, &entries, by_rows, SortBy::Both)?.into_row_groups(backend)
     }
 
     /// The entries by coordinates.
     fn sorted(&self, backend: &Device) -> Result<Triplets> {
-        let (shape, entries) = ((self.rows(), self.cols()), self.entries(backend)?);
+        let (shape, entries) = ((self.nrows(), self.ncols()), self.entries(backend)?);
         let sorted = Coordinates::of_entries(backend, shape, &entries, true, SortBy::Both)?;
         Ok(sorted.into_triplets(true))
     }
@@ -65,7 +65,7 @@ fn entries_of_ell(backend: &Device, rows: usize, cols: &RawBuffer, slots: usize)
 
 impl<T: Scalar, I: Index> PaddedEntries for Ell<T, Device, I> {
     fn entries(&self, backend: &Device) -> Result<Triplets> {
-        entries_of_ell(backend, self.rows(), self.col_idx(), self.col_idx().len)
+        entries_of_ell(backend, self.nrows(), self.col_idx(), self.col_idx().len)
     }
 }
 
@@ -73,7 +73,7 @@ impl<T: Scalar, I: Index> PaddedEntries for Hyb<T, Device, I> {
     fn entries(&self, backend: &Device) -> Result<Triplets> {
         let (split, coo) = (self.ell().col_idx().len, self.coo());
         let slots = split + coo.nnz();
-        let head = entries_of_ell(backend, self.rows(), self.ell().col_idx(), slots)?;
+        let head = entries_of_ell(backend, self.nrows(), self.ell().col_idx(), slots)?;
         let tail = Positions::counted(backend, split..slots, slots)?;
         Ok(Triplets {
             rows: backend.joined(&[(&head.rows, head.rows.len), (coo.row_idx(), coo.nnz())])?,
@@ -90,7 +90,7 @@ impl<T: Scalar, I: Index, O: Index> PaddedEntries for Sell<T, Device, I, O> {
         let (index, offset) = (cols.index_type(), self.slice_ptr().index_type());
         let defines = Defines::default().index(index).offset(offset).set("POS", positions.type_name());
         let kernel = backend.kernel(FILE, "padded_sell_rows", defines)?;
-        let launch = backend.launch(&kernel).size(self.rows()).size(self.slice_ptr().len - 1);
+        let launch = backend.launch(&kernel).size(self.nrows()).size(self.slice_ptr().len - 1);
         let launch = launch.size(self.slice_height()).buffer(self.slice_ptr()).buffer(self.row_order());
         without_padding(backend, launch, cols, &positions)
     }

@@ -7,7 +7,7 @@ use crate::driver::Value;
 use crate::launch::Launch;
 use crate::place::{DensePlace, Place};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar, SparseFormat};
+use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar};
 
 /// True if op(A) goes along the compressed rows (CSR) or columns (CSC).
 pub(crate) fn along<A: Axis>(op: Op) -> bool {
@@ -78,7 +78,7 @@ impl<'a, T: Scalar, I: Index> From<&'a Coo<T, Device, I>> for RawCoo<'a> {
     fn from(a: &'a Coo<T, Device, I>) -> Self {
         Self {
             dtype: T::DTYPE,
-            shape: (a.rows(), a.cols()),
+            shape: (a.nrows(), a.ncols()),
             order: a.order(),
             row_idx: a.row_idx(),
             col_idx: a.col_idx(),

@@ -60,7 +60,7 @@ impl RowGroups {
     }
 
     /// The rows of op(A).
-    pub(crate) fn rows(&self) -> usize {
+    pub(crate) fn nrows(&self) -> usize {
         self.offsets.len - 1
     }
 

@@ -112,7 +112,7 @@ impl Member {
 ///
 /// let member = families::members().find(|member| member.name() == "band/three").unwrap();
 /// let a = member.generate::<f32>(1 << 20)?;
-/// assert_eq!((a.rows(), a.nnz()), (2, 4));
+/// assert_eq!((a.nrows(), a.nnz()), (2, 4));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub fn members() -> impl Iterator<Item = Member> {
@@ -139,20 +139,19 @@ pub fn members() -> impl Iterator<Item = Member> {
 /// # Errors
 /// Those of [`Csr::new_unsorted`].
 pub fn transposed<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
-    use sparse_core::format::SparseFormat as _;
-    let mut next = vec![0; a.cols() + 1];
+    let mut next = vec![0; a.ncols() + 1];
     a.col_idx().iter().for_each(|&col| next[col as usize + 1] += 1);
-    for col in 0..a.cols() {
+    for col in 0..a.ncols() {
         next[col + 1] += next[col];
     }
     let offsets = next.clone();
     let (mut indices, mut values) = (vec![0; a.nnz()], vec![T::ZERO; a.nnz()]);
-    for row in 0..a.rows() {
+    for row in 0..a.nrows() {
         for (col, value) in a.major_entries(row) {
             let place = next[col] as usize;
             (indices[place], values[place]) = (i32::cast(row), value);
             next[col] += 1;
         }
     }
-    Csr::new_unsorted(a.cols(), a.rows(), offsets, indices, values)
+    Csr::new_unsorted(a.ncols(), a.nrows(), offsets, indices, values)
 }

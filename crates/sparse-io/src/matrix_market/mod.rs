@@ -173,7 +173,7 @@ pub(crate) fn csr_of<T: Scalar, I: Index, O: Index>(text: Text<'_>) -> Result<Cs
         Layout::Coordinate => csr::read(text, header, parts(&text)),
         Layout::Array => {
             let dense = array::read::<T>(text, header)?;
-            csr_from_triplets(dense.rows(), dense.cols(), dense.data().len(), || nonzeros(&dense))
+            csr_from_triplets(dense.nrows(), dense.ncols(), dense.data().len(), || nonzeros(&dense))
         }
     }
 }
@@ -185,7 +185,7 @@ pub(crate) fn coo_of<T: Scalar, I: Index>(text: Text<'_>) -> Result<Coo<T, Host,
         Layout::Coordinate => coo::read(text, header, parts(&text)),
         Layout::Array => {
             let dense = array::read::<T>(text, header)?;
-            Coo::<T, Host, I>::from_triplets(dense.rows(), dense.cols(), nonzeros(&dense))
+            Coo::<T, Host, I>::from_triplets(dense.nrows(), dense.ncols(), nonzeros(&dense))
         }
     }
 }

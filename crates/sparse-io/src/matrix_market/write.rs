@@ -55,7 +55,7 @@ pub fn write_coo<'a, T: Scalar, I: Index>(
 /// # Errors
 /// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written.
 pub fn write_dense<'a, T: Scalar>(output: impl Into<Output<'a>>, matrix: &Dense<T>) -> Result<()> {
-    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let (rows, cols) = (matrix.nrows(), matrix.ncols());
     write_text(output.into(), |out| {
         writeln!(out, "%%MatrixMarket matrix array {} general\n{rows} {cols}", field_of::<T>())?;
         for col in 0..cols {
@@ -75,7 +75,7 @@ fn write_coordinates<T: Scalar>(
 ) -> Result<()> {
     write_text(output, |out| {
         writeln!(out, "%%MatrixMarket matrix coordinate {} general", field_of::<T>())?;
-        writeln!(out, "{} {} {}", matrix.rows(), matrix.cols(), matrix.nnz())?;
+        writeln!(out, "{} {} {}", matrix.nrows(), matrix.ncols(), matrix.nnz())?;
         for (row, col, value) in triplets {
             write!(out, "{} {} ", row + 1, col + 1)?;
             write_value(out, value)?;

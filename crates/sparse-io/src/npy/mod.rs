@@ -42,7 +42,7 @@ impl NpyArray {
     /// let values = AnyValues::F32(vec![1.0, 2.0, 3.0]);
     /// let vector = NpyArray { shape: vec![3], order: Order::RowMajor, values };
     /// let column: Dense<f64> = vector.into_dense()?;
-    /// assert_eq!((column.rows(), column.cols()), (3, 1));
+    /// assert_eq!((column.nrows(), column.ncols()), (3, 1));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///

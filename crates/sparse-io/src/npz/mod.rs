@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::source::{expansion_limit, open};
 use patient::Patient;
 use sparse_core::{
-    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar, SparseFormat,
+    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar,
 };
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -113,11 +113,11 @@ impl AnySparse {
             NpzFormat::Csr => self.into_compressed(),
             NpzFormat::Csc => {
                 let csc: Csc<T, Host, I, O> = self.into_compressed()?;
-                csr_from_triplets(csc.rows(), csc.cols(), csc.nnz(), || csc.triplets())
+                csr_from_triplets(csc.nrows(), csc.ncols(), csc.nnz(), || csc.triplets())
             }
             NpzFormat::Coo => {
                 let coo: Coo<T, Host, I> = self.into_coordinates()?;
-                csr_from_triplets(coo.rows(), coo.cols(), coo.nnz(), || coo.triplets())
+                csr_from_triplets(coo.nrows(), coo.ncols(), coo.nnz(), || coo.triplets())
             }
         }
     }
@@ -142,7 +142,7 @@ impl AnySparse {
     pub fn into_coo<T: Scalar, I: Index>(self) -> Result<Coo<T, Host, I>> {
         fn coordinates<A: Axis, T: Scalar, I: Index>(sparse: AnySparse) -> Result<Coo<T, Host, I>> {
             let matrix: Compressed<A, T, Host, I, i64> = sparse.into_compressed()?;
-            Coo::<T, Host, I>::from_triplets(matrix.rows(), matrix.cols(), matrix.triplets())
+            Coo::<T, Host, I>::from_triplets(matrix.nrows(), matrix.ncols(), matrix.triplets())
         }
         match self.format {
             NpzFormat::Csr => coordinates::<Row, T, I>(self),
@@ -375,7 +375,7 @@ pub fn write_coo<'a, T: Scalar, I: Index>(
 ) -> Result<()> {
     let rows = npy::indices_to_bytes(matrix.row_idx());
     let cols = npy::indices_to_bytes(matrix.col_idx());
-    let shape = [matrix.rows(), matrix.cols()];
+    let shape = [matrix.nrows(), matrix.ncols()];
     write_arrays(output.into(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
 }
 
@@ -393,7 +393,7 @@ pub fn write_compressed<'a, A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<()> {
     let indices = npy::indices_to_bytes(matrix.indices());
     let offsets = npy::indices_to_bytes(matrix.offsets());
-    let shape = [matrix.rows(), matrix.cols()];
+    let shape = [matrix.nrows(), matrix.ncols()];
     write_arrays(
         output.into(),
         A::FORMAT,

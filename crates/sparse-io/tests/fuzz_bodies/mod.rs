@@ -2,7 +2,7 @@
 //!
 //! A target must return for any bytes, and an accepted matrix must be valid.
 
-use sparse_core::{Coo, Csc, Csr, Ell, Host, Sell, SparseFormat, c64};
+use sparse_core::{Coo, Csc, Csr, Ell, Host, Sell, c64};
 use sparse_io::{matrix_market, npy, npz};
 
 /// Reads Matrix Market in every way; CSR has at most the entries of COO.
@@ -11,7 +11,7 @@ pub(crate) fn matrix_market(data: &[u8]) {
     if let Ok(csr) = matrix_market::parse_csr::<c64, i32, i64>(data) {
         let coo = coo.expect("what is read to CSR is read to COO");
         assert!(csr.nnz() <= coo.nnz());
-        walk(csr.rows(), csr.cols(), csr.triplets());
+        walk(csr.nrows(), csr.ncols(), csr.triplets());
     }
     let _ = matrix_market::parse_csr::<f32, i32, i32>(data);
     let _ = matrix_market::parse_dense::<f64>(data);
@@ -21,7 +21,7 @@ pub(crate) fn matrix_market(data: &[u8]) {
 pub(crate) fn npz(data: &[u8]) {
     let Ok(sparse) = npz::parse(data) else { return };
     if let Ok(csr) = sparse.clone().into_csr::<c64, i64, i64>() {
-        walk(csr.rows(), csr.cols(), csr.triplets());
+        walk(csr.nrows(), csr.ncols(), csr.triplets());
     }
     let _ = sparse.into_csr::<f32, i32, i32>();
 }

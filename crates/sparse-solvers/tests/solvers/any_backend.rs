@@ -29,7 +29,7 @@ where
 #[test]
 fn traits_are_enough() {
     let a = stencil_5::<f64>(8, 8).unwrap();
-    let b = right_hand_side(a.rows());
+    let b = right_hand_side(a.nrows());
     let ([first, second], x) = solve_twice(&Reference, &a, &b, &Options::default()).unwrap();
     assert!(first.converged() && first.iterations > 0, "{first}");
     assert!(second.converged() && second.iterations == 0, "{second}");

@@ -3,14 +3,14 @@
 use crate::common::{Method, check, matrix, right_hand_side, solve};
 use proptest::prelude::*;
 use sparse_core::reference::Reference;
-use sparse_core::{Accumulator, Csc, Csr, Scalar, SparseFormat, c32, c64};
+use sparse_core::{Accumulator, Csc, Csr, Scalar, c32, c64};
 use sparse_generate::{stencil_5, stencil_7};
 use sparse_solvers::{BiCgStab, Identity, Options, Solution};
 use std::ops::ControlFlow;
 
 fn converge<T: Accumulator>(method: Method, a: &Csr<T>, jacobi: bool, tolerance: f64) -> Solution {
     let options = Options { tolerance, ..Options::default() };
-    let (solution, _) = solve(method, a, &right_hand_side(a.rows()), jacobi, &options).unwrap();
+    let (solution, _) = solve(method, a, &right_hand_side(a.nrows()), jacobi, &options).unwrap();
     assert!(solution.converged(), "{method:?}, jacobi {jacobi}: {solution}");
     solution
 }
@@ -62,7 +62,7 @@ fn laplacians_in_every_type() {
 fn any_format_will_do() {
     let a = stencil_5::<f64>(12, 9).unwrap();
     let csc: Csc<f64> = a.clone().into_transpose();
-    let (b, mut x) = (right_hand_side(a.rows()), vec![0.0; a.rows()]);
+    let (b, mut x) = (right_hand_side(a.nrows()), vec![0.0; a.nrows()]);
     let mut solver = BiCgStab::new(&Reference, &csc, Identity, &Options::default()).unwrap();
     let solution = solver.solve(&csc, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
     assert!(solution.converged(), "{solution}");

@@ -2,7 +2,7 @@
 
 use crate::common::{check, matrix, right_hand_side};
 use sparse_core::reference::Reference;
-use sparse_core::{Accumulator, Csr, Error, Scalar, SparseFormat, c32, c64};
+use sparse_core::{Accumulator, Csr, Error, Scalar, c32, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Options, Outcome};
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ fn enqueued<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, runs: &[usize]) 
 }
 
 fn agree<T: Accumulator>(a: &Csr<T>) {
-    let b = right_hand_side::<T>(a.rows());
+    let b = right_hand_side::<T>(a.nrows());
     let x: Vec<T> = b.iter().rev().copied().collect();
     for (iterations, runs) in [(0, [0, 0]), (1, [1, 0]), (7, [3, 4]), (20, [9, 11])] {
         let found = enqueued(a, &b, x.clone(), &runs);

@@ -3,9 +3,9 @@
 //! SciPy's outcomes were recorded by `outcomes_of_scipy.py`, which is beside this file and makes the same systems.
 
 use crate::common::{Method, hilbert, matrix, right_hand_side, solve};
+use sparse_core::Csr;
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, SparseFormat};
 use sparse_solvers::{Breakdown, Options, Outcome};
 use std::path::Path;
 
@@ -110,7 +110,7 @@ fn neumann() -> Csr<f64> {
 }
 
 fn product(a: &Csr<f64>, x: &[f64]) -> Vec<f64> {
-    let mut y = vec![0.0; a.rows()];
+    let mut y = vec![0.0; a.nrows()];
     Reference.spmv(Op::None, 1.0, a, x, 0.0, &mut y).unwrap();
     y
 }
@@ -215,7 +215,7 @@ fn no_claim_is_false_on_real_matrices() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/matrices").join(row.0);
         if path.exists() {
             let a: Csr<f64> = sparse_io::matrix_market::read_csr(path).unwrap();
-            compare(row, &a, &product(&a, &vec![1.0; a.cols()]), &options);
+            compare(row, &a, &product(&a, &vec![1.0; a.ncols()]), &options);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Systems of 10⁵ unknowns and condition numbers of 10⁶ and more, whose solutions are judged by their true residual.
 
 use crate::common::{Method, right_hand_side, solve};
-use sparse_core::{Csr, SparseFormat};
+use sparse_core::Csr;
 use sparse_generate::stencil_5;
 use sparse_solvers::Options;
 
@@ -29,7 +29,7 @@ fn factor(k: usize) -> f64 {
 
 fn converges(method: Method, a: &Csr<f64>, jacobi: bool) {
     let options = Options { tolerance: TOLERANCE, max_iterations: Some(500), ..Options::default() };
-    let (solution, _) = solve(method, a, &right_hand_side(a.rows()), jacobi, &options).unwrap();
+    let (solution, _) = solve(method, a, &right_hand_side(a.nrows()), jacobi, &options).unwrap();
     assert!(solution.converged(), "{method:?}: {solution}");
 }
 

@@ -1,7 +1,7 @@
 //! Matrices of the SuiteSparse collection. The tests pass without them where they do not lie beside the repository.
 
 use crate::common::{Method, solve};
-use sparse_core::{Accumulator, Csr, SparseFormat, c64};
+use sparse_core::{Accumulator, Csr, c64};
 use sparse_solvers::{Breakdown, Options, Solution};
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn solve_for_ones<T: Accumulator>(
     }
     let a: Csr<T> = sparse_io::matrix_market::read_csr(path).unwrap();
     let row_sum = |row| a.major_entries(row).map(|(_, value)| value).fold(T::ZERO, |sum, value| sum + value);
-    let b: Vec<T> = (0..a.rows()).map(row_sum).collect();
+    let b: Vec<T> = (0..a.nrows()).map(row_sum).collect();
     let options = Options { tolerance, ..Options::default() };
     Some(solve(method, &a, &b, jacobi, &options).unwrap().0)
 }

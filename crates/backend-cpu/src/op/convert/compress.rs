@@ -7,8 +7,7 @@ use crate::op::fill::Arrays;
 use sparse_core::op::Duplicates;
 use sparse_core::reference::Convert;
 use sparse_core::{
-    Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Result, Scalar, SparseFormat,
-    algorithms,
+    Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Result, Scalar, algorithms,
 };
 
 algorithms! {
@@ -46,9 +45,9 @@ pub(in crate::op) fn coo_to_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<Compressed<A, T, Host, I, O>> {
     let (major, minor) = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
     let entries = Coordinates { major, minor, values: a.values() };
-    let grouped = group(cpu, A::swap(a.rows(), a.cols()).0, entries, duplicates, A::swap)?;
+    let grouped = group(cpu, A::swap(a.nrows(), a.ncols()).0, entries, duplicates, A::swap)?;
     let unique = duplicates != Duplicates::Keep || a.order().unique;
-    Ok(compressed(a.rows(), a.cols(), grouped, unique))
+    Ok(compressed(a.nrows(), a.ncols(), grouped, unique))
 }
 
 fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
@@ -71,7 +70,7 @@ fn recompress<A: Axis, T: Scalar, I: Index, O: Index>(
     let minor = cpu.expand(a.offsets());
     let entries = Coordinates { major: a.indices(), minor: &minor, values: a.values() };
     let grouped = group(cpu, a.pattern().minor(), entries, Duplicates::Keep, A::Other::swap)?;
-    Ok(compressed(a.rows(), a.cols(), grouped, a.order().unique))
+    Ok(compressed(a.nrows(), a.ncols(), grouped, a.order().unique))
 }
 
 /// The entries in storage order, with both indices.
@@ -86,7 +85,7 @@ fn coordinates<A: Axis, T: Scalar, I: Index, O: Index>(
         IndexOrder { major_sorted: A::IS_ROW, sorted: A::IS_ROW && known.sorted, unique: known.unique };
     // SAFETY: the indices are those of `a`, the expanded ones count its rows or columns; a row of CSR precedes the
     // next, and its columns are as sorted as they were.
-    unsafe { Coo::new_unchecked(a.rows(), a.cols(), row_idx, col_idx, cpu.copy_of(a.values()), order) }
+    unsafe { Coo::new_unchecked(a.nrows(), a.ncols(), row_idx, col_idx, cpu.copy_of(a.values()), order) }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Compressed<A, T, Host, I, O>>

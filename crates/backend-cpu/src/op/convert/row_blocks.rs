@@ -8,7 +8,6 @@ use sparse_core::error::checked_product;
 use sparse_core::estimate::Sizes;
 use sparse_core::{
     Coo, Csr, Ell, EllLayout, Host, Hyb, HybWidth, Index, IndexOrder, Result, Scalar, Sell, SellLayout,
-    SparseFormat,
 };
 
 /// Rows of a block of ELL, which is written line by line.
@@ -24,7 +23,7 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
     lengths: &[usize],
     width: usize,
 ) -> Result<Ell<T, Host, I>> {
-    let rows = a.rows();
+    let rows = a.nrows();
     let slots = checked_product("rows x width", rows, width)?;
     let (mut col_idx, mut values) = (zeroed::<I>(slots), zeroed::<T>(slots));
     let tiles = tiles_mut(&mut col_idx, rows, rows, ELL_ROWS).into_iter();
@@ -41,7 +40,7 @@ fn ell_of_width<T: Scalar, I: Index, O: Index>(
     });
     let nnz = lengths.iter().map(|&length| length.min(width)).sum();
     // SAFETY: the elements of a row are its first entries, then padding; a part of a row is as sorted as the whole.
-    Ok(unsafe { Ell::new_unchecked((rows, a.cols()), width, nnz, col_idx, values, a.order()) })
+    Ok(unsafe { Ell::new_unchecked((rows, a.ncols()), width, nnz, col_idx, values, a.order()) })
 }
 
 /// The entries of each row beyond the first `width`.
@@ -60,7 +59,7 @@ fn overflow<T: Scalar, I: Index, O: Index>(
             }
         })?;
     // SAFETY: the coordinates are those of `a`, row by row; a part of a row is as sorted as the whole.
-    Ok(unsafe { Coo::new_unchecked(a.rows(), a.cols(), cpu.expand(&offsets), indices, values, a.order()) })
+    Ok(unsafe { Coo::new_unchecked(a.nrows(), a.ncols(), cpu.expand(&offsets), indices, values, a.order()) })
 }
 
 pub(super) fn csr_to_ell<T: Scalar, I: Index, O: Index>(
@@ -79,7 +78,7 @@ pub(super) fn csr_to_hyb<T: Scalar, I: Index, O: Index>(
     layout: &HybWidth,
 ) -> Result<Hyb<T, Host, I>> {
     let lengths = a.row_lengths();
-    let width = layout.resolve(&lengths, a.cols(), Sizes::of::<T, I, O>());
+    let width = layout.resolve(&lengths, a.ncols(), Sizes::of::<T, I, O>());
     Hyb::new(ell_of_width(cpu, a, &lengths, width)?, overflow(cpu, a, &lengths, width)?)
 }
 
@@ -112,7 +111,7 @@ pub(super) fn csr_to_sell<T: Scalar, I: Index, O: Index>(
         }
     });
     let row_order = row_order.into_iter().map(I::cast).collect();
-    let (shape, nnz, order) = ((a.rows(), a.cols()), a.nnz(), a.order());
+    let (shape, nnz, order) = ((a.nrows(), a.ncols()), a.nnz(), a.order());
     // SAFETY: every slice is as wide as its longest row; lanes have the entries of one row, then padding.
     Ok(unsafe { Sell::new_unchecked(shape, nnz, height, slice_ptr, row_order, col_idx, values, order) })
 }
@@ -159,7 +158,7 @@ pub(super) fn ell_to_csr<T: Scalar, I: Index, O: Index>(
     a: &Ell<T, Host, I>,
     (): &(),
 ) -> Result<Csr<T, Host, I, O>> {
-    to_csr(cpu, a, (a.rows(), a.cols()), a.order())
+    to_csr(cpu, a, (a.nrows(), a.ncols()), a.order())
 }
 
 pub(super) fn hyb_to_csr<T: Scalar, I: Index, O: Index>(
@@ -173,7 +172,7 @@ pub(super) fn hyb_to_csr<T: Scalar, I: Index, O: Index>(
     } else {
         IndexOrder { major_sorted: true, sorted: false, unique: false }
     };
-    to_csr(cpu, a, (a.rows(), a.cols()), order)
+    to_csr(cpu, a, (a.nrows(), a.ncols()), order)
 }
 
 pub(super) fn sell_to_csr<T: Scalar, I: Index, O: Index>(
@@ -181,5 +180,5 @@ pub(super) fn sell_to_csr<T: Scalar, I: Index, O: Index>(
     a: &Sell<T, Host, I, O>,
     (): &(),
 ) -> Result<Csr<T, Host, I, O>> {
-    to_csr(cpu, &SellRows::new(a), (a.rows(), a.cols()), a.order())
+    to_csr(cpu, &SellRows::new(a), (a.nrows(), a.ncols()), a.order())
 }

@@ -16,7 +16,7 @@ pub(super) fn find<T: Scalar>(
     bits: &mut [u64],
     lengths: &mut [usize],
 ) {
-    let words = a.cols().div_ceil(WORD);
+    let words = a.ncols().div_ceil(WORD);
     if words > 0 {
         match a.order() {
             Order::RowMajor => by_rows(cpu, a, keep, rows, bits),
@@ -35,9 +35,9 @@ fn by_rows<T: Scalar>(
     rows: Range<usize>,
     bits: &mut [u64],
 ) {
-    for (row, bits) in rows.zip(bits.chunks_mut(a.cols().div_ceil(WORD))) {
-        let start = row / a.rows() * a.stride() + row % a.rows() * a.leading_dimension();
-        line(cpu.simd(), keep, &a.data()[start..start + a.cols()], bits);
+    for (row, bits) in rows.zip(bits.chunks_mut(a.ncols().div_ceil(WORD))) {
+        let start = row / a.nrows() * a.stride() + row % a.nrows() * a.leading_dimension();
+        line(cpu.simd(), keep, &a.data()[start..start + a.ncols()], bits);
     }
 }
 
@@ -49,12 +49,12 @@ fn by_columns<T: Scalar>(
     rows: Range<usize>,
     bits: &mut [u64],
 ) {
-    let words = a.cols().div_ceil(WORD);
-    let member = a.member(rows.start / a.rows());
-    let first = rows.start % a.rows();
+    let words = a.ncols().div_ceil(WORD);
+    let member = a.member(rows.start / a.nrows());
+    let first = rows.start % a.nrows();
     for word in 0..words {
         let mut columns = [[0; STRIP / WORD]; WORD];
-        for (column, bits) in (word * WORD..a.cols()).zip(&mut columns) {
+        for (column, bits) in (word * WORD..a.ncols()).zip(&mut columns) {
             let start = member.position(first, column);
             line(cpu.simd(), keep, &member.data()[start..start + rows.len()], bits);
         }

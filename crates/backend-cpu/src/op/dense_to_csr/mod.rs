@@ -96,9 +96,9 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         let (offered, fitting) = (DenseAlgorithm::table(|_| true), DenseAlgorithm::CompressStore);
         let (algorithm, choice) =
             options.choose_among("dense_to_csr", offered, fitting, fitting.row().chosen)?;
-        let rows = checked_product("matrices x rows", a.count(), a.rows())?;
+        let rows = checked_product("matrices x rows", a.count(), a.nrows())?;
         let words = match algorithm {
-            DenseAlgorithm::CompressStore => a.cols().div_ceil(WORD),
+            DenseAlgorithm::CompressStore => a.ncols().div_ceil(WORD),
             DenseAlgorithm::RowPerWarp | DenseAlgorithm::Sequential => 0,
         };
         Ok(CompressionPlan {
@@ -160,11 +160,11 @@ fn scan<T: Scalar, O: Index>(
     lengths: &[usize],
 ) -> Result<(Vec<usize>, Vec<O>)> {
     let mut member_ptr = Vec::with_capacity(a.count() + 1);
-    let mut all = Vec::with_capacity(a.count() * (a.rows() + 1));
+    let mut all = Vec::with_capacity(a.count() * (a.nrows() + 1));
     member_ptr.push(0);
     for k in 0..a.count() {
-        let member: Vec<O> = cpu.offsets(&lengths[k * a.rows()..][..a.rows()])?;
-        member_ptr.push(member_ptr[k] + member[a.rows()].as_usize());
+        let member: Vec<O> = cpu.offsets(&lengths[k * a.nrows()..][..a.nrows()])?;
+        member_ptr.push(member_ptr[k] + member[a.nrows()].as_usize());
         all.extend(member);
     }
     Ok((member_ptr, all))
@@ -173,11 +173,11 @@ fn scan<T: Scalar, O: Index>(
 /// Ranges of the rows of all members: of [`PART`] elements where they are row-major, else strips of a member.
 fn row_parts<T: Scalar>(a: &DenseBatchView<'_, T>) -> Vec<Range<usize>> {
     match a.order() {
-        Order::RowMajor => chunks(a.count() * a.rows(), PART.div_ceil(a.cols().max(1))),
+        Order::RowMajor => chunks(a.count() * a.nrows(), PART.div_ceil(a.ncols().max(1))),
         Order::ColMajor => {
             let strips = |member: usize| {
-                let first = member * a.rows();
-                chunks(a.rows(), STRIP).into_iter().map(move |strip| first + strip.start..first + strip.end)
+                let first = member * a.nrows();
+                chunks(a.nrows(), STRIP).into_iter().map(move |strip| first + strip.start..first + strip.end)
             };
             (0..a.count()).flat_map(strips).collect()
         }
@@ -204,10 +204,10 @@ fn row_per_warp<T: Scalar, I: Index, O: Index>(
     keep: Keep<T>,
     lengths: &mut [usize],
 ) -> Result<CompressedArrays<Cpu, T, I, O>> {
-    let elements = lengths.len() * a.cols();
+    let elements = lengths.len() * a.ncols();
     let kept_of = |row: usize| {
-        let (member, i) = (a.member(row / a.rows()), row % a.rows());
-        (0..a.cols()).map(move |j| (j, member.at(i, j))).filter(move |&(_, value)| keep.keeps(value))
+        let (member, i) = (a.member(row / a.nrows()), row % a.nrows());
+        (0..a.ncols()).map(move |j| (j, member.at(i, j))).filter(move |&(_, value)| keep.keeps(value))
     };
     cpu.for_each(elements, lengths.iter_mut().enumerate().collect(), |(row, length)| {
         *length = kept_of(row).count()

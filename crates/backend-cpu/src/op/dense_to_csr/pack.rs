@@ -34,9 +34,9 @@ fn by_rows<T: Scalar, I: Index>(
     values: &mut [T],
 ) {
     let mut end = 0;
-    for (row, bits) in rows.zip(bits.chunks(a.cols().div_ceil(WORD).max(1))) {
-        let start = row / a.rows() * a.stride() + row % a.rows() * a.leading_dimension();
-        let row = &a.data()[start..start + a.cols()];
+    for (row, bits) in rows.zip(bits.chunks(a.ncols().div_ceil(WORD).max(1))) {
+        let start = row / a.nrows() * a.stride() + row % a.nrows() * a.leading_dimension();
+        let row = &a.data()[start..start + a.ncols()];
         end += pack_row(simd, bits, row, &mut indices[end..], &mut values[end..]);
     }
 }
@@ -72,14 +72,14 @@ fn by_columns<T: Scalar, I: Index>(
     indices: &mut [I],
     values: &mut [T],
 ) {
-    let words = a.cols().div_ceil(WORD);
-    let member = a.member(rows.start / a.rows());
-    let first = rows.start % a.rows();
+    let words = a.ncols().div_ceil(WORD);
+    let member = a.member(rows.start / a.nrows());
+    let first = rows.start % a.nrows();
     let mut tile: Vec<T> = zeroed(WORD * TILE_COLUMN);
     let mut ends = starts(lengths);
     for word in 0..words {
         let first_column = word * WORD;
-        for (column, copy) in (first_column..a.cols()).zip(tile.chunks_mut(TILE_COLUMN)) {
+        for (column, copy) in (first_column..a.ncols()).zip(tile.chunks_mut(TILE_COLUMN)) {
             let start = member.position(first, column);
             copy[..rows.len()].copy_from_slice(&member.data()[start..start + rows.len()]);
         }

@@ -55,8 +55,8 @@ pub(super) fn find_and_pack<T: Scalar, I: Index>(
     (all_bits, all_lengths): (&mut [u64], &mut [usize]),
     capacity: usize,
 ) -> Option<(Vec<I>, Vec<T>)> {
-    let words = a.cols().div_ceil(WORD);
-    let elements = all_lengths.len() * a.cols();
+    let words = a.ncols().div_ceil(WORD);
+    let elements = all_lengths.len() * a.ncols();
     let in_words: Vec<_> = parts.iter().map(|rows| rows.start * words..rows.end * words).collect();
     let memory = split_mut(all_bits, &in_words).into_iter().zip(split_mut(all_lengths, parts));
     let (mut indices, mut values) = (zeroed(capacity), zeroed(capacity));
@@ -86,13 +86,13 @@ pub(super) fn pack_all<T: Scalar, I: Index>(
     bits: &[u64],
     lengths: &[usize],
 ) -> (Vec<I>, Vec<T>) {
-    let words = a.cols().div_ceil(WORD);
+    let words = a.ncols().div_ceil(WORD);
     let entries = entries_of(parts, lengths);
     let nnz = entries.last().map_or(0, |last| last.end);
     let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
     let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
     let work = parts.iter().cloned().zip(outputs).collect();
-    cpu.for_each(lengths.len() * a.cols(), work, |(rows, target): (Range<usize>, _)| {
+    cpu.for_each(lengths.len() * a.ncols(), work, |(rows, target): (Range<usize>, _)| {
         let bits = &bits[rows.start * words..rows.end * words];
         pack::entries(cpu.simd(), a, rows.clone(), bits, &lengths[rows], target);
     });

@@ -36,7 +36,7 @@ impl<T: Scalar> Output<T> {
             Order::RowMajor => (c.leading_dimension(), 1),
             Order::ColMajor => (1, c.leading_dimension()),
         };
-        let bytes = c.rows() * c.cols() * size_of::<T>();
+        let bytes = c.nrows() * c.ncols() * size_of::<T>();
         let is_large = bytes >= SpmmThresholds::CPU.streamed_bytes;
         Self { c: Disjoint::new(c.data_mut()), strides, is_large, update }
     }

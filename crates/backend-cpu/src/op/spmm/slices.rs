@@ -64,10 +64,10 @@ pub(super) fn pack<'a, T: Scalar>(
     ahead: usize,
 ) -> RowMajor<'a, T> {
     let width = columns.len();
-    let panel = &mut panel[..b.rows() * width];
+    let panel = &mut panel[..b.nrows() * width];
     let rows_per_task = CHUNK / width;
     let tasks = panel.chunks_mut(rows_per_task * width).enumerate().collect();
-    cpu.for_each(b.rows() * width, tasks, |(k, part): (usize, &mut [T])| {
+    cpu.for_each(b.nrows() * width, tasks, |(k, part): (usize, &mut [T])| {
         for (i, row) in part.chunks_mut(width).enumerate() {
             for (to, column) in row.iter_mut().zip(columns.clone()) {
                 *to = b.at(k * rows_per_task + i, column);

@@ -86,12 +86,12 @@ impl<T: Scalar> Work<T> {
     pub(super) fn run<R: Rows<Scalar = T>>(&mut self, cpu: &Cpu, rows: R, operands: Operands<'_, '_, T>) {
         let Operands { b, mut c, update, op } = operands;
         let output = Output::new(&mut c, update);
-        let (stride, columns) = (b.leading_dimension(), b.cols());
+        let (stride, columns) = (b.leading_dimension(), b.ncols());
         if b.order() == Order::RowMajor && !self.split.sliced {
             let b = RowMajor { data: b.data(), stride, columns, ahead: self.split.ahead };
             return self.split.run(cpu, Product { rows, b, op, output, first: 0 });
         }
-        self.panel.resize(b.rows() * columns.min(WIDE), T::ZERO);
+        self.panel.resize(b.nrows() * columns.min(WIDE), T::ZERO);
         for columns in chunks(columns, WIDE) {
             let first = columns.start;
             let b = pack(cpu, &mut self.panel, b, columns, self.split.ahead);

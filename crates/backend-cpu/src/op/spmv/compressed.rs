@@ -224,7 +224,7 @@ fn multiply_stored<M: Members>(
 fn scatter<M: Members>(a: &M) -> Scatter<AccOf<M>> {
     let (rows, cols) = a.member_shape();
     let minor = if M::BY_ROWS { cols } else { rows };
-    let size = chunk_size(a.nnz() + a.rows().max(a.cols()));
+    let size = chunk_size(a.nnz() + a.nrows().max(a.ncols()));
     let mut chunks = vec![];
     for member in 0..a.members() {
         cut_merge_path(member, a.lines(member).offsets, size, &mut chunks);

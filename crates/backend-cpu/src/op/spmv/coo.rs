@@ -8,9 +8,7 @@ use crate::op::SEQUENTIAL;
 use crate::op::partition::{PART_SIZE, Part, Partition, RowEnds};
 use crate::parallel::{chunks, hull};
 use sparse_core::op::Op;
-use sparse_core::{
-    Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, SparseFormat, algorithms,
-};
+use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, algorithms};
 
 algorithms! {
     /// The algorithms of COO.
@@ -62,7 +60,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
             CooAlgorithm::SortedRows | CooAlgorithm::TransposedPattern => Ok(Prepared::RowPattern),
             CooAlgorithm::ChunkedScatter => Ok(Prepared::Native(WorkSplit::Scatter(scatter(self, op)))),
             CooAlgorithm::Segmented if self.order().major_sorted => {
-                Ok(Prepared::Native(WorkSplit::Partition(segments(self.rows(), self.row_idx()))))
+                Ok(Prepared::Native(WorkSplit::Partition(segments(self.nrows(), self.row_idx()))))
             }
             CooAlgorithm::Segmented => Err(Error::unsupported(
                 "spmv algorithm `segmented` for coo",

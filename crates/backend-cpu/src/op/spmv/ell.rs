@@ -8,7 +8,7 @@ use crate::op::update::Update;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
-use sparse_core::{Algorithm, Ell, Host, Index, Result, Scalar, SparseFormat, algorithms};
+use sparse_core::{Algorithm, Ell, Host, Index, Result, Scalar, algorithms};
 use std::ops::Range;
 
 algorithms! {
@@ -68,9 +68,9 @@ pub(super) fn multiply_ell<T: Scalar, I: Index>(
 ) {
     let Product { x, y, update, op } = product;
     let rows_per_task = (CHUNK / (a.width() + 1)).max(1).next_multiple_of(LANES);
-    let tasks = chunks(a.rows(), rows_per_task);
+    let tasks = chunks(a.nrows(), rows_per_task);
     let parts = split_mut(y, &tasks);
-    let work = a.rows() * (a.width() + 1);
+    let work = a.nrows() * (a.width() + 1);
     cpu.for_each(work, tasks.into_iter().zip(parts).collect(), |(rows, y)| {
         cpu.simd().run(EllRows { a, rows, x, y, update, op, more: &more });
     });
@@ -99,7 +99,7 @@ impl<T: Scalar, I: Index, F: Fn(Range<usize>, &mut [T::Acc])> Vectorize for EllR
                 columns: Columns::Plain(self.a.col_idx()),
                 values: self.a.values(),
                 start: first,
-                stride: self.a.rows(),
+                stride: self.a.nrows(),
                 width: self.a.width(),
                 lanes: y.len(),
             };

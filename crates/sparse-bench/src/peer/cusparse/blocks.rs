@@ -1,7 +1,7 @@
 //! Block rows (BSR) of cuSPARSE on the host: square blocks with an entry somewhere, each row-major.
 
 use rayon::prelude::*;
-use sparse_core::{Csr, Index, Scalar, SparseFormat};
+use sparse_core::{Csr, Index, Scalar};
 
 /// The edges of blocks that are looked for.
 const EDGES: [usize; 8] = [2, 3, 4, 5, 6, 8, 16, 32];
@@ -29,10 +29,10 @@ pub(super) fn best_edge<T: Scalar>(a: &Csr<T>) -> Option<usize> {
 
 /// Bytes of blocks for each entry, on a sample of the rows; `None` if the matrix cannot be cut into blocks.
 fn bytes_of_entry<T: Scalar>(a: &Csr<T>, edge: usize) -> Option<f64> {
-    if !a.rows().is_multiple_of(edge) || !a.cols().is_multiple_of(edge) {
+    if !a.nrows().is_multiple_of(edge) || !a.ncols().is_multiple_of(edge) {
         return None;
     }
-    let block_rows = a.rows() / edge;
+    let block_rows = a.nrows() / edge;
     let (mut blocks, mut entries, mut columns) = (0, 0, vec![]);
     for block_row in (0..block_rows).step_by(block_rows.div_ceil(MOST_TRIED).max(1)) {
         entries += block_columns(a, edge, block_row, &mut columns);
@@ -57,7 +57,7 @@ fn block_columns<T: Scalar>(a: &Csr<T>, edge: usize, block_row: usize, columns: 
 impl<T: Scalar> Blocks<T> {
     /// The matrix in blocks whose edge divides its rows and columns.
     pub(super) fn new(a: &Csr<T>, edge: usize) -> Self {
-        let block_rows = a.rows() / edge;
+        let block_rows = a.nrows() / edge;
         let chunks: Vec<_> = (0..block_rows)
             .collect::<Vec<_>>()
             .par_chunks(CHUNK)

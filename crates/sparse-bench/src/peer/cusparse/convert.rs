@@ -6,7 +6,7 @@ use crate::conversion::{Arrays, Conversion, Convert};
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
 use rayon::prelude::*;
-use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Result, Space, SparseFormat};
+use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Result, Space};
 use sparse_device::Buffer;
 use std::ffi::c_void;
 use std::ops::Range;
@@ -57,7 +57,7 @@ impl<'a> DenseToCsr<'a> {
             a,
             most,
             nnz: vec![0; a.count()],
-            offsets: device.zeros(a.count() * (a.rows() + 1))?,
+            offsets: device.zeros(a.count() * (a.nrows() + 1))?,
             indices: device.zeros(a.count() * most)?,
             values: device.zeros(a.count() * most)?,
             workspace: device.zeros(0)?,
@@ -81,7 +81,7 @@ impl<'a> DenseToCsr<'a> {
 
     /// A member, and its CSR of which only the row offsets exist yet.
     fn descriptors(&self, member: usize) -> Result<(DenseMatrix, SparseMatrix)> {
-        let (rows, cols) = (self.a.rows(), self.a.cols());
+        let (rows, cols) = (self.a.nrows(), self.a.ncols());
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (rows + 1));
         let arrays = (offsets.cast(), ptr::null_mut(), ptr::null_mut());
         let csr = SparseMatrix::csr::<f32>((rows, cols), 0, arrays)?;
@@ -106,7 +106,7 @@ impl<'a> DenseToCsr<'a> {
             let reason = format!("member {member} has {nnz} entries where the capacity is {}", self.most);
             return Err(Error::unsupported("cuSPARSE's dense to CSR", reason));
         }
-        let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (self.a.rows() + 1));
+        let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (self.a.nrows() + 1));
         let indices = start::<_, i32>(&self.indices).wrapping_add(member * self.most);
         let values = start::<_, f32>(&self.values).wrapping_add(member * self.most);
         // SAFETY: the descriptor is alive; the arrays are long enough for the entries, as checked.
@@ -140,7 +140,7 @@ impl Convert for DenseToCsr<'_> {
             let mut entries: Vec<_> =
                 columns.into_iter().zip(download(device, &self.values, entries)?).collect();
             let (mut rows, mut left) = (vec![], entries.as_mut_slice());
-            for ends in offsets[member * (self.a.rows() + 1)..][..=self.a.rows()].windows(2) {
+            for ends in offsets[member * (self.a.nrows() + 1)..][..=self.a.nrows()].windows(2) {
                 rows.extend(left.split_off_mut(..(ends[1] - ends[0]) as usize));
             }
             rows.into_par_iter().for_each(|row| row.sort_by_key(|&(column, _)| column));
@@ -177,8 +177,8 @@ impl<'a> CooToCsr<'a> {
         let status = unsafe {
             sys::cusparseXcoosort_bufferSizeExt(
                 library.handle,
-                a.rows() as i32,
-                a.cols() as i32,
+                a.nrows() as i32,
+                a.ncols() as i32,
                 nnz as i32,
                 start(a.row_idx()),
                 start(a.col_idx()),
@@ -191,7 +191,7 @@ impl<'a> CooToCsr<'a> {
             a,
             identity: device.upload(&identity)?,
             rows: device.zeros(nnz)?,
-            offsets: device.zeros(a.rows() + 1)?,
+            offsets: device.zeros(a.nrows() + 1)?,
             indices: device.zeros(nnz)?,
             workspace: device.zeros(bytes)?,
             from: Vector::new(&Device::view(a.values()))?,
@@ -213,8 +213,8 @@ impl Convert for CooToCsr<'_> {
         let status = unsafe {
             sys::cusparseXcoosortByRow(
                 handle,
-                self.a.rows() as i32,
-                self.a.cols() as i32,
+                self.a.nrows() as i32,
+                self.a.ncols() as i32,
                 nnz,
                 start(&self.rows),
                 start(&self.indices),
@@ -229,7 +229,7 @@ impl Convert for CooToCsr<'_> {
                 handle,
                 start(&self.rows),
                 nnz,
-                self.a.rows() as i32,
+                self.a.nrows() as i32,
                 start(&self.offsets),
                 BASE,
             )

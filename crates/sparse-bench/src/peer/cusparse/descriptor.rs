@@ -205,7 +205,7 @@ impl DenseMatrix {
             Order::RowMajor => sys::cusparseOrder_t::CUSPARSE_ORDER_ROW,
             Order::ColMajor => sys::cusparseOrder_t::CUSPARSE_ORDER_COL,
         };
-        let (rows, cols, ld) = (a.rows() as i64, a.cols() as i64, a.leading_dimension() as i64);
+        let (rows, cols, ld) = (a.nrows() as i64, a.ncols() as i64, a.leading_dimension() as i64);
         // SAFETY: the call writes the descriptor; the library does not look into the elements.
         let status = unsafe {
             sys::cusparseCreateDnMat(

@@ -8,7 +8,7 @@ use crate::peer::cublas::Cublas;
 use crate::product::{Product, available, planned};
 use backend_cuda::{Device, address};
 use kernels_core::File;
-use sparse_core::{Backend, Csr, Result, Space, SparseFormat};
+use sparse_core::{Backend, Csr, Result, Space};
 use sparse_device::{Arg, Buffer, Defines, Grid, Kernel, Value, View, ViewMut};
 use std::rc::Rc;
 
@@ -89,7 +89,7 @@ impl<'a> Gradients<'a> {
         (a, b): (&Rc<Stored<'a, f32>>, View<'a, f32>),
         variant: SpmvVariant,
     ) -> Result<Self> {
-        let (device, n) = (&library.device, a.csr().rows());
+        let (device, n) = (&library.device, a.csr().nrows());
         Ok(Self {
             device,
             blas,

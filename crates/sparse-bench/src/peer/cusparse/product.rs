@@ -8,7 +8,7 @@ use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm, cusparseSpMVAlg_t as SpmvAlgorithm};
-use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space, SparseFormat, c64};
+use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space, c64};
 use sparse_device::{Buffer, View, ViewMut};
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -165,7 +165,7 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         Variant { algorithm, preprocess, .. }: SpmvVariant,
     ) -> Result<Self> {
         let (device, matrix) = (&library.device, stored.csr());
-        let (input, output) = (device.zeros::<T>(matrix.cols())?, device.zeros::<T>(matrix.rows())?);
+        let (input, output) = (device.zeros::<T>(matrix.ncols())?, device.zeros::<T>(matrix.nrows())?);
         let (x, y) = (Vector::new(&Device::view(&input))?, Vector::new(&Device::view(&output))?);
         let (a, _stored) = (stored.describe()?, stored.clone());
         let scalars = Scalars::new();
@@ -252,7 +252,7 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         b: &DenseView<'a, T, Device>,
         Variant { algorithm, preprocess, .. }: Variant<SpmmAlgorithm>,
     ) -> Result<Self> {
-        let (device, rows, columns) = (&library.device, stored.csr().rows(), b.cols());
+        let (device, rows, columns) = (&library.device, stored.csr().nrows(), b.ncols());
         let output = device.zeros::<T>(rows * columns)?;
         let output = DenseView::new(Device::view(&output), rows, columns, columns, Order::RowMajor)?;
         let (a, b, c) = (stored.describe()?, DenseMatrix::new(b)?, DenseMatrix::new(&output)?);

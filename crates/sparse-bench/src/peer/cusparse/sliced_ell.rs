@@ -1,7 +1,7 @@
 //! Sliced ELL of cuSPARSE on the host: slices of rows, each padded to its longest and stored column by column.
 
 use rayon::prelude::*;
-use sparse_core::{Csr, Index, Scalar, SparseFormat};
+use sparse_core::{Csr, Index, Scalar};
 
 /// Rows of a slice: those of a warp.
 pub(super) const SLICE: usize = 32;
@@ -48,7 +48,7 @@ impl<T: Scalar> SlicedEll<T> {
         }
         slices.into_par_iter().enumerate().for_each(|(slice, (columns, values))| {
             let first = slice * SLICE;
-            for row in first..a.rows().min(first + SLICE) {
+            for row in first..a.nrows().min(first + SLICE) {
                 for (place, (col, value)) in a.major_entries(row).enumerate() {
                     let place = place * SLICE + row - first;
                     (columns[place], values[place]) = (i32::cast(col), value);
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(sell.values.len(), elements(&a.row_lengths()));
         assert_eq!(sell.offsets.len(), 5);
         let mut found = vec![];
-        for row in 0..a.rows() {
+        for row in 0..a.nrows() {
             let (start, end) = (sell.offsets[row / SLICE] as usize, sell.offsets[row / SLICE + 1] as usize);
             for place in (start + row % SLICE..end).step_by(SLICE).filter(|&place| sell.columns[place] >= 0) {
                 found.push((row, sell.columns[place] as usize, sell.values[place]));

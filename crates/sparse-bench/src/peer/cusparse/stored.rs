@@ -75,7 +75,7 @@ impl<'a, T: Scalar> Stored<'a, T> {
     /// A descriptor, which must not outlive this.
     pub(super) fn describe(&self) -> Result<SparseMatrix> {
         let csr = self.csr;
-        let (shape, nnz) = ((csr.rows(), csr.cols()), csr.nnz());
+        let (shape, nnz) = ((csr.nrows(), csr.ncols()), csr.nnz());
         let (csr_columns, csr_values) = (start(csr.col_idx()), start(csr.values()));
         match &self.arrays {
             Arrays::Csr => {
@@ -105,7 +105,7 @@ fn row_indices<T: Scalar>(library: &Cusparse, a: &Csr<T, Device>) -> Result<Buff
             library.handle,
             start(a.row_ptr()),
             a.nnz() as i32,
-            a.rows() as i32,
+            a.nrows() as i32,
             start(&rows),
             BASE,
         )

@@ -5,7 +5,7 @@ use super::library::Mkl;
 use super::matrix::{SparseMatrix, available, check};
 use crate::measure::Contender;
 use anyhow::{Result, ensure};
-use sparse_core::{Coo, Csr, SparseFormat};
+use sparse_core::{Coo, Csr};
 use std::ptr;
 
 const DIFFERENT: &str = "its CSR differs from the reference";
@@ -42,7 +42,7 @@ fn checked<'a>(
 fn sorted_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>) -> Result<SparseMatrix<'a>> {
     let (create, convert) = (library.mkl_sparse_s_create_coo()?, library.mkl_sparse_convert_csr()?);
     let order = library.mkl_sparse_order()?;
-    let (rows, cols, nnz) = (i32::try_from(a.rows())?, i32::try_from(a.cols())?, i32::try_from(a.nnz())?);
+    let (rows, cols, nnz) = (i32::try_from(a.nrows())?, i32::try_from(a.ncols())?, i32::try_from(a.nnz())?);
     let (row_idx, col_idx, values) = (a.row_idx().as_ptr(), a.col_idx().as_ptr(), a.values().as_ptr());
     let coo = SparseMatrix::made(library, "mkl_sparse_s_create_coo", |handle| {
         // SAFETY: the arrays are those of a valid matrix, which is borrowed; the conversion does not write them.
@@ -83,7 +83,7 @@ fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>)
     let (n, nnz) = (i32::try_from(n)?, i32::try_from(expected.nnz())?);
     // From dense, all indices from zero, the whole matrix, the capacity in entries, all three arrays.
     let job = [0, 0, 0, 2, nnz, 1];
-    let mut made = (vec![0; expected.rows() + 1], vec![0; expected.nnz()], vec![0.0; expected.nnz()]);
+    let mut made = (vec![0; expected.nrows() + 1], vec![0; expected.nnz()], vec![0.0; expected.nnz()]);
     let run = move |(offsets, indices, values): &mut (Vec<i32>, Vec<i32>, Vec<f32>)| {
         let (mut info, dense) = (0, dense.as_ptr().cast_mut());
         let (acsr, ja, ia) = (values.as_mut_ptr(), indices.as_mut_ptr(), offsets.as_mut_ptr());
@@ -123,7 +123,7 @@ impl SparseMatrix<'_> {
         };
         check("mkl_sparse_s_export_csr", status)?;
         ensure!(
-            (rows as usize, cols as usize) == (expected.rows(), expected.cols()),
+            (rows as usize, cols as usize) == (expected.nrows(), expected.ncols()),
             "the shape is {rows} × {cols}"
         );
         // SAFETY: each array has an element for each row, and the arrays live as long as the handle.

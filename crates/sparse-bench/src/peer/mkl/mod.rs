@@ -35,7 +35,7 @@ impl Products<Host> for Mkl {
         a: &'a Csr<T>,
         b: DenseView<'a, T, Host>,
     ) -> sparse_core::Result<Vec<Product<'a, T, Host>>> {
-        let products = single(a).map(|a| spmm(self, a, bytemuck::cast_slice(b.data()), b.cols()));
+        let products = single(a).map(|a| spmm(self, a, bytemuck::cast_slice(b.data()), b.ncols()));
         Ok(retyped(products.unwrap_or_default()))
     }
 }

@@ -5,7 +5,7 @@ use super::library::Mkl;
 use super::matrix::{SparseMatrix, available, check};
 use crate::product::Product;
 use anyhow::{Result, ensure};
-use sparse_core::{Csr, Host, SparseFormat};
+use sparse_core::{Csr, Host};
 use std::ffi::c_char;
 use std::time::Instant;
 
@@ -51,8 +51,8 @@ struct Arrays {
 impl Arrays {
     fn of(a: &Csr<f32>) -> Result<Self> {
         Ok(Self {
-            rows: i32::try_from(a.rows())?,
-            cols: i32::try_from(a.cols())?,
+            rows: i32::try_from(a.nrows())?,
+            cols: i32::try_from(a.ncols())?,
             begin: a.row_ptr().as_ptr(),
             end: a.row_ptr()[1..].as_ptr(),
             indices: a.col_idx().as_ptr(),
@@ -87,7 +87,7 @@ fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<
 }
 
 fn csrgemv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
-    ensure!(a.rows() == a.cols(), "it takes square matrices only");
+    ensure!(a.nrows() == a.ncols(), "it takes square matrices only");
     let csrgemv = library.mkl_cspblas_scsrgemv()?;
     let Arrays { rows, begin: offsets, indices, values, .. } = Arrays::of(a)?;
     Ok(Product::on_host("mkl:csrgemv", None, move |y| {

@@ -338,11 +338,11 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> SparseFormat for Compress
     type In<U: Space> = Compressed<A, T, U, I, O>;
     const FORMAT: &'static str = A::FORMAT;
 
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         A::swap(self.pattern.major, self.pattern.minor).0
     }
 
-    fn cols(&self) -> usize {
+    fn ncols(&self) -> usize {
         A::swap(self.pattern.major, self.pattern.minor).1
     }
 

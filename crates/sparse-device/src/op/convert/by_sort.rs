@@ -63,7 +63,7 @@ pub(super) fn from_padded<M: PaddedEntries + StoredValues, O: Index>(
     options: &PlanOptions,
 ) -> Result<RowsOf<M, O>> {
     let choice = choose(backend, options)?;
-    let (shape, entries) = ((from.rows(), from.cols()), from.entries(backend)?);
+    let (shape, entries) = ((from.nrows(), from.ncols()), from.entries(backend)?);
     let by_rows = Coordinates::of_entries(backend, shape, &entries, true, SortBy::Major)?;
     by_rows.into_rows(backend, choice)
 }

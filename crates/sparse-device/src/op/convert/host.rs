@@ -48,13 +48,13 @@ where
 {
     let choice = choose(From::NAME)?;
     let host = from.numbered(backend)?;
-    let layout = layout.resolved(&|| row_lengths(&host), from.cols(), sizes)?;
+    let layout = layout.resolved(&|| row_lengths(&host), from.ncols(), sizes)?;
     Rearrangement::gather(backend, choice, &Operations::convert(&Reference, &host, &layout)?)
 }
 
 /// The number of entries of each row.
 fn row_lengths(a: &impl Entries) -> Vec<usize> {
-    let mut lengths = vec![0; a.rows()];
+    let mut lengths = vec![0; a.nrows()];
     a.entries().for_each(|(i, _, _)| lengths[i] += 1);
     lengths
 }

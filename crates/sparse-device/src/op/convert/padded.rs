@@ -14,7 +14,7 @@ use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::{self, Sizes};
 use sparse_core::{
     Algorithm, Backend, Choice, Coo, Ell, EllLayout, Hyb, HybWidth, Index, PlanOptions, Result, Scalar, Sell,
-    SellLayout, SparseFormat, algorithms,
+    SellLayout, algorithms,
 };
 
 algorithms! {
@@ -181,7 +181,7 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
         let sizes = Sizes::of::<T, I, O>();
         return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
     };
-    let width = layout.resolve(&rows.lengths, from.cols(), rows.sizes);
+    let width = layout.resolve(&rows.lengths, from.ncols(), rows.sizes);
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
     estimate::check_cap(bytes, &rows.lengths, rows.sizes, None)?;
     let (ell, head) = rows.as_ell(width)?;
@@ -189,7 +189,7 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     let (row_idx, col_idx, order) = (row_idx.of(), cols.of(), IndexOrder::CANONICAL);
     // SAFETY: the kernel wrote the coordinates of the last entries of each row of a checked matrix in their order. The
     // values are replaced before they are read.
-    let coo = unsafe { Coo::new_unchecked(from.rows(), from.cols(), row_idx, col_idx, values.of(), order) };
+    let coo = unsafe { Coo::new_unchecked(from.nrows(), from.ncols(), row_idx, col_idx, values.of(), order) };
     Ok(Rearrangement::new(rows.choice, Hyb::new(ell, coo)?, vec![head, tail]))
 }
 
@@ -208,7 +208,7 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     O::try_new("slots of sell", bytes.slots as usize)?;
     estimate::check_cap(bytes, &rows.lengths, rows.sizes, None)?;
     let Slices { slice_ptr, row_order, part: Part { cols, values, source } } = rows.slices(*layout)?;
-    let (shape, nnz, height) = ((from.rows(), from.cols()), from.nnz(), layout.slice_height);
+    let (shape, nnz, height) = ((from.nrows(), from.ncols()), from.nnz(), layout.slice_height);
     let (slice_ptr, row_order, order) = (slice_ptr.of(), row_order.of(), IndexOrder::CANONICAL);
     let (cols, values) = (cols.of(), values.of());
     // SAFETY: the slices are as wide as their longest rows, and the kernel wrote the columns of each row of a checked

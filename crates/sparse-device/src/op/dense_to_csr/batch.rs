@@ -21,8 +21,8 @@ impl<'a, T: Scalar> From<&DenseBatchView<'a, T, Device>> for Batch<'a> {
         Self {
             place: a.data().into(),
             count: a.count(),
-            rows: a.rows(),
-            cols: a.cols(),
+            rows: a.nrows(),
+            cols: a.ncols(),
             stride: a.stride(),
             steps: steps(a.order(), a.leading_dimension()),
         }

@@ -11,7 +11,7 @@ use crate::primitive::row_groups::GROUPED_ROWS;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Backend, Ell, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
+use sparse_core::{Algorithm, Backend, Ell, Index, PlanOptions, Result, Scalar, algorithms};
 
 /// Warps of a compute unit that hide each other's waiting for memory: as many as an H100 holds.
 const WARPS_PER_UNIT: usize = 64;
@@ -69,7 +69,7 @@ impl EllRows {
         operands: VectorOperands<'_>,
         sums: Option<&RawBuffer>,
     ) -> Result<()> {
-        let rows = a.rows();
+        let rows = a.nrows();
         let (Self::ThreadPerRow(kernel) | Self::VectorPerRow(kernel, _)) = self;
         let launch = backend.launch(kernel).size(rows).size(a.width()).buffer(a.col_idx());
         let launch = launch.buffer(a.values()).vectors(operands).buffer_or_null(sums);
@@ -106,13 +106,13 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
 
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Ell<T, Device, I>>::spmv_algorithms(self, op);
-        let lanes = self.ell_lanes(a.rows(), a.width());
+        let lanes = self.ell_lanes(a.nrows(), a.width());
         let fitting = match lanes {
             _ if op.transposes() => EllAlgorithm::GroupedRows,
             1 => EllAlgorithm::RowPerThread,
             _ => EllAlgorithm::RowPerVector,
         };
-        let reason = format!("{} rows of {} elements, {lanes} lanes each", a.rows(), a.width());
+        let reason = format!("{} rows of {} elements, {lanes} lanes each", a.nrows(), a.width());
         let (algorithm, choice) = self.choose("spmv", options, table, (fitting, reason))?;
         let traversal = match algorithm {
             EllAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),

@@ -4,7 +4,7 @@ use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::primitive::raw::VectorOperands;
 use crate::{Buffer, Device, Kernel, View};
-use sparse_core::{Backend, Hyb, Index, Result, Scalar, Space, SparseFormat};
+use sparse_core::{Backend, Hyb, Index, Result, Scalar, Space};
 
 /// The plan: the coordinates of the overflow, and buffers for the transfers between host and device.
 #[derive(Debug)]
@@ -31,10 +31,10 @@ impl<T: Scalar> HostOverflow<T> {
             add: kernel("ell_spmv_add")?,
             coordinates: coordinates.collect(),
             values: vec![T::ZERO; rows.len()],
-            x: vec![T::ZERO; a.cols()],
-            sums: vec![T::Acc::ZERO; a.rows()],
-            row_sums: backend.allocate(a.rows())?,
-            overflow_sums: backend.allocate(a.rows())?,
+            x: vec![T::ZERO; a.ncols()],
+            sums: vec![T::Acc::ZERO; a.nrows()],
+            row_sums: backend.allocate(a.nrows())?,
+            overflow_sums: backend.allocate(a.nrows())?,
         })
     }
 
@@ -53,7 +53,7 @@ impl<T: Scalar> HostOverflow<T> {
     ) -> Result<()> {
         backend.download_into(Device::view(a.coo().values()), &mut self.values)?;
         backend.download_into(x, &mut self.x)?;
-        let (n, ell) = (a.rows(), a.ell());
+        let (n, ell) = (a.nrows(), a.ell());
         let launch = backend.launch(&self.rows).size(n).size(ell.width()).buffer(ell.col_idx());
         launch.buffer(ell.values()).view(x).buffer(&self.row_sums).items(n)?;
         backend.driver().flush()?;

@@ -10,7 +10,7 @@ use crate::primitive::row_groups::GROUPED_ROWS;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, SparseFormat, algorithms};
+use sparse_core::{Algorithm, Hyb, Index, PlanOptions, Result, Scalar, algorithms};
 
 algorithms! {
     /// The algorithms of HYB.
@@ -63,7 +63,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
         let (algorithm, choice) = self.choose("spmv", options, table, (fitting, "it is the default"))?;
         let traversal = match algorithm {
             HybAlgorithm::Device => {
-                let rows = EllRows::new::<T, I>(self, self.ell_lanes(a.rows(), a.ell().width()))?;
+                let rows = EllRows::new::<T, I>(self, self.ell_lanes(a.nrows(), a.ell().width()))?;
                 let overflow = RawCoo::from(a.coo());
                 let walk = Walk::segmented(self, overflow, op)?;
                 Traversal::Stored(HybParts::Device(CooSums::new(self, overflow, op, walk)?, rows))

@@ -39,7 +39,7 @@ impl Grouped {
         values: Values<'_>,
         operands: VectorOperands<'_>,
     ) -> Result<()> {
-        let rows = self.groups.rows();
+        let rows = self.groups.nrows();
         let launch = backend.launch(&self.kernel).size(rows).groups_of(&self.groups, values);
         launch.vectors(operands).items(rows)
     }

@@ -10,9 +10,7 @@ use crate::primitive::row_groups::GROUPED_ROWS;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{
-    Algorithm, Backend, Error, Index, PlanOptions, Result, Scalar, Sell, SparseFormat, algorithms,
-};
+use sparse_core::{Algorithm, Backend, Error, Index, PlanOptions, Result, Scalar, Sell, algorithms};
 
 algorithms! {
     /// The algorithms of SELL.
@@ -117,12 +115,12 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
             Traversal::Grouped(grouped) => return grouped.run(self, StoredValues::values(a), operands),
             Traversal::Stored(rows) => rows,
         };
-        let launch = self.launch(&rows.kernel).size(a.rows()).size(a.slice_height());
+        let launch = self.launch(&rows.kernel).size(a.nrows()).size(a.slice_height());
         let launch = launch.buffer(a.slice_ptr()).buffer(a.row_order());
         let launch = match &rows.deltas {
             Some(Deltas { bases, deltas }) => launch.buffer(bases).buffer(deltas),
             None => launch.buffer(a.col_idx()),
         };
-        launch.buffer(a.values()).vectors(operands).items(a.rows())
+        launch.buffer(a.values()).vectors(operands).items(a.nrows())
     }
 }
