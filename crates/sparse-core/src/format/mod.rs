@@ -27,6 +27,7 @@ macro_rules! shares_pattern {
 }
 
 mod batch;
+mod batch_conversion;
 mod cast;
 mod combine;
 mod compressed;
