@@ -129,7 +129,7 @@ pub(super) fn bytes_of<S: Space, T: Element>(buffer: &S::Buffer<T>) -> usize {
     buffer.len() * size_of::<T>()
 }
 
-pub(super) fn copy_of<B: Backend, T: Scalar>(backend: &B, values: &Buf<B, T>) -> Result<Buf<B, T>> {
+pub(super) fn copy_of<B: Backend, T: Element>(backend: &B, values: &Buf<B, T>) -> Result<Buf<B, T>> {
     let mut copy = backend.zeros(values.len())?;
     backend.copy::<T>(SpaceOf::<B>::view(values), SpaceOf::<B>::view_mut(&mut copy))?;
     Ok(copy)

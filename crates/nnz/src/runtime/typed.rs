@@ -73,7 +73,7 @@ where
         return Err(mismatch(op, operand, &[y.as_operand("y")]));
     };
     let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-    plan.run(alpha, matrix, x, beta, y)
+    plan.run(alpha, matrix, x, beta, y?)
 }
 
 /// `C ← alpha·op(A)·B + beta·C` by a plan for the pattern of `matrix`.
