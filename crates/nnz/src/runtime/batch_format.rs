@@ -34,8 +34,8 @@ where
             + bytes_of::<SpaceOf<B>, T>(self.values())
     }
 
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-        self.with_values(map(self.values())?)
+    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
+        self.with_values(map(self.values(), None)?)
     }
 
     fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
