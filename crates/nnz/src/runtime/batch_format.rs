@@ -39,7 +39,8 @@ where
     }
 
     fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
-        let instead = "it has many matrices, and each can be converted: a.member(k)?";
+        let instead =
+            "it has many matrices: convert each, a.member(k)?, or all as one, a.to_block_diagonal()?";
         Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
     }
 
