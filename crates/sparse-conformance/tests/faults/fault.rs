@@ -76,7 +76,7 @@ impl Fault {
     }
 
     /// The indices of a result as the fault has them.
-    pub(crate) fn indices(self, indices: &Vec<i32>) -> Result<Vec<i32>> {
+    pub(crate) fn indices(self, indices: &[i32]) -> Result<Vec<i32>> {
         let shifts = self == Self::ShiftsAnIndex;
         Copies(if shifts { self } else { Self::None }).copy(indices)
     }

@@ -187,7 +187,11 @@ impl VectorKernel<f64> for Faulty {
         Ok(())
     }
 
-    unsafe fn gradient_step(&self, workspace: &mut Vec<f64>, step: GradientStep<'_, Self, f64>) -> Result<()> {
+    unsafe fn gradient_step(
+        &self,
+        workspace: &mut Vec<f64>,
+        step: GradientStep<'_, Self, f64>,
+    ) -> Result<()> {
         let before = step.p.to_vec();
         let GradientStep { q, p, x, r, rho, next_rho } = step;
         // SAFETY: the caller promises the same.
