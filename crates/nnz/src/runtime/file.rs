@@ -147,7 +147,7 @@ impl Matrix {
         self.write_as(output, kind)
     }
 
-    /// As [`write`](Self::write), to a file of this kind.
+    /// Writes the matrix to a file of this kind; see [`write`](Self::write).
     ///
     /// # Errors
     /// As there.

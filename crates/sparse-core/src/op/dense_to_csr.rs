@@ -67,7 +67,7 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
     pub values: Buf<B, T>,
 }
 
-/// Implemented by backends, called through [`DenseToCompressedPlan`].
+/// Dense to sparse: implemented by backends, called through [`DenseToCompressedPlan`].
 pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;
