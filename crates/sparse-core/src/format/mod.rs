@@ -58,11 +58,11 @@ pub use host_csr::HostCsr;
 pub use hyb::{Hyb, HybWidth};
 pub use sell::{Sell, SellLayout, SellPattern};
 
-use crate::backend::{Backend, SpaceOf};
+use crate::backend::{Backend, Buf, SpaceOf};
 use crate::error::{Error, Result};
 use crate::op::bound::check_context;
 use crate::scalar::Scalar;
-use crate::space::{Buffer, ContextId, Element, Host, Space};
+use crate::space::{Buffer, ContextId, Element, Host, Space, View as _};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -143,6 +143,23 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     fn to_host<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<Host>> {
         self.transfer(&Download(backend))
     }
+
+    /// A copy in the same memory whose buffers have no unused capacity.
+    ///
+    /// ```
+    /// use sparse_core::{Csr, SparseFormat, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::identity(3)?;
+    /// assert_eq!(a.to_exact(&Reference)?, a);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WrongContext`](Error::WrongContext) if the matrix lives elsewhere, [`OutOfMemory`](Error::OutOfMemory), or an error of
+    /// the device's runtime.
+    fn to_exact<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>> {
+        self.transfer(&Duplicate(backend))
+    }
 }
 
 /// Copies buffers from one space to another.
@@ -186,6 +203,18 @@ struct Download<'a, B>(&'a B);
 unsafe impl<B: Backend> Transfer<SpaceOf<B>, Host> for Download<'_, B> {
     fn copy<T: Element>(&self, buffer: &<SpaceOf<B> as Space>::Buffer<T>) -> Result<Vec<T>> {
         self.0.download(buffer)
+    }
+}
+
+struct Duplicate<'a, B>(&'a B);
+
+// SAFETY: the backend copies all elements to new buffers of its one context.
+unsafe impl<B: Backend> Transfer<SpaceOf<B>, SpaceOf<B>> for Duplicate<'_, B> {
+    fn copy<T: Element>(&self, buffer: &Buf<B, T>) -> Result<Buf<B, T>> {
+        let view = SpaceOf::<B>::view(buffer);
+        let mut copy = self.0.zeros(view.len())?;
+        self.0.copy(view, SpaceOf::<B>::view_mut(&mut copy))?;
+        Ok(copy)
     }
 }
 
