@@ -43,6 +43,7 @@
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
+pub mod engine;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
@@ -52,6 +53,12 @@ pub mod transport;
 pub mod wire;
 
 pub use distribute::{Distribution, LocalPart, collect, distribute};
+pub use engine::handle::Handle;
+pub use engine::ledger::{Lease, Ledger};
+pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
+pub use engine::source::{Generated, NpySource, Source};
+pub use engine::worker::{DeviceWorker, Resident, Worker};
+pub use engine::{Engine, Options, Outcome};
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};
