@@ -14,6 +14,7 @@
 //!
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
+//! - [`engine`]: any amount of matrices, streamed to several devices that compress and keep them.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.

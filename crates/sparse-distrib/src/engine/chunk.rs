@@ -29,7 +29,7 @@ impl Item {
 
     /// Bytes that decide the size of a chunk: matrices without elements take memory too.
     fn weight(&self) -> u64 {
-        let lines = self.shape.0.max(self.shape.1) as u64 + 1;
+        let lines = (self.shape.0.max(self.shape.1) as u64).saturating_add(1);
         self.bytes.saturating_add(lines.saturating_mul(size_of::<u64>() as u64))
     }
 }

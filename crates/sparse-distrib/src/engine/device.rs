@@ -40,7 +40,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     ) -> (Vec<Part<T, I, O>>, DeviceReport) {
         let _guard = self.run.queue.stop_on_panic();
         while let Ok(Filled { chunk, slot }) = filled.recv() {
-            if self.run.is_cancelled() || self.run.queue.is_stopped() {
+            if self.run.has_ended() {
                 self.run.queue.give_back(chunk);
                 break;
             }
@@ -130,7 +130,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
 
     /// Reserves memory for a compression: for as many entries as there may be, or else as there are.
     fn reserve_for(&mut self, view: DenseBatchView<'_, T>) -> Result<Lease> {
-        let (elements, lines) = (view.data(), view.count() * (view.nrows() + 1));
+        let (elements, lines) = (view.data(), view.count().saturating_mul(view.nrows().saturating_add(1)));
         let most = peak_bytes::<T, I, O>(lines, elements.len(), elements.len());
         if let Ok(lease) = self.worker.ledger().reserve(most, Duration::ZERO) {
             return Ok(lease);

@@ -130,15 +130,15 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     fn take(&self, device: usize) -> Option<Chunk> {
-        if self.is_cancelled() {
-            self.queue.stop();
-        }
-        self.queue.take(device)
+        if self.has_ended() { None } else { self.queue.take(device) }
     }
 
-    /// True if the caller has asked for the end of the run.
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    /// True if nothing more is to be compressed. Ends the run if the caller has asked for it.
+    pub(super) fn has_ended(&self) -> bool {
+        if self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            self.queue.stop();
+        }
+        self.queue.is_stopped()
     }
 
     /// Copies the elements of a chunk to a slot, which grows as needed; an error names the item by its position in the
