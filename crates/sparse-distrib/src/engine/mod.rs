@@ -13,8 +13,9 @@
 //! before. So a device needs memory for one dense chunk and for the results, whatever the amount, and the host for the
 //! slots.
 //!
-//! A [`Policy`](crate::schedule::Policy) gives chunks to devices. Whatever it is, and whichever devices fail or run out
-//! of memory, a compressed matrix has the same bytes.
+//! A [`Policy`](crate::schedule::Policy) gives matrices to devices: by `pull` a device that is free takes the next chunk
+//! of a common queue, by the others each has a queue of its own from the start. Whatever the policy is, and whichever
+//! devices fail or run out of memory, a compressed matrix has the same bytes.
 //!
 //! | trouble | remedy, in this order |
 //! |---|---|
@@ -24,8 +25,8 @@
 //!
 //! What cannot be remedied is in the [`Report`], and costs no other matrix.
 //!
-//! Streaming, admission and the chunk queue follow Hsu, Efficient strategies for compressing sparse matrices on graphics
-//! processing units, master's thesis, Chang Gung University 2013, which kept all dense data in the devices' memory.
+//! The task is that of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units, master's
+//! thesis, Chang Gung University 2013, where all dense data lay in the devices' memory.
 
 mod chunk;
 mod device;

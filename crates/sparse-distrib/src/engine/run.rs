@@ -183,7 +183,7 @@ impl<'a, T: Scalar> Run<'a, T> {
                 items: tally.items,
                 total_items: self.items.len(),
                 bytes: tally.bytes,
-                total_bytes: self.items.iter().map(|item| item.bytes).sum(),
+                total_bytes: self.items.iter().map(|item| item.bytes).fold(0, u64::saturating_add),
                 elapsed: self.start.elapsed(),
             });
         }

@@ -144,7 +144,7 @@ where
         Self { name: name.into(), ..self }
     }
 
-    /// The worker with at most `bytes` of the device's memory.
+    /// The worker with at most `bytes` of the device's memory, which is also what policies by memory compare.
     #[must_use]
     pub fn with_budget(self, bytes: u64) -> Self {
         self.with_ledger(Ledger::new(bytes))

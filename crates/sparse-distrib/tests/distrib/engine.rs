@@ -77,12 +77,28 @@ fn check_all<A: Axis>(outcome: Outcome<A, f32, i32, i32>, matrices: &[Dense<f32>
     report
 }
 
+/// Matrices of five shapes and any density, so that many have the same shape.
+fn of_few_shapes() -> impl Strategy<Value = Dense<f32>> {
+    let shapes = prop::sample::select(&[(0, 5), (5, 0), (1, 9), (9, 1), (4, 6)][..]);
+    let percents = prop::sample::select(&[0_u8, 1, 10, 50, 100][..]);
+    (shapes, percents).prop_flat_map(|((rows, cols), percent)| {
+        let element = (0_u8..100).prop_map(move |n| if n < percent { f32::from(n + 1) } else { 0.0 });
+        let elements = prop::collection::vec(element, rows * cols);
+        elements.prop_map(move |elements| Dense::new(elements, rows, cols, Order::RowMajor).unwrap())
+    })
+}
+
+/// Amounts of matrices: a few of any shapes, or many of which some have the same.
+fn amounts() -> impl Strategy<Value = Vec<Dense<f32>>> {
+    prop_oneof![prop::collection::vec(matrices(), 0..12), prop::collection::vec(of_few_shapes(), 1..60)]
+}
+
 proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
     fn policies_and_devices_change_nothing(
-        matrices in prop::collection::vec(matrices(), 0..12),
+        matrices in amounts(),
         policy in prop::sample::select(&POLICIES[..]),
         devices in 1_usize..5,
         slots in 0_usize..3,
@@ -95,7 +111,7 @@ proptest! {
 
     #[test]
     fn neither_do_failures(
-        matrices in prop::collection::vec(matrices(), 1..12),
+        matrices in amounts(),
         policy in prop::sample::select(&POLICIES[..]),
         step in prop::sample::select(&STEPS[..]),
         fault in prop_oneof![Just(Fault::Broken), Just(Fault::OutOfMemory)],
@@ -232,6 +248,7 @@ fn a_source_that_fails_is_asked_twice() {
     let failures = AtomicUsize::new(0);
     let source = |failing: usize| {
         let failures = &failures;
+        failures.store(0, SeqCst);
         Generated::new(vec![(2, 3); 10], move |item, elements: &mut [f32]| {
             elements.fill(item as f32);
             if item == 7 && failures.fetch_add(1, SeqCst) < failing {
@@ -241,13 +258,29 @@ fn a_source_that_fails_is_asked_twice() {
         })
     };
     let mut engine = Engine::<f32>::new(vec![reference("a"), reference("b")]).unwrap();
-    let (handle, report) = engine.compress::<Row>(&source(1), &options(None)).unwrap().complete().unwrap();
-    assert_eq!((report.retries, handle.fetch(7).unwrap().values().len()), (1, 6));
+    for policy in POLICIES {
+        let outcome = engine.compress::<Row>(&source(1), &options(policy)).unwrap();
+        let (handle, report) = outcome.complete().unwrap();
+        assert_eq!((report.retries, handle.fetch(7).unwrap().values().len()), (1, 6));
 
-    failures.store(0, SeqCst);
-    let outcome = engine.compress::<Row>(&source(2), &options(None)).unwrap();
-    assert_eq!((outcome.report.items, &outcome.report.unfinished[0].items[..]), (9, &[7][..]));
-    assert!(outcome.complete().unwrap_err().to_string().contains("no luck"));
+        let outcome = engine.compress::<Row>(&source(2), &options(policy)).unwrap();
+        assert_eq!((outcome.report.items, &outcome.report.unfinished[0].items[..]), (9, &[7][..]));
+        assert!(outcome.complete().unwrap_err().to_string().contains("no luck"));
+    }
+}
+
+#[test]
+fn a_matrix_larger_than_memory_fails_alone() {
+    let source = Generated::new(vec![(1, 1), (1 << 30, 1 << 30), (1, 1)], |_, elements: &mut [f32]| {
+        elements.fill(1.0);
+        Ok(())
+    });
+    let mut engine = Engine::<f32>::new(vec![reference("only")]).unwrap();
+    let outcome = engine.compress::<Row>(&source, &options(None)).unwrap();
+    assert_eq!((outcome.report.items, &outcome.report.unfinished[0].items[..]), (2, &[1][..]));
+    assert!(
+        matches!(outcome.complete(), Err(Error::OutOfMemory { needed, available: 0 }) if needed == 1 << 62)
+    );
 }
 
 #[test]
