@@ -66,7 +66,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
 
     /// Compresses a chunk, in halves where memory is short. What the device has no memory for goes to another.
     fn compress(&mut self, chunk: &Chunk, slot: &[T]) -> Result<(), DeviceFailure> {
-        let mut ranges = vec![0..chunk.items.len()];
+        let whole = 0..chunk.items.len();
+        let mut ranges = vec![whole];
         while let Some(range) = ranges.pop() {
             let items = chunk.items[range.clone()].to_vec();
             match self.compress_items(items, &slot[self.elements_of(chunk, &range)]) {
@@ -123,6 +124,9 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     /// The items as the worker is to compress them: transposed for CSC.
     fn view<'s>(&self, items: &[usize], elements: &'s [T]) -> Result<DenseBatchView<'s, T>> {
         let item = &self.run.items[items[0]];
+        // A plan would name the extents of the transpose.
+        I::try_new("rows", item.shape.0)?;
+        I::try_new("columns", item.shape.1)?;
         let ld = if item.order == Order::RowMajor { item.shape.1 } else { item.shape.0 };
         let view = DenseBatchView::new(elements, items.len(), item.elements, item.shape, ld, item.order)?;
         Ok(if self.run.is_by_rows { view } else { view.transposed() })

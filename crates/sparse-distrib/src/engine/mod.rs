@@ -83,7 +83,7 @@ pub struct Options<'a, T: Scalar> {
     pub policy: Option<Policy>,
     /// The elements that become entries.
     pub keep: Keep<T>,
-    /// Bytes of a chunk at most, unless it is one matrix, for policies other than [`Policy::Pull`], which names its own.
+    /// Bytes of a chunk at most, unless it is one matrix. A [`Policy::Pull`] that is asked for names its own.
     /// There are at least eight chunks for each device, if there are as many matrices.
     pub chunk_bytes: u64,
     /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works.
@@ -186,7 +186,7 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         options: &Options<'_, T>,
     ) -> Result<Outcome<A, T, I, O>> {
         let items = Item::all(source)?;
-        let policy = options.policy.unwrap_or_else(|| self.choose_policy());
+        let policy = options.policy.unwrap_or_else(|| self.choose_policy(options.chunk_bytes));
         let chunk_bytes = match policy {
             Policy::Pull { chunk_bytes } => chunk_bytes,
             _ => options.chunk_bytes,
@@ -198,20 +198,17 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         Ok(Outcome { handle: Handle::new(shapes, parts), report })
     }
 
-    fn choose_policy(&self) -> Policy {
+    fn choose_policy(&self, chunk_bytes: u64) -> Policy {
         let all_rates_are_known = self.workers.iter().all(|worker| worker.rate().is_some());
-        if all_rates_are_known { Policy::Lpt } else { Policy::Pull { chunk_bytes: CHUNK_BYTES } }
+        if all_rates_are_known { Policy::Lpt } else { Policy::Pull { chunk_bytes } }
     }
 
     /// The devices as policies see them: equally fast unless all rates are known.
     fn devices(&self) -> Vec<Device> {
         let rates: Option<Vec<f64>> = self.workers.iter().map(|worker| worker.rate()).collect();
         let rates = rates.unwrap_or_else(|| vec![1.0; self.workers.len()]);
-        let device = |(worker, rate): (&Box<dyn Worker<T, I, O>>, f64)| Device {
-            memory_bytes: worker.ledger().budget(),
-            rate,
-        };
-        self.workers.iter().zip(rates).map(device).collect()
+        let budgets = self.workers.iter().map(|worker| worker.ledger().budget());
+        budgets.zip(rates).map(|(memory_bytes, rate)| Device { memory_bytes, rate }).collect()
     }
 }
 

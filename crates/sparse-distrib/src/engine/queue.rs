@@ -62,7 +62,7 @@ impl Queue {
         chunk.error = Some(error);
         self.change(|state| {
             state.shared.push_back(chunk);
-            state.fail_hopeless();
+            state.fail_refused();
         });
     }
 
@@ -91,7 +91,7 @@ impl Queue {
             let own = std::mem::take(&mut state.own[device]);
             state.shared.extend(own);
             state.is_stopped |= !state.alive.contains(&true);
-            state.fail_hopeless();
+            state.fail_refused();
         });
     }
 
@@ -151,13 +151,13 @@ impl State {
     }
 
     /// Fails the chunks that every device in service has refused.
-    fn fail_hopeless(&mut self) {
+    fn fail_refused(&mut self) {
         let shared = std::mem::take(&mut self.shared);
         for mut chunk in shared {
             let mut in_service = (0..self.alive.len()).filter(|&device| self.alive[device]);
-            let is_hopeless = in_service.all(|device| chunk.refused.contains(&device));
+            let is_refused = in_service.all(|device| chunk.refused.contains(&device));
             match chunk.error.take() {
-                Some(error) if is_hopeless => self.fail(chunk.items, error),
+                Some(error) if is_refused => self.fail(chunk.items, error),
                 error => self.shared.push_back(Chunk { error, ..chunk }),
             }
         }

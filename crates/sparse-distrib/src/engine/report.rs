@@ -48,7 +48,7 @@ pub struct DeviceReport {
     pub busy_seconds: f64,
     /// Parts that were moved to the host for want of memory, or because the device failed.
     pub spills: usize,
-    /// Chunks that were halved for want of memory.
+    /// Times that a chunk was halved: for want of memory, or to find the matrix that does not fit the types.
     pub splits: usize,
     /// The error that took the device out of service.
     pub failure: Option<String>,

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// let mut second_column = [0.0_f32; 3];
 /// array.read(1, 2, &mut second_column)?;
 /// assert_eq!((array.shape(), second_column), (&[3, 2][..], [2.0, 4.0, 6.0]));
+/// assert!(array.read(2, 2, &mut second_column).is_err()); // there is no element 6
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
