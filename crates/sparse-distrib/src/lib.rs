@@ -14,6 +14,7 @@
 //!
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
+//! - [`engine`]: any amount of matrices, streamed to several devices that compress and keep them.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.
@@ -43,6 +44,7 @@
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
+pub mod engine;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
@@ -52,6 +54,12 @@ pub mod transport;
 pub mod wire;
 
 pub use distribute::{Distribution, LocalPart, collect, distribute};
+pub use engine::handle::Handle;
+pub use engine::ledger::{Lease, Ledger};
+pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
+pub use engine::source::{Generated, NpySource, Source};
+pub use engine::worker::{DeviceWorker, Resident, Worker};
+pub use engine::{Engine, Options, Outcome};
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};

@@ -144,6 +144,23 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     fn to_host<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<Host>> {
         self.transfer(&Download(backend))
     }
+
+    /// A copy in the same memory whose buffers have no unused capacity.
+    ///
+    /// ```
+    /// use sparse_core::{Csr, SparseFormat, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::identity(3)?;
+    /// assert_eq!(a.to_exact(&Reference)?, a);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WrongContext`](Error::WrongContext) if the matrix lives elsewhere, [`OutOfMemory`](Error::OutOfMemory), or an error of
+    /// the device's runtime.
+    fn to_exact<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>> {
+        self.transfer(&Duplicate(backend))
+    }
 }
 
 /// Copies arrays from one space to another.
@@ -188,6 +205,17 @@ unsafe impl<B: Backend> Transfer<SpaceOf<B>, Host> for Download<'_, B> {
     fn copy<T: Element>(&self, view: ViewOf<'_, B, T>) -> Result<Vec<T>> {
         let mut copy = vec![T::default(); view.len()];
         self.0.download_into(view, &mut copy)?;
+        Ok(copy)
+    }
+}
+
+struct Duplicate<'a, B>(&'a B);
+
+// SAFETY: the backend copies all elements to new buffers of its one context.
+unsafe impl<B: Backend> Transfer<SpaceOf<B>, SpaceOf<B>> for Duplicate<'_, B> {
+    fn copy<T: Element>(&self, view: ViewOf<'_, B, T>) -> Result<Buf<B, T>> {
+        let mut copy = self.0.zeros(view.len())?;
+        self.0.copy(view, SpaceOf::<B>::view_mut(&mut copy))?;
         Ok(copy)
     }
 }

@@ -261,6 +261,11 @@ where
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
     }
+
+    /// Bytes of memory that the plan holds.
+    pub fn workspace_bytes(&self) -> usize {
+        self.kernel.workspace_bytes()
+    }
 }
 
 impl<B, T, I, O> DenseToCompressedPlan<B, Row, T, I, O>

@@ -3,6 +3,8 @@
 
 mod common;
 mod corruption;
+mod engine;
+mod faulty;
 mod model;
 mod properties;
 mod schedules;
