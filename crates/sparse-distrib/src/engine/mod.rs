@@ -27,6 +27,7 @@
 //! Streaming, admission and the chunk queue follow Hsu, Efficient strategies for compressing sparse matrices on graphics
 //! processing units, master's thesis, Chang Gung University 2013, which kept all dense data in the devices' memory.
 
+mod batch;
 mod chunk;
 mod device;
 pub mod handle;
