@@ -98,11 +98,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     /// # Errors
     /// [`Error::Shape`] if there is no such matrix or it is not finished; an error of the device's runtime.
     pub fn fetch(&self, item: usize) -> Result<Block<A, T, I, O>> {
-        let (part, position) = self.place(item).ok_or_else(|| {
-            let len = self.len();
-            let reason = format!("matrix {item} of {len} is not there: it was not compressed");
-            Error::shape("fetch", reason)
-        })?;
+        let (part, position) = self.place(item).ok_or_else(|| self.missing(item))?;
         let (rows, cols) = self.shapes[item];
         let (offsets, indices, values) = part.resident.member(position)?;
         Compressed::new(rows, cols, offsets, indices, values)
@@ -131,6 +127,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     /// An error of a device's runtime.
     pub fn move_to_host(&mut self) -> Result<()> {
         self.parts.iter_mut().try_for_each(Part::move_to_host)
+    }
+
+    /// The error for a matrix that is not there.
+    #[cold]
+    pub(super) fn missing(&self, item: usize) -> Error {
+        let reason = format!("matrix {item} of {} is not there: it was not compressed", self.len());
+        Error::shape("fetch", reason)
     }
 
     fn place(&self, item: usize) -> Option<(&Part<T, I, O>, usize)> {

@@ -28,6 +28,7 @@
 //! The task is that of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units, master's
 //! thesis, Chang Gung University 2013, where all dense data lay in the devices' memory.
 
+mod batch;
 mod chunk;
 mod device;
 pub mod handle;
