@@ -1,13 +1,17 @@
 //! Messages between ranks: the processors that a matrix is distributed over.
 //!
-//! [`Local`] joins threads of one process by channels. Everything that sends is written over [`Transport`], so that
-//! other transports, such as MPI, need no other change.
+//! [`Local`] joins threads of one process by channels, `Mpi` the processes of an MPI job (feature `mpi`). Everything
+//! that sends is written over [`Transport`], so that another transport needs no other change.
 
 mod local;
+#[cfg(feature = "mpi")]
+mod mpi;
 
 pub use local::Local;
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
 
-use sparse_core::Result;
+use sparse_core::{Error, Result};
 
 /// One rank's end of the connections among `ranks` ranks.
 ///
@@ -22,6 +26,9 @@ pub trait Transport {
 
     /// The number of ranks.
     fn ranks(&self) -> usize;
+
+    /// The number of this rank among the ranks of its host: the device of the host that is this rank's own.
+    fn local_rank(&self) -> usize;
 
     /// Sends a message to another rank.
     ///
@@ -56,4 +63,22 @@ pub trait Transport {
     /// [`Error::Shape`](sparse_core::Error::Shape) if `root` is no rank,
     /// [`Error::Backend`](sparse_core::Error::Backend) if a rank is gone.
     fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>>;
+}
+
+/// An error unless `rank` is one.
+fn check_rank(transport: &impl Transport, rank: usize) -> Result<()> {
+    let ranks = transport.ranks();
+    if rank < ranks {
+        return Ok(());
+    }
+    Err(Error::shape("transport", format_args!("rank {rank} of {ranks} ranks")))
+}
+
+/// An error unless `peer` is another rank.
+fn check_peer(transport: &impl Transport, peer: usize) -> Result<()> {
+    check_rank(transport, peer)?;
+    if peer != transport.rank() {
+        return Ok(());
+    }
+    Err(Error::shape("transport", format_args!("rank {peer} has no messages for itself")))
 }

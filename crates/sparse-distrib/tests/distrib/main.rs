@@ -6,6 +6,7 @@ mod corruption;
 mod model;
 mod properties;
 mod schedules;
-mod transport_suite;
+#[path = "../suite/mod.rs"]
+mod suite;
 mod transports;
 mod vectors;
