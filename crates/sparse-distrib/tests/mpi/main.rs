@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 
 /// The first argument of a rank; its role follows.
 const RANK: &str = "--rank";
-/// A job that takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+/// A job that takes longer hangs, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(180);
+/// A job that loses a rank ends in this time.
+const END_LIMIT: Duration = Duration::from_secs(30);
 /// Open MPI starts more ranks than there are cores, and as root, only if it is told so; ranks in a container may not
 /// read each other's memory. Versions 4 and 5 have different names for the first.
 const OPEN_MPI: [(&str, &str); 5] = [
@@ -99,12 +101,12 @@ fn succeeds(ranks: usize, program: &Path, arguments: &[&str], expected: &str) {
     assert_eq!(stdout, expected);
 }
 
-/// Runs a job that must fail, long before it counts as hanging, and returns what it printed.
+/// Runs a job that must fail and not hang, and returns what it printed.
 fn fails(ranks: usize, arguments: &[impl AsRef<OsStr>]) -> String {
     let start = Instant::now();
     let Output { status, stdout, stderr } = mpirun(ranks, &program(), arguments);
     let told = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
     assert!(!status.success(), "the job succeeded\n{told}");
-    assert!(start.elapsed() < LIMIT / 2, "the job ended after {:?}\n{told}", start.elapsed());
+    assert!(start.elapsed() < END_LIMIT, "the job ended after {:?}\n{told}", start.elapsed());
     told
 }
