@@ -195,7 +195,7 @@ fn mpi(sh: &Shell) -> Result<()> {
     let feature = ["--workspace", "--quiet", "--features", "sparse-distrib/mpi"];
     cmd!(sh, "cargo clippy {feature...} --lib --test mpi --example mpi -- -D warnings").run()?;
     cmd!(sh, "cargo build {feature...} --example mpi").run()?;
-    Ok(cmd!(sh, "cargo test {feature...} --test mpi").run()?)
+    Ok(cmd!(sh, "cargo test {feature...} --test mpi -- --quiet").run()?)
 }
 
 /// Builds what the steps behind this one run, so that their times are their own.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// What programs of MPI lack here to be built and run, if anything.
+/// The first thing that is missing here to build and run programs of MPI, and where Debian has it.
 pub fn missing_for_mpi(sh: &Shell) -> Option<String> {
     for (program, package) in [("mpicc", "libopenmpi-dev"), ("mpirun", "openmpi-bin")] {
         if cmd!(sh, "{program} --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
@@ -11,10 +11,9 @@ pub fn missing_for_mpi(sh: &Shell) -> Option<String> {
         }
     }
     let libclang = std::env::var_os("LIBCLANG_PATH").is_some() || library_folders().any(|f| has_libclang(&f));
-    (!libclang).then(|| {
-        "there is no libclang; Debian's is in the package libclang-dev, and LIBCLANG_PATH names another"
-            .into()
-    })
+    let missing =
+        "there is no libclang; Debian's is in the package libclang-dev, LIBCLANG_PATH names another";
+    (!libclang).then(|| missing.into())
 }
 
 /// Folders of libraries, of one architecture and of LLVM's versions among them.

@@ -20,6 +20,8 @@ use sparse_core::{Error, Result};
 /// broadcast, gather) is made by all ranks in the same order, and does not mix with messages that were sent.
 ///
 /// A message may be of any length. A transport that counts in 32 bits divides it.
+///
+/// Where a rank has died, waiting for it is an error, or the transport ends all ranks, as MPI does.
 pub trait Transport {
     /// The number of this rank, below [`ranks`](Self::ranks).
     fn rank(&self) -> usize;
@@ -27,41 +29,37 @@ pub trait Transport {
     /// The number of ranks.
     fn ranks(&self) -> usize;
 
-    /// The number of this rank among the ranks of its host: the device of the host that is this rank's own.
+    /// The number of this rank among those of its host, from 0: the number of the device that the rank takes.
     fn local_rank(&self) -> usize;
 
     /// Sends a message to another rank.
     ///
     /// # Errors
-    /// [`Error::Shape`](sparse_core::Error::Shape) if `to` is this rank or none,
-    /// [`Error::Backend`](sparse_core::Error::Backend) if it is gone.
+    /// [`Error::Shape`] if `to` is this rank or none, [`Error::Backend`] if it is gone.
     fn send(&self, to: usize, message: Vec<u8>) -> Result<()>;
 
     /// Waits for the next message of another rank.
     ///
     /// # Errors
-    /// [`Error::Shape`](sparse_core::Error::Shape) if `from` is this rank or none,
-    /// [`Error::Backend`](sparse_core::Error::Backend) if it is gone and has sent no more.
+    /// [`Error::Shape`] if `from` is this rank or none, [`Error::Backend`] if it is gone and has sent no more.
     fn receive(&self, from: usize) -> Result<Vec<u8>>;
 
     /// Waits until all ranks are here.
     ///
     /// # Errors
-    /// [`Error::Backend`](sparse_core::Error::Backend) if a rank is gone.
+    /// [`Error::Backend`] if a rank is gone.
     fn barrier(&self) -> Result<()>;
 
     /// The message of `root`, which all others' `message` is ignored for.
     ///
     /// # Errors
-    /// [`Error::Shape`](sparse_core::Error::Shape) if `root` is no rank,
-    /// [`Error::Backend`](sparse_core::Error::Backend) if a rank is gone.
+    /// [`Error::Shape`] if `root` is no rank, [`Error::Backend`] if a rank is gone.
     fn broadcast(&self, root: usize, message: Vec<u8>) -> Result<Vec<u8>>;
 
     /// The messages of all ranks, by rank, at `root`; `None` elsewhere.
     ///
     /// # Errors
-    /// [`Error::Shape`](sparse_core::Error::Shape) if `root` is no rank,
-    /// [`Error::Backend`](sparse_core::Error::Backend) if a rank is gone.
+    /// [`Error::Shape`] if `root` is no rank, [`Error::Backend`] if a rank is gone.
     fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>>;
 }
 
