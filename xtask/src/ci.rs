@@ -66,6 +66,13 @@ const STEPS: &[Step] = &[
         run: test,
     },
     Step {
+        name: "mpi",
+        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads",
+        budget: 60,
+        needs: &["test"],
+        run: mpi,
+    },
+    Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
         budget: 230,
@@ -84,7 +91,7 @@ const STEPS: &[Step] = &[
         name: "doc",
         about: "documentation builds without warnings; its algorithm tables are those of the code",
         budget: 20,
-        needs: &["harness", "test"],
+        needs: &["harness", "mpi"],
         run: doc,
     },
     Step {
@@ -199,6 +206,21 @@ fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
 
 fn test(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "cargo test --workspace --quiet").run()?)
+}
+
+/// Runs what is behind the feature `mpi`, where MPI is installed; `NNZ_REQUIRE` can ask for it.
+fn mpi(sh: &Shell) -> Result<()> {
+    if let Some(missing) = provision::missing_for_mpi(sh) {
+        let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();
+        ensure!(!required.split(',').any(|name| name.trim() == "mpi"), "NNZ_REQUIRE asks for mpi: {missing}");
+        println!("skipped: {missing}");
+        return Ok(());
+    }
+    // With the features of the workspace, so that little is compiled again.
+    let feature = ["--workspace", "--quiet", "--features", "sparse-distrib/mpi"];
+    cmd!(sh, "cargo clippy {feature...} --test mpi --example mpi -- -D warnings").run()?;
+    cmd!(sh, "cargo build {feature...} --example mpi").run()?;
+    Ok(cmd!(sh, "cargo test {feature...} --test mpi -- --quiet").run()?)
 }
 
 /// Builds what the steps behind this one run, so that their times are their own.

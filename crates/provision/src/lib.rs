@@ -1,11 +1,13 @@
 //! Packages that the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and
-//! SYCL; and what they compile of C++ against them.
+//! SYCL; what they compile of C++ against them; and what MPI lacks, which no chore can fetch.
 
 #![allow(clippy::print_stderr, reason = "a chore says what it fetches")]
 
 mod compiler;
+mod mpi;
 
 use anyhow::{Context, Result, ensure};
+pub use mpi::missing_for_mpi;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -15,6 +15,8 @@
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
 //! - [`engine`]: any amount of matrices, streamed to several devices that compress and keep them.
+//! - [`transport`]: ranks that are threads ([`Local`]) or, with the feature `mpi`, processes of an MPI job (`Mpi`); to
+//!   the bytes, they hold the same parts.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.
@@ -64,6 +66,8 @@ pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};
 pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, choose, predict};
+#[cfg(feature = "mpi")]
+pub use transport::Mpi;
 pub use transport::{Local, Transport};
 
 /// A compressed matrix or part of one in the host's memory: CSR or CSC by its axis `A`.

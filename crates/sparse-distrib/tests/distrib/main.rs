@@ -8,6 +8,7 @@ mod faulty;
 mod model;
 mod properties;
 mod schedules;
-mod transport_suite;
+#[path = "../suite/mod.rs"]
+mod suite;
 mod transports;
 mod vectors;

@@ -1,28 +1,18 @@
 //! The suite of transports on `Local`, and what is its own.
 
-use crate::transport_suite::all;
+use crate::suite::{distribution, transport};
+use backend_cpu::Cpu;
 use sparse_distrib::{Local, Transport};
 
 #[test]
 fn local_passes_the_suite() {
+    let backend = Cpu::new().unwrap();
     for ranks in [1, 2, 3, 8] {
-        Local::run(ranks, |rank| all(&rank));
+        Local::run(ranks, |rank| {
+            transport::all(&rank);
+            distribution::all(&rank, &backend)
+        });
     }
-}
-
-#[test]
-fn collectives_overtake_messages_that_wait() {
-    Local::run(2, |rank| {
-        if rank.rank() == 0 {
-            rank.send(1, vec![1]).unwrap();
-            rank.send(1, vec![2]).unwrap();
-        }
-        assert_eq!(rank.broadcast(0, vec![3]).unwrap(), [3]);
-        rank.barrier().unwrap();
-        if rank.rank() == 1 {
-            assert_eq!((rank.receive(0).unwrap(), rank.receive(0).unwrap()), (vec![1], vec![2]));
-        }
-    });
 }
 
 #[test]
