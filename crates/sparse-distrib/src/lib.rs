@@ -16,7 +16,8 @@
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
-//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.
+//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this machine
+//!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices.
 //! - [`pointers`]: row pointers 1-based, or as counts.
 //!
 //! The schemes are those of Lin, Chung and Liu: Data distribution schemes of sparse arrays on distributed memory
@@ -40,9 +41,11 @@
 //! # Ok::<(), sparse_core::Error>(())
 //! ```
 
+pub mod calibrate;
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
+mod explain;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
@@ -51,11 +54,13 @@ pub mod scheme;
 pub mod transport;
 pub mod wire;
 
+pub use calibrate::{Calibration, Target};
 pub use distribute::{Distribution, LocalPart, collect, distribute};
+pub use explain::{Explanation, Prediction};
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};
-pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, choose, predict};
+pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, Stage, choose, predict};
 pub use transport::{Local, Transport};
 
 /// A compressed matrix or part of one in the host's memory: CSR or CSC by its axis `A`.
