@@ -19,7 +19,8 @@
 //!   the bytes, they hold the same parts.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
-//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.
+//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this machine
+//!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices.
 //! - [`pointers`]: row pointers 1-based, or as counts.
 //!
 //! The schemes are those of Lin, Chung and Liu: Data distribution schemes of sparse arrays on distributed memory
@@ -43,10 +44,12 @@
 //! # Ok::<(), sparse_core::Error>(())
 //! ```
 
+pub mod calibrate;
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
 pub mod engine;
+mod explain;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
@@ -55,6 +58,7 @@ pub mod scheme;
 pub mod transport;
 pub mod wire;
 
+pub use calibrate::{Calibration, Target};
 pub use distribute::{Distribution, LocalPart, collect, distribute};
 pub use engine::handle::Handle;
 pub use engine::ledger::{Lease, Ledger};
@@ -62,10 +66,11 @@ pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{Generated, NpySource, Source};
 pub use engine::worker::{DeviceWorker, Resident, Worker};
 pub use engine::{Engine, Options, Outcome};
+pub use explain::{Explanation, Prediction};
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};
-pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, choose, predict};
+pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, Stage, choose, predict};
 #[cfg(feature = "mpi")]
 pub use transport::Mpi;
 pub use transport::{Local, Transport};
