@@ -18,6 +18,7 @@
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.
 //! - [`pointers`]: row pointers 1-based, or as counts.
+//! - [`matrix`]: products and solvers of a [`DistributedMatrix`], whose rows are divided among ranks.
 //!
 //! The schemes are those of Lin, Chung and Liu: Data distribution schemes of sparse arrays on distributed memory
 //! multicomputers, ICPP Workshops 2002 and J. Supercomputing 41 (2007). CRS and CCS are their names for CSR and CSC;
@@ -40,9 +41,11 @@
 //! # Ok::<(), sparse_core::Error>(())
 //! ```
 
+mod collective;
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
+pub mod matrix;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
@@ -52,6 +55,10 @@ pub mod transport;
 pub mod wire;
 
 pub use distribute::{Distribution, LocalPart, collect, distribute};
+pub use matrix::{
+    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,
+    DistributedSpmmPlan, DistributedSpmvPlan, DistributedVector, ExchangePlan, Ownership, SharedTransport,
+};
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};
