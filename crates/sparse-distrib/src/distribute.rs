@@ -1,6 +1,7 @@
 //! A matrix from one rank to all: every rank holds its part compressed, with local indices.
 
 use crate::Block;
+use crate::collective::agree;
 use crate::dispatch::compress_whole;
 use crate::merge::merge;
 use crate::partition::{Part, Partition};
@@ -80,7 +81,7 @@ where
     let announced = matrix.filter(|_| is_root).map(|matrix| announcement::<A, T, I>(distribution, matrix));
     let announced = transport.broadcast(root, announced.unwrap_or_default())?;
     let checked = check_announcement::<A, T, I>(transport, distribution, &announced);
-    let (shape, order) = agree(transport, root, checked)?;
+    let (shape, order) = agree(transport, root, OP, checked)?;
 
     let part = distribution.partition.part(shape, transport.rank());
     let message = match matrix {
@@ -88,7 +89,7 @@ where
         _ => receive_part(transport, root)?,
     };
     let decoded = message.and_then(|message| decode(backend, distribution.scheme, &part, order, &message));
-    let block = agree(transport, root, decoded)?;
+    let block = agree(transport, root, OP, decoded)?;
     Ok(LocalPart { shape, part, block })
 }
 
@@ -113,7 +114,7 @@ where
 {
     let Distribution { partition, root, .. } = distribution;
     let encoded = held.block.to_host(backend).and_then(|block| ed2::encode(&held.part, &block));
-    let message = agree(transport, root, encoded)?;
+    let message = agree(transport, root, OP, encoded)?;
     let Some(messages) = transport.gather(root, message)? else {
         return Ok(None);
     };
@@ -124,6 +125,9 @@ where
         .collect::<Result<_>>()?;
     merge(backend, partition, held.shape, &blocks).map(Some)
 }
+
+/// The operation in errors.
+const OP: &str = "distribute";
 
 /// The words that the root announces: what ranks must agree on, then the matrix's shape and order.
 const AGREED: usize = 8;
@@ -166,18 +170,15 @@ fn check_announcement<A: Axis, T: Scalar, I: Index>(
             distribution.partition,
             transport.ranks()
         );
-        return Err(Error::shape("distribute", reason));
+        return Err(Error::shape(OP, reason));
     }
     if message.is_empty() {
-        return Err(Error::operands(
-            "distribute",
-            format_args!("rank {}, the root, has no matrix", distribution.root),
-        ));
+        return Err(Error::operands(OP, format_args!("rank {}, the root, has no matrix", distribution.root)));
     }
     let words: Vec<u64> = bytemuck::pod_collect_to_vec(message);
     if words.len() != AGREED + 3 || words[..AGREED] != agreed::<A, T, I>(distribution) {
         return Err(Error::operands(
-            "distribute",
+            OP,
             format_args!(
                 "{distribution:?} to {} of {} is not what the root distributes",
                 A::FORMAT,
@@ -233,7 +234,7 @@ fn receive_part(transport: &impl Transport, root: usize) -> Result<Result<Vec<u8
     if error.is_empty() {
         return transport.receive(root).map(Ok);
     }
-    Ok(Err(Error::operands("distribute", String::from_utf8_lossy(&error))))
+    Ok(Err(Error::operands(OP, String::from_utf8_lossy(&error))))
 }
 
 fn encode<B, A, T, I, O>(
@@ -315,21 +316,4 @@ where
     let buffer = backend.upload(&dense::pack(part))?;
     let ld = if order == Order::RowMajor { cols } else { rows };
     compress_whole(backend, DenseView::new(SpaceOf::<B>::view(&buffer), rows, cols, ld, order)?)
-}
-
-/// The result of this rank where all ranks have one, else an error that names the first rank that failed.
-fn agree<R>(transport: &impl Transport, root: usize, result: Result<R>) -> Result<R> {
-    let reason = result.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    let failed = transport.gather(root, reason.into_bytes())?.and_then(|reasons| {
-        let first = reasons.iter().position(|reason| !reason.is_empty())?;
-        Some(format!("rank {first}: {}", String::from_utf8_lossy(&reasons[first])).into_bytes())
-    });
-    let failed = transport.broadcast(root, failed.unwrap_or_default())?;
-    if failed.is_empty() {
-        return result;
-    }
-    match result {
-        Err(own) => Err(own),
-        Ok(_) => Err(Error::operands("distribute", String::from_utf8_lossy(&failed))),
-    }
 }

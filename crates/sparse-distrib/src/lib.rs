@@ -22,6 +22,7 @@
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this machine
 //!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices.
 //! - [`pointers`]: row pointers 1-based, or as counts.
+//! - [`matrix`]: products and solvers of a [`DistributedMatrix`], whose rows are divided among ranks.
 //!
 //! The schemes are those of Lin, Chung and Liu: Data distribution schemes of sparse arrays on distributed memory
 //! multicomputers, ICPP Workshops 2002 and J. Supercomputing 41 (2007). CRS and CCS are their names for CSR and CSC;
@@ -45,11 +46,13 @@
 //! ```
 
 pub mod calibrate;
+mod collective;
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
 pub mod engine;
 mod explain;
+pub mod matrix;
 pub mod merge;
 pub mod partition;
 pub mod pointers;
@@ -67,6 +70,10 @@ pub use engine::source::{Generated, NpySource, Source};
 pub use engine::worker::{DeviceWorker, Resident, Worker};
 pub use engine::{Engine, Options, Outcome};
 pub use explain::{Explanation, Prediction};
+pub use matrix::{
+    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,
+    DistributedSpmmPlan, DistributedSpmvPlan, DistributedVector, ExchangePlan, Ownership, SharedTransport,
+};
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};

@@ -3,6 +3,7 @@
 use super::{Transport, check_peer, check_rank};
 use sparse_core::{Error, Result};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// A rank among threads of one process. Sending never waits.
@@ -27,7 +28,7 @@ pub struct Local {
 #[derive(Debug)]
 struct Channels {
     to: Vec<Sender<Vec<u8>>>,
-    from: Vec<Receiver<Vec<u8>>>,
+    from: Vec<Mutex<Receiver<Vec<u8>>>>,
 }
 
 impl Local {
@@ -79,6 +80,18 @@ impl Transport for Local {
         self.messages.receive(from)
     }
 
+    fn exchange(
+        &self,
+        messages: Vec<(usize, Vec<u8>)>,
+        senders: &[usize],
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<u8>>> {
+        let sent = messages.into_iter().try_for_each(|(to, message)| self.send(to, message));
+        meanwhile();
+        sent?;
+        senders.iter().map(|&from| self.receive(from)).collect()
+    }
+
     fn barrier(&self) -> Result<()> {
         self.gather(0, vec![])?;
         self.broadcast(0, vec![]).map(drop)
@@ -112,7 +125,7 @@ impl Channels {
             for receiver in 0..ranks {
                 let (to, from) = channel();
                 group[sender].to.push(to);
-                group[receiver].from.push(from);
+                group[receiver].from.push(Mutex::new(from));
             }
         }
         group
@@ -123,7 +136,8 @@ impl Channels {
     }
 
     fn receive(&self, from: usize) -> Result<Vec<u8>> {
-        self.from[from].recv().map_err(|_| gone(from))
+        let receiver = self.from[from].lock().unwrap_or_else(PoisonError::into_inner);
+        receiver.recv().map_err(|_| gone(from))
     }
 }
 

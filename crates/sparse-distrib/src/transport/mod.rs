@@ -12,6 +12,7 @@ pub use local::Local;
 pub use mpi::Mpi;
 
 use sparse_core::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One rank's end of the connections among `ranks` ranks.
 ///
@@ -43,6 +44,44 @@ pub trait Transport {
     /// # Errors
     /// [`Error::Shape`] if `from` is this rank or none, [`Error::Backend`] if it is gone and has sent no more.
     fn receive(&self, from: usize) -> Result<Vec<u8>>;
+
+    /// Sends `messages`, each to its receiver, calls `meanwhile` once while they travel, and returns one message from
+    /// each of the `senders`, in their order.
+    ///
+    /// A rank sends at most one message to each other rank, which names it among its `senders`; other ranks need not
+    /// call. These are messages as of [`send`](Self::send): they keep their order with its. Ranks that send to each
+    /// other do not wait forever, whether or not `send` waits for the receiver.
+    ///
+    /// The default calls `meanwhile` first; then each rank meets its peers in ascending order, and the lower of two
+    /// ranks sends first. A transport that can send without waiting overlaps: over MPI by `MPI_Isend` for every
+    /// message, `meanwhile()`, `MPI_Mprobe` and `MPI_Mrecv` for every sender, since lengths are not known, and
+    /// `MPI_Waitall`.
+    ///
+    /// # Errors
+    /// As for [`send`](Self::send) and [`receive`](Self::receive); `meanwhile` was called even so.
+    fn exchange(
+        &self,
+        messages: Vec<(usize, Vec<u8>)>,
+        senders: &[usize],
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<u8>>> {
+        meanwhile();
+        let mut outgoing: BTreeMap<_, _> = messages.into_iter().collect();
+        let peers: BTreeSet<_> = outgoing.keys().chain(senders).copied().collect();
+        let mut incoming = BTreeMap::new();
+        for peer in peers {
+            let is_first = self.rank() < peer;
+            for sends in [is_first, !is_first] {
+                if !sends && senders.contains(&peer) {
+                    incoming.insert(peer, self.receive(peer)?);
+                }
+                if let Some(message) = sends.then(|| outgoing.remove(&peer)).flatten() {
+                    self.send(peer, message)?;
+                }
+            }
+        }
+        Ok(senders.iter().filter_map(|sender| incoming.remove(sender)).collect())
+    }
 
     /// Waits until all ranks are here.
     ///

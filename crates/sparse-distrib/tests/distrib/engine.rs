@@ -1,8 +1,9 @@
 //! The engine against the compression of each matrix by itself: any shapes, policies and devices, failures, and memory
 //! that does not suffice.
 
-use crate::common::{cases, matrices, same};
+use crate::common::{cases, matrices};
 use crate::faulty::{Fault, Faults, FaultyWorker, STEPS, Step};
+use crate::suite::matrices::same;
 use backend_cpu::Cpu;
 use proptest::prelude::*;
 use sparse_core::op::Keep;

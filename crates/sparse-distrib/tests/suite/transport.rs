@@ -7,6 +7,7 @@ use sparse_distrib::{Distribution, Partition, Scheme, Transport, distribute};
 
 pub(crate) fn all(transport: &impl Transport) {
     messages_keep_their_order(transport);
+    exchanges_do_not_wait_for_each_other(transport);
     collectives_reach_all_ranks(transport);
     local_ranks_number_the_ranks_of_a_host(transport);
     messages_wait_behind_collectives(transport);
@@ -16,7 +17,7 @@ pub(crate) fn all(transport: &impl Transport) {
 }
 
 /// Everyone sends to everyone, in rounds in which one rank sends and the others receive.
-fn messages_keep_their_order(transport: &impl Transport) {
+pub(crate) fn messages_keep_their_order(transport: &impl Transport) {
     let (rank, ranks) = (transport.rank(), transport.ranks());
     for sender in 0..ranks {
         for round in 0..3_usize {
@@ -28,6 +29,24 @@ fn messages_keep_their_order(transport: &impl Transport) {
             }
         }
     }
+    transport.barrier().unwrap();
+}
+
+/// Everyone to everyone at once, then around a ring, where not every pair meets; the last has nothing to send.
+pub(crate) fn exchanges_do_not_wait_for_each_other(transport: &impl Transport) {
+    let (rank, ranks) = (transport.rank(), transport.ranks());
+    let others: Vec<_> = (0..ranks).filter(|&other| other != rank).collect();
+    let message = |from: usize, to: usize| vec![from as u8; 1000 * to + from];
+    let messages = others.iter().map(|&to| (to, message(rank, to))).collect();
+    let mut calls = 0;
+    let received = transport.exchange(messages, &others, &mut || calls += 1).unwrap();
+    assert!(received.into_iter().eq(others.iter().map(|&from| message(from, rank))));
+    assert_eq!(calls, 1);
+
+    let to_next = (rank + 1 < ranks).then(|| (rank + 1, vec![rank as u8]));
+    let previous: Vec<_> = rank.checked_sub(1).into_iter().collect();
+    let received = transport.exchange(to_next.into_iter().collect(), &previous, &mut || ()).unwrap();
+    assert_eq!(received, previous.iter().map(|&from| vec![from as u8]).collect::<Vec<_>>());
     transport.barrier().unwrap();
 }
 

@@ -1,0 +1,104 @@
+//! Collective calls in which a rank may fail: then all ranks return an error.
+
+use crate::transport::Transport;
+use sparse_core::{Error, Result};
+
+/// The last byte of a message: what stands before it was asked for, or is the text of an error.
+const OK: u8 = 0;
+const FAILED: u8 = 1;
+
+/// Sends the `message` of every rank's `own` to the root, which sends to all what `join` makes of them, by rank.
+///
+/// # Errors
+/// The rank's own error; [`Error::Operands`] with the first rank that failed where others did; errors of the
+/// transport.
+pub(crate) fn combine<R>(
+    transport: &impl Transport,
+    root: usize,
+    op: &'static str,
+    own: Result<R>,
+    message: impl FnOnce(&R) -> Vec<u8>,
+    join: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>>,
+) -> Result<(R, Vec<u8>)> {
+    let sent = tagged(own.as_ref().map(message).map_err(ToString::to_string));
+    let answer = transport.gather(root, sent)?.map(|messages| tagged(answer(root, messages, join)));
+    let answer = untagged(transport.broadcast(root, answer.unwrap_or_default())?);
+    own.and_then(|own| match answer {
+        Ok(answer) => Ok((own, answer)),
+        Err(reason) => Err(Error::operands(op, reason)),
+    })
+}
+
+/// The result of this rank where all ranks have one, else an error that names the first rank that failed.
+pub(crate) fn agree<R>(
+    transport: &impl Transport,
+    root: usize,
+    op: &'static str,
+    own: Result<R>,
+) -> Result<R> {
+    combine(transport, root, op, own, |_| vec![], |_| Ok(vec![])).map(|(own, _)| own)
+}
+
+/// The `words` of all ranks, by rank.
+pub(crate) fn all_gather<R>(
+    transport: &impl Transport,
+    op: &'static str,
+    own: Result<R>,
+    words: impl FnOnce(&R) -> Vec<u64>,
+) -> Result<(R, Vec<Vec<u64>>)> {
+    let message = |own: &R| bytemuck::cast_slice(&words(own)).to_vec();
+    let (own, joined) = combine(transport, 0, op, own, message, |messages| Ok(with_lengths(messages)))?;
+    let joined: Vec<u64> = bytemuck::pod_collect_to_vec(&joined);
+    Ok((own, split(&joined)))
+}
+
+/// The answer of the root: what `join` makes of the messages, or the first error.
+fn answer(
+    root: usize,
+    messages: Vec<Vec<u8>>,
+    join: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>>,
+) -> Result<Vec<u8>, String> {
+    let mut contributions = Vec::with_capacity(messages.len());
+    for (rank, message) in messages.into_iter().enumerate() {
+        contributions.push(untagged(message).map_err(|reason| format!("rank {rank}: {reason}"))?);
+    }
+    join(&contributions).map_err(|error| format!("rank {root}: {error}"))
+}
+
+fn tagged(message: Result<Vec<u8>, String>) -> Vec<u8> {
+    let (mut bytes, tag) = match message {
+        Ok(bytes) => (bytes, OK),
+        Err(reason) => (reason.into_bytes(), FAILED),
+    };
+    bytes.push(tag);
+    bytes
+}
+
+fn untagged(mut message: Vec<u8>) -> Result<Vec<u8>, String> {
+    match message.pop() {
+        Some(OK) => Ok(message),
+        Some(_) => Err(String::from_utf8_lossy(&message).into_owned()),
+        None => Err("sent an empty message where one with a status was needed".into()),
+    }
+}
+
+/// The messages one behind the other, each behind the number of its words.
+fn with_lengths(messages: &[Vec<u8>]) -> Vec<u8> {
+    let mut joined = vec![];
+    for message in messages {
+        joined.extend(((message.len() / size_of::<u64>()) as u64).to_le_bytes());
+        joined.extend(message);
+    }
+    joined
+}
+
+/// The inverse of [`with_lengths`].
+fn split(mut joined: &[u64]) -> Vec<Vec<u64>> {
+    let mut messages = vec![];
+    while let Some((&length, rest)) = joined.split_first() {
+        let (message, rest) = rest.split_at((length as usize).min(rest.len()));
+        messages.push(message.to_vec());
+        joined = rest;
+    }
+    messages
+}

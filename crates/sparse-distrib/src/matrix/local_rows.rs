@@ -1,0 +1,306 @@
+//! The product of one rank: its rows as a matrix format, and their plan.
+
+use super::{DistributedBackend, ExchangePlan, RowBlock, SharedTransport};
+use crate::transport::Transport;
+use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
+use sparse_core::format::Transfer;
+use sparse_core::op::vector::scal;
+use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::space::View as _;
+use sparse_core::{
+    Accumulator, Algorithm, Choice, ContextId, Error, Host, Index, KernelPlan, PatternId, PlanOptions,
+    Result, Space, SparseFormat,
+};
+use std::sync::Arc;
+
+/// The rows of a distributed matrix that one rank has, as plans and solvers of a [`DistributedBackend`] see them.
+///
+/// Its sizes are those of the rank: its rows, and the columns that it owns. [`nnz`](SparseFormat::nnz) is that of the
+/// whole matrix, so that all ranks agree whether there is a product.
+#[derive(Debug)]
+pub struct LocalRows<T: Accumulator, S: Space = Host, O: Index = i32> {
+    pub(super) diagonal: RowBlock<T, S, O>,
+    pub(super) off_diagonal: RowBlock<T, S, O>,
+    pub(super) exchange: Arc<ExchangePlan>,
+    pub(super) nnz: usize,
+}
+
+impl<T: Accumulator, S: Space, O: Index> SparseFormat for LocalRows<T, S, O> {
+    type Scalar = T;
+    type Space = S;
+    type In<U: Space> = LocalRows<T, U, O>;
+    const FORMAT: &'static str = "distributed";
+
+    fn nrows(&self) -> usize {
+        self.diagonal.nrows()
+    }
+
+    fn ncols(&self) -> usize {
+        self.diagonal.ncols()
+    }
+
+    fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    fn pattern_id(&self) -> PatternId {
+        self.diagonal.pattern_id()
+    }
+
+    fn context(&self) -> ContextId {
+        self.diagonal.context()
+    }
+
+    fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
+        Ok(LocalRows {
+            diagonal: self.diagonal.transfer(transfer)?,
+            off_diagonal: self.off_diagonal.transfer(transfer)?,
+            exchange: self.exchange.clone(),
+            nnz: self.nnz,
+        })
+    }
+}
+
+/// The plan of one rank's part of a product with [`LocalRows`].
+#[derive(Debug)]
+pub struct LocalSpmv<B, T, O = i32>
+where
+    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>>,
+    T: Accumulator,
+    O: Index,
+{
+    backend: B,
+    op: Op,
+    exchange: Arc<ExchangePlan>,
+    diagonal: SpmvPlan<B, RowBlock<T, SpaceOf<B>, O>>,
+    off_diagonal: SpmvPlan<B, RowBlock<T, SpaceOf<B>, O>>,
+    /// Packs elements of x, or adds partial sums; `None` if x is sent whole.
+    selection: Option<Selection<B, T, O>>,
+    /// The packed elements of A·x, the ghosts' partial sums of Aᵀ·x.
+    buffer: Buf<B, T>,
+}
+
+/// A matrix of ones, and the plan of its product.
+#[derive(Debug)]
+struct Selection<B, T, O>
+where
+    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>>,
+    T: Accumulator,
+    O: Index,
+{
+    matrix: RowBlock<T, SpaceOf<B>, O>,
+    plan: SpmvPlan<B, RowBlock<T, SpaceOf<B>, O>>,
+}
+
+impl<B, T, O> Selection<B, T, O>
+where
+    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    T: Accumulator,
+    O: Index,
+{
+    fn new(backend: &B, matrix: &RowBlock<T, Host, O>, options: &PlanOptions) -> Result<Self> {
+        let options = PlanOptions { algorithm: None, ..options.clone() };
+        let matrix = matrix.to_device(backend)?;
+        let plan = SpmvPlan::new(backend, &matrix, Op::None, &options)?;
+        Ok(Self { matrix, plan })
+    }
+
+    fn run(&mut self, x: ViewOf<'_, B, T>, beta: T, y: ViewMutOf<'_, B, T>) -> Result<()> {
+        self.plan.run(T::one(), &self.matrix, x, beta, y)
+    }
+}
+
+impl<B, T, O> LocalSpmv<B, T, O>
+where
+    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    T: Accumulator,
+    O: Index,
+{
+    /// Plans the products with both blocks. A forced algorithm is that of both.
+    pub(super) fn new(
+        backend: &B,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        op: Op,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let exchange = a.exchange.clone();
+        let selection = match (op.transposes(), exchange.is_all_gather()) {
+            (false, true) => None,
+            (false, false) => Some(exchange.gather_matrix()?),
+            (true, _) => Some(exchange.scatter_matrix()?),
+        };
+        let selection = selection.map(|matrix| Selection::new(backend, &matrix, options)).transpose()?;
+        let buffer = if op.transposes() { exchange.ghosts() } else { exchange.sent() };
+        Ok(Self {
+            backend: backend.clone(),
+            op,
+            diagonal: SpmvPlan::new(backend, &a.diagonal, op, options)?,
+            off_diagonal: SpmvPlan::new(backend, &a.off_diagonal, op, options)?,
+            selection,
+            buffer: backend.zeros(if exchange.is_all_gather() && !op.transposes() { 0 } else { buffer })?,
+            exchange,
+        })
+    }
+
+    /// `y ← alpha·op(A)·x + beta·y` for the elements of this rank. After an error the other ranks do not wait.
+    pub(super) fn run(
+        &mut self,
+        transport: &impl Transport,
+        alpha: T,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        x: ViewOf<'_, B, T>,
+        beta: T,
+        y: ViewMutOf<'_, B, T>,
+    ) -> Result<()> {
+        if alpha.is_zero() || a.nnz == 0 {
+            return scal::<B, T>(&self.backend, beta, y);
+        }
+        match self.op {
+            Op::None => self.multiply(transport, alpha, a, x, beta, y),
+            Op::Transpose | Op::ConjugateTranspose => {
+                self.multiply_transposed(transport, alpha, a, x, beta, y)
+            }
+        }
+    }
+
+    fn multiply(
+        &mut self,
+        transport: &impl Transport,
+        alpha: T,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        x: ViewOf<'_, B, T>,
+        beta: T,
+        mut y: ViewMutOf<'_, B, T>,
+    ) -> Result<()> {
+        let packed = self.pack(x);
+        let Self { exchange, diagonal, .. } = self;
+        let ghosts = exchange.to_ghosts(transport, 1, packed, || {
+            diagonal.run(alpha, &a.diagonal, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y))
+        })?;
+        if ghosts.is_empty() {
+            return Ok(());
+        }
+        let ghosts = self.backend.upload(&ghosts)?;
+        self.off_diagonal.run(alpha, &a.off_diagonal, SpaceOf::<B>::view(&ghosts), T::one(), y)
+    }
+
+    fn multiply_transposed(
+        &mut self,
+        transport: &impl Transport,
+        alpha: T,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        x: ViewOf<'_, B, T>,
+        beta: T,
+        mut y: ViewMutOf<'_, B, T>,
+    ) -> Result<()> {
+        let ghosts = self.ghost_sums(alpha, a, x);
+        let Self { exchange, diagonal, .. } = self;
+        let sums = exchange.to_owners(transport, 1, ghosts, || {
+            diagonal.run(alpha, &a.diagonal, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y))
+        })?;
+        let Some(selection) = self.selection.as_mut().filter(|_| !sums.is_empty()) else {
+            return Ok(());
+        };
+        let sums = self.backend.upload(&sums)?;
+        selection.run(SpaceOf::<B>::view(&sums), T::one(), y)
+    }
+
+    /// The elements of x to send, on the host.
+    fn pack(&mut self, x: ViewOf<'_, B, T>) -> Result<Vec<T>> {
+        if self.exchange.sent() == 0 {
+            return Ok(vec![]);
+        }
+        let Some(selection) = &mut self.selection else {
+            let mut whole = vec![T::ZERO; x.len()];
+            self.backend.download_into(x, &mut whole)?;
+            return Ok(whole);
+        };
+        selection.run(x, T::zero(), SpaceOf::<B>::view_mut(&mut self.buffer))?;
+        self.backend.download(&self.buffer)
+    }
+
+    /// The partial sums for elements of other ranks, on the host.
+    fn ghost_sums(
+        &mut self,
+        alpha: T,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        x: ViewOf<'_, B, T>,
+    ) -> Result<Vec<T>> {
+        if self.exchange.ghosts() == 0 {
+            return Ok(vec![]);
+        }
+        let sums = SpaceOf::<B>::view_mut(&mut self.buffer);
+        self.off_diagonal.run(alpha, &a.off_diagonal, x, T::zero(), sums)?;
+        self.backend.download(&self.buffer)
+    }
+}
+
+impl<B, T, O> KernelPlan for LocalSpmv<B, T, O>
+where
+    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    T: Accumulator,
+    O: Index,
+{
+    /// That of the diagonal block.
+    fn choice(&self) -> &Choice {
+        self.diagonal.choice()
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        let selection = self.selection.as_ref().map_or(0, |selection| selection.plan.workspace_bytes());
+        let buffer = SpaceOf::<B>::view::<T>(&self.buffer).len() * size_of::<T>();
+        self.diagonal.workspace_bytes() + self.off_diagonal.workspace_bytes() + selection + buffer
+    }
+}
+
+/// The product as solvers call it. An error is put off to the next reduction, which all ranks make; a rank without rows
+/// sends and receives nothing, since its plan returns at once.
+impl<X, B, T, O> SpmvKernel<LocalRows<T, SpaceOf<B>, O>> for DistributedBackend<X, B>
+where
+    X: SharedTransport,
+    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    T: Accumulator,
+    O: Index,
+{
+    type Plan = LocalSpmv<B, T, O>;
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        self.local().spmv_algorithms(op)
+    }
+
+    fn plan_spmv(
+        &self,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        op: Op,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        LocalSpmv::new(self.local(), a, op, options)
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: T,
+        a: &LocalRows<T, SpaceOf<B>, O>,
+        x: ViewOf<'_, Self, T>,
+        beta: T,
+        y: ViewMutOf<'_, Self, T>,
+    ) -> Result<()> {
+        self.defer(plan.run(self.transport(), alpha, a, x, beta, y))
+    }
+}
+
+/// An error unless a vector is divided as the product needs it.
+pub(super) fn check_ownership(
+    op: &'static str,
+    operand: &str,
+    needed: &super::Ownership,
+    found: &super::Ownership,
+) -> Result<()> {
+    if needed == found {
+        return Ok(());
+    }
+    let reason =
+        format!("{operand} is divided at {:?} where {:?} is needed", found.starts(), needed.starts());
+    Err(Error::shape(op, reason))
+}
