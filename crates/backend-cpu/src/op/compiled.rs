@@ -5,7 +5,7 @@
 //! this crate, and no other crate compiles the functions. The tables have the rows of the catalogue: a format that gets
 //! a product there has it here.
 
-use super::{spmm, spmv};
+use super::{spgemm, spmm, spmv};
 use sparse_core::catalog::Types;
 use sparse_core::{
     BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Error, Host, HostCsr, Hyb, Index, Result, Scalar, Sell,
@@ -26,6 +26,7 @@ struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
 macro_rules! functions {
     (
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal { $($formats:tt)+ })+ }
+        host { $($host:tt)+ }
         types { $($types:tt)+ }
         elements { $($elements:tt)+ }
     ) => {
@@ -48,6 +49,11 @@ macro_rules! functions {
 
 for_each_operation!(functions);
 
+impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
+    // CSR and CSC have the same functions.
+    const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
+}
+
 macro_rules! spmv_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMV),*] };
 }
@@ -56,11 +62,18 @@ macro_rules! spmm_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMM),*] };
 }
 
+macro_rules! spgemm_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPGEMM),*] };
+}
+
 /// The functions of SpMV.
 pub(super) static SPMV: &Table = for_all_types!(spmv_of_all_types);
 
 /// The functions of SpMM.
 pub(super) static SPMM: &Table = for_all_types!(spmm_of_all_types);
+
+/// The functions of SpGEMM.
+pub(super) static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
 
 /// The functions of type `F`.
 ///

@@ -18,6 +18,7 @@ mod row_statistics;
 mod rows;
 mod scan;
 mod sort;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;
