@@ -59,7 +59,7 @@ fn tables() -> Result<String> {
     let sycl = Device::from_driver(Box::new(NullDriver::new("sycl", kernels_cl::SYCL_FILES, 1)))?;
     let cuda = Device::from_driver(Box::new(NullDriver::new("cuda", kernels_cu::FILES, 8)))?;
     let backends = [
-        ("cpu", tables_of(&Suite::full(&Cpu::new()?))?),
+        ("cpu", tables_of(&Suite::on_host(&Cpu::new()?))?),
         ("opencl", tables_of(&Suite::full(&opencl))?),
         ("sycl", tables_of(&Suite::full(&sycl))?),
         ("cuda", tables_of(&Suite::full(&cuda))?),
