@@ -92,8 +92,8 @@ pub mod prelude {
     #[cfg(feature = "cpu")]
     pub use crate::Cpu;
     pub use crate::op::{
-        AllTypes, Coefficient, ConvertPlan, Duplicates, Keep, Op, Operations, SpmmPlan, SpmvPlan, VectorPlan,
-        WithBackend,
+        AllTypes, Coefficient, ConvertPlan, Duplicates, Keep, Op, Operations, SpgemmPlan, SpmmPlan, SpmvPlan,
+        VectorPlan, WithBackend,
     };
     pub use crate::{
         Backend, Coo, Csc, Csr, DType, Dense, DenseMatrix, DenseView, DenseViewMut, Device, Ell, Error,

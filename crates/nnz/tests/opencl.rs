@@ -77,6 +77,8 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let mut copy = x.clone();
         copy.scale(2.0).unwrap();
         assert_eq!((x.to_vec::<f32>().unwrap()[0], copy.to_vec::<f32>().unwrap()[0]), (1.0, 2.0));
+        let error = (&there * &there).unwrap_err().to_string();
+        assert!(error.contains("the CPU has it: a.to_device(&Device::host()?)?"), "{error}");
         let b = there.matvec(&x).unwrap();
         let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
         let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);

@@ -268,3 +268,29 @@ fn batches_are_made_of_matrices_and_turned_into_one_and_to_the_other_axis() {
     assert_eq!(error(a.to_block_diagonal()), "to_block_diagonal of csr is not supported: it is one matrix");
     assert!(Matrix::from_members(&[]).is_err());
 }
+
+#[test]
+fn factors_of_sparse_products_agree_in_type_format_and_indices() {
+    let device = cpu();
+    let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).unwrap();
+    let b = Csr::<f64>::new(3, 2, vec![0, 1, 2, 2], vec![1, 0], vec![5.0, 7.0]).unwrap();
+    let wide = Csr::<f64, Host, i64, i64>::new(3, 1, vec![0, 0, 0, 0], vec![], vec![]).unwrap();
+    let matrix = |csr| Matrix::from_typed(&device, csr).unwrap();
+    let (a, b) = (matrix(a), matrix(b));
+    let product = [0.0, 5.0, 21.0, 0.0];
+    assert_eq!(dense(&(&a * &b).unwrap()), product);
+    let by_columns = |a: &Matrix| a.to_format(Format::Csc).unwrap();
+    let c = (&by_columns(&a) * &by_columns(&b)).unwrap();
+    assert_eq!((c.format(), dense(&c)), (Format::Csc, product.to_vec()));
+    let error = |a: &Matrix, b: &Matrix| a.matmul_sparse(b).unwrap_err().to_string();
+    assert_eq!(error(&a, &a), "spgemm: the number of rows of B is 2 where 3 is needed");
+    let single = b.cast(DType::F32).unwrap();
+    let types = "the matrix is f64 on the CPU, B is f32 on the CPU; B.cast(DType::F64)? would fit";
+    assert_eq!(error(&a, &single), format!("spgemm: {types}"));
+    let coo = a.to_format(Format::Coo).unwrap();
+    let cure = "csr and csc have it: a.to_format(Format::Csr)?";
+    assert_eq!(error(&coo, &b), format!("spgemm of coo is not supported: {cure}"));
+    let wide = Matrix::from_typed(&device, wide).unwrap();
+    let indices = "A has i32 indices and i32 offsets, B has i64 indices and i64 offsets, which must agree";
+    assert_eq!(error(&a, &wide), format!("spgemm: {indices}"));
+}

@@ -132,10 +132,20 @@ impl Context {
         Ok(Self { options })
     }
 
-    /// Opens the requested device.
+    /// Opens the requested device; without a request the best.
     pub(crate) fn device(&self) -> Result<Device> {
+        self.open(Device::best)
+    }
+
+    /// Opens the requested device; without a request the host, for what other devices lack.
+    pub(crate) fn device_or_host(&self) -> Result<Device> {
+        self.open(Device::host)
+    }
+
+    /// Opens the requested device, or `default`.
+    fn open(&self, default: fn() -> nnz::Result<Device>) -> Result<Device> {
         let opened = match (self.options.backend, self.options.device) {
-            (None, None) => Device::best(),
+            (None, None) => default(),
             (Some(backend), None) => backend.open(),
             (Some(backend), Some(DeviceChoice::Index(index))) => DeviceId { backend, index }.open(),
             (None, Some(DeviceChoice::Index(index))) => {

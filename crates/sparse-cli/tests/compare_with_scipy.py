@@ -1,7 +1,8 @@
 """The command against SciPy, on every real matrix that is there, and on random ones in every format and type.
 
-`convert` and `compress` must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise bound around a
-product in extended precision, `solve` the residual that it promises and the solution that follows from it.
+`convert`, `compress` and `spgemm` of integers must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise
+bound around a product in extended precision, `solve` the residual that it promises and the solution that follows from
+it.
 
     python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz target/release/nnz
 """
@@ -250,6 +251,7 @@ def compare_random(nnz, seed):
     path, a = write_random(rng, a, nnz.folder / "random")
     compare_random_convert(nnz, path, a, rng)
     compare_random_products(nnz, path, a, rng)
+    compare_random_spgemm(nnz, path, a)
     compare_random_compress(nnz, a, rng)
 
 
@@ -285,6 +287,17 @@ def compare_random_products(nnz, path, a, rng):
     check_bound(applied, b, c, 2.0, -0.5, y0)
     if b.flags.c_contiguous != b.flags.f_contiguous and c.shape[0] > 1:
         assert c.flags.c_contiguous == b.flags.c_contiguous, "C has not the order of B"
+
+
+def compare_random_spgemm(nnz, path, a):
+    b = canonical(a.T)
+    sp.save_npz(nnz.folder / "b.npz", b)
+    out = nnz.folder / "product.npz"
+    nnz("spgemm", path, nnz.folder / "b.npz", "-o", out, "--backend", "cpu")
+    found = sp.load_npz(out)
+    # SciPy leaves out sums of zero, which are entries here.
+    found.eliminate_zeros()
+    same_arrays(found, canonical(a @ b))
 
 
 def compare_random_compress(nnz, a, rng):

@@ -40,7 +40,7 @@ fn cpu(threads: Option<usize>) -> Result<Suite> {
         Some(threads) => backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?,
         None => backend_cpu::Cpu::new()?,
     };
-    Ok(Suite::full(&cpu))
+    Ok(Suite::on_host(&cpu))
 }
 
 #[cfg(not(feature = "cpu"))]

@@ -58,6 +58,12 @@ impl ArrayDump {
         self
     }
 
+    /// The arrays of both dumps.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// The bytes of all arrays.
     pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(|array| array.bytes.as_slice())

@@ -15,6 +15,8 @@ pub enum Setting {
     Vector(Op),
     /// op(A) times a matrix with this number of columns.
     Columns(Op, usize),
+    /// A times a B that has A's entries at other coordinates.
+    Right(RightFactor),
     /// COO to a compressed format.
     Duplicates(Duplicates),
     /// CSR to ELL.
@@ -50,6 +52,15 @@ pub enum Setting {
     },
 }
 
+/// The second factor of a product of two sparse matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RightFactor {
+    /// Aᵀ.
+    Transpose,
+    /// Entries in no order, some coordinates twice, in a matrix of another width.
+    Scattered,
+}
+
 impl Setting {
     /// The elements that become entries.
     pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
@@ -64,6 +75,7 @@ impl Display for Setting {
             Self::Plain | Self::Rule(_) => Ok(()),
             Self::Vector(op) => write!(f, "op={op}"),
             Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
+            Self::Right(factor) => write!(f, "B={factor:?}"),
             Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
             Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
             Self::Hyb(width) => write!(f, "{width:?}"),

@@ -5,6 +5,7 @@
 //! this crate, and no other crate compiles the functions. The functions are in [`spmv`] and [`spmm`], which know nothing
 //! of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
 
+use super::spgemm;
 use super::spmm::source::SpmmFormat;
 use super::spmm::{self, SpmmPlan};
 use super::spmv::{self, SpmvFormat, SpmvPlan};
@@ -31,6 +32,7 @@ struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
 macro_rules! functions {
     (
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal { $($formats:tt)+ })+ }
+        host { $($host:tt)+ }
         types { $($types:tt)+ }
         elements { $($elements:tt)+ }
     ) => {
@@ -53,6 +55,11 @@ macro_rules! functions {
 
 for_each_operation!(functions);
 
+impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
+    // CSR and CSC have the same functions.
+    const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
+}
+
 macro_rules! spmv_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMV),*] };
 }
@@ -61,17 +68,24 @@ macro_rules! spmm_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMM),*] };
 }
 
+macro_rules! spgemm_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPGEMM),*] };
+}
+
 /// The functions of SpMV.
 static SPMV: &Table = for_all_types!(spmv_of_all_types);
 
 /// The functions of SpMM.
 static SPMM: &Table = for_all_types!(spmm_of_all_types);
 
+/// The functions of SpGEMM.
+pub(super) static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
+
 /// The functions of type `F`.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the types are none of [`for_all_types`].
-fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
+pub(super) fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
     let mut functions = table.iter().flat_map(|functions| functions.iter());
     functions.find_map(|functions| (*functions as &dyn Any).downcast_ref()).ok_or_else(|| {
         let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();

@@ -19,6 +19,7 @@ mod rows;
 mod scan;
 mod slab;
 mod sort;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;

@@ -1,4 +1,4 @@
-//! `&a * &x`, `&a * &b` and `&a * 2.0`.
+//! `&a * &x`, `&a * &b` of a dense or a sparse B, and `&a * 2.0`.
 //!
 //! All give a [`Result`]: types, shapes and devices are data here, and what depends on data does not panic.
 
@@ -21,6 +21,15 @@ impl Mul<&DenseMatrix> for &Matrix {
 
     fn mul(self, b: &DenseMatrix) -> Result<DenseMatrix> {
         self.matmul(b)
+    }
+}
+
+/// As [`Matrix::matmul_sparse`].
+impl Mul for &Matrix {
+    type Output = Result<Matrix>;
+
+    fn mul(self, b: Self) -> Result<Matrix> {
+        self.matmul_sparse(b)
     }
 }
 

@@ -48,6 +48,10 @@ fn main() -> nnz::Result<()> {
     let b = DenseMatrix::from_vec(&device, vec![1.0; 6], 3, 2, Order::RowMajor)?;
     let c = (&a * &b)?;
     assert_eq!(c.values().to_vec::<f64>()?, [3.0; 4]);
+    let host = Device::host()?;
+    let (left, right) = (a.to_device(&host)?, eye.to_device(&host)?);
+    let product = (&left * &right)?;
+    assert_eq!((product.nnz(), product.format()), (3, Format::Csr));
 
     // Solving
     let s = Matrix::from_typed(&device, generate::stencil_5::<f64>(10, 10)?)?;

@@ -9,6 +9,7 @@ pub(crate) mod distribute;
 pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod solve;
+pub(crate) mod spgemm;
 pub(crate) mod spmm;
 pub(crate) mod spmv;
 pub(crate) mod spy;

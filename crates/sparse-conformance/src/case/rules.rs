@@ -24,6 +24,14 @@ fn stored_zeros() -> Triplets {
     matrix
 }
 
+/// Rows whose products with each other are pairs that cancel.
+fn sums_that_cancel() -> Triplets {
+    let cells = (0..6).flat_map(|row| (0..2).map(move |k| (row, 2 * (row / 2) + k)));
+    let sign = |row: usize, col: usize| if row % 2 == 1 && col % 2 == 1 { -1.0 } else { 1.0 };
+    let entries = cells.map(|(row, col)| (row, col, real(3.0 * sign(row, col))));
+    Triplets::new(7, 6, entries.collect())
+}
+
 /// Unsorted coordinates that occur up to four times, some with a sum of zero.
 fn duplicates() -> Triplets {
     let mut entries = pattern(9, 7, |row, col| (row + 2 * col) % 4 == 0).entries;
@@ -150,6 +158,7 @@ fn of_matrices() -> Vec<Case> {
             .operands(Operands::Special(|_| real(1.0)))
             .only(|key| !matches!(key.op, "spmv" | "spmm" | "to_dense")),
         case("v2_stored_zeros", stored_zeros),
+        case("v2_sums_that_cancel", sums_that_cancel).only(only("spgemm")),
         case("v3_padding_never_touches_x", || {
             pattern(9, 10, |row, col| (1..9).contains(&col) && (row + col) % 4 < row % 4)
         })

@@ -8,6 +8,7 @@ mod row_statistics;
 pub(crate) mod rule;
 mod scan;
 mod sort;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;

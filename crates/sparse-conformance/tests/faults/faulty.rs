@@ -6,14 +6,14 @@ use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
     Coefficient, CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, GradientStep, Keep, Op,
-    PruneKernel, ScanKernel, ScanKind, ScanOrder, SortKernel, SpmmKernel, SpmvKernel, ToDenseKernel,
-    VectorKernel,
+    PruneKernel, ScanKernel, ScanKind, ScanOrder, SortKernel, SpgemmBound, SpgemmKernel, SpmmKernel,
+    SpmvKernel, ToDenseKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
-    Algorithm, Backend, BatchCsc, BatchCsr, Caps, Choice, ContextId, Coo, Csc, Csr, DenseBatchView,
-    DenseView, DenseViewMut, Element, Ell, Host, Hyb, KernelPlan, PlanOptions, Result, Sell,
-    for_each_operation,
+    Algorithm, Axis, Backend, BatchCsc, BatchCsr, Caps, Choice, Compressed, ContextId, Coo, Csc, Csr,
+    DenseBatchView, DenseView, DenseViewMut, Element, Ell, Host, Hyb, KernelPlan, PatternId, PlanOptions,
+    Result, Sell, for_each_operation,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -77,6 +77,7 @@ impl Faulty {
             };
         }
         for_each_operation!(register);
+        suite.spgemm::<Self, Csr<f64>>(self).spgemm::<Self, Csc<f64>>(self);
         suite.dense_to_csr::<Self, f64, i32, i32>(self).vector::<Self, f64>(self).scan::<Self, i32>(self);
         suite
     }
@@ -275,6 +276,53 @@ where
         // SAFETY: pattern and shapes are those that the caller promises.
         unsafe { self.cpu.spmm(&mut plan.plan, alpha, &a, b, beta, c.reborrow())? };
         self.fault.spoil_dense(&before, c, &mut plan.first);
+        Ok(())
+    }
+}
+
+impl<A: Axis> SpgemmKernel<Compressed<A, f64>> for Faulty {
+    type Plan = FaultyPlan<<Cpu as SpgemmKernel<Compressed<A, f64>>>::Plan, Vec<f64>>;
+
+    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
+        SpgemmKernel::<Compressed<A, f64>>::spgemm_algorithms(&self.cpu)
+    }
+
+    unsafe fn spgemm_bound(&self, a: &Compressed<A, f64>, b: &Compressed<A, f64>) -> Result<SpgemmBound> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.cpu.spgemm_bound(a, b) }
+    }
+
+    unsafe fn plan_spgemm(
+        &self,
+        a: &Compressed<A, f64>,
+        b: &Compressed<A, f64>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        // SAFETY: the caller promises the same.
+        Ok(FaultyPlan::new(unsafe { self.cpu.plan_spgemm(a, b, options)? }, Op::None))
+    }
+
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
+        SpgemmKernel::<Compressed<A, f64>>::spgemm_pattern(&self.cpu, &plan.plan)
+    }
+
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, f64>> {
+        let c: Compressed<A, f64> = self.cpu.spgemm_output(&plan.plan)?;
+        // Plans know C by its pattern, which a copy has not.
+        if self.fault == Fault::ShiftsAnIndex { self.fault.made(c, &mut None) } else { Ok(c) }
+    }
+
+    unsafe fn spgemm(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, f64>,
+        b: &Compressed<A, f64>,
+        c: &mut Compressed<A, f64>,
+    ) -> Result<()> {
+        // SAFETY: the pattern is that which the caller promises.
+        unsafe { self.cpu.spgemm(&mut plan.plan, &self.fault.operand(a)?, b, c)? };
+        let all: Vec<_> = (0..c.nnz()).collect();
+        self.fault.bring_back(&all, c.values_mut(), &mut plan.first);
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ pub mod prune;
 pub mod row_statistics;
 pub mod scan;
 pub mod sort;
+pub mod spgemm;
 pub mod spmm;
 pub mod spmv;
 pub mod to_dense;
@@ -24,10 +25,13 @@ pub use prune::{PruneKernel, PrunePlan};
 pub use row_statistics::{RowStatistics, RowStatisticsKernel, RowStatisticsPlan};
 pub use scan::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
 pub use sort::{SortKernel, SortPlan};
+pub use spgemm::{SpgemmBound, SpgemmKernel, SpgemmPlan, row_factors};
 pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
-pub use traits::{AllTypes, ElementOperations, FullBackend, Operations, WithBackend};
+pub use traits::{
+    AllHostTypes, AllTypes, ElementOperations, FullBackend, HostOperations, Operations, WithBackend,
+};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
 use crate::format::SparseFormat;

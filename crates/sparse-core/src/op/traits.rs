@@ -16,6 +16,7 @@ macro_rules! full_backend {
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
             $($($format:ident<$($index:ident),+>)=>+),+
         })+ }
+        host { $($host:tt)+ }
         types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
         elements { $($elements:tt)+ }
     ) => {
@@ -38,9 +39,35 @@ macro_rules! full_backend {
 
 for_each_operation!(full_backend);
 
+macro_rules! host_operations {
+    (
+        formats { $($formats:tt)+ }
+        host { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
+            $($format:ident<$($index:ident),+>),+
+        })+ }
+        types { $($types:tt)+ }
+        elements { $($elements:tt)+ }
+    ) => {
+        /// [`FullBackend`], and the operations that backends on the host alone have.
+        pub trait HostOperations<T: Scalar, I: Index, O: Index>:
+            FullBackend<T, I, O> $($(+ $of_kernel<$format<T, SpaceOf<Self>, $($index),+>>)+)+
+        {
+        }
+
+        impl<B, T: Scalar, I: Index, O: Index> HostOperations<T, I, O> for B
+        where
+            B: FullBackend<T, I, O> $($(+ $of_kernel<$format<T, SpaceOf<Self>, $($index),+>>)+)+
+        {
+        }
+    };
+}
+
+for_each_operation!(host_operations);
+
 macro_rules! element_operations {
     (
         formats { $($formats:tt)+ }
+        host { $($host:tt)+ }
         types { $($types:tt)+ }
         elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
     ) => {
@@ -59,6 +86,11 @@ macro_rules! all_types {
         pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ElementOperations {}
 
         impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ElementOperations {}
+
+        /// [`AllTypes`], and the operations that backends on the host alone have.
+        pub trait AllHostTypes: AllTypes $(+ HostOperations<$t, $i, $o>)* {}
+
+        impl<B> AllHostTypes for B where B: AllTypes $(+ HostOperations<$t, $i, $o>)* {}
     };
 }
 
@@ -154,6 +186,27 @@ pub trait Operations: Backend {
         Self: SpmmKernel<M> + VectorKernel<M::Scalar>,
     {
         SpmmPlan::new(self, a, op, b.ncols(), &PlanOptions::once())?.run(alpha, a, b, beta, c)
+    }
+
+    /// `A·B`, sorted; see [`SpgemmPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// assert!(Reference.spgemm(&a, &a)?.triplets().eq([(0, 0, 1.0), (0, 1, 8.0), (1, 1, 9.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`SpgemmPlan::new`] and [`SpgemmPlan::run`].
+    fn spgemm<M>(&self, a: &M, b: &M) -> Result<M>
+    where
+        M: SparseFormat<Space = SpaceOf<Self>>,
+        Self: SpgemmKernel<M>,
+    {
+        SpgemmPlan::new(self, a, b, &PlanOptions::once())?.run(a, b)
     }
 
     /// `from` in another format; see [`ConvertPlan`].

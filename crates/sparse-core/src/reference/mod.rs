@@ -10,6 +10,7 @@ mod prune;
 mod row_statistics;
 mod scan;
 mod sort;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;
@@ -20,12 +21,13 @@ pub use dense_to_csr::CompressionPlan;
 pub use entries::{Entries, Entry};
 pub use scan::ScanSteps;
 pub use sort::Rebuild;
+pub use spgemm::SpgemmPattern;
 pub use spmv::ProductPlan;
 
 use crate::algorithms;
 use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download};
 use crate::error::Result;
-use crate::op::AllTypes;
+use crate::op::AllHostTypes;
 use crate::plan::{Algorithm, AlgorithmSet, Choice, PlanOptions};
 use crate::space::{ContextId, Element, Host};
 use std::sync::LazyLock;
@@ -95,6 +97,6 @@ fn sequential(op: &str, options: &PlanOptions) -> Result<Choice> {
 }
 
 const _: () = {
-    const fn has_all_operations<B: AllTypes>() {}
+    const fn has_all_operations<B: AllHostTypes>() {}
     has_all_operations::<Reference>();
 };

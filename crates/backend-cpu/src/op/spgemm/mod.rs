@@ -1,0 +1,247 @@
+//! `C ← A·B`: first the pattern of C, which is the plan, then its values.
+//!
+//! Rows of C are found and summed one by one, in parts of equal numbers of products, each by the method that is best for
+//! its products and for the window of columns that they lie in:
+//!
+//! | method | columns | values | work |
+//! |---|---|---|---|
+//! | sort | the columns of all products are sorted | each product finds its column among those of the row | p log p |
+//! | hash | a table removes repetitions, the rest is sorted | the table has the sums | p + n log n |
+//! | dense | a bitmap of the window | a sum for each column of the window | p + window / 64 |
+//!
+//! for p products and n entries of a row. Products are added in the order of the left factor's entries by all of them.
+//! Rows that repeat the row before, shifted by one column, as in stencils and bands, are copied instead of found.
+//!
+//! Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS 1978.
+//! Nagasaka, Matsuoka, Azad, Buluç: High-performance sparse matrix-matrix products on Intel KNL and multicore
+//! architectures. ICPP Workshops 2018.
+
+mod bitmap;
+mod factors;
+mod hash;
+mod numeric;
+mod pool;
+mod symbolic;
+mod thresholds;
+
+use super::fill::{entry_ranges, zeroed};
+use super::{SEQUENTIAL, compiled};
+use crate::Cpu;
+use crate::parallel::{rows_by_entries, split_mut};
+use factors::Factors;
+use numeric::{Operands, SumRows, Workspace};
+use pool::Pool;
+use sparse_core::format::estimate::Sizes;
+use sparse_core::op::{SpgemmBound, SpgemmKernel, row_factors};
+use sparse_core::reference::{Reference, SpgemmPattern};
+use sparse_core::{
+    Algorithm, AlgorithmSet, Axis, Choice, Compressed, CompressedPattern, Host, Index, KernelPlan, PatternId,
+    PlanOptions, Result, Scalar, algorithms,
+};
+use std::fmt::{self, Debug, Formatter};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Products and rows of a part.
+const PART: usize = 32 * 1024;
+
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    enum SpgemmAlgorithm {
+        ByRow = Algorithm::new("by_row", "always: each row by one of the next three")
+            .preprocessing("the pattern of C");
+        Dense = Algorithm::new("dense", "by by_row, where the columns of a row lie close together, or it is long")
+            .preprocessing("the pattern of C");
+        Sort = Algorithm::new("sort", "by by_row, for few products of far columns")
+            .preprocessing("the pattern of C");
+        Hash = Algorithm::new("hash", "by by_row, for more products of far columns")
+            .preprocessing("the pattern of C");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+/// The method of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowMethod {
+    Sort,
+    Hash,
+    Dense,
+}
+
+impl SpgemmAlgorithm {
+    /// The method of all rows; `None` where each has its own.
+    fn method(self) -> Option<RowMethod> {
+        match self {
+            Self::ByRow | Self::Sequential => None,
+            Self::Dense => Some(RowMethod::Dense),
+            Self::Sort => Some(RowMethod::Sort),
+            Self::Hash => Some(RowMethod::Hash),
+        }
+    }
+}
+
+/// The plan of SpGEMM for two patterns: the pattern of C, and the workspaces of threads.
+pub struct SpgemmPlan<T: Scalar, I: Index, O: Index> {
+    functions: &'static Functions<T, I, O>,
+    choice: Choice,
+    kernel: Kernel<T, I, O>,
+}
+
+enum Kernel<T: Scalar, I: Index, O: Index> {
+    Sequential(SpgemmPattern<I, O>),
+    Rows(RowProducts<T, I, O>),
+}
+
+impl<T: Scalar, I: Index, O: Index> Debug for SpgemmPlan<T, I, O> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("SpgemmPlan");
+        fields.field("choice", &self.choice).field("workspace_bytes", &self.workspace_bytes()).finish()
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> KernelPlan for SpgemmPlan<T, I, O> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match &self.kernel {
+            Kernel::Sequential(plan) => plan.workspace_bytes(),
+            Kernel::Rows(rows) => rows.bytes(),
+        }
+    }
+}
+
+/// The pattern of C in parts, and how its values are found.
+struct RowProducts<T: Scalar, I: Index, O: Index> {
+    pattern: Arc<CompressedPattern<Host, I, O>>,
+    parts: Vec<Range<usize>>,
+    products: usize,
+    method: Option<RowMethod>,
+    workspaces: Pool<Workspace<T::Acc, I>>,
+}
+
+impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
+    fn new(cpu: &Cpu, factors: Factors<'_, I, O>, method: Option<RowMethod>) -> Result<Self> {
+        let products = factors.product_offsets(cpu)?;
+        let parts = rows_by_entries(&products, PART);
+        let bound = bound::<T, I, O>(&products, factors.right.minor());
+        let total = bound.products as usize;
+        let pattern = symbolic::pattern(cpu, factors, (&parts, &products), method, bound.nnz)?;
+        let workspaces = Pool::default();
+        Ok(Self { pattern: Arc::new(pattern), parts, products: total, method, workspaces })
+    }
+
+    fn run(&self, cpu: &Cpu, operands: Operands<'_, T, I, O>, values: &mut [T]) {
+        let entries = entry_ranges(self.pattern.offsets(), &self.parts);
+        let outputs = self.parts.iter().cloned().zip(split_mut(values, &entries)).collect();
+        cpu.for_each(self.products, outputs, |(rows, values): (Range<usize>, &mut [T])| {
+            self.workspaces.lend(|workspace| {
+                let (pattern, method) = (&*self.pattern, self.method);
+                cpu.simd().run(SumRows { operands, pattern, rows, values, method, workspace });
+            });
+        });
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.pattern.offsets()[..])
+            + size_of_val(&self.pattern.indices()[..])
+            + size_of_val(&self.parts[..])
+            + self.workspaces.bytes(Workspace::bytes)
+    }
+}
+
+/// The bound of C, from the number of products before each row.
+fn bound<T: Scalar, I: Index, O: Index>(products: &[i64], minor: usize) -> SpgemmBound {
+    let rows = products.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+    SpgemmBound::new(rows, minor, Sizes::of::<T, I, O>())
+}
+
+/// The functions for one triple of types, which are compiled in this crate.
+pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
+    plan: fn(&Cpu, Factors<'_, I, O>, Option<RowMethod>) -> Result<RowProducts<T, I, O>>,
+    run: fn(&RowProducts<T, I, O>, &Cpu, Operands<'_, T, I, O>, &mut [T]),
+}
+
+impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
+    pub(super) const ALL: Self = Self { plan: RowProducts::new, run: RowProducts::run };
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = SpgemmPlan<T, I, O>;
+
+    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
+        SpgemmAlgorithm::table(|_| true)
+    }
+
+    unsafe fn spgemm_bound(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+    ) -> Result<SpgemmBound> {
+        let (left, right) = row_factors(a, b);
+        let products = Factors { left: left.pattern(), right: right.pattern() }.product_offsets(self)?;
+        Ok(bound::<T, I, O>(&products, right.pattern().minor()))
+    }
+
+    unsafe fn plan_spgemm(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let (automatic, offered) = (SpgemmAlgorithm::ByRow, SpgemmAlgorithm::table(|_| true));
+        let reason = "rows differ in their products and in the window of their columns";
+        let (algorithm, choice) = options.choose_among("spgemm", offered, automatic, reason)?;
+        let functions: &Functions<T, I, O> = compiled::find(compiled::SPGEMM, "spgemm", A::FORMAT)?;
+        let (left, right) = row_factors(a, b);
+        let factors = Factors { left: left.pattern(), right: right.pattern() };
+        let kernel = match algorithm {
+            SpgemmAlgorithm::Sequential => {
+                let options = PlanOptions { algorithm: None, ..options.clone() };
+                // SAFETY: the caller makes the reference's promises of the operands.
+                Kernel::Sequential(unsafe { Reference.plan_spgemm(a, b, &options)? })
+            }
+            _ => Kernel::Rows((functions.plan)(self, factors, algorithm.method())?),
+        };
+        Ok(SpgemmPlan { functions, choice, kernel })
+    }
+
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
+        match &plan.kernel {
+            Kernel::Sequential(plan) => {
+                SpgemmKernel::<Compressed<A, T, Host, I, O>>::spgemm_pattern(&Reference, plan)
+            }
+            Kernel::Rows(rows) => (rows.pattern.id(), rows.pattern.indices().len()),
+        }
+    }
+
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Host, I, O>> {
+        match &plan.kernel {
+            Kernel::Sequential(plan) => Reference.spgemm_output(plan),
+            Kernel::Rows(rows) => {
+                Compressed::from_pattern(rows.pattern.clone(), zeroed(rows.pattern.indices().len()))
+            }
+        }
+    }
+
+    unsafe fn spgemm(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        c: &mut Compressed<A, T, Host, I, O>,
+    ) -> Result<()> {
+        let (left, right) = row_factors(a, b);
+        match &mut plan.kernel {
+            // SAFETY: the caller promises the same for this plan, which contains the reference's own.
+            Kernel::Sequential(plan) => return unsafe { Reference.spgemm(plan, a, b, c) },
+            Kernel::Rows(rows) => {
+                let factors = Factors { left: left.pattern(), right: right.pattern() };
+                let operands = Operands { factors, left: left.values(), right: right.values() };
+                (plan.functions.run)(rows, self, operands, c.values_mut());
+            }
+        }
+        Ok(())
+    }
+}

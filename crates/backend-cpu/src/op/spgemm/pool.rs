@@ -1,0 +1,29 @@
+//! Workspaces that threads take and give back.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Workspaces that no thread uses, as their last user left them. There are as many as threads ran at once.
+#[derive(Debug)]
+pub(super) struct Pool<W>(Mutex<Vec<W>>);
+
+impl<W> Default for Pool<W> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<W: Default> Pool<W> {
+    /// Lends a workspace to `work`: one that is not in use, or a new one.
+    pub(super) fn lend<R>(&self, work: impl FnOnce(&mut W) -> R) -> R {
+        let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workspace = idle().pop().unwrap_or_default();
+        let result = work(&mut workspace);
+        idle().push(workspace);
+        result
+    }
+
+    /// The sum of `bytes` over all workspaces that are not in use.
+    pub(super) fn bytes(&self, bytes: impl Fn(&W) -> usize) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(bytes).sum()
+    }
+}

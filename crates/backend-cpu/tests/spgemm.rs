@@ -1,0 +1,203 @@
+//! SpGEMM against the serial reference, to the last bit: every algorithm, format, order of entries and instruction set.
+
+mod common;
+
+use backend_cpu::{Cpu, Simd};
+use common::*;
+use proptest::prelude::*;
+use sparse_core::op::{SpgemmKernel, SpgemmPlan};
+use sparse_core::reference::{Entries, Reference};
+use sparse_core::{
+    Csc, Csr, Error, Host, Index, PlanOptions, Result, Scalar, SparseFormat, bf16, c32, c64, f16,
+};
+use sparse_generate::{adversarial, band, uniform, with_row_lengths};
+
+/// A·B by an algorithm, or by the plan's own choice.
+fn product<Back, M>(backend: &Back, a: &M, b: &M, algorithm: Option<&str>) -> Result<M>
+where
+    Back: SpgemmKernel<M, Space = Host>,
+    M: SparseFormat<Space = Host>,
+{
+    let options = algorithm.map_or_else(PlanOptions::default, PlanOptions::forced);
+    SpgemmPlan::new(backend, a, b, &options)?.run(a, b)
+}
+
+/// Coordinates and bits of all entries, in storage order.
+fn contents<M: Entries>(c: &M) -> (Vec<(usize, usize)>, Vec<u8>) {
+    let mut entries = vec![];
+    c.entries().for_each(|entry| entries.push(entry));
+    let values: Vec<_> = entries.iter().map(|entry| entry.2).collect();
+    (entries.iter().map(|&(i, j, _)| (i, j)).collect(), bits(&values).to_vec())
+}
+
+/// Every algorithm gives the reference's bits, with every instruction set and one or two threads.
+fn check<M: Entries>(name: &str, a: &M, b: &M)
+where
+    Cpu: SpgemmKernel<M>,
+    Reference: SpgemmKernel<M>,
+{
+    let expected = contents(&product(&Reference, a, b, None).unwrap());
+    for cpu in backends() {
+        for algorithm in cpu.spgemm_algorithms().iter().map(|a| Some(a.name)).chain([None]) {
+            let found = contents(&product(cpu, a, b, algorithm).unwrap());
+            assert!(found == expected, "{name} {} {algorithm:?} {:?}", M::FORMAT, cpu.simd());
+        }
+    }
+}
+
+/// Aᵀ in CSR.
+fn transposed<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Csr<T, Host, I, O> {
+    Csr::from_triplets(a.ncols(), a.nrows(), a.triplets().map(|(i, j, value)| (j, i, value))).unwrap()
+}
+
+fn check_both_formats<T: Scalar>(name: &str, a: &Csr<T>, b: &Csr<T>) {
+    check(name, a, b);
+    check::<Csc<T>>(name, &csc(a), &csc(b));
+}
+
+#[test]
+fn small_matrices_of_every_shape_times_their_transposes() {
+    for (name, a) in adversarial::all::<f64>().unwrap().into_iter().filter(|(_, a)| a.nnz() < 3000) {
+        let a = inexact(a);
+        check_both_formats(&name, &a, &transposed(&a));
+    }
+}
+
+#[test]
+fn rows_of_every_method_agree_with_the_reference() {
+    let wide = inexact(uniform::<f32>(100, 3_000_000, 9, 1).unwrap());
+    let tall = transposed(&inexact(uniform::<f32>(40, 3_000_000, 9, 2).unwrap()));
+    check(
+        "dense window",
+        &inexact(band::<f32>(2000, 7, 9, 1).unwrap()),
+        &inexact(band(2000, 30, 2, 2).unwrap()),
+    );
+    check("far columns", &inexact(uniform::<f32>(200, 100, 8, 3).unwrap()), &wide);
+    check("few far columns", &inexact(uniform::<f32>(200, 100, 2, 3).unwrap()), &wide);
+    check("inner extent", &wide, &tall);
+    let lengths = [3000, 0, 1, 2000, 40, 1];
+    let long = inexact(with_row_lengths::<f32>(&lengths, 4000, 1).unwrap());
+    check("long rows", &long, &inexact(uniform(4000, 700, 11, 4).unwrap()));
+}
+
+#[test]
+fn other_types_agree_with_the_reference() {
+    fn check_type<T: Scalar>() {
+        let a = inexact(uniform::<T>(90, 120, 7, 4).unwrap());
+        check_both_formats("uniform", &a, &inexact(uniform(120, 3000, 5, 5).unwrap()));
+    }
+    check_type::<f16>();
+    check_type::<bf16>();
+    check_type::<c32>();
+    check_type::<c64>();
+    let a = inexact(uniform::<f64>(90, 90, 7, 4).unwrap());
+    let narrow = with_indices::<f64, i32, i64>(&a);
+    check("uniform", &narrow, &narrow);
+    let long = with_indices::<f64, i64, i64>(&a);
+    check("uniform", &long, &long);
+}
+
+#[test]
+fn special_values_are_multiplied_and_sums_of_minus_zero_are_zero() {
+    let (nan, infinity) = (f64::NAN, f64::INFINITY);
+    let a =
+        Csr::new(3, 3, vec![0, 2, 3, 5], vec![0, 1, 2, 0, 2], vec![1.0, 1.0, -0.0, infinity, 0.0]).unwrap();
+    let b =
+        Csr::new(3, 2, vec![0, 2, 4, 5], vec![0, 1, 0, 1, 1], vec![2.0, nan, -2.0, 1.0, infinity]).unwrap();
+    let cpu = Cpu::new().unwrap();
+    for algorithm in <Cpu as SpgemmKernel<Csr<f64>>>::spgemm_algorithms(&cpu) {
+        let c: Csr<f64> = product(&cpu, &a, &b, Some(algorithm.name)).unwrap();
+        assert_eq!(c.indices(), &[0, 1, 1, 0, 1], "{}", algorithm.name);
+        let values = c.values();
+        assert_eq!(values[0].to_bits(), 0.0_f64.to_bits(), "2 − 2 stays as an explicit zero");
+        assert!(values[1].is_nan() && values[2].is_nan() && values[4].is_nan(), "{values:?}");
+        assert_eq!(values[3], infinity);
+    }
+    let minus = Csr::new(1, 1, vec![0, 1], vec![0], vec![-0.0]).unwrap();
+    let one = Csr::<f64>::identity(1).unwrap();
+    check("−0", &minus, &one);
+    assert_eq!(product(&Reference, &minus, &one, None).unwrap().values()[0].to_bits(), 0);
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    let [one, three] = [1, 3].map(|threads| Cpu::with(threads, Simd::detect()).unwrap());
+    let a = inexact(uniform::<f64>(3000, 3000, 15, 1).unwrap());
+    for algorithm in <Cpu as SpgemmKernel<Csr<f64>>>::spgemm_algorithms(&one).iter().take(4) {
+        let run = |cpu: &Cpu| contents(&product(cpu, &a, &a, Some(algorithm.name)).unwrap());
+        assert!(run(&one) == run(&three), "{}", algorithm.name);
+    }
+}
+
+#[test]
+fn a_plan_serves_other_values_and_its_results_have_one_pattern() {
+    let cpu = Cpu::new().unwrap();
+    let mut a = uniform::<f64>(200, 200, 6, 1).unwrap();
+    let mut plan = SpgemmPlan::new(&cpu, &a, &a, &PlanOptions::default()).unwrap();
+    let mut c = plan.run(&a, &a).unwrap();
+    a.values_mut().iter_mut().for_each(|value| *value = *value * 0.5 + 1.0);
+    let other = plan.run(&a, &a).unwrap();
+    plan.run_into(&a, &a, &mut c).unwrap();
+    assert_eq!(c, product(&Reference, &a, &a, None).unwrap());
+    assert_eq!((c.values(), c.pattern_id()), (other.values(), other.pattern_id()));
+    let error = plan.run_into(&a, &a, &mut a.clone()).unwrap_err();
+    assert!(matches!(error, Error::PlanMismatch { .. }), "{error}");
+}
+
+#[test]
+fn a_product_with_too_many_entries_is_refused_before_memory_is_taken() {
+    let n = 50_000;
+    let column = Csr::<f32>::new(n, 1, (0..=n as i32).collect(), vec![0; n], vec![1.0; n]).unwrap();
+    let row = Csr::new(1, n, vec![0, n as i32], (0..n as i32).collect(), vec![1.0; n]).unwrap();
+    let cpu = Cpu::new().unwrap();
+    let bound = SpgemmPlan::bound(&cpu, &column, &row).unwrap();
+    assert_eq!((bound.products, bound.nnz), (2_500_000_000, 2_500_000_000));
+    assert_eq!(bound.bytes, 2_500_000_000 * 8 + 50_001 * 4);
+    let error = SpgemmPlan::new(&cpu, &column, &row, &PlanOptions::once()).unwrap_err();
+    assert_eq!(error.to_string(), "nnz = 2500000000 does not fit i32");
+}
+
+/// Entries anywhere, in any order, with repetitions.
+fn any_matrix(rows: usize, cols: usize) -> impl Strategy<Value = Csr<f64>> {
+    let most = if rows * cols == 0 { 0 } else { 60 };
+    let entry = (0..rows.max(1), 0..cols.max(1), -4..5_i32);
+    proptest::collection::vec(entry, 0..=most).prop_map(move |mut entries| {
+        entries.sort_by_key(|entry| entry.0);
+        let offset = |row| entries.iter().filter(|entry| entry.0 < row).count() as i32;
+        let offsets = (0..=rows).map(offset).collect();
+        let columns = entries.iter().map(|entry| entry.1 as i32).collect();
+        let values = entries.iter().map(|entry| f64::from(entry.2)).collect();
+        Csr::new_unsorted(rows, cols, offsets, columns, values).unwrap()
+    })
+}
+
+/// A and B whose product exists.
+fn any_factors() -> impl Strategy<Value = (Csr<f64>, Csr<f64>)> {
+    (0..9_usize, 0..9_usize, 0..300_usize)
+        .prop_flat_map(|(rows, inner, cols)| (any_matrix(rows, inner), any_matrix(inner, cols)))
+}
+
+/// The dense matrix of the sums of all entries.
+fn dense(a: &Csr<f64>) -> Vec<Vec<f64>> {
+    let mut dense = vec![vec![0.0; a.ncols()]; a.nrows()];
+    a.triplets().for_each(|(i, j, value)| dense[i][j] += value);
+    dense
+}
+
+proptest! {
+    #[test]
+    fn products_are_those_of_dense_matrices((a, b) in any_factors()) {
+        let (x, y) = (dense(&a), dense(&b));
+        for algorithm in ["by_row", "dense", "sort", "hash", "sequential"] {
+            let c = product(&backends()[backends().len() - 1], &a, &b, Some(algorithm)).unwrap();
+            prop_assert!(Csr::new(c.nrows(), c.ncols(), c.offsets().clone(), c.indices().clone(), c.values().clone()).is_ok());
+            let z = dense(&c);
+            for i in 0..a.nrows() {
+                for j in 0..b.ncols() {
+                    let sum: f64 = (0..a.ncols()).map(|k| x[i][k] * y[k][j]).sum();
+                    prop_assert_eq!(z[i][j], sum);
+                }
+            }
+        }
+    }
+}

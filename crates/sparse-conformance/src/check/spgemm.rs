@@ -1,0 +1,274 @@
+//! `C ← A·B`, where B has A's entries at other coordinates: Aᵀ, and a B whose rows have entries in no order and some
+//! coordinates twice.
+
+use crate::array_dump::ArrayDump;
+use crate::build::{Build, On};
+use crate::call::{Call, Outcome};
+use crate::case::{Case, Problem};
+use crate::device_matrix::{TrialMatrix, ValueSet};
+use crate::error_bound::Sum;
+use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
+use crate::key::Key;
+use crate::setting::{RightFactor, Setting};
+use crate::subject::{Check, Expected, Given, Subject, Trial};
+use crate::suite::Suite;
+use crate::triplets::Triplets;
+use sparse_core::catalog::Operation;
+use sparse_core::op::{SpgemmKernel, SpgemmPlan};
+use sparse_core::reference::Entries;
+use sparse_core::{Algorithm, Backend, Error, PlanOptions, Result, c64};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+/// The check of SpGEMM.
+#[derive(Debug)]
+pub(crate) struct Spgemm;
+
+/// The most products of a case, each of which the check computes too.
+const MOST_PRODUCTS: usize = 1 << 18;
+
+/// The factors of the products of one entry of C.
+type Pairs = Vec<(c64, c64)>;
+
+/// B of a setting: A's entries in their order, so that other values of A are other values of B.
+fn right_factor(a: &Triplets, setting: &Setting) -> Triplets {
+    let Setting::Right(factor) = *setting else { return Triplets::new(a.cols, 0, vec![]) };
+    let cols = match factor {
+        RightFactor::Transpose => a.rows,
+        RightFactor::Scattered => a.rows / 2 + 3,
+    };
+    let column = |row, col| match factor {
+        RightFactor::Transpose => row,
+        RightFactor::Scattered => (5 * row + 3 * col) % cols,
+    };
+    Triplets::new(a.cols, cols, a.entries.iter().map(|&(i, j, value)| (j, column(i, j), value)).collect())
+}
+
+/// The entries of each row of B.
+fn rows_of(b: &Triplets) -> Vec<Vec<(usize, c64)>> {
+    let mut rows = vec![vec![]; b.rows];
+    b.entries.iter().for_each(|&(i, j, value)| rows[i].push((j, value)));
+    rows
+}
+
+/// The products of each entry of A·B.
+fn products(a: &Triplets, b: &Triplets) -> BTreeMap<(usize, usize), Pairs> {
+    let (rows, mut products) = (rows_of(b), BTreeMap::<_, Pairs>::new());
+    for &(i, k, x) in &a.entries {
+        for &(j, y) in &rows[k] {
+            products.entry((i, j)).or_default().push((x, y));
+        }
+    }
+    products
+}
+
+/// Shape and coordinates of C, row by row.
+fn coordinates(shape: (usize, usize), coordinates: &[(usize, usize)]) -> ArrayDump {
+    let (rows, cols): (Vec<_>, Vec<_>) = coordinates.iter().map(|&(i, j)| (i as i64, j as i64)).unzip();
+    let shape = [shape.0 as i64, shape.1 as i64];
+    ArrayDump::default().integers("shape", &shape).integers("rows", &rows).integers("columns", &cols)
+}
+
+impl Suite {
+    /// SpGEMM in format `H`.
+    pub fn spgemm<B, H>(&mut self, backend: &B) -> &mut Self
+    where
+        B: SpgemmKernel<On<B, H>>,
+        H: Build<Scalar: Cell> + Entries,
+    {
+        let key = Key::of::<H>(Operation::Spgemm);
+        self.add(SpgemmSubject::<B, H> { backend: backend.clone(), key, format: PhantomData })
+    }
+}
+
+impl Check for Spgemm {
+    /// Products of subnormal numbers are no integers.
+    fn takes(&self, case: &Case) -> bool {
+        case.name != "v1_special_values"
+    }
+
+    fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
+        let a = &problem.matrix;
+        let mut uses = vec![0_usize; a.cols];
+        a.entries.iter().for_each(|&(_, k, _)| uses[k] += 1);
+        // Row k of B has as many entries as column k of A.
+        let products: usize = uses.into_iter().map(|uses| uses * uses).sum();
+        let factors = [RightFactor::Transpose, RightFactor::Scattered].map(Setting::Right);
+        if products > MOST_PRODUCTS { vec![] } else { factors.into() }
+    }
+
+    /// An output of NaN for the values of C.
+    fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+        let nnz = products(&problem.matrix, &right_factor(&problem.matrix, setting)).len();
+        vec![Call::plain(GuardedOperand::output(Frame::vector(nnz), |_, _| POISON))]
+    }
+
+    fn is_of_all_formats(&self) -> bool {
+        true
+    }
+
+    fn expected(&self, setting: &Setting, _: &Call, problem: &Problem) -> Option<Expected> {
+        let (arithmetic, exact) = (&problem.arithmetic, problem.is_exact());
+        let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
+        let products = products(a, &b);
+        let places: Vec<_> = products.keys().copied().collect();
+        let sum = |pairs: &Pairs| Sum::of(pairs.iter().rev().copied(), arithmetic).bounded(exact, arithmetic);
+        Some(Expected {
+            y: products.values().map(sum).collect(),
+            made: coordinates((a.rows, b.cols), &places),
+            claims: (true, true),
+            canonical: true,
+            ..Expected::default()
+        })
+    }
+}
+
+/// SpGEMM of one backend in one format.
+struct SpgemmSubject<B, H> {
+    backend: B,
+    key: Key,
+    format: PhantomData<fn() -> H>,
+}
+
+impl<B, H> Subject for SpgemmSubject<B, H>
+where
+    B: SpgemmKernel<On<B, H>>,
+    H: Build<Scalar: Cell> + Entries,
+{
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn check(&self) -> &'static dyn Check {
+        &Spgemm
+    }
+
+    fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
+        self.backend.spgemm_algorithms()
+    }
+
+    fn given<'a>(&'a self, matrix: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
+        Ok(Box::new(GivenProduct { subject: self, matrix }))
+    }
+}
+
+/// A subject with A.
+struct GivenProduct<'a, B, H> {
+    subject: &'a SpgemmSubject<B, H>,
+    matrix: &'a Triplets,
+}
+
+impl<B, H> Given for GivenProduct<'_, B, H>
+where
+    B: SpgemmKernel<On<B, H>>,
+    H: Build<Scalar: Cell> + Entries,
+{
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+        let backend = &self.subject.backend;
+        let a = Factor::<B, H>::new(backend, self.matrix)?;
+        let b = Factor::<B, H>::new(backend, &right_factor(self.matrix, setting))?;
+        let plan = SpgemmPlan::new(backend, &a.device, &b.device, options)?;
+        Ok(Box::new(Product { factors: Factors { backend, a, b }, plan, c: None }))
+    }
+}
+
+/// A factor with both sets of its values on the host, and with one in a backend's memory.
+struct Factor<B: Backend, H: Build> {
+    hosts: [H; 2],
+    values: ValueSet,
+    device: On<B, H>,
+}
+
+impl<B: Backend, H: Build> Factor<B, H> {
+    fn new(backend: &B, matrix: &Triplets) -> Result<Self> {
+        let hosts = [H::build(matrix)?, H::build(&matrix.with_other_values())?];
+        let device = hosts[0].to_device(backend)?;
+        Ok(Self { hosts, values: ValueSet::First, device })
+    }
+
+    fn host(&self) -> &H {
+        &self.hosts[self.values as usize]
+    }
+}
+
+/// A and B in a backend's memory.
+struct Factors<'a, B: Backend, H: Build> {
+    backend: &'a B,
+    a: Factor<B, H>,
+    b: Factor<B, H>,
+}
+
+impl<B: Backend, H: Build> TrialMatrix for Factors<'_, B, H> {
+    fn set_values(&mut self, values: ValueSet) -> Result<()> {
+        for factor in [&mut self.a, &mut self.b] {
+            factor.values = values;
+            factor.device = factor.host().revalue(&factor.device, self.backend)?;
+        }
+        Ok(())
+    }
+
+    fn renew_pattern(&mut self) -> Result<()> {
+        self.b.device = self.b.host().to_device(self.backend)?;
+        Ok(())
+    }
+
+    fn dumps(&self) -> Result<(ArrayDump, ArrayDump)> {
+        let device = |factor: &Factor<B, H>| Ok(H::fetch(&factor.device, self.backend)?.dump());
+        let (a, b) = (&self.a, &self.b);
+        Ok((a.host().dump().and(b.host().dump()), device(a)?.and(device(b)?)))
+    }
+}
+
+/// A plan with its factors, and the C of its last run, which the next one overwrites.
+struct Product<'a, B: SpgemmKernel<On<B, H>>, H: Build> {
+    factors: Factors<'a, B, H>,
+    plan: SpgemmPlan<B, On<B, H>>,
+    c: Option<On<B, H>>,
+}
+
+impl<B, H> Trial for Product<'_, B, H>
+where
+    B: SpgemmKernel<On<B, H>>,
+    H: Build<Scalar: Cell> + Entries,
+{
+    fn run(&mut self, _: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
+        let Factors { backend, a, b } = &self.factors;
+        let c = match self.c.take() {
+            None => self.plan.run(&a.device, &b.device)?,
+            Some(mut c) => {
+                self.plan.run_into(&a.device, &b.device, &mut c)?;
+                c
+            }
+        };
+        let outcome = outcome(&H::fetch(&c, *backend)?, y)?;
+        self.c = Some(c);
+        Ok(outcome)
+    }
+
+    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
+        Some(&mut self.factors)
+    }
+}
+
+/// Writes the values of C to `y`, row by row, and dumps its coordinates.
+fn outcome<H: Build<Scalar: Cell> + Entries>(c: &H, y: &mut GuardedOperand) -> Result<Outcome> {
+    let mut entries = vec![];
+    c.entries().for_each(|entry| entries.push(entry));
+    let by_columns = H::FORMAT == "csc";
+    let place = |i: usize, j: usize| if by_columns { (j, i) } else { (i, j) };
+    if !entries.is_sorted_by(|a, b| place(a.0, a.1) < place(b.0, b.1)) {
+        return Err(Error::format(H::FORMAT, "the entries of C are expected in order and each once"));
+    }
+    if entries.len() != y.frame.rows {
+        let (found, expected) = (entries.len(), y.frame.rows);
+        return Err(Error::format(H::FORMAT, format_args!("C has {found} entries, expected {expected}")));
+    }
+    entries.sort_by_key(|&(i, j, _)| (i, j));
+    for (k, &(_, _, value)) in entries.iter().enumerate() {
+        let at = y.frame.position(k, 0);
+        y.cells[at] = Cell::to_c64(value);
+    }
+    let places: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
+    let made = coordinates((c.nrows(), c.ncols()), &places);
+    Ok(Outcome { made, claims: Some(c.claims()), ..Outcome::default() })
+}

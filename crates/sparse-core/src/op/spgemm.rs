@@ -1,0 +1,244 @@
+//! `C ← A·B`: sparse matrix times sparse matrix.
+
+use super::bound::{Bound, check_context, check_size};
+use crate::backend::{Backend, SpaceOf};
+use crate::error::{Error, Result};
+use crate::format::estimate::Sizes;
+use crate::format::{Axis, Compressed, PatternId, SparseFormat};
+use crate::index::Index;
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::Host;
+use std::marker::PhantomData;
+
+const OP: &str = "spgemm";
+
+/// Implemented by backends, called through [`SpgemmPlan`]: `C ← A·B`.
+pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
+    /// The pattern of C for two patterns, with the workspace of the products.
+    type Plan: KernelPlan;
+
+    /// The algorithms for this format, the default first.
+    fn spgemm_algorithms(&self) -> &'static [Algorithm];
+
+    /// Counts the products, which bounds C, and allocates nothing of its size.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    ///
+    /// # Safety
+    /// `a` has as many columns as `b` has rows; both live in this backend's context.
+    unsafe fn spgemm_bound(&self, a: &M, b: &M) -> Result<SpgemmBound>;
+
+    /// Finds the pattern of C, which has an entry wherever a product arises: sorted and unique.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) if the forced algorithm does not exist;
+    /// [`IndexOverflow`](Error::IndexOverflow) if C's entries are more than its offsets can count.
+    ///
+    /// # Safety
+    /// As for [`spgemm_bound`](Self::spgemm_bound).
+    unsafe fn plan_spgemm(&self, a: &M, b: &M, options: &PlanOptions) -> Result<Self::Plan>;
+
+    /// Id and number of entries of C's pattern, which all matrices that the plan makes share.
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize);
+
+    /// A matrix of C's pattern with zeros as values.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory).
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<M>;
+
+    /// Writes the values of C, whatever they were, in the order of summation that [`SpgemmPlan`] describes.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    ///
+    /// # Safety
+    /// `plan` was made by this backend for the patterns of `a` and `b`, and `c` has the pattern that it found; all live
+    /// in its context. C has an entry.
+    unsafe fn spgemm(&self, plan: &mut Self::Plan, a: &M, b: &M, c: &mut M) -> Result<()>;
+}
+
+/// The work of a product and the most memory that its result can take, known before any of it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpgemmBound {
+    /// Products of an entry of A and one of B: half the floating-point operations.
+    pub products: u64,
+    /// The most entries that C can have: in each row as many as products, or as columns if those are fewer.
+    pub nnz: u64,
+    /// The most bytes that the arrays of C can take.
+    pub bytes: u64,
+}
+
+impl SpgemmBound {
+    /// The bound of a C whose rows (of CSC columns) are `minor` long and arise from these numbers of products.
+    ///
+    /// ```
+    /// use sparse_core::format::estimate::Sizes;
+    /// use sparse_core::op::SpgemmBound;
+    ///
+    /// let bound = SpgemmBound::new([2, 9], 5, Sizes::of::<f64, i32, i32>());
+    /// assert_eq!((bound.products, bound.nnz, bound.bytes), (11, 7, 7 * 12 + 3 * 4));
+    /// ```
+    pub fn new(products: impl IntoIterator<Item = usize>, minor: usize, sizes: Sizes) -> Self {
+        let (mut rows, mut total, mut nnz) = (0_u64, 0_u64, 0_u64);
+        for products in products {
+            rows += 1;
+            total = total.saturating_add(products as u64);
+            nnz = nnz.saturating_add(products.min(minor) as u64);
+        }
+        let entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
+        Self { products: total, nnz, bytes: entries.saturating_add((rows + 1) * sizes.offset as u64) }
+    }
+}
+
+/// The factors as rows to be multiplied: A and B of CSR; of CSC, whose columns are the rows of `Cᵀ = Bᵀ·Aᵀ`, B and A.
+pub fn row_factors<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+    a: &'a Compressed<A, T, Host, I, O>,
+    b: &'a Compressed<A, T, Host, I, O>,
+) -> (&'a Compressed<A, T, Host, I, O>, &'a Compressed<A, T, Host, I, O>) {
+    if A::IS_ROW { (a, b) } else { (b, a) }
+}
+
+/// A plan for `C ← A·B` with the patterns of A and B: the pattern of C, and what fills it; values may change between
+/// runs.
+///
+/// - C is sorted and has no duplicates, whatever the order of A and B. It has an entry wherever a product of stored
+///   entries arises: sums that cancel leave an explicit zero, which [`PrunePlan`](super::PrunePlan) removes.
+/// - An entry of C is a sum from +0 on in the accumulator's type, rounded once. Its products are added in the order in
+///   which A stores the entries of their row (of CSC: B those of their column). So it has the same bits on every run and
+///   with any number of threads, and a sum of −0 alone is +0.
+/// - All matrices that a plan makes have one pattern: plans for C outlive changes of values.
+///
+/// ```
+/// use sparse_core::op::SpgemmPlan;
+/// use sparse_core::{Csr, PlanOptions, reference::Reference};
+///
+/// let mut a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+/// let mut plan = SpgemmPlan::new(&Reference, &a, &a, &PlanOptions::default())?;
+/// let mut c = plan.run(&a, &a)?;
+/// assert!(c.triplets().eq([(0, 0, 1.0), (0, 1, 8.0), (1, 1, 9.0)]));
+/// a.values_mut()[2] = -1.0; // other values in the same pattern: no new plan, and no new C
+/// plan.run_into(&a, &a, &mut c)?;
+/// assert_eq!(c.values(), &[1.0, 0.0, 1.0]); // 1·2 + 2·(−1) stays as an explicit zero
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SpgemmPlan<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
+    backend: B,
+    a: Bound,
+    b: Bound,
+    kernel: B::Plan,
+    matrix: PhantomData<fn() -> M>,
+}
+
+impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
+    /// Finds the pattern of A·B.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A has not as many columns as B has rows, [`WrongContext`](Error::WrongContext) if one
+    /// lives elsewhere; else those of [`SpgemmKernel::plan_spgemm`].
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
+    /// let (a, b) = (Csr::<f64>::zeros(2, 3)?, Csr::<f64>::zeros(2, 4)?);
+    /// let error = SpgemmPlan::new(&Reference, &a, &b, &PlanOptions::once()).unwrap_err();
+    /// assert_eq!(error.to_string(), "spgemm: the number of rows of B is 2 where 3 is needed");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn new(backend: &B, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
+        check_factors(backend, a, b)?;
+        let bound = |matrix: &M| Bound::new(OP, backend.context(), matrix.context(), matrix.pattern_id());
+        // SAFETY: shapes and contexts were checked.
+        let kernel = unsafe { backend.plan_spgemm(a, b, options)? };
+        Ok(Self { backend: backend.clone(), a: bound(a)?, b: bound(b)?, kernel, matrix: PhantomData })
+    }
+
+    /// The number of products, and the most memory that C can take: known before any is taken.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), but for the size of C.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// let bound = SpgemmPlan::bound(&Reference, &a, &a)?;
+    /// assert_eq!((bound.products, bound.nnz), (4, 3));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn bound(backend: &B, a: &M, b: &M) -> Result<SpgemmBound> {
+        check_factors(backend, a, b)?;
+        // SAFETY: shapes and contexts were checked.
+        unsafe { backend.spgemm_bound(a, b) }
+    }
+
+    /// `A·B`.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](Error::PlanMismatch) for other patterns; an error of the device's runtime.
+    pub fn run(&mut self, a: &M, b: &M) -> Result<M> {
+        self.check(a, b)?;
+        let mut c = self.backend.spgemm_output(&self.kernel)?;
+        self.fill(a, b, &mut c)?;
+        Ok(c)
+    }
+
+    /// `C ← A·B` into a matrix that a run of this plan returned; its values are not read.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and [`PlanMismatch`](Error::PlanMismatch) for a C of another pattern.
+    pub fn run_into(&mut self, a: &M, b: &M, c: &mut M) -> Result<()> {
+        self.check(a, b)?;
+        check_context(OP, "C", self.backend.context(), c.context())?;
+        if c.pattern_id() != self.backend.spgemm_pattern(&self.kernel).0 {
+            let reason = "C has another pattern than the matrices that this plan returns".into();
+            return Err(Error::PlanMismatch { op: OP, reason });
+        }
+        self.fill(a, b, c)
+    }
+
+    fn check(&self, a: &M, b: &M) -> Result<()> {
+        self.a.check_operands(a.pattern_id(), &[], &[("A", a.context())])?;
+        self.b.check_operands(b.pattern_id(), &[], &[("B", b.context())])
+    }
+
+    fn fill(&mut self, a: &M, b: &M, c: &mut M) -> Result<()> {
+        if self.nnz() == 0 {
+            return Ok(());
+        }
+        // SAFETY: patterns and contexts were checked; C has an entry.
+        unsafe { self.backend.spgemm(&mut self.kernel, a, b, c) }
+    }
+
+    /// The number of entries of C.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
+    /// let a = Csr::<f64>::new(2, 1, vec![0, 1, 2], vec![0, 0], vec![1.0, 2.0])?;
+    /// let b = Csr::<f64>::new(1, 3, vec![0, 2], vec![0, 2], vec![5.0, 6.0])?;
+    /// assert_eq!(SpgemmPlan::new(&Reference, &a, &b, &PlanOptions::once())?.nnz(), 4);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn nnz(&self) -> usize {
+        self.backend.spgemm_pattern(&self.kernel).1
+    }
+
+    /// The algorithm that runs, and the reason.
+    pub fn choice(&self) -> &Choice {
+        self.kernel.choice()
+    }
+
+    /// Bytes of workspace that the plan owns, the pattern of C among them.
+    pub fn workspace_bytes(&self) -> usize {
+        self.kernel.workspace_bytes()
+    }
+}
+
+/// An error unless A·B exists and both factors live in the backend's context.
+fn check_factors<B: Backend, M: SparseFormat>(backend: &B, a: &M, b: &M) -> Result<()> {
+    for (operand, context) in [("A", a.context()), ("B", b.context())] {
+        check_context(OP, operand, backend.context(), context)?;
+    }
+    check_size(OP, "the number of rows of B", a.ncols(), b.nrows())
+}

@@ -1,0 +1,102 @@
+//! `C ← A·B`, row by row in ordered sets and maps; of CSC column by column.
+
+use super::convert::compress;
+use super::{Reference, algorithms, sequential};
+use crate::error::Result;
+use crate::format::estimate::Sizes;
+use crate::format::{Axis, Compressed, CompressedPattern, PatternId};
+use crate::index::Index;
+use crate::op::{SpgemmBound, SpgemmKernel, row_factors};
+use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::Host;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The pattern of C.
+#[derive(Debug)]
+pub struct SpgemmPattern<I: Index, O: Index> {
+    choice: Choice,
+    pattern: Arc<CompressedPattern<Host, I, O>>,
+}
+
+impl<I: Index, O: Index> KernelPlan for SpgemmPattern<I, O> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        size_of_val(&self.pattern.offsets()[..]) + size_of_val(&self.pattern.indices()[..])
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host, I, O>> for Reference {
+    type Plan = SpgemmPattern<I, O>;
+
+    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
+        algorithms()
+    }
+
+    unsafe fn spgemm_bound(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+    ) -> Result<SpgemmBound> {
+        let (left, right) = row_factors(a, b);
+        let products = |row| left.major_entries(row).map(|(k, _)| right.pattern().range(k).len()).sum();
+        let rows = (0..left.pattern().major()).map(products);
+        Ok(SpgemmBound::new(rows, right.pattern().minor(), Sizes::of::<T, I, O>()))
+    }
+
+    unsafe fn plan_spgemm(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let choice = sequential("spgemm", options)?;
+        let (left, right) = row_factors(a, b);
+        let mut entries = vec![];
+        for row in 0..left.pattern().major() {
+            let mut columns = BTreeSet::new();
+            for (k, _) in left.major_entries(row) {
+                columns.extend(right.major_entries(k).map(|(column, _)| column));
+            }
+            entries.extend(columns.into_iter().map(|column| {
+                let (i, j) = A::swap(row, column);
+                (i, j, T::ZERO)
+            }));
+        }
+        let c: Compressed<A, T, Host, I, O> = compress(a.nrows(), b.ncols(), entries)?;
+        Ok(SpgemmPattern { choice, pattern: c.pattern().clone() })
+    }
+
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
+        (plan.pattern.id(), plan.pattern.indices().len())
+    }
+
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Host, I, O>> {
+        Compressed::from_pattern(plan.pattern.clone(), vec![T::ZERO; plan.pattern.indices().len()])
+    }
+
+    unsafe fn spgemm(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        c: &mut Compressed<A, T, Host, I, O>,
+    ) -> Result<()> {
+        let (left, right) = row_factors(a, b);
+        for row in 0..plan.pattern.major() {
+            let mut sums = BTreeMap::new();
+            for (k, x) in left.major_entries(row) {
+                for (column, y) in right.major_entries(k) {
+                    *sums.entry(column).or_insert(T::Acc::ZERO) += x.to_acc() * y.to_acc();
+                }
+            }
+            let values = &mut c.values_mut()[plan.pattern.range(row)];
+            values.iter_mut().zip(sums.into_values()).for_each(|(value, sum)| *value = T::from_acc(sum));
+        }
+        Ok(())
+    }
+}
