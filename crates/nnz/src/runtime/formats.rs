@@ -451,7 +451,8 @@ padded_format!(
 );
 padded_format!(
     Hyb<I>, I, None, Layout::Hyb(HybWidth::default()),
-    offsets [], indices [ell.col_idx, coo.row_idx, coo.col_idx], values [ell.values beside ell.col_idx, coo.values beside coo.col_idx]
+    offsets [], indices [ell.col_idx, coo.row_idx, coo.col_idx],
+    values [ell.values beside ell.col_idx, coo.values beside coo.col_idx]
 );
 padded_format!(
     Sell<I, O>, O, Some(IndexType::of::<O>()), Layout::Sell(SellLayout::default()),
