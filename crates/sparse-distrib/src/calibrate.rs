@@ -59,27 +59,27 @@ pub struct Target<'a, B> {
 /// Rates of this machine: stored ones, or new measurements.
 ///
 /// ```
-/// use backend_cpu::Cpu;
+/// use sparse_core::reference::Reference;
 /// use sparse_distrib::{Calibration, Target};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
-/// let cpu = Cpu::new()?;
-/// let target = Target { backend: &cpu, devices: 1, driver: "" };
-/// let calibration = Calibration::in_folder(folder); // Calibration::new() for the user's own
-/// let rates = calibration.rates(&cpu, &target)?; // measured, and stored
-/// assert_eq!(calibration.rates(&cpu, &target)?, rates);
+/// let host = Reference; // or a faster backend of the host
+/// let target = Target { backend: &host, devices: 1, driver: "" };
+/// let calibration = Calibration::in_folder(folder); // Calibration::of_user() for the user's own
+/// let rates = calibration.rates(&host, &target)?; // measured, and stored
+/// assert_eq!(calibration.rates(&host, &target)?, rates);
 /// assert!(rates.link.is_infinite() && rates.host_scan > 0.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Calibration {
     cache: Option<Cache>,
 }
 
 impl Calibration {
     /// Rates in the folder that [`RATES_VARIABLE`] names, else in the user's cache folder.
-    pub fn new() -> Self {
+    pub fn of_user() -> Self {
         Self { cache: Cache::of_user(RATES_VARIABLE, "rates", ENTRIES) }
     }
 
