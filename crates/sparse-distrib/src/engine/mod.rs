@@ -13,9 +13,9 @@
 //! before. So a device needs memory for one dense chunk and for the results, whatever the amount, and the host for the
 //! slots.
 //!
-//! A [`Policy`](crate::schedule::Policy) gives matrices to devices: by `pull` a device that is free takes the next chunk
-//! of a common queue, by the others each has a queue of its own from the start. Whatever the policy is, and whichever
-//! devices fail or run out of memory, a compressed matrix has the same bytes.
+//! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
+//! others each has a queue of its own from the start. Whatever the policy is, and whichever devices fail or run out of
+//! memory, a compressed matrix has the same bytes.
 //!
 //! | trouble | remedy, in this order |
 //! |---|---|

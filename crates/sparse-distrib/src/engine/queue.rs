@@ -51,19 +51,19 @@ impl Queue {
         }
     }
 
-    /// Gives a chunk that was taken to any device.
+    /// Gives a chunk that was taken to any device that has not refused it; where none is left, it has failed.
     pub(super) fn give_back(&self, chunk: Chunk) {
-        self.change(|state| state.shared.push_back(chunk));
-    }
-
-    /// Gives a chunk for which `device` has no memory to the others; where none is left, it has failed.
-    pub(super) fn refuse(&self, mut chunk: Chunk, device: usize, error: Error) {
-        chunk.refused.push(device);
-        chunk.error = Some(error);
         self.change(|state| {
             state.shared.push_back(chunk);
             state.fail_refused();
         });
+    }
+
+    /// Gives a chunk for which `device` has no memory to the others.
+    pub(super) fn refuse(&self, mut chunk: Chunk, device: usize, error: Error) {
+        chunk.refused.push(device);
+        chunk.error = Some(error);
+        self.give_back(chunk);
     }
 
     /// Reopens items that were finished and are lost.

@@ -133,6 +133,38 @@ proptest! {
     }
 }
 
+/// A device that fails in some calls of a step, and has some memory.
+fn faulty_devices() -> impl Strategy<Value = (Step, Fault, usize, usize, u64)> {
+    let fault = prop_oneof![Just(Fault::Broken), Just(Fault::OutOfMemory)];
+    (prop::sample::select(&STEPS[..]), fault, 0_usize..6, 0_usize..6, 100_u64..3000)
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn every_matrix_is_finished_or_named(
+        matrices in amounts(),
+        policy in prop::sample::select(&POLICIES[..]),
+        devices in prop::collection::vec(faulty_devices(), 1..4),
+    ) {
+        let worker = |(step, fault, start, length, budget)| {
+            let faults = Faults::new(step, fault, start..start + length);
+            FaultyWorker::boxed("faulty", &faults, budget)
+        };
+        let workers = devices.into_iter().map(worker).collect();
+        let Outcome { mut handle, report } = compress::<Row>(workers, &matrices, &options(policy));
+        // Each of up to three devices refuses five downloads at most.
+        prop_assert!((0..16).any(|_| handle.move_to_host().is_ok()));
+        check(&handle, &matrices);
+        let unfinished = report.unfinished.iter().flat_map(|rest| rest.items.clone());
+        let mut all: Vec<usize> = handle.finished().chain(unfinished).collect();
+        all.sort_unstable();
+        prop_assert_eq!(all, (0..matrices.len()).collect::<Vec<_>>());
+        prop_assert_eq!(report.items, handle.finished().count());
+    }
+}
+
 #[test]
 fn a_failing_device_costs_no_matrix_under_any_policy() {
     let matrices = twenty();
