@@ -3,7 +3,7 @@
 use crate::common::{Draws, nearly_empty};
 use sparse_core::op::Operations;
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, Error, SparseFormat};
+use sparse_core::{Csr, Error};
 use sparse_distrib::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedVector, Local,
 };
