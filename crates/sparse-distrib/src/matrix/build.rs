@@ -1,11 +1,10 @@
 //! Distributed matrices from a matrix at one rank, or from rows at each.
 
 use super::spans::{RowSpans, slice_rows};
-use super::{
-    DistributedBackend, DistributedMatrix, ExchangePlan, LocalRows, Ownership, RowBlock, SharedTransport,
-};
+use super::{DistributedBackend, DistributedMatrix, ExchangePlan, LocalRows, Ownership, RowBlock};
 use crate::collective::{all_gather, combine};
 use crate::partition::Part;
+use crate::transport::Transport;
 use crate::wire::ed2;
 use sparse_core::{Accumulator, Backend, Csr, Error, Host, Index, Result, Space, SparseFormat};
 use std::borrow::Borrow;
@@ -28,7 +27,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         weights: Option<&[f64]>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
         I: Index,
     {
@@ -80,7 +79,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         columns: Option<&Ownership>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
         I: Index,
     {
@@ -93,7 +92,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         columns: Option<&Ownership>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
         I: Index,
     {
@@ -144,7 +143,7 @@ fn announce<T: Accumulator, I: Index, O: Index>(
 
 /// Sends each rank its rows, and returns those of this one. What cannot be encoded is an empty message, which its
 /// receiver refuses.
-fn send_rows<X: SharedTransport, B, T: Accumulator, I: Index, O: Index>(
+fn send_rows<X: Transport, B, T: Accumulator, I: Index, O: Index>(
     backend: &DistributedBackend<X, B>,
     matrix: &Csr<T, Host, I, O>,
     part: impl Fn(usize) -> Part,

@@ -1,7 +1,7 @@
 //! `C ← alpha·op(A)·B + beta·C`: distributed matrix times dense matrix.
 
 use super::spans::{RowSpans, SpansSpmm};
-use super::{BlockOn, DistributedBackend, DistributedMatrix, ExchangePlan, RowsOn, SharedTransport};
+use super::{BlockOn, DistributedBackend, DistributedMatrix, ExchangePlan, RowsOn};
 use crate::transport::Transport;
 use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;
@@ -29,7 +29,7 @@ where
 
 impl<X, B, T, O> DistributedSpmmPlan<X, B, T, O>
 where
-    X: SharedTransport,
+    X: Transport,
     B: SpmmKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,

@@ -1,7 +1,8 @@
 //! `y ← alpha·op(A)·x + beta·y`: distributed matrix times distributed vector.
 
 use super::local_rows::check_ownership;
-use super::{BlockOn, DistributedBackend, DistributedMatrix, DistributedVector, LocalSpmv, SharedTransport};
+use super::{BlockOn, DistributedBackend, DistributedMatrix, DistributedVector, LocalSpmv};
+use crate::transport::Transport;
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Op, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Choice, Index, KernelPlan, PlanOptions, Result};
@@ -24,7 +25,7 @@ where
 
 impl<X, B, T, O> DistributedSpmvPlan<X, B, T, O>
 where
-    X: SharedTransport,
+    X: Transport,
     B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
