@@ -2,17 +2,16 @@
 
 use crate::collective::{self, combine};
 use crate::transport::Transport;
-use num_traits::Float;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::{CoefficientOf, Op, RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{
-    Algorithm, Backend, Caps, ContextId, Csr, DenseViewMut, Element, Error, Index, PlanOptions, Result,
-    Scalar,
+    Accumulator, Algorithm, Backend, Caps, ContextId, Csr, DenseViewMut, Element, Error, Index, PlanOptions,
+    Real, Result, Scalar,
 };
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A transport that threads of a backend may share.
+/// A transport that threads may share, as solvers need it, whose backends promise so. All else takes any [`Transport`].
 pub trait SharedTransport: Transport + Debug + Send + Sync + 'static {}
 
 impl<X: Transport + Debug + Send + Sync + 'static> SharedTransport for X {}
@@ -116,6 +115,16 @@ impl<X: Transport, B> DistributedBackend<X, B> {
         Ok(())
     }
 
+    /// The sum of one number of each rank.
+    pub(super) fn sum<A: Accumulator>(&self, op: &'static str, own: Result<A>) -> Result<A> {
+        self.reduce(op, own, |sum, next| sum + next)
+    }
+
+    /// The norm of a vector from the norms of each rank's part.
+    pub(super) fn norm<R: Real>(&self, op: &'static str, own: Result<R>) -> Result<R> {
+        self.reduce(op, own, |norm, next| norm.hypot(next))
+    }
+
     /// `join` of one number of each rank, in the order of the ranks, on all ranks.
     fn reduce<E: Element>(&self, op: &'static str, own: Result<E>, join: impl Fn(E, E) -> E) -> Result<E> {
         let own = self.or_failure(own);
@@ -185,12 +194,12 @@ impl<X: SharedTransport, B: VectorKernel<T>, T: Scalar> VectorKernel<T> for Dist
 
     unsafe fn dot(&self, x: ViewOf<'_, Self, T>, y: ViewOf<'_, Self, T>) -> Result<T::Acc> {
         // SAFETY: as for `axpby`.
-        self.reduce("dot", unsafe { self.local.dot(x, y) }, |sum, next| sum + next)
+        self.sum("dot", unsafe { self.local.dot(x, y) })
     }
 
     unsafe fn nrm2(&self, x: ViewOf<'_, Self, T>) -> Result<RealOf<T>> {
         // SAFETY: as for `axpby`.
-        self.reduce("nrm2", unsafe { self.local.nrm2(x) }, |norm, next| norm.hypot(next))
+        self.norm("nrm2", unsafe { self.local.nrm2(x) })
     }
 
     unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMutOf<'_, Self, T>) -> Result<()> {

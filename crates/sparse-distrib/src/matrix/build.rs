@@ -1,10 +1,10 @@
 //! Distributed matrices from a matrix at one rank, or from rows at each.
 
-use super::{
-    DistributedBackend, DistributedMatrix, ExchangePlan, LocalRows, Ownership, RowBlock, SharedTransport,
-};
+use super::spans::{RowSpans, slice_rows};
+use super::{DistributedBackend, DistributedMatrix, ExchangePlan, LocalRows, Ownership, RowBlock};
 use crate::collective::{all_gather, combine};
 use crate::partition::Part;
+use crate::transport::Transport;
 use crate::wire::ed2;
 use sparse_core::{Accumulator, Backend, Csr, Error, Host, Index, Result, Space, SparseFormat};
 use std::borrow::Borrow;
@@ -27,7 +27,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         weights: Option<&[f64]>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
         I: Index,
     {
@@ -79,7 +79,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         columns: Option<&Ownership>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
         I: Index,
     {
@@ -92,7 +92,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         columns: Option<&Ownership>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
         I: Index,
     {
@@ -104,7 +104,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         let (split, needs) = all_gather(transport, OP, split, |split| split.needs(&columns))?;
         let exchange = ExchangePlan::new(transport, &rows, &columns, &needs, &split.remote, size_of::<T>());
         let local = exchange.and_then(|exchange| {
-            let off_diagonal = split.off_diagonal(&exchange, &own)?;
+            let off_diagonal = RowSpans::new(&split.off_diagonal(&exchange, &own)?)?;
             Ok(LocalRows {
                 diagonal: split.diagonal.to_device(backend.local())?,
                 off_diagonal: off_diagonal.to_device(backend.local())?,
@@ -143,7 +143,7 @@ fn announce<T: Accumulator, I: Index, O: Index>(
 
 /// Sends each rank its rows, and returns those of this one. What cannot be encoded is an empty message, which its
 /// receiver refuses.
-fn send_rows<X: SharedTransport, B, T: Accumulator, I: Index, O: Index>(
+fn send_rows<X: Transport, B, T: Accumulator, I: Index, O: Index>(
     backend: &DistributedBackend<X, B>,
     matrix: &Csr<T, Host, I, O>,
     part: impl Fn(usize) -> Part,
@@ -159,17 +159,6 @@ fn send_rows<X: SharedTransport, B, T: Accumulator, I: Index, O: Index>(
         backend.transport().send(rank, message)?;
     }
     Ok(encoded.and_then(|()| slice_rows(matrix, part(backend.rank()).rows)))
-}
-
-fn slice_rows<T: Accumulator, I: Index, O: Index>(
-    matrix: &Csr<T, Host, I, O>,
-    rows: Range<usize>,
-) -> Result<Csr<T, Host, I, O>> {
-    let ends = &matrix.row_ptr()[rows.start..=rows.end];
-    let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
-    let offsets = ends.iter().map(|end| O::cast(end.as_usize() - first)).collect();
-    let (indices, values) = (matrix.col_idx()[first..last].to_vec(), matrix.values()[first..last].to_vec());
-    Csr::new_unsorted(rows.len(), matrix.ncols(), offsets, indices, values)
 }
 
 /// The words of a rank's header before its columns: those that differ, then those that all ranks must agree on.

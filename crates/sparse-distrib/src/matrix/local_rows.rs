@@ -1,6 +1,7 @@
 //! The product of one rank: its rows as a matrix format, and their plan.
 
-use super::{DistributedBackend, ExchangePlan, RowBlock, SharedTransport};
+use super::spans::{RowSpans, SpansSpmv};
+use super::{BlockOn, DistributedBackend, ExchangePlan, RowBlock, RowsOn, SharedTransport};
 use crate::transport::Transport;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct LocalRows<T: Accumulator, S: Space = Host, O: Index = i32> {
     pub(super) diagonal: RowBlock<T, S, O>,
-    pub(super) off_diagonal: RowBlock<T, S, O>,
+    pub(super) off_diagonal: RowSpans<T, S, O>,
     pub(super) exchange: Arc<ExchangePlan>,
     pub(super) nnz: usize,
 }
@@ -65,79 +66,88 @@ impl<T: Accumulator, S: Space, O: Index> SparseFormat for LocalRows<T, S, O> {
 #[derive(Debug)]
 pub struct LocalSpmv<B, T, O = i32>
 where
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>>,
+    B: SpmvKernel<BlockOn<B, T, O>>,
     T: Accumulator,
     O: Index,
 {
     backend: B,
     op: Op,
     exchange: Arc<ExchangePlan>,
-    diagonal: SpmvPlan<B, RowBlock<T, SpaceOf<B>, O>>,
-    off_diagonal: SpmvPlan<B, RowBlock<T, SpaceOf<B>, O>>,
-    /// Packs elements of x, or adds partial sums; `None` if x is sent whole.
-    selection: Option<Selection<B, T, O>>,
+    diagonal: SpmvPlan<B, BlockOn<B, T, O>>,
+    off_diagonal: SpansSpmv<B, T, O>,
+    selection: Selection<B, T, O>,
     /// The packed elements of A·x, the ghosts' partial sums of Aᵀ·x.
     buffer: Buf<B, T>,
 }
 
 /// A matrix of ones, and the plan of its product.
 #[derive(Debug)]
-struct Selection<B, T, O>
+enum Selection<B, T, O>
 where
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>>,
+    B: SpmvKernel<BlockOn<B, T, O>>,
     T: Accumulator,
     O: Index,
 {
-    matrix: RowBlock<T, SpaceOf<B>, O>,
-    plan: SpmvPlan<B, RowBlock<T, SpaceOf<B>, O>>,
+    /// x is sent whole.
+    All,
+    /// Packs elements of x.
+    Pack(BlockOn<B, T, O>, SpmvPlan<B, BlockOn<B, T, O>>),
+    /// Adds partial sums.
+    Add(RowSpans<T, SpaceOf<B>, O>, SpansSpmv<B, T, O>),
 }
 
 impl<B, T, O> Selection<B, T, O>
 where
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
-    fn new(backend: &B, matrix: &RowBlock<T, Host, O>, options: &PlanOptions) -> Result<Self> {
+    fn new(backend: &B, exchange: &ExchangePlan, op: Op, options: &PlanOptions) -> Result<Self> {
         let options = PlanOptions { algorithm: None, ..options.clone() };
-        let matrix = matrix.to_device(backend)?;
+        if op.transposes() {
+            let matrix = RowSpans::new(&exchange.scatter_matrix()?)?.to_device(backend)?;
+            let plans = SpansSpmv::new(backend, &matrix, Op::None, &options)?;
+            return Ok(Self::Add(matrix, plans));
+        }
+        if exchange.is_all_gather() {
+            return Ok(Self::All);
+        }
+        let matrix = exchange.gather_matrix()?.to_device(backend)?;
         let plan = SpmvPlan::new(backend, &matrix, Op::None, &options)?;
-        Ok(Self { matrix, plan })
+        Ok(Self::Pack(matrix, plan))
     }
 
-    fn run(&mut self, x: ViewOf<'_, B, T>, beta: T, y: ViewMutOf<'_, B, T>) -> Result<()> {
-        self.plan.run(T::one(), &self.matrix, x, beta, y)
+    fn workspace_bytes(&self) -> usize {
+        match self {
+            Self::All => 0,
+            Self::Pack(_, plan) => plan.workspace_bytes(),
+            Self::Add(_, plans) => plans.workspace_bytes(),
+        }
     }
 }
 
 impl<B, T, O> LocalSpmv<B, T, O>
 where
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
     /// Plans the products with both blocks. A forced algorithm is that of both.
-    pub(super) fn new(
-        backend: &B,
-        a: &LocalRows<T, SpaceOf<B>, O>,
-        op: Op,
-        options: &PlanOptions,
-    ) -> Result<Self> {
+    pub(super) fn new(backend: &B, a: &RowsOn<B, T, O>, op: Op, options: &PlanOptions) -> Result<Self> {
         let exchange = a.exchange.clone();
-        let selection = match (op.transposes(), exchange.is_all_gather()) {
-            (false, true) => None,
-            (false, false) => Some(exchange.gather_matrix()?),
-            (true, _) => Some(exchange.scatter_matrix()?),
+        let selection = Selection::new(backend, &exchange, op, options)?;
+        let buffer = match &selection {
+            Selection::All => 0,
+            Selection::Pack(..) => exchange.sent(),
+            Selection::Add(..) => exchange.ghosts(),
         };
-        let selection = selection.map(|matrix| Selection::new(backend, &matrix, options)).transpose()?;
-        let buffer = if op.transposes() { exchange.ghosts() } else { exchange.sent() };
         Ok(Self {
             backend: backend.clone(),
             op,
             diagonal: SpmvPlan::new(backend, &a.diagonal, op, options)?,
-            off_diagonal: SpmvPlan::new(backend, &a.off_diagonal, op, options)?,
+            off_diagonal: SpansSpmv::new(backend, &a.off_diagonal, op, options)?,
             selection,
-            buffer: backend.zeros(if exchange.is_all_gather() && !op.transposes() { 0 } else { buffer })?,
+            buffer: backend.zeros(buffer)?,
             exchange,
         })
     }
@@ -147,7 +157,7 @@ where
         &mut self,
         transport: &impl Transport,
         alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        a: &RowsOn<B, T, O>,
         x: ViewOf<'_, B, T>,
         beta: T,
         y: ViewMutOf<'_, B, T>,
@@ -167,7 +177,7 @@ where
         &mut self,
         transport: &impl Transport,
         alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        a: &RowsOn<B, T, O>,
         x: ViewOf<'_, B, T>,
         beta: T,
         mut y: ViewMutOf<'_, B, T>,
@@ -181,14 +191,14 @@ where
             return Ok(());
         }
         let ghosts = self.backend.upload(&ghosts)?;
-        self.off_diagonal.run(alpha, &a.off_diagonal, SpaceOf::<B>::view(&ghosts), T::one(), y)
+        self.off_diagonal.add(alpha, &a.off_diagonal, SpaceOf::<B>::view(&ghosts), y)
     }
 
     fn multiply_transposed(
         &mut self,
         transport: &impl Transport,
         alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        a: &RowsOn<B, T, O>,
         x: ViewOf<'_, B, T>,
         beta: T,
         mut y: ViewMutOf<'_, B, T>,
@@ -198,11 +208,13 @@ where
         let sums = exchange.to_owners(transport, 1, ghosts, || {
             diagonal.run(alpha, &a.diagonal, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y))
         })?;
-        let Some(selection) = self.selection.as_mut().filter(|_| !sums.is_empty()) else {
-            return Ok(());
-        };
-        let sums = self.backend.upload(&sums)?;
-        selection.run(SpaceOf::<B>::view(&sums), T::one(), y)
+        match &mut self.selection {
+            Selection::Add(matrix, plans) if !sums.is_empty() => {
+                let sums = self.backend.upload(&sums)?;
+                plans.add(T::one(), matrix, SpaceOf::<B>::view(&sums), y)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The elements of x to send, on the host.
@@ -210,34 +222,29 @@ where
         if self.exchange.sent() == 0 {
             return Ok(vec![]);
         }
-        let Some(selection) = &mut self.selection else {
-            let mut whole = vec![T::ZERO; x.len()];
-            self.backend.download_into(x, &mut whole)?;
-            return Ok(whole);
-        };
-        selection.run(x, T::zero(), SpaceOf::<B>::view_mut(&mut self.buffer))?;
-        self.backend.download(&self.buffer)
+        if let Selection::Pack(matrix, plan) = &mut self.selection {
+            plan.run(T::one(), matrix, x, T::zero(), SpaceOf::<B>::view_mut(&mut self.buffer))?;
+            return self.backend.download(&self.buffer);
+        }
+        let mut whole = vec![T::ZERO; x.len()];
+        self.backend.download_into(x, &mut whole)?;
+        Ok(whole)
     }
 
     /// The partial sums for elements of other ranks, on the host.
-    fn ghost_sums(
-        &mut self,
-        alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
-        x: ViewOf<'_, B, T>,
-    ) -> Result<Vec<T>> {
+    fn ghost_sums(&mut self, alpha: T, a: &RowsOn<B, T, O>, x: ViewOf<'_, B, T>) -> Result<Vec<T>> {
         if self.exchange.ghosts() == 0 {
             return Ok(vec![]);
         }
         let sums = SpaceOf::<B>::view_mut(&mut self.buffer);
-        self.off_diagonal.run(alpha, &a.off_diagonal, x, T::zero(), sums)?;
+        self.off_diagonal.transposed(alpha, &a.off_diagonal, x, sums)?;
         self.backend.download(&self.buffer)
     }
 }
 
 impl<B, T, O> KernelPlan for LocalSpmv<B, T, O>
 where
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
@@ -247,7 +254,7 @@ where
     }
 
     fn workspace_bytes(&self) -> usize {
-        let selection = self.selection.as_ref().map_or(0, |selection| selection.plan.workspace_bytes());
+        let selection = self.selection.workspace_bytes();
         let buffer = SpaceOf::<B>::view::<T>(&self.buffer).len() * size_of::<T>();
         self.diagonal.workspace_bytes() + self.off_diagonal.workspace_bytes() + selection + buffer
     }
@@ -255,10 +262,10 @@ where
 
 /// The product as solvers call it. An error is put off to the next reduction, which all ranks make; a rank without rows
 /// sends and receives nothing, since its plan returns at once.
-impl<X, B, T, O> SpmvKernel<LocalRows<T, SpaceOf<B>, O>> for DistributedBackend<X, B>
+impl<X, B, T, O> SpmvKernel<RowsOn<B, T, O>> for DistributedBackend<X, B>
 where
     X: SharedTransport,
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
@@ -268,12 +275,7 @@ where
         self.local().spmv_algorithms(op)
     }
 
-    fn plan_spmv(
-        &self,
-        a: &LocalRows<T, SpaceOf<B>, O>,
-        op: Op,
-        options: &PlanOptions,
-    ) -> Result<Self::Plan> {
+    fn plan_spmv(&self, a: &RowsOn<B, T, O>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         LocalSpmv::new(self.local(), a, op, options)
     }
 
@@ -281,7 +283,7 @@ where
         &self,
         plan: &mut Self::Plan,
         alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        a: &RowsOn<B, T, O>,
         x: ViewOf<'_, Self, T>,
         beta: T,
         y: ViewMutOf<'_, Self, T>,

@@ -15,6 +15,19 @@
 //! A number of ranks gives the same bits on every run. Another number adds in another order: results then differ by
 //! rounding, within the componentwise bound of a product on one rank, and so may the number of iterations of a solver.
 //!
+//! # Cost
+//! The Laplacian of 2000 x 2000 points in `f64`, each rank a thread of [`Local`](crate::Local) with one thread of the CPU
+//! backend, on 2 cores that others kept busy too; the fastest of 50 products, in two runs:
+//!
+//! | ranks | bytes exchanged | ms per product |
+//! |---|---|---|
+//! | without ranks: `SpmvPlan` | – | 66, 49 |
+//! | 1 | 0 | 46, 45 |
+//! | 2 | 32 000 | 48, 38 |
+//! | 4 | 96 000 | 36, 28 |
+//!
+//! `cargo run --release -p sparse-distrib --example products -- 2000` prints it.
+//!
 //! # Errors
 //! Constructors, products, reductions and solvers are collective calls: all ranks make the same, in the same order and
 //! with the same scalars and options. Where a rank fails, it returns its error, and all others return one that names it
@@ -29,6 +42,7 @@ mod exchange;
 mod local_rows;
 mod ownership;
 mod solver;
+mod spans;
 mod spmm;
 mod spmv;
 mod vector;
@@ -42,10 +56,16 @@ pub use spmm::DistributedSpmmPlan;
 pub use spmv::DistributedSpmvPlan;
 pub use vector::DistributedVector;
 
+use sparse_core::backend::SpaceOf;
 use sparse_core::{Accumulator, Csr, Host, Index, Space};
+use std::ops::Range;
 
 /// A block of a distributed matrix: CSR with 32-bit column indices.
 pub type RowBlock<T, S, O = i32> = Csr<T, S, i32, O>;
+/// A block in the memory of the backend `B`.
+pub type BlockOn<B, T, O = i32> = RowBlock<T, SpaceOf<B>, O>;
+/// The rows of a rank in the memory of the backend `B`.
+pub type RowsOn<B, T, O = i32> = LocalRows<T, SpaceOf<B>, O>;
 
 /// The rows of a distributed matrix that one rank has, with all that its products need.
 ///
@@ -128,7 +148,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     ///     let input = (backend.rank() == 0).then_some(&a);
     ///     let a = DistributedMatrix::from_root(&backend, 0, input, None)?;
     ///     assert_eq!((a.diagonal_block().nnz(), a.nnz()), (1, 3));
-    ///     assert_eq!(a.off_diagonal_block().ncols(), a.exchange_plan().ghosts());
+    ///     assert!(a.off_diagonal_blocks().all(|(_, block)| block.ncols() == a.exchange_plan().ghosts()));
     ///     Ok::<(), sparse_core::Error>(())
     /// });
     /// # Ok::<(), sparse_core::Error>(())
@@ -137,9 +157,10 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         &self.local.diagonal
     }
 
-    /// The entries of this rank's rows in columns of others; a column for each ghost, ascending.
-    pub fn off_diagonal_block(&self) -> &RowBlock<T, S, O> {
-        &self.local.off_diagonal
+    /// The entries of this rank's rows in columns of others, with a column for each ghost, ascending: spans of rows, and
+    /// their blocks. Where many rows have no such entries, the spans leave them out.
+    pub fn off_diagonal_blocks(&self) -> impl Iterator<Item = (Range<usize>, &RowBlock<T, S, O>)> {
+        self.local.off_diagonal.spans.iter().map(|span| (span.rows.clone(), &span.block))
     }
 
     /// The plan of the exchange before a product.

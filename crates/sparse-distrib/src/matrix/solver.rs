@@ -2,7 +2,7 @@
 
 use super::local_rows::check_ownership;
 use super::{
-    DistributedBackend, DistributedMatrix, DistributedVector, LocalRows, Ownership, RowBlock, SharedTransport,
+    BlockOn, DistributedBackend, DistributedMatrix, DistributedVector, Ownership, RowsOn, SharedTransport,
 };
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{SpmvKernel, VectorKernel};
@@ -58,21 +58,21 @@ pub type DistributedBiCgStab<X, B, T, P = Identity, O = i32> =
 pub struct DistributedSolver<X, B, T, R, O = i32>
 where
     X: SharedTransport,
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
     backend: DistributedBackend<X, B>,
     ownership: Ownership,
-    krylov: Krylov<DistributedBackend<X, B>, LocalRows<T, SpaceOf<B>, O>, R>,
+    krylov: Krylov<DistributedBackend<X, B>, RowsOn<B, T, O>, R>,
 }
 
 impl<X, B, T, R, O> DistributedSolver<X, B, T, R, O>
 where
     X: SharedTransport,
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
-    R: Recurrence<DistributedBackend<X, B>, LocalRows<T, SpaceOf<B>, O>>,
+    R: Recurrence<DistributedBackend<X, B>, RowsOn<B, T, O>>,
     O: Index,
 {
     /// Plans the product with `a` and allocates all vectors: a collective call with the same options on all ranks.

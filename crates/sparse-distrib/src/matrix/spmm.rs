@@ -1,8 +1,10 @@
 //! `C ← alpha·op(A)·B + beta·C`: distributed matrix times dense matrix.
 
-use super::{DistributedBackend, DistributedMatrix, ExchangePlan, LocalRows, RowBlock, SharedTransport};
+use super::spans::{RowSpans, SpansSpmm};
+use super::{BlockOn, DistributedBackend, DistributedMatrix, ExchangePlan, RowsOn};
 use crate::transport::Transport;
 use sparse_core::backend::SpaceOf;
+use sparse_core::error::checked_product;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::{
     Accumulator, Choice, Dense, DenseView, DenseViewMut, Index, Order, PlanOptions, Result, Space,
@@ -17,7 +19,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct DistributedSpmmPlan<X, B, T, O = i32>
 where
-    B: SpmmKernel<RowBlock<T, SpaceOf<B>, O>>,
+    B: SpmmKernel<BlockOn<B, T, O>>,
     T: Accumulator,
     O: Index,
 {
@@ -27,8 +29,8 @@ where
 
 impl<X, B, T, O> DistributedSpmmPlan<X, B, T, O>
 where
-    X: SharedTransport,
-    B: SpmmKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    X: Transport,
+    B: SpmmKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
@@ -102,7 +104,7 @@ where
 #[derive(Debug)]
 struct LocalSpmm<B, T, O>
 where
-    B: SpmmKernel<RowBlock<T, SpaceOf<B>, O>>,
+    B: SpmmKernel<BlockOn<B, T, O>>,
     T: Accumulator,
     O: Index,
 {
@@ -110,45 +112,82 @@ where
     op: Op,
     columns: usize,
     exchange: Arc<ExchangePlan>,
-    diagonal: SpmmPlan<B, RowBlock<T, SpaceOf<B>, O>>,
-    off_diagonal: SpmmPlan<B, RowBlock<T, SpaceOf<B>, O>>,
-    /// Packs rows of B, or adds partial sums.
-    selection: RowBlock<T, SpaceOf<B>, O>,
-    selecting: SpmmPlan<B, RowBlock<T, SpaceOf<B>, O>>,
+    diagonal: SpmmPlan<B, BlockOn<B, T, O>>,
+    off_diagonal: SpansSpmm<B, T, O>,
+    selection: Selection<B, T, O>,
     /// The packed rows of A·B, the ghosts' partial sums of Aᵀ·B, by rows.
     buffer: Dense<T, SpaceOf<B>>,
 }
 
-impl<B, T, O> LocalSpmm<B, T, O>
+/// A matrix of ones, and the plan of its product.
+#[derive(Debug)]
+enum Selection<B, T, O>
 where
-    B: SpmmKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    B: SpmmKernel<BlockOn<B, T, O>>,
+    T: Accumulator,
+    O: Index,
+{
+    /// Packs rows of B.
+    Pack(BlockOn<B, T, O>, SpmmPlan<B, BlockOn<B, T, O>>),
+    /// Adds partial sums.
+    Add(RowSpans<T, SpaceOf<B>, O>, SpansSpmm<B, T, O>),
+}
+
+impl<B, T, O> Selection<B, T, O>
+where
+    B: SpmmKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
     fn new(
         backend: &B,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        exchange: &ExchangePlan,
         op: Op,
         columns: usize,
         options: &PlanOptions,
     ) -> Result<Self> {
+        let options = PlanOptions { algorithm: None, ..options.clone() };
+        if op.transposes() {
+            let matrix = RowSpans::new(&exchange.scatter_matrix()?)?.to_device(backend)?;
+            let plans = SpansSpmm::new(backend, &matrix, Op::None, columns, &options)?;
+            return Ok(Self::Add(matrix, plans));
+        }
+        let matrix = exchange.gather_matrix()?.to_device(backend)?;
+        let plan = SpmmPlan::new(backend, &matrix, Op::None, columns, &options)?;
+        Ok(Self::Pack(matrix, plan))
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match self {
+            Self::Pack(_, plan) => plan.workspace_bytes(),
+            Self::Add(_, plans) => plans.workspace_bytes(),
+        }
+    }
+}
+
+impl<B, T, O> LocalSpmm<B, T, O>
+where
+    B: SpmmKernel<BlockOn<B, T, O>> + VectorKernel<T>,
+    T: Accumulator,
+    O: Index,
+{
+    fn new(backend: &B, a: &RowsOn<B, T, O>, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
         let exchange = a.exchange.clone();
-        let selection =
-            if op.transposes() { exchange.scatter_matrix::<T, O>() } else { exchange.gather_matrix() }?;
-        let rows = if op.transposes() { exchange.ghosts() } else { selection.nrows() };
-        let buffer = backend.zeros(sparse_core::error::checked_product("rows x columns", rows, columns)?)?;
-        let selection = selection.to_device(backend)?;
-        let free = PlanOptions { algorithm: None, ..options.clone() };
+        let selection = Selection::new(backend, &exchange, op, columns, options)?;
+        let rows = match &selection {
+            Selection::Pack(matrix, _) => matrix.nrows(),
+            Selection::Add(..) => exchange.ghosts(),
+        };
+        let buffer = backend.zeros(checked_product("rows x columns", rows, columns)?)?;
         Ok(Self {
             backend: backend.clone(),
             op,
             columns,
-            exchange,
             diagonal: SpmmPlan::new(backend, &a.diagonal, op, columns, options)?,
-            off_diagonal: SpmmPlan::new(backend, &a.off_diagonal, op, columns, options)?,
-            selecting: SpmmPlan::new(backend, &selection, Op::None, columns, &free)?,
+            off_diagonal: SpansSpmm::new(backend, &a.off_diagonal, op, columns, options)?,
             selection,
             buffer: Dense::new(buffer, rows, columns, Order::RowMajor)?,
+            exchange,
         })
     }
 
@@ -156,7 +195,7 @@ where
         &mut self,
         transport: &impl Transport,
         alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        a: &RowsOn<B, T, O>,
         b: DenseView<'_, T, SpaceOf<B>>,
         beta: T,
         mut c: DenseViewMut<'_, T, SpaceOf<B>>,
@@ -165,14 +204,22 @@ where
             return self.diagonal.run(T::zero(), &a.diagonal, b, beta, c);
         }
         let outgoing = if self.op.transposes() { self.ghost_sums(alpha, a, b) } else { self.pack(b) };
-        let Self { exchange, diagonal, columns, .. } = self;
+        let Self { backend, exchange, diagonal, off_diagonal, selection, columns, op, .. } = self;
         let own = || diagonal.run(alpha, &a.diagonal, b, beta, c.reborrow());
-        if self.op.transposes() {
-            let sums = exchange.to_owners(transport, *columns, outgoing, own)?;
-            return self.add(T::one(), Incoming::Sums, a, &sums, c);
+        let received = match op.transposes() {
+            true => exchange.to_owners(transport, *columns, outgoing, own)?,
+            false => exchange.to_ghosts(transport, *columns, outgoing, own)?,
+        };
+        if received.is_empty() {
+            return Ok(());
         }
-        let ghosts = exchange.to_ghosts(transport, *columns, outgoing, own)?;
-        self.add(alpha, Incoming::Ghosts, a, &ghosts, c)
+        let (rows, buffer) = (received.len() / *columns, backend.upload(&received)?);
+        let received =
+            DenseView::new(SpaceOf::<B>::view(&buffer), rows, *columns, *columns, Order::RowMajor)?;
+        match selection {
+            Selection::Add(matrix, plans) => plans.add(T::one(), matrix, received, c),
+            Selection::Pack(..) => off_diagonal.add(alpha, &a.off_diagonal, received, c),
+        }
     }
 
     /// The rows of B to send, on the host.
@@ -180,7 +227,9 @@ where
         if self.exchange.sent() == 0 {
             return Ok(vec![]);
         }
-        self.selecting.run(T::one(), &self.selection, b, T::zero(), self.buffer.as_view_mut())?;
+        if let Selection::Pack(matrix, plan) = &mut self.selection {
+            plan.run(T::one(), matrix, b, T::zero(), self.buffer.as_view_mut())?;
+        }
         self.backend.download(self.buffer.data())
     }
 
@@ -188,56 +237,21 @@ where
     fn ghost_sums(
         &mut self,
         alpha: T,
-        a: &LocalRows<T, SpaceOf<B>, O>,
+        a: &RowsOn<B, T, O>,
         b: DenseView<'_, T, SpaceOf<B>>,
     ) -> Result<Vec<T>> {
         if self.exchange.ghosts() == 0 {
             return Ok(vec![]);
         }
-        self.off_diagonal.run(alpha, &a.off_diagonal, b, T::zero(), self.buffer.as_view_mut())?;
+        self.off_diagonal.transposed(alpha, &a.off_diagonal, b, self.buffer.as_view_mut())?;
         self.backend.download(self.buffer.data())
-    }
-
-    /// Adds what came to C.
-    fn add(
-        &mut self,
-        alpha: T,
-        incoming: Incoming,
-        a: &LocalRows<T, SpaceOf<B>, O>,
-        received: &[T],
-        c: DenseViewMut<'_, T, SpaceOf<B>>,
-    ) -> Result<()> {
-        if received.is_empty() {
-            return Ok(());
-        }
-        let (matrix, plan) = match incoming {
-            Incoming::Ghosts => (&a.off_diagonal, &mut self.off_diagonal),
-            Incoming::Sums => (&self.selection, &mut self.selecting),
-        };
-        let buffer = self.backend.upload(received)?;
-        let received = DenseView::new(
-            SpaceOf::<B>::view(&buffer),
-            received.len() / self.columns,
-            self.columns,
-            self.columns,
-            Order::RowMajor,
-        )?;
-        plan.run(alpha, matrix, received, T::one(), c)
     }
 
     fn workspace_bytes(&self) -> usize {
         let (rows, columns) = self.buffer.shape();
         self.diagonal.workspace_bytes()
             + self.off_diagonal.workspace_bytes()
-            + self.selecting.workspace_bytes()
+            + self.selection.workspace_bytes()
             + rows * columns * size_of::<T>()
     }
-}
-
-/// The rows that came from other ranks.
-enum Incoming {
-    /// Rows of B.
-    Ghosts,
-    /// Partial sums of rows of C.
-    Sums,
 }

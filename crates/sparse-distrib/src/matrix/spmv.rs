@@ -1,7 +1,8 @@
 //! `y ← alpha·op(A)·x + beta·y`: distributed matrix times distributed vector.
 
 use super::local_rows::check_ownership;
-use super::{DistributedBackend, DistributedMatrix, DistributedVector, LocalSpmv, RowBlock, SharedTransport};
+use super::{BlockOn, DistributedBackend, DistributedMatrix, DistributedVector, LocalSpmv};
+use crate::transport::Transport;
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Op, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Choice, Index, KernelPlan, PlanOptions, Result};
@@ -13,7 +14,7 @@ use sparse_core::{Accumulator, Choice, Index, KernelPlan, PlanOptions, Result};
 #[derive(Debug)]
 pub struct DistributedSpmvPlan<X, B, T, O = i32>
 where
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>>,
+    B: SpmvKernel<BlockOn<B, T, O>>,
     T: Accumulator,
     O: Index,
 {
@@ -24,8 +25,8 @@ where
 
 impl<X, B, T, O> DistributedSpmvPlan<X, B, T, O>
 where
-    X: SharedTransport,
-    B: SpmvKernel<RowBlock<T, SpaceOf<B>, O>> + VectorKernel<T>,
+    X: Transport,
+    B: SpmvKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {

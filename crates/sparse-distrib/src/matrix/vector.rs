@@ -1,7 +1,8 @@
 //! Vectors that are distributed over ranks.
 
 use super::local_rows::check_ownership;
-use super::{DistributedBackend, Ownership, SharedTransport};
+use super::{DistributedBackend, Ownership};
+use crate::transport::Transport;
 use sparse_core::op::{RealOf, VectorKernel, vector};
 use sparse_core::{Backend, Error, Host, Result, Scalar, Space};
 
@@ -16,7 +17,7 @@ const OP: &str = "distributed vector";
 /// let norms = Local::run(2, |rank| {
 ///     let backend = DistributedBackend::new(rank, Reference);
 ///     let division = Ownership::even(3, 2)?;
-///     let x = (backend.rank() == 0).then_some(&[2.0, 3.0, 6.0][..]);
+///     let x = (backend.rank() == 0).then_some(&[2.0_f64, 3.0, 6.0][..]);
 ///     let x = DistributedVector::scatter(&backend, 0, &division, x)?;
 ///     let mut y = DistributedVector::zeros(&backend, &division)?;
 ///     y.axpby(&backend, 2.0, &x, 0.0)?; // y = 2·x
@@ -24,7 +25,7 @@ const OP: &str = "distributed vector";
 ///     x.nrm2(&backend)
 /// });
 /// for norm in norms {
-///     assert!((norm? - 7.0_f64).abs() < 1e-14);
+///     assert!((norm? - 7.0).abs() < 1e-14);
 /// }
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -42,7 +43,7 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
     /// device's runtime, of any rank.
     pub fn zeros<X, B>(backend: &DistributedBackend<X, B>, ownership: &Ownership) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
     {
         let len = ownership.range(backend.rank()).len();
@@ -59,7 +60,7 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
         elements: &[T],
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
     {
         let len = ownership.range(backend.rank()).len();
@@ -82,7 +83,7 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
         elements: Option<&[T]>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
     {
         let (transport, rank) = (backend.transport(), backend.rank());
@@ -110,7 +111,7 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
     /// Errors of a device's runtime, of any rank, and of the transport.
     pub fn gather<X, B>(&self, backend: &DistributedBackend<X, B>, root: usize) -> Result<Option<Vec<T>>>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
     {
         let own = backend.agree(OP, backend.local().download(&self.local))?;
@@ -125,7 +126,7 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
         local: Result<S::Buffer<T>>,
     ) -> Result<Self>
     where
-        X: SharedTransport,
+        X: Transport,
         B: Backend<Space = S>,
     {
         let (ranks, divided) = (backend.ranks(), ownership.ranks());
@@ -167,11 +168,11 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
     /// [`Error::Shape`] if `y` is divided otherwise; errors of a device's runtime, of any rank, and of the transport.
     pub fn dot<X, B>(&self, backend: &DistributedBackend<X, B>, y: &Self) -> Result<T::Acc>
     where
-        X: SharedTransport,
+        X: Transport,
         B: VectorKernel<T, Space = S>,
     {
         check_ownership("dot", "y", &self.ownership, &y.ownership)?;
-        vector::dot::<_, T>(backend, self.local(), y.local())
+        backend.sum("dot", vector::dot::<_, T>(backend.local(), self.local(), y.local()))
     }
 
     /// `sqrt(Σ |x_i|²)`, without overflow or underflow on the way: a collective call with the same result on all ranks.
@@ -180,10 +181,10 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
     /// Errors of a device's runtime, of any rank, and of the transport.
     pub fn nrm2<X, B>(&self, backend: &DistributedBackend<X, B>) -> Result<RealOf<T>>
     where
-        X: SharedTransport,
+        X: Transport,
         B: VectorKernel<T, Space = S>,
     {
-        vector::nrm2::<_, T>(backend, self.local())
+        backend.norm("nrm2", vector::nrm2::<_, T>(backend.local(), self.local()))
     }
 
     /// `y ← alpha·x + beta·y`, y being this vector: a local operation, whose failure the next collective call returns.
@@ -198,11 +199,11 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
         beta: T::Acc,
     ) -> Result<()>
     where
-        X: SharedTransport,
+        X: Transport,
         B: VectorKernel<T, Space = S>,
     {
         check_ownership("axpby", "x", &self.ownership, &x.ownership)?;
-        vector::axpby::<_, T>(backend, alpha, x.local(), beta, self.local_mut())
+        backend.defer(vector::axpby::<_, T>(backend.local(), alpha, x.local(), beta, self.local_mut()))
     }
 }
 

@@ -189,3 +189,19 @@ fn wherever_a_rank_fails_all_ranks_return_an_error_that_names_it() {
         assert!(operation > 100, "only {operation} operations were made to fail");
     }
 }
+
+#[test]
+fn a_rank_that_leaves_before_a_product_is_an_error_on_all_others() {
+    let a = sparse_generate::stencil_5::<f64>(4, 6).unwrap();
+    let told = Local::run(4, |rank| {
+        let rank = DistributedBackend::new(rank, Reference);
+        let a = DistributedMatrix::from_root(&rank, 0, Some(&a), None).unwrap();
+        let x = DistributedVector::<f64>::zeros(&rank, a.col_ownership()).unwrap();
+        let mut y = DistributedVector::zeros(&rank, a.row_ownership()).unwrap();
+        let options = PlanOptions::default();
+        let mut plan = DistributedSpmvPlan::new(&rank, &a, Op::None, &options).unwrap();
+        (rank.rank() != 2).then(|| plan.run(1.0, &a, &x, 0.0, &mut y).unwrap_err().to_string())
+    });
+    assert!(told.iter().flatten().count() == 3);
+    assert!(told.iter().flatten().all(|told| told.contains("has ended")), "{told:?}");
+}

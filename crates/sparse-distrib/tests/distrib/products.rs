@@ -2,12 +2,12 @@
 
 use crate::common::{Draws, nearly_empty};
 use num_traits::Float;
-use sparse_core::op::{Op, RealOf};
+use sparse_core::op::{Op, Operations, RealOf};
 use sparse_core::reference::Reference;
-use sparse_core::{Accumulator, Csr, DenseView, DenseViewMut, Error, Host, PlanOptions, Scalar, c64};
+use sparse_core::{Accumulator, Csr, DenseView, DenseViewMut, Error, Host, Order, PlanOptions, Scalar, c64};
 use sparse_distrib::{
     DistributedBackend, DistributedMatrix, DistributedSpmmPlan, DistributedSpmvPlan, DistributedVector,
-    Local, Ownership,
+    Local, Ownership, Part,
 };
 
 type Rank = DistributedBackend<Local, Reference>;
@@ -67,7 +67,7 @@ impl<T: Accumulator> Operands<T> {
             own_cols.len(),
             WIDTH,
             cols.len().max(1),
-            sparse_core::Order::ColMajor,
+            Order::ColMajor,
         )
         .unwrap();
         let at = |row: usize, column: usize| self.y[column * rows.len() + row];
@@ -168,7 +168,7 @@ fn neighbours_exchange_the_edges_of_a_grid() {
     let plans = on_ranks(4, &grid, |_, a| {
         let plan = a.exchange_plan();
         assert!(!plan.is_all_gather());
-        assert_eq!(a.off_diagonal_block().ncols(), plan.ghosts());
+        assert!(a.off_diagonal_blocks().all(|(_, block)| block.ncols() == plan.ghosts()));
         assert!(plan.sends().eq(plan.receives())); // the matrix is symmetric
         plan.sends().map(|(rank, _)| rank).collect::<Vec<_>>()
     });
@@ -190,6 +190,45 @@ fn a_full_matrix_gathers_all_of_x() {
                 (16 - own, ranks - 1)
             );
         }
+    }
+}
+
+/// A rank whose first and last rows alone have neighbours on others: its off-diagonal block has two spans. All numbers
+/// are small integers, so that every order of sums gives the same.
+#[test]
+fn spans_of_rows_add_to_their_place() {
+    let strip = sparse_generate::stencil_5::<f64>(2, 3000).unwrap();
+    let a = Csr::from_triplets(6000, 6000, strip.triplets().map(|(i, j, v)| (i, j, v + (i % 3) as f64)));
+    let a = a.unwrap();
+    let x: Vec<f64> = (0..12_000).map(|k| f64::from(k % 7)).collect();
+    for (op, order) in [(Op::None, Order::RowMajor), (Op::Transpose, Order::ColMajor)] {
+        let ld = if order == Order::RowMajor { 2 } else { 6000 };
+        let b = DenseView::new(&x[..], 6000, 2, ld, order).unwrap();
+        let (mut y, mut c) = (vec![1.0; 6000], vec![1.0; 12_000]);
+        Reference.spmv(op, 2.0, &a, &x[..6000], -1.0, &mut y).unwrap();
+        let whole = DenseViewMut::new(&mut c[..], 6000, 2, ld, order).unwrap();
+        Reference.spmm(op, 2.0, &a, b, -1.0, whole).unwrap();
+        on_ranks(3, &a, |rank, a| {
+            let own = a.row_ownership().range(rank.rank());
+            let spans: Vec<_> = a.off_diagonal_blocks().map(|(rows, _)| rows.len()).collect();
+            assert_eq!(spans, if rank.rank() == 1 { vec![2, 2] } else { vec![2] });
+            let part = DistributedVector::from_local(rank, a.col_ownership(), &x[own.clone()]).unwrap();
+            let mut found =
+                DistributedVector::from_local(rank, a.row_ownership(), &vec![1.0; own.len()]).unwrap();
+            let mut plan = DistributedSpmvPlan::new(rank, &a, op, &PlanOptions::default()).unwrap();
+            plan.run(2.0, &a, &part, -1.0, &mut found).unwrap();
+            assert!(found.local() == &y[own.clone()]);
+
+            let part = Part { rows: own.clone(), cols: 0..2 };
+            let mut found = vec![1.0; 12_000];
+            let mut plan = DistributedSpmmPlan::new(rank, &a, op, 2, &PlanOptions::default()).unwrap();
+            let view = DenseViewMut::new(&mut found[..], own.len(), 2, ld, order).unwrap();
+            plan.run(2.0, &a, part.view(b).unwrap(), -1.0, view).unwrap();
+            let expected = part.view(DenseView::new(&c[..], 6000, 2, ld, order).unwrap()).unwrap();
+            let found = DenseView::new(&found[..], own.len(), 2, ld, order).unwrap();
+            let same = |k: usize| found.at(k / 2, k % 2) == expected.at(k / 2, k % 2);
+            assert!((0..2 * own.len()).all(same));
+        });
     }
 }
 
