@@ -26,6 +26,8 @@
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
+//! | [`add`](Matrix::add), [`multiply`](Matrix::multiply) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
+//! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm), [`select`](Matrix::select) | [`SpmvPlan`](crate::op::SpmvPlan); [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
@@ -52,6 +54,7 @@ mod compress;
 mod conversion;
 mod dense;
 mod elements;
+mod elementwise;
 mod entries;
 mod erased;
 mod file;
@@ -62,6 +65,8 @@ mod matrix;
 mod operators;
 mod plan;
 mod products;
+mod reduce;
+mod select;
 mod solve;
 mod typed;
 mod typed_vector;
@@ -73,6 +78,7 @@ pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use plan::{MatmulPlan, MatvecPlan};
+pub use reduce::{Each, Norm, Reduction};
 pub use solve::{Method, SolveOptions, Solver};
 pub use vector::Vector;
 
