@@ -12,9 +12,11 @@ mod format;
 mod hypersparse;
 mod multiply;
 mod operand;
+mod pair;
 mod picture;
 mod product;
 mod rounding;
+mod selection;
 mod storage;
 mod text;
 
