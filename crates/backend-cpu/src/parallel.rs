@@ -86,12 +86,20 @@ impl Cpu {
 /// Ranges of rows with about `entries_per_part` entries each (an empty row counts as one); a longer row is a part of
 /// its own. Depends on the pattern alone.
 pub(crate) fn rows_by_entries<O: Index>(offsets: &[O], entries_per_part: usize) -> Vec<Range<usize>> {
-    let rows = offsets.len() - 1;
-    let weight = |row: usize| offsets[row].as_usize() + row;
-    let mut parts = Vec::with_capacity(weight(rows) / entries_per_part + 1);
+    rows_by_weight(offsets.len() - 1, |row| offsets[row].as_usize() + row, entries_per_part)
+}
+
+/// Ranges of rows of about this weight each, where `weight` is that of all rows before one; a heavier row is a part of
+/// its own.
+pub(crate) fn rows_by_weight(
+    rows: usize,
+    weight: impl Fn(usize) -> usize,
+    weight_per_part: usize,
+) -> Vec<Range<usize>> {
+    let mut parts = Vec::with_capacity(weight(rows) / weight_per_part + 1);
     let mut start = 0;
     while start < rows {
-        let target = weight(start) + entries_per_part;
+        let target = weight(start) + weight_per_part;
         let inside = partition_point(start + 1..rows, |row| weight(row + 1) <= target);
         parts.push(start..inside);
         start = inside;

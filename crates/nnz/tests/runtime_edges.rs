@@ -2,7 +2,10 @@
 #![cfg(feature = "cpu")]
 
 use nnz::prelude::*;
-use nnz::{Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatvecPlan, Method, Sell, SolveOptions};
+use nnz::{
+    Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatvecPlan, Method, Norm, Reduction, Sell,
+    SolveOptions,
+};
 
 fn cpu() -> Device {
     "cpu".parse().unwrap()
@@ -293,4 +296,52 @@ fn factors_of_sparse_products_agree_in_type_format_and_indices() {
     let wide = Matrix::from_typed(&device, wide).unwrap();
     let indices = "A has i32 indices and i32 offsets, B has i64 indices and i64 offsets, which must agree";
     assert_eq!(error(&a, &wide), format!("spgemm: {indices}"));
+}
+
+/// Duplicates are added, formats brought together, borrowed arrays copied.
+#[test]
+fn sums_take_operands_of_any_format() {
+    let device = cpu();
+    let coo = Coo::<f64>::from_triplets(2, 3, [(1, 2, 4.0), (0, 1, 1.0), (1, 2, 1.0)]).unwrap();
+    let a = Matrix::from_typed(&device, coo).unwrap();
+    let csr = Csr::<f64>::new(2, 3, vec![0, 1, 2], vec![0, 2], vec![7.0, -5.0]).unwrap();
+    let borrowed = Matrix::wrap(&device, HostCsr::from(csr.clone())).unwrap();
+    let b = Matrix::from_typed(&device, csr).unwrap();
+    for b in formats().map(|format| b.to_format(format).unwrap()).chain([borrowed]) {
+        let sum = (&a + &b).unwrap();
+        assert_eq!(
+            (sum.format(), sum.nnz(), dense(&sum)),
+            (Format::Csr, 3, vec![7.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+        );
+        assert_eq!(dense(&b.multiply(&a).unwrap()), [0.0, 0.0, 0.0, 0.0, 0.0, -25.0]);
+        let kept = if b.format() == Format::Csc { Format::Csc } else { Format::Csr };
+        assert_eq!(b.add(&a, 0.0, 2.0).unwrap().format(), kept);
+        assert_eq!(dense(&b.select(&[1], &[2, 2]).unwrap()), [-5.0, -5.0]);
+    }
+    let single = b.cast(DType::F32).unwrap();
+    let error = a.add(&single, 1.0, 1.0).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "add: the matrix is f64 on the CPU, B is f32 on the CPU; B.cast(DType::F64)? would fit"
+    );
+    assert!(a.add(&b, c64::new(0.0, 1.0), 1.0).is_err());
+}
+
+/// Elements that are not stored count, NaN stays, and lines without elements have sums alone.
+#[test]
+fn reductions_see_zeros_and_nan() {
+    let device = cpu();
+    let a = Csr::<f64>::new(3, 2, vec![0, 2, 3, 3], vec![0, 1, 1], vec![-2.0, f64::NAN, 3.0]).unwrap();
+    let a = Matrix::from_typed(&device, a).unwrap();
+    let of = |each, by| a.reduce(each, by).unwrap().to_vec::<f64>().unwrap();
+    let largest = of(Each::Row, Reduction::Max);
+    assert!(largest[0].is_nan() && largest[1..] == [3.0, 0.0]);
+    let least = of(Each::Column, Reduction::Min);
+    assert!(least[0] == -2.0 && least[1].is_nan());
+    assert!(a.norm(Norm::Frobenius).unwrap().is_nan() && a.norm(Norm::One).unwrap().is_nan());
+    let empty = Matrix::from_typed(&device, Csr::<f64>::zeros(2, 0).unwrap()).unwrap();
+    assert_eq!(empty.reduce(Each::Row, Reduction::Sum).unwrap().to_vec::<f64>().unwrap(), [0.0; 2]);
+    assert!(empty.reduce(Each::Row, Reduction::Mean).is_err());
+    assert_eq!(empty.reduce(Each::Column, Reduction::Min).unwrap().len(), 0);
+    assert_eq!(empty.norm(Norm::Infinity).unwrap(), 0.0);
 }

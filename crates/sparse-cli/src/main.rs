@@ -12,10 +12,12 @@ mod format;
 mod hypersparse;
 mod multiply;
 mod operand;
+mod pair;
 mod parts;
 mod picture;
 mod product;
 mod rounding;
+mod selection;
 mod storage;
 mod text;
 

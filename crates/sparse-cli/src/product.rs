@@ -113,7 +113,7 @@ pub(crate) fn tell_choice(context: &Context, op: &str, format: &str, choice: &Ch
     context.detail(format_args!("{op}: {format}, {algorithm}: {reason}"));
 }
 
-fn parse_factor(text: &str) -> Result<c64, String> {
+pub(crate) fn parse_factor(text: &str) -> Result<c64, String> {
     let real = text.parse::<f64>().map(|re| c64::new(re, 0.0));
     let value = real.or_else(|_| text.parse::<c64>());
     let value = value.map_err(|_| "neither a number nor a complex number as in 1+2i")?;

@@ -1,6 +1,6 @@
 """The command against SciPy, on every real matrix that is there, and on random ones in every format and type.
 
-`convert`, `compress` and `spgemm` of integers must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise
+`convert`, `compress`, `add`, `multiply`, `slice`, `transpose` and `spgemm` of integers must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise
 bound around a product in extended precision, `solve` the residual that it promises and the solution that follows from
 it.
 
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
 CORPUS = Path(__file__).resolve().parents[3] / "../shared/data/matrices"
 DENSE_ROWS, DENSE_COLS = 1500, 3000
@@ -252,6 +253,8 @@ def compare_random(nnz, seed):
     compare_random_convert(nnz, path, a, rng)
     compare_random_products(nnz, path, a, rng)
     compare_random_spgemm(nnz, path, a)
+    compare_random_elementwise(nnz, path, a, rng)
+    compare_random_rows(nnz, path, a, rng)
     compare_random_compress(nnz, a, rng)
 
 
@@ -298,6 +301,55 @@ def compare_random_spgemm(nnz, path, a):
     # SciPy leaves out sums of zero, which are entries here.
     found.eliminate_zeros()
     same_arrays(found, canonical(a @ b))
+
+
+def compare_random_elementwise(nnz, path, a, rng):
+    """A sum or a product with a matrix of other rows; SciPy leaves out zeros, the command stores them."""
+    b = a[rng.permutation(a.shape[0])]
+    operand, out = nnz.folder / "b.npz", nnz.folder / "c.npz"
+    sp.save_npz(operand, b)
+    stored = [sp.csr_array((np.ones(m.nnz), m.indices, m.indptr), m.shape) for m in (a, b)]
+    if rng.random() < 0.5:
+        verb = ("add", path, operand, "--alpha", "2", "--beta", "-1")
+        expected, pattern = 2 * a - b, stored[0] + stored[1]
+    else:
+        verb, expected, pattern = ("multiply", path, operand), a.multiply(b), stored[0].multiply(stored[1])
+    nnz(*verb, "-o", out, "--backend", "cpu")
+    found, expected = sp.load_npz(out), canonical(expected)
+    assert found.nnz == pattern.nnz, f"{verb[0]}: {found.nnz} entries, not {pattern.nnz}"
+    for matrix in (found, expected):
+        matrix.eliminate_zeros()
+    same_arrays(found, expected)
+
+
+def compare_random_rows(nnz, path, a, rng):
+    """A reduction, a norm, a slice, or the transpose."""
+    verb, out = rng.choice(["reduce", "norm", "slice", "transpose"]), nnz.folder / "rows.npz"
+    if verb == "reduce":
+        ordered = a.dtype.kind != "c"
+        axis, by = int(rng.integers(2)), str(rng.choice(["sum", "mean", "min", "max"][: 4 if ordered else 2]))
+        nnz("reduce", path, "--axis", axis, "--by", by, "-o", out.with_suffix(".npy"), "--backend", "cpu")
+        expected = getattr(a, by)(axis=axis)
+        expected = np.asarray(expected.toarray() if sp.issparse(expected) else expected).ravel()
+        found = np.load(out.with_suffix(".npy"))
+        assert np.allclose(found, expected, rtol=1e-6), f"{by} along {axis}: {found}, not {expected}"
+    elif verb == "norm":
+        order = str(rng.choice(["fro", "1", "inf"]))
+        words = [nnz.path, "norm", path, "--ord", order, "--backend", "cpu"]
+        found = float(subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True).stdout)
+        wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+        expected = sp.linalg.norm(wide, {"fro": "fro", "1": 1, "inf": np.inf}[order])
+        assert np.isclose(found, expected, rtol=1e-12), f"norm {order}: {found}, not {expected}"
+    elif verb == "slice":
+        start, stop, step = (int(n) for n in rng.integers(0, 20, 3) + (0, 0, 1))
+        columns = rng.integers(0, a.shape[1], int(rng.integers(0, 50)))
+        np.save(nnz.folder / "columns.npy", columns)
+        chosen = ("--rows", f"{start}:{stop}:{step}", "--cols", nnz.folder / "columns.npy")
+        nnz("slice", path, *chosen, "-o", out, "--backend", "cpu")
+        same_arrays(sp.load_npz(out), canonical(a[start:stop:step][:, columns]))
+    else:
+        nnz("transpose", path, "-o", out, "--backend", "cpu")
+        same_arrays(sp.load_npz(out), canonical(a.T))
 
 
 def compare_random_compress(nnz, a, rng):

@@ -1,6 +1,6 @@
 //! The parameters of plans.
 
-use sparse_core::op::{Duplicates, Keep, Op, ScanKind, ScanOrder};
+use sparse_core::op::{Duplicates, Elementwise, Keep, Op, ScanKind, ScanOrder};
 use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
 use std::fmt::{self, Display};
 
@@ -27,6 +27,8 @@ pub enum Setting {
     Sell(SellLayout),
     /// Pruning of zeros, or of entries up to a tolerance.
     Keep(Option<f64>),
+    /// A sum or an element-wise product.
+    Elementwise(Elementwise),
     /// A dense matrix or a batch of three, in an order with padding, whose elements above the tolerance become entries;
     /// without one all but zeros.
     Dense {
@@ -81,6 +83,7 @@ impl Display for Setting {
             Self::Hyb(width) => write!(f, "{width:?}"),
             Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
             Self::Keep(tolerance) => tolerance.map_or(Ok(()), |tolerance| write!(f, "tolerance={tolerance}")),
+            Self::Elementwise(op) => write!(f, "{op}"),
             Self::Dense { order, padding, tolerance } => {
                 write!(f, "{order:?} padding={padding}")?;
                 tolerance.map_or(Ok(()), |tolerance| write!(f, " tolerance={tolerance}"))

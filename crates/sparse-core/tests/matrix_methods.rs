@@ -390,3 +390,19 @@ fn debug_shows_a_few_lines() -> Result<()> {
     assert!(dense.len() < 200, "{dense}");
     Ok(())
 }
+
+#[test]
+fn rows_and_columns_are_selected_in_the_order_of_lists() -> Result<()> {
+    let entries = [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0), (2, 0, 4.0), (2, 2, 5.0)];
+    let a = Csr::<f64>::from_triplets(3, 3, entries)?;
+    let permuted = a.select(&[2, 0, 1], &[2, 1, 0])?;
+    assert!(permuted.triplets().eq([(0, 2, 4.0), (0, 0, 5.0), (1, 2, 1.0), (1, 0, 2.0), (2, 1, 3.0)]));
+    assert!(!permuted.order().sorted);
+    let columns: Csc<f64> = Reference.convert(&a, &())?;
+    let repeated = columns.select(&[0, 0, 2], &[2, 0])?;
+    assert_eq!((repeated.col_ptr(), repeated.row_idx()), (&vec![0, 3, 6], &vec![0, 1, 2, 0, 1, 2]));
+    assert_eq!(repeated.values(), &[2.0, 2.0, 5.0, 1.0, 1.0, 4.0]);
+    assert_eq!(a.select(&[], &[0])?.shape(), (0, 1));
+    assert!(a.select(&[0], &[3]).is_err());
+    Ok(())
+}

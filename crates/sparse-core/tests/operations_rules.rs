@@ -3,7 +3,7 @@
 //! Nothing here touches files or threads, so that all but one large case runs under Miri.
 
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
-use sparse_core::op::{Duplicates, Keep, Op, Operations};
+use sparse_core::op::{Duplicates, Elementwise, ElementwisePlan, Keep, Op, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Order, PlanOptions, Result,
@@ -298,5 +298,44 @@ fn a_plan_takes_new_values_and_refuses_another_pattern() -> Result<()> {
     assert!(
         refusal(plan.run(1.0, &other, &[1.0; 2], 0.0, &mut y)).starts_with("spmv: the plan was made for")
     );
+    Ok(())
+}
+
+/// V2: the pattern of a sum depends on the patterns alone.
+#[test]
+fn v2_elements_that_become_zero_stay_stored() -> Result<()> {
+    let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, f64::NAN)])?;
+    let b = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 0.0)])?;
+    assert!(Reference.add(1.0, &a, -1.0, &b)?.triplets().take(2).eq([(0, 0, 0.0), (0, 1, -0.0)]));
+    // A factor of 0 does not read NaN.
+    assert!(Reference.add(0.0, &a, 2.0, &b)?.triplets().eq([(0, 0, 2.0), (0, 1, 0.0), (1, 0, 0.0)]));
+    assert!(Reference.multiply(&a, &b)?.triplets().eq([(0, 0, 1.0)]));
+    Ok(())
+}
+
+/// V4: duplicates count as their sum.
+#[test]
+fn v4_unsorted_operands_with_duplicates_are_added_up() -> Result<()> {
+    let a = Csr::<f64>::new_unsorted(1, 3, vec![0, 3], vec![2, 0, 2], vec![1.0, 5.0, 2.0])?;
+    let c = Reference.add(1.0, &a, 10.0, &a)?;
+    assert_eq!((c.col_idx(), c.values()), (&vec![0, 2], &vec![55.0, 33.0]));
+    assert!(c.order().sorted && c.order().unique);
+    assert_eq!(Reference.multiply(&a, &a)?.values(), &[25.0, 9.0]);
+    Ok(())
+}
+
+/// E2: shapes first, and a plan knows both of its patterns.
+#[test]
+fn e2_operands_of_other_shapes_and_patterns_are_refused() -> Result<()> {
+    let (a, b) = (Csr::<f64>::identity(2)?, Csr::<f64>::zeros(2, 2)?);
+    let wide = Csr::<f64>::zeros(2, 3)?;
+    assert_eq!(
+        refusal(Reference.add(1.0, &a, 1.0, &wide)),
+        "elementwise: the number of columns of B is 3 where 2 is needed"
+    );
+    let mut plan = ElementwisePlan::new(&Reference, Elementwise::Add, &a, &b, &PlanOptions::default())?;
+    assert_eq!(plan.run(1.0, &a, 1.0, &b)?, a);
+    assert!(refusal(plan.run(1.0, &a, 1.0, &a)).starts_with("elementwise: the plan was made for "));
+    assert!(refusal(plan.run(1.0, &b, 1.0, &b)).starts_with("elementwise: the plan was made for "));
     Ok(())
 }

@@ -4,6 +4,8 @@ mod compiled;
 mod convert;
 mod dense_to_csr;
 mod dot;
+mod duplicates;
+mod elementwise;
 mod entries;
 mod fill;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

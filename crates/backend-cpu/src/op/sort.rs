@@ -61,7 +61,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I
 }
 
 /// Sorts each row by itself, in parts of rows with equal entries.
-fn row_sort<A: Axis, T: Scalar, I: Index, O: Index>(
+pub(super) fn row_sort<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &Compressed<A, T, Host, I, O>,
 ) -> Compressed<A, T, Host, I, O> {

@@ -556,7 +556,7 @@ pub const FAULTS: &[Fault] = &[
         kind: Kind::Stale,
         what: "an offset comes back as the one before",
         place: Place::Read,
-        found_by: &[any("row_statistics/csr")],
+        found_by: &[any("row_statistics/csr"), any("elementwise/csr"), any("elementwise/csc")],
         case: ROWS,
     },
     Fault {

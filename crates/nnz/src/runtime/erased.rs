@@ -3,7 +3,7 @@
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
-use sparse_core::op::{Op, RowStatistics};
+use sparse_core::op::{Elementwise, Op, RowStatistics};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 
@@ -47,6 +47,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()>;
     fn sort(&self) -> Result<Matrix>;
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
+    /// With a matrix of the same type.
+    fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
     fn row_statistics(&self) -> Result<RowStatistics>;
     fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.

@@ -8,7 +8,8 @@ use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{
-    Duplicates, FullBackend, Keep, Op, Operations, PrunePlan, RowStatistics, SortPlan, SpmmKernel, SpmmPlan,
+    AccOf, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan,
+    RowStatistics, SortPlan, SpmmKernel, SpmmPlan,
 };
 use sparse_core::space::Buffer as _;
 use sparse_core::{
@@ -105,6 +106,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     fn pruned(&self, backend: &B, keep: Keep<Self::Scalar>) -> Result<Self> {
         let _ = (backend, keep);
         Err(unavailable("prune", Self::KIND))
+    }
+
+    /// The sum or the element-wise product with `b`, each with its factor.
+    fn elementwise(&self, backend: &B, op: Elementwise, factors: [AccOf<Self>; 2], b: &Self) -> Result<Self> {
+        let _ = (backend, factors, b);
+        Err(unavailable(op.name(), Self::KIND))
     }
 
     /// The shape of a batch; `None` for one matrix.
@@ -238,6 +245,17 @@ macro_rules! compressed_members {
 
         fn pruned(&self, backend: &B, keep: Keep<T>) -> Result<Self> {
             PrunePlan::new(backend, self, &PlanOptions::once())?.run(self, keep)
+        }
+
+        fn elementwise(
+            &self,
+            backend: &B,
+            op: Elementwise,
+            [alpha, beta]: [T::Acc; 2],
+            b: &Self,
+        ) -> Result<Self> {
+            let mut plan = ElementwisePlan::new(backend, op, self, b, &PlanOptions::once())?;
+            plan.run(alpha, self, beta, b)
         }
     };
 }

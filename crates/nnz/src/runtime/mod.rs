@@ -28,6 +28,8 @@
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
 //! | [`from_members`](Matrix::from_members), [`member`](Matrix::member), [`to_batch`](Matrix::to_batch), [`to_block_diagonal`](Matrix::to_block_diagonal) | [`BatchCompressed`](crate::BatchCompressed) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
+//! | [`add`](Matrix::add), [`multiply`](Matrix::multiply) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
+//! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm), [`select`](Matrix::select) | [`SpmvPlan`](crate::op::SpmvPlan); [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
@@ -55,6 +57,7 @@ mod compress;
 mod conversion;
 mod dense;
 mod elements;
+mod elementwise;
 mod entries;
 mod erased;
 mod file;
@@ -66,6 +69,8 @@ mod matrix_set;
 mod operators;
 mod plan;
 mod products;
+mod reduce;
+mod select;
 mod solve;
 mod spgemm;
 mod typed;
@@ -79,6 +84,7 @@ pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
 pub use plan::{MatmulPlan, MatvecPlan};
+pub use reduce::{Each, Norm, Reduction};
 pub use solve::{Method, SolveOptions, Solver};
 pub use vector::Vector;
 

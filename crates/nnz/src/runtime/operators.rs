@@ -1,10 +1,10 @@
-//! `&a * &x`, `&a * &b` of a dense or a sparse B, and `&a * 2.0`.
+//! `&a * &x`, `&a * &b` of a dense or a sparse B, and `&a * 2.0`; `&a + &b` and `&a - &b`.
 //!
 //! All give a [`Result`]: types, shapes and devices are data here, and what depends on data does not panic.
 
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::{Result, c64};
-use std::ops::{Mul, Neg};
+use std::ops::{Add, Mul, Neg, Sub};
 
 /// As [`Matrix::matvec`].
 impl Mul<&Vector> for &Matrix {
@@ -66,5 +66,23 @@ impl Neg for &Matrix {
 
     fn neg(self) -> Result<Matrix> {
         self.scaled(-1.0)
+    }
+}
+
+/// As [`Matrix::add`] with factors of 1.
+impl Add for &Matrix {
+    type Output = Result<Matrix>;
+
+    fn add(self, b: &Matrix) -> Result<Matrix> {
+        Matrix::add(self, b, 1.0, 1.0)
+    }
+}
+
+/// As [`Matrix::add`] with factors of 1 and −1.
+impl Sub for &Matrix {
+    type Output = Result<Matrix>;
+
+    fn sub(self, b: &Matrix) -> Result<Matrix> {
+        Matrix::add(self, b, 1.0, -1.0)
     }
 }

@@ -10,7 +10,9 @@ use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
-use sparse_core::op::{AccOf, Keep, Op, RealOf, RowStatistics, SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel};
+use sparse_core::op::{
+    AccOf, Elementwise, Keep, Op, RealOf, RowStatistics, SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel,
+};
 use sparse_core::{
     Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
     cast_slice, space::Buffer as _, with_dtype,
@@ -190,6 +192,17 @@ where
             }
         };
         self.on().erase(self.matrix.pruned(&self.backend, keep)?)
+    }
+
+    fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix> {
+        let name = op.name();
+        let Some(typed) = b.downcast_ref::<M>() else {
+            let (a, b) = (self.properties().index_type, b.index_type());
+            let reason = format_args!("A has indices of {a}, B of {b}, or offsets of other types");
+            return Err(Error::operands(name, reason));
+        };
+        let factors = [factor(name, "alpha", alpha)?, factor(name, "beta", beta)?];
+        self.on().erase(self.matrix.elementwise(&self.backend, op, factors, typed)?)
     }
 
     fn row_statistics(&self) -> Result<RowStatistics> {

@@ -1,5 +1,5 @@
 use nnz::prelude::*;
-use nnz::{Method, SolveOptions, generate};
+use nnz::{Each, Method, Norm, Reduction, SolveOptions, generate};
 use std::ops::ControlFlow;
 
 fn main() -> nnz::Result<()> {
@@ -32,6 +32,12 @@ fn main() -> nnz::Result<()> {
     let (shape, nnz, dtype) = (a.shape(), a.nnz(), a.dtype());
     assert_eq!((shape, nnz, dtype), ((2, 3), 3, DType::F64));
     let doubled = (&a * 2.0)?;
+    let sum = (&a + &doubled)?;
+    let difference = a.add(&doubled, 2.0, -1.0)?;
+    let product = a.multiply(&doubled)?;
+    assert_eq!([sum.nnz(), product.nnz(), difference.nnz(), difference.prune(None)?.nnz()], [3, 3, 3, 0]);
+    let chosen = a.select(&[1], &[2, 0])?;
+    assert_eq!((chosen.shape(), chosen.nnz()), ((1, 2), 0));
     let sorted = a.sort()?;
     let pruned = a.prune(None)?;
     let single = a.cast(DType::F32)?;
@@ -53,8 +59,17 @@ fn main() -> nnz::Result<()> {
     let product = (&left * &right)?;
     assert_eq!((product.nnz(), product.format()), (3, Format::Csr));
 
+    // Reducing
+    let sums = a.reduce(Each::Row, Reduction::Sum)?;
+    let largest = a.reduce(Each::Column, Reduction::Max)?;
+    assert_eq!((sums.to_vec::<f64>()?, largest.to_vec::<f64>()?), (vec![3.0, 3.0], vec![1.0, 3.0, 2.0]));
+    let norm = a.norm(Norm::Frobenius)?;
+    assert!((norm - 14.0_f64.sqrt()).abs() < 1e-15);
+
     // Solving
     let s = Matrix::from_typed(&device, generate::stencil_5::<f64>(10, 10)?)?;
+    let symmetrized = s.add(&s.transpose()?, 0.5, 0.5)?;
+    assert_eq!((&symmetrized - &s)?.norm(Norm::Infinity)?, 0.0);
     let b = Vector::from_vec(&device, vec![1.0; 100])?;
     let mut options = SolveOptions::by(Method::Cg);
     options.options.tolerance = 1e-8;

@@ -12,6 +12,7 @@ mod tier;
 pub use corpus::{corpus, corpus_folder, repository_corpus};
 pub use definition::{Case, Operands};
 pub use problem::Problem;
+pub(crate) use pseudo_random::scramble;
 pub use tier::Tier;
 
 /// All cases of matrices except those of files.

@@ -3,7 +3,7 @@
 use sparse_core::c64;
 
 /// A pseudo-random number, the same on every machine.
-pub(super) fn scramble(row: usize, col: usize) -> u64 {
+pub(crate) fn scramble(row: usize, col: usize) -> u64 {
     let mut bits =
         (row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (col as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
     for shift in [30, 27, 31] {

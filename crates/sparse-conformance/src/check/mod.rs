@@ -2,6 +2,7 @@
 
 mod convert;
 mod dense_to_csr;
+mod elementwise;
 mod gradient_step;
 mod prune;
 mod row_statistics;

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     DependsOnThreadOrder,
     KeepsTheDirection,
     ForgetsAnUpload,
+    DropsZeros,
+    TakesAlphaForBeta,
 }
 
 impl Fault {

@@ -5,9 +5,9 @@ use backend_cpu::Cpu;
 use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
-    Coefficient, CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, GradientStep, Keep, Op,
-    PruneKernel, ScanKernel, ScanKind, ScanOrder, SortKernel, SpgemmBound, SpgemmKernel, SpmmKernel,
-    SpmvKernel, ToDenseKernel, VectorKernel,
+    Coefficient, CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, Elementwise,
+    ElementwiseKernel, GradientStep, Keep, Op, PruneKernel, ScanKernel, ScanKind, ScanOrder, SortKernel,
+    SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -55,6 +55,7 @@ macro_rules! if_implemented {
     (to_dense, $($call:tt)+) => { $($call)+ };
     (sort, $($call:tt)+) => { $($call)+ };
     (prune, $($call:tt)+) => { $($call)+ };
+    (elementwise, $($call:tt)+) => { $($call)+ };
     ($other:ident, $($call:tt)+) => {};
 }
 
@@ -416,6 +417,32 @@ where
     unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<f64>) -> Result<M> {
         // SAFETY: the pattern is the one that the caller promises.
         let made = unsafe { self.cpu.prune(&mut plan.plan, &self.fault.operand(a)?, keep)? };
+        self.fault.made(made, &mut plan.first)
+    }
+}
+
+impl<M: OnHost> ElementwiseKernel<M> for Faulty
+where
+    Cpu: ElementwiseKernel<M> + PruneKernel<M>,
+{
+    type Plan = FaultyPlan<<Cpu as ElementwiseKernel<M>>::Plan, M>;
+
+    fn elementwise_algorithms(&self) -> &'static [Algorithm] {
+        ElementwiseKernel::<M>::elementwise_algorithms(&self.cpu)
+    }
+
+    fn plan_elementwise(&self, op: Elementwise, a: &M, b: &M, options: &PlanOptions) -> Result<Self::Plan> {
+        Ok(FaultyPlan::new(self.cpu.plan_elementwise(op, a, b, options)?, Op::None))
+    }
+
+    unsafe fn elementwise(&self, plan: &mut Self::Plan, alpha: f64, a: &M, beta: f64, b: &M) -> Result<M> {
+        let beta = if self.fault == Fault::TakesAlphaForBeta { alpha } else { beta };
+        // SAFETY: the patterns are those that the caller promises.
+        let made = unsafe { self.cpu.elementwise(&mut plan.plan, alpha, &self.fault.operand(a)?, beta, b)? };
+        let made = match self.fault {
+            Fault::DropsZeros => sparse_core::op::Operations::prune(&self.cpu, &made, Keep::NonZero)?,
+            _ => made,
+        };
         self.fault.made(made, &mut plan.first)
     }
 }

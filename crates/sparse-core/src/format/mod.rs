@@ -41,6 +41,7 @@ mod ell;
 pub mod estimate;
 mod host_csr;
 mod hyb;
+mod select;
 mod sell;
 mod shape;
 mod transform;

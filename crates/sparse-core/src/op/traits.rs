@@ -10,6 +10,7 @@ use crate::index::Index;
 use crate::plan::PlanOptions;
 use crate::scalar::Scalar;
 use crate::{for_all_types, for_each_operation};
+use num_traits::One;
 
 macro_rules! full_backend {
     (
@@ -322,6 +323,53 @@ pub trait Operations: Backend {
         Self: PruneKernel<M>,
     {
         PrunePlan::new(self, a, &PlanOptions::once())?.run(a, keep)
+    }
+
+    /// `alpha·A + beta·B`, on the union of the patterns; see [`ElementwisePlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
+    /// let b = Csr::<f64>::from_triplets(1, 3, [(0, 1, 3.0), (0, 2, 4.0)])?;
+    /// let c = Reference.add(2.0, &a, -1.0, &b)?;
+    /// assert!(c.triplets().eq([(0, 0, 2.0), (0, 1, 1.0), (0, 2, -4.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`ElementwisePlan::new`] and [`ElementwisePlan::run`].
+    fn add<M>(&self, alpha: AccOf<M>, a: &M, beta: AccOf<M>, b: &M) -> Result<M>
+    where
+        M: SparseFormat<Space = SpaceOf<Self>>,
+        Self: ElementwiseKernel<M>,
+    {
+        ElementwisePlan::new(self, Elementwise::Add, a, b, &PlanOptions::once())?.run(alpha, a, beta, b)
+    }
+
+    /// The element-wise product `A ∘ B`, on the intersection of the patterns; see [`ElementwisePlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
+    /// let b = Csr::<f64>::from_triplets(1, 3, [(0, 1, 3.0), (0, 2, 4.0)])?;
+    /// assert!(Reference.multiply(&a, &b)?.triplets().eq([(0, 1, 6.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`ElementwisePlan::new`] and [`ElementwisePlan::run`].
+    #[doc(alias = "hadamard")]
+    fn multiply<M>(&self, a: &M, b: &M) -> Result<M>
+    where
+        M: SparseFormat<Space = SpaceOf<Self>>,
+        Self: ElementwiseKernel<M>,
+    {
+        let one = AccOf::<M>::one();
+        ElementwisePlan::new(self, Elementwise::Multiply, a, b, &PlanOptions::once())?.run(one, a, one, b)
     }
 
     /// Statistics of the row lengths; see [`RowStatisticsPlan`].

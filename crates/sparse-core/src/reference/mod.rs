@@ -5,6 +5,7 @@
 
 mod convert;
 mod dense_to_csr;
+mod elementwise;
 mod entries;
 mod prune;
 mod row_statistics;
@@ -18,6 +19,7 @@ mod vector;
 
 pub use convert::{ConversionPlan, Convert};
 pub use dense_to_csr::CompressionPlan;
+pub use elementwise::ElementwiseChoice;
 pub use entries::{Entries, Entry};
 pub use scan::ScanSteps;
 pub use sort::Rebuild;

@@ -3,6 +3,7 @@
 mod available_algorithms;
 mod convert;
 mod dense_to_csr;
+mod elementwise;
 mod prune;
 mod row_statistics;
 mod scan;

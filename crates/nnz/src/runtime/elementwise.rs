@@ -1,0 +1,71 @@
+//! Sums and element-wise products.
+
+use super::fit::mismatch;
+use super::{Format, Layout, Matrix};
+use crate::Device;
+use sparse_core::op::Elementwise;
+use sparse_core::{Result, c64};
+
+/// Sums and element-wise products.
+impl Matrix {
+    /// `alpha·A + beta·B`, on the union of the patterns.
+    ///
+    /// The sum has the format of A where that is CSR or CSC, and is else CSR; its entries are sorted, and those of one
+    /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does not
+    /// read what it multiplies. On an accelerator the host adds.
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ, or for a factor that the type does not hold;
+    /// [`Shape`](crate::Error::Shape) if the shapes differ; [`Unsupported`](crate::Error::Unsupported) for batches; those of
+    /// [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![0, 1], vec![1.0, 2.0])?)?;
+    /// let b = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![1, 2], vec![2.0, 4.0])?)?;
+    /// assert_eq!(a.add(&b, 2.0, -1.0)?.to_dense()?.values().to_vec::<f64>()?, [2.0, 2.0, -4.0]);
+    /// let difference = (&a - &b)?;
+    /// assert_eq!((difference.nnz(), difference.prune(None)?.nnz()), (3, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn add(&self, b: &Self, alpha: impl Into<c64>, beta: impl Into<c64>) -> Result<Self> {
+        self.elementwise(Elementwise::Add, alpha.into(), b, beta.into())
+    }
+
+    /// The element-wise product `A ∘ B`, on the intersection of the patterns; formats and errors are as of
+    /// [`add`](Self::add).
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![0, 1], vec![1.0, 2.0])?)?;
+    /// let b = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![1, 2], vec![3.0, 4.0])?)?;
+    /// assert_eq!(a.multiply(&b)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 6.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[doc(alias = "hadamard")]
+    pub fn multiply(&self, b: &Self) -> Result<Self> {
+        self.elementwise(Elementwise::Multiply, c64::ONE, b, c64::ONE)
+    }
+
+    fn elementwise(&self, op: Elementwise, alpha: c64, b: &Self, beta: c64) -> Result<Self> {
+        if (self.dtype(), self.context()) != (b.dtype(), b.context()) {
+            return Err(mismatch(op.name(), self.as_operand(), &[("B", b.dtype(), b.device())]));
+        }
+        let a = self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })?;
+        a.any().elementwise(op, alpha, &b.to_compressed(a.format())?, beta)
+    }
+
+    /// The matrix in CSR or CSC, in arrays of its own.
+    fn to_compressed(&self, format: Format) -> Result<Self> {
+        let borrows = matches!(self.device(), Device::Cpu(_)) && self.any().as_host_format().is_none();
+        if borrows && format == Format::Csr {
+            return self.any().to_layout(&Layout::Csr);
+        }
+        self.to_format(format)
+    }
+}

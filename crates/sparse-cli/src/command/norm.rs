@@ -1,0 +1,28 @@
+//! `nnz norm`: a norm of a matrix.
+
+use crate::context::Context;
+use crate::file;
+use anyhow::Result;
+use clap::Args;
+use nnz::Norm;
+use std::path::PathBuf;
+
+/// Prints a norm: of Frobenius, the largest column sum, or the largest row sum
+///
+/// It is computed and printed in double precision, in as many digits as it takes to read the same number back.
+#[derive(Debug, Args)]
+pub(crate) struct PrintNorm {
+    /// The matrix; - is standard input
+    matrix: PathBuf,
+    /// The norm: fro, 1 or inf
+    #[arg(long, value_name = "NORM", default_value = "fro")]
+    ord: Norm,
+}
+
+impl PrintNorm {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let input = file::open(&self.matrix)?;
+        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        context.print(a.norm(self.ord)?)
+    }
+}

@@ -1,0 +1,43 @@
+//! `nnz reduce`: one number for each row or column.
+
+use crate::context::Context;
+use crate::file;
+use anyhow::Result;
+use clap::Args;
+use nnz::{Each, Reduction};
+use std::path::PathBuf;
+
+/// Reduces rows or columns to one number each: sums, means, least or largest elements
+///
+/// Elements that are not stored are zeros, and count. NaN stays NaN.
+#[derive(Debug, Args)]
+pub(crate) struct Reduce {
+    /// The matrix; - is standard input
+    matrix: PathBuf,
+    /// 1 for a number of each row, 0 for one of each column, as in NumPy
+    #[arg(long, value_parser = parse_axis)]
+    axis: Each,
+    /// The reduction: sum, mean, min or max
+    #[arg(long, value_name = "NAME", default_value = "sum")]
+    by: Reduction,
+    /// The file to write; - is standard output
+    #[arg(short = 'o', long = "out", value_name = "Y.npy")]
+    out: PathBuf,
+}
+
+impl Reduce {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        file::output(&self.out).check()?;
+        let input = file::open(&self.matrix)?;
+        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        Ok(a.reduce(self.axis, self.by)?.write_npy(file::output(&self.out))?)
+    }
+}
+
+fn parse_axis(axis: &str) -> Result<Each, String> {
+    match axis {
+        "0" => Ok(Each::Column),
+        "1" => Ok(Each::Row),
+        _ => Err("0 or 1 is needed".into()),
+    }
+}

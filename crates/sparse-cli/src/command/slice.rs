@@ -1,0 +1,38 @@
+//! `nnz slice`: chosen rows and columns.
+
+use crate::context::Context;
+use crate::file;
+use crate::selection::Selection;
+use anyhow::Result;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Takes rows and columns: one, a range as in NumPy, or those that a .npy file lists
+///
+/// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Rows and columns of a list come
+/// in its order, and may repeat: a permutation permutes.
+#[derive(Debug, Args)]
+pub(crate) struct Slice {
+    /// The matrix A; - is standard input
+    matrix: PathBuf,
+    /// The rows: a number, a range, or a .npy file of numbers; without it all
+    #[arg(long, default_value = ":")]
+    rows: Selection,
+    /// The columns, likewise
+    #[arg(long, default_value = ":")]
+    cols: Selection,
+    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    #[arg(short = 'o', long = "out", value_name = "B")]
+    out: PathBuf,
+}
+
+impl Slice {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        file::check_output(&self.out)?;
+        let input = file::open(&self.matrix)?;
+        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        drop(input);
+        let (rows, cols) = (self.rows.indices(a.nrows())?, self.cols.indices(a.ncols())?);
+        file::write(&self.out, &a.select(&rows, &cols)?)
+    }
+}
