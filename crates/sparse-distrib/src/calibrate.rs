@@ -18,7 +18,6 @@ use crate::scheme::Rates;
 use disk_cache::{Cache, Kind};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::DenseToCsrKernel;
-use sparse_core::space::View;
 use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -132,25 +131,25 @@ where
 {
     let mut block = vec![0.0_f32; BLOCK];
     block.iter_mut().step_by(SPACING).for_each(|element| *element = 1.0);
-    let device = target.backend;
-    let is_host = SpaceOf::<B>::host_view(&block).is_some();
-    let link = || {
-        rate(|elements| {
-            let buffer = device.upload(&block[..elements])?;
-            device.synchronize()?;
-            drop(black_box(buffer));
-            Ok(())
-        })
+    let backend = target.backend;
+    let (link, device) = match SpaceOf::<B>::host_view(&block) {
+        Some(view) => (f64::INFINITY, scan_rate(backend, view)?),
+        None => {
+            let uploaded = backend.upload(&block)?;
+            (link_rate(backend, &block)?, scan_rate(backend, SpaceOf::<B>::view(&uploaded))?)
+        }
     };
-    Ok(Rates {
-        devices: target.devices,
-        link: if is_host { f64::INFINITY } else { link()? },
-        host_scan: scan_rate(host, &block)?,
-        host_memory: memory_rate(host.caps().compute_units),
-        device: match SpaceOf::<B>::host_view(&block) {
-            Some(view) => scan_rate(device, view)?,
-            None => scan_rate(device, SpaceOf::<B>::view(&device.upload(&block)?))?,
-        },
+    let host_memory = memory_rate(host.caps().compute_units);
+    Ok(Rates { devices: target.devices, link, host_scan: scan_rate(host, &block)?, host_memory, device })
+}
+
+/// Bytes per second from the host to the memory of a backend.
+fn link_rate<B: Backend>(backend: &B, block: &[f32]) -> Result<f64> {
+    rate(|elements| {
+        let buffer = backend.upload(&block[..elements])?;
+        backend.synchronize()?;
+        drop(black_box(buffer));
+        Ok(())
     })
 }
 
@@ -160,7 +159,7 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
     block: <SpaceOf<B> as Space>::View<'_, f32>,
 ) -> Result<f64> {
     rate(|elements| {
-        let part = SpaceOf::<B>::slice(block, 0..elements.min(block.len()));
+        let part = SpaceOf::<B>::slice(block, 0..elements);
         let view = DenseView::new(part, elements / COLUMNS, COLUMNS, COLUMNS, Order::RowMajor)?;
         let compressed = compress_whole::<B, Row, f32, i32, i32>(backend, view)?;
         backend.synchronize()?;
