@@ -188,6 +188,11 @@ nnz_status nnz_cast(const nnz_matrix *matrix, nnz_type type, nnz_matrix **made);
  * in the same format. Products take NNZ_TRANSPOSE without it. */
 nnz_status nnz_transpose(const nnz_matrix *matrix, nnz_matrix **made);
 
+/* A B, sorted, in memory of the library's own: two of NNZ_CSR or two of NNZ_CSC, of the same types. Sums of zero are
+ * entries. NNZ_UNSUPPORTED for other formats and on a SYCL queue, NNZ_OVERFLOW for more entries than the offsets
+ * count. */
+nnz_status nnz_spgemm(const nnz_matrix *a, const nnz_matrix *b, nnz_matrix **made);
+
 /* Waits for the device where the matrix has memory of its own. */
 void nnz_release(nnz_matrix *matrix);
 

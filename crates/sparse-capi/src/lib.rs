@@ -298,6 +298,16 @@ pub unsafe extern "C" fn nnz_transpose(matrix: *const Matrix, made: *mut *mut Ma
     unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.transpose()?)) }
 }
 
+/// `nnz_spgemm`.
+///
+/// # Safety
+/// `a` and `b` are null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_spgemm(a: *const Matrix, b: *const Matrix, made: *mut *mut Matrix) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("a", a)?.0.matmul_sparse(&given("b", b)?.0)?)) }
+}
+
 /// `nnz_to_dense`.
 ///
 /// # Safety

@@ -94,6 +94,10 @@ fn formats_become_each_other_and_multiply_in_every_way() {
     assert_eq!(transpose.info().format, 1);
     assert_eq!(transpose.dense::<f64>(), [1.0, 0.0, 4.0, 0.0, 0.0, 5.0, 2.0, 3.0, 0.0]);
 
+    // SAFETY: the matrix is alive.
+    let square = Owned::made(|made| unsafe { nnz_spgemm(a.0, a.0, made) });
+    assert_eq!(square.dense::<f64>(), [9.0, 10.0, 2.0, 12.0, 15.0, 0.0, 4.0, 0.0, 23.0]);
+
     let (mut made, mut csr) = (null_mut(), arrays(null()));
     // SAFETY: as above.
     let refusals = unsafe {

@@ -52,9 +52,9 @@ algorithms! {
             .preprocessing("the pattern of C");
         Dense = Algorithm::new("dense", "by by_row, where the columns of a row lie close together, or it is long")
             .preprocessing("the pattern of C");
-        Sort = Algorithm::new("sort", "by by_row, for few products of far columns")
+        Sort = Algorithm::new("sort", "by by_row, for products of far columns")
             .preprocessing("the pattern of C");
-        Hash = Algorithm::new("hash", "by by_row, for more products of far columns")
+        Hash = Algorithm::new("hash", "by by_row, for very many products of far columns")
             .preprocessing("the pattern of C");
         Sequential = SEQUENTIAL;
     }

@@ -11,7 +11,7 @@ use sparse_core::{CompressedPattern, Host, Index, Scalar};
 use std::ops::Range;
 
 /// Columns that are compared with the column of a product at once.
-const COMPARED: usize = SpgemmThresholds::CPU.searched_entries;
+const COMPARED: usize = 32;
 
 /// What a thread needs to sum rows. All sums are zero between rows.
 #[derive(Debug)]

@@ -12,12 +12,6 @@ use crate::parallel::split_mut;
 use sparse_core::{CompressedPattern, Host, Index, IndexOrder, Result};
 use std::ops::Range;
 
-/// The rows of a part: their lengths, and their columns one after the other.
-struct PartPattern<I> {
-    lengths: Vec<usize>,
-    columns: Vec<I>,
-}
-
 /// The pattern of C, found in these parts of its rows; by one method, or for each row by its own.
 ///
 /// # Errors
@@ -30,22 +24,13 @@ pub(super) fn pattern<I: Index, O: Index>(
     method: Option<RowMethod>,
     most_entries: u64,
 ) -> Result<CompressedPattern<Host, I, O>> {
-    let pool = Pool::<Workspace<I>>::default();
-    let total = products[factors.left.major()] as usize;
     let repetitions = method.is_none().then(|| factors.repetitions(cpu));
-    let find = |stores: bool| {
-        let methods = (method, repetitions.as_ref());
-        cpu.map(total, parts.to_vec(), |rows| {
-            pool.lend(|workspace| workspace.find((factors, products), rows, methods, stores))
-        })
-    };
-    let lengths_of =
-        |found: &[PartPattern<I>]| found.iter().flat_map(|part| &part.lengths).copied().collect::<Vec<_>>();
+    let search = Search { factors, products, method, repetitions };
     if most_entries > O::MAX as u64 {
-        cpu.offsets::<O>(&lengths_of(&find(false)))?;
+        cpu.offsets::<O>(&lengths(&search.find(cpu, parts, false)))?;
     }
-    let found = find(true);
-    let offsets = cpu.offsets::<O>(&lengths_of(&found))?;
+    let found = search.find(cpu, parts, true);
+    let offsets = cpu.offsets::<O>(&lengths(&found))?;
     let entries = entry_ranges(&offsets, parts);
     let mut indices = zeroed::<I>(offsets[factors.left.major()].as_usize());
     let nnz = indices.len();
@@ -59,7 +44,18 @@ pub(super) fn pattern<I: Index, O: Index>(
     Ok(unsafe { CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL) })
 }
 
-/// What a thread needs to find rows.
+/// The rows of a part: their lengths, and their columns one after the other.
+struct PartPattern<I> {
+    lengths: Vec<usize>,
+    columns: Vec<I>,
+}
+
+/// The lengths of all rows.
+fn lengths<I>(parts: &[PartPattern<I>]) -> Vec<usize> {
+    parts.iter().flat_map(|part| &part.lengths).copied().collect()
+}
+
+/// The data that a thread needs to find rows.
 #[derive(Debug)]
 struct Workspace<I> {
     bitmap: Bitmap,
@@ -72,83 +68,93 @@ impl<I> Default for Workspace<I> {
     }
 }
 
-impl<I: Index> Workspace<I> {
-    /// The rows of a part; without their columns, if these are not to be stored.
-    fn find<O: Index>(
-        &mut self,
-        (factors, products): (Factors<'_, I, O>, &[i64]),
-        rows: Range<usize>,
-        (method, repetitions): (Option<RowMethod>, Option<&Repetitions>),
-        stores: bool,
-    ) -> PartPattern<I> {
-        let mut found = PartPattern { lengths: Vec::with_capacity(rows.len()), columns: vec![] };
-        for row in rows {
-            if let Some(repetitions) = repetitions
-                && let Some(&length) = found.lengths.last()
-                && factors.repeats(repetitions, row)
-            {
-                found.lengths.push(length);
-                if stores {
-                    repeat(&mut found.columns, length);
+/// The search for the pattern of C.
+struct Search<'a, I: Index, O: Index> {
+    factors: Factors<'a, I, O>,
+    /// The number of products before each row, and of all.
+    products: &'a [i64],
+    /// The method of all rows; `None` where each has its own.
+    method: Option<RowMethod>,
+    /// `None` where repeated rows are not to be copied.
+    repetitions: Option<Repetitions>,
+}
+
+impl<I: Index, O: Index> Search<'_, I, O> {
+    /// The rows of these parts; without their columns, if these are not to be stored.
+    fn find(&self, cpu: &Cpu, parts: &[Range<usize>], stores: bool) -> Vec<PartPattern<I>> {
+        let pool = Pool::<Workspace<I>>::default();
+        let total = self.products[self.factors.left.major()] as usize;
+        cpu.map(total, parts.to_vec(), |rows| {
+            pool.lend(|workspace| {
+                let mut found = PartPattern { lengths: Vec::with_capacity(rows.len()), columns: vec![] };
+                for row in rows {
+                    let length = self.find_row(workspace, row, &mut found, stores);
+                    found.lengths.push(length);
                 }
-                continue;
-            }
-            let start = found.columns.len();
-            let length = match factors.only_row(row) {
-                Some(only) if !stores => only.len(),
-                Some(only) => {
-                    found.columns.extend_from_slice(only);
-                    only.len()
-                }
-                None => {
-                    let products = (products[row + 1] - products[row]) as usize;
-                    self.find_row(factors, row, products, method, &mut found.columns);
-                    found.columns.len() - start
-                }
-            };
-            found.lengths.push(length);
-            if !stores {
-                found.columns.truncate(start);
-            }
-        }
-        found
+                found
+            })
+        })
     }
 
-    /// Appends the columns of a row.
+    /// Appends the columns of a row, if they are to be stored; returns their number.
     #[inline(always)]
-    fn find_row<O: Index>(
-        &mut self,
-        factors: Factors<'_, I, O>,
+    fn find_row(
+        &self,
+        workspace: &mut Workspace<I>,
         row: usize,
-        products: usize,
-        method: Option<RowMethod>,
-        columns: &mut Vec<I>,
-    ) {
-        const CPU: SpgemmThresholds = SpgemmThresholds::CPU;
+        PartPattern { lengths, columns }: &mut PartPattern<I>,
+        stores: bool,
+    ) -> usize {
+        let (factors, start) = (self.factors, columns.len());
+        if let Some(repetitions) = &self.repetitions
+            && let Some(&length) = lengths.last()
+            && factors.repeats(repetitions, row)
+        {
+            if stores {
+                repeat(columns, length);
+            }
+            return length;
+        }
+        if let Some(only) = factors.only_row(row) {
+            if stores {
+                columns.extend_from_slice(only);
+            }
+            return only.len();
+        }
+        self.unite(workspace, row, columns);
+        let length = columns.len() - start;
+        if !stores {
+            columns.truncate(start);
+        }
+        length
+    }
+
+    /// Appends the columns of all products of a row.
+    #[inline(always)]
+    fn unite(&self, workspace: &mut Workspace<I>, row: usize, columns: &mut Vec<I>) {
+        let (factors, start) = (self.factors, columns.len());
+        let products = (self.products[row + 1] - self.products[row]) as usize;
         if products == 0 {
             return;
         }
         let window = factors.window(row);
-        match method.unwrap_or_else(|| CPU.of_pattern(products, window.len())) {
+        match self.method.unwrap_or_else(|| SpgemmThresholds::CPU.of_pattern(products, window.len())) {
             RowMethod::Sort => {
-                let start = columns.len();
                 factors.right_rows(row).for_each(|row| columns.extend_from_slice(row));
-                sort_from(columns, start);
+                columns[start..].sort_unstable();
                 remove_duplicates(columns, start);
             }
             RowMethod::Hash => {
-                let start = columns.len();
-                self.table.clear(products.min(window.len()));
+                workspace.table.clear(products.min(window.len()));
                 for &column in factors.right_rows(row).flatten() {
-                    if self.table.insert(column).1 {
+                    if workspace.table.insert(column).1 {
                         columns.push(column);
                     }
                 }
-                sort_from(columns, start);
+                columns[start..].sort_unstable();
             }
             RowMethod::Dense => {
-                let is_narrow = window.len() / 64 <= CPU.words_per_product * products;
-                self.bitmap.union(window, factors.right_rows(row), is_narrow, columns);
+                workspace.bitmap.union(window, (factors.right_rows(row), products), columns);
             }
         }
     }
@@ -161,10 +167,6 @@ fn repeat<I: Index>(columns: &mut Vec<I>, length: usize) {
     for column in &mut columns[start..] {
         *column = I::cast(column.as_usize() + 1);
     }
-}
-
-fn sort_from<I: Index>(columns: &mut [I], start: usize) {
-    columns[start..].sort_unstable();
 }
 
 /// Removes repetitions among the sorted columns from `start` on.
