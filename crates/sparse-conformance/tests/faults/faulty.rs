@@ -13,7 +13,7 @@ use sparse_core::reference::Entries;
 use sparse_core::{
     Algorithm, Axis, Backend, BatchCsc, BatchCsr, Caps, Choice, Compressed, ContextId, Coo, Csc, Csr,
     DenseBatchView, DenseView, DenseViewMut, Element, Ell, Host, Hyb, KernelPlan, PatternId, PlanOptions,
-    Result, Sell, SparseFormat, for_each_operation,
+    Result, Sell, for_each_operation,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
