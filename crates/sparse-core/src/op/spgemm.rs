@@ -4,11 +4,8 @@ use super::bound::{Bound, check_context, check_size};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};
 use crate::format::estimate::Sizes;
-use crate::format::{Axis, Compressed, PatternId, SparseFormat};
-use crate::index::Index;
+use crate::format::{Axis, PatternId, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
-use crate::scalar::Scalar;
-use crate::space::Host;
 use std::marker::PhantomData;
 
 const OP: &str = "spgemm";
@@ -94,10 +91,7 @@ impl SpgemmBound {
 }
 
 /// The factors as rows to be multiplied: A and B of CSR; of CSC, whose columns are the rows of `Cᵀ = Bᵀ·Aᵀ`, B and A.
-pub fn row_factors<'a, A: Axis, T: Scalar, I: Index, O: Index>(
-    a: &'a Compressed<A, T, Host, I, O>,
-    b: &'a Compressed<A, T, Host, I, O>,
-) -> (&'a Compressed<A, T, Host, I, O>, &'a Compressed<A, T, Host, I, O>) {
+pub fn row_factors<A: Axis, M>(a: M, b: M) -> (M, M) {
     if A::IS_ROW { (a, b) } else { (b, a) }
 }
 

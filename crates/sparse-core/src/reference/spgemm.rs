@@ -42,7 +42,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
     ) -> Result<SpgemmBound> {
-        let (left, right) = row_factors(a, b);
+        let (left, right) = row_factors::<A, _>(a, b);
         let products = |row| left.major_entries(row).map(|(k, _)| right.pattern().range(k).len()).sum();
         let rows = (0..left.pattern().major()).map(products);
         Ok(SpgemmBound::new(rows, right.pattern().minor(), Sizes::of::<T, I, O>()))
@@ -55,7 +55,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         let choice = sequential("spgemm", options)?;
-        let (left, right) = row_factors(a, b);
+        let (left, right) = row_factors::<A, _>(a, b);
         let mut entries = vec![];
         for row in 0..left.pattern().major() {
             let mut columns = BTreeSet::new();
@@ -86,7 +86,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         b: &Compressed<A, T, Host, I, O>,
         c: &mut Compressed<A, T, Host, I, O>,
     ) -> Result<()> {
-        let (left, right) = row_factors(a, b);
+        let (left, right) = row_factors::<A, _>(a, b);
         for row in 0..plan.pattern.major() {
             let mut sums = BTreeMap::new();
             for (k, x) in left.major_entries(row) {

@@ -159,9 +159,15 @@ fn bound<T: Scalar, I: Index, O: Index>(products: &[i64], minor: usize) -> Spgem
 
 /// The functions for one triple of types, which are compiled in this crate.
 pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
-    plan: fn(&Cpu, Factors<'_, I, O>, Option<RowMethod>) -> Result<RowProducts<T, I, O>>,
-    run: fn(&RowProducts<T, I, O>, &Cpu, Operands<'_, T, I, O>, &mut [T]),
+    plan: PlanOf<T, I, O>,
+    run: RunOf<T, I, O>,
 }
+
+/// As [`RowProducts::new`].
+type PlanOf<T, I, O> = fn(&Cpu, Factors<'_, I, O>, Option<RowMethod>) -> Result<RowProducts<T, I, O>>;
+
+/// As [`RowProducts::run`].
+type RunOf<T, I, O> = fn(&RowProducts<T, I, O>, &Cpu, Operands<'_, T, I, O>, &mut [T]);
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
     pub(super) const ALL: Self = Self { plan: RowProducts::new, run: RowProducts::run };
@@ -179,7 +185,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
     ) -> Result<SpgemmBound> {
-        let (left, right) = row_factors(a, b);
+        let (left, right) = row_factors::<A, _>(a, b);
         let products = Factors { left: left.pattern(), right: right.pattern() }.product_offsets(self)?;
         Ok(bound::<T, I, O>(&products, right.pattern().minor()))
     }
@@ -194,7 +200,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         let reason = "rows differ in their products and in the window of their columns";
         let (algorithm, choice) = options.choose_among("spgemm", offered, automatic, reason)?;
         let functions: &Functions<T, I, O> = compiled::find(compiled::SPGEMM, "spgemm", A::FORMAT)?;
-        let (left, right) = row_factors(a, b);
+        let (left, right) = row_factors::<A, _>(a, b);
         let factors = Factors { left: left.pattern(), right: right.pattern() };
         let kernel = match algorithm {
             SpgemmAlgorithm::Sequential => {
@@ -232,7 +238,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         b: &Compressed<A, T, Host, I, O>,
         c: &mut Compressed<A, T, Host, I, O>,
     ) -> Result<()> {
-        let (left, right) = row_factors(a, b);
+        let (left, right) = row_factors::<A, _>(a, b);
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spgemm(plan, a, b, c) },

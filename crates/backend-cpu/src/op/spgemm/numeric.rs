@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Columns that are compared with the column of a product at once.
 const COMPARED: usize = 32;
 
-/// What a thread needs to sum rows. All sums are zero between rows.
+/// The data that a thread needs to sum rows. All sums are zero between rows.
 #[derive(Debug)]
 pub(super) struct Workspace<Acc, I> {
     sums: Vec<Acc>,
