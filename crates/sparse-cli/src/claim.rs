@@ -2,6 +2,7 @@
 
 use crate::text::bytes;
 use anyhow::{Result, ensure};
+use nnz::Matrix;
 
 /// Bytes that any claim may take.
 const ALWAYS: usize = 1 << 30;
@@ -17,6 +18,13 @@ pub(crate) fn check(what: &str, needed: usize, data: usize) -> Result<()> {
         bytes(data as u64)
     );
     Ok(())
+}
+
+/// Fails if a number for each row and column would take far more bytes than the entries.
+pub(crate) fn check_lines(a: &Matrix) -> Result<()> {
+    let lines = a.nrows().saturating_add(a.ncols());
+    let data = a.nnz().saturating_mul(a.dtype().bytes());
+    check("a number for each row and column", lines.saturating_mul(size_of::<usize>()), data)
 }
 
 #[cfg(test)]

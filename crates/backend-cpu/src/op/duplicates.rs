@@ -9,11 +9,14 @@ use std::borrow::Cow;
 /// Rows whose coordinates are counted together.
 const COUNTED_ROWS: usize = 1024;
 
+/// A matrix that is borrowed or owned.
+type CowCompressed<'a, A, T, I, O> = Cow<'a, Compressed<A, T, Host, I, O>>;
+
 /// `a` with sorted rows and without duplicates: itself, or a copy in which they are added in storage order.
 pub(super) fn without_duplicates<'a, A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &'a Compressed<A, T, Host, I, O>,
-) -> Result<Cow<'a, Compressed<A, T, Host, I, O>>> {
+) -> Result<CowCompressed<'a, A, T, I, O>> {
     match a.order() {
         IndexOrder { sorted: true, unique: true, .. } => Ok(Cow::Borrowed(a)),
         IndexOrder { sorted: true, .. } => add_duplicates(cpu, a).map(Cow::Owned),

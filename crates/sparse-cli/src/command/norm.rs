@@ -1,5 +1,6 @@
 //! `nnz norm`: a norm of a matrix.
 
+use crate::claim;
 use crate::context::Context;
 use crate::file;
 use anyhow::Result;
@@ -23,6 +24,9 @@ impl PrintNorm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        if self.ord != Norm::Frobenius {
+            claim::check_lines(&a)?;
+        }
         context.print(a.norm(self.ord)?)
     }
 }

@@ -1,5 +1,6 @@
 //! `nnz reduce`: one number for each row or column.
 
+use crate::claim;
 use crate::context::Context;
 use crate::file;
 use anyhow::Result;
@@ -30,6 +31,7 @@ impl Reduce {
         file::output(&self.out).check()?;
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        claim::check_lines(&a)?;
         Ok(a.reduce(self.axis, self.by)?.write_npy(file::output(&self.out))?)
     }
 }

@@ -1,5 +1,6 @@
 //! `nnz slice`: chosen rows and columns.
 
+use crate::claim;
 use crate::context::Context;
 use crate::file;
 use crate::selection::Selection;
@@ -31,6 +32,7 @@ impl Slice {
         file::check_output(&self.out)?;
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        claim::check_lines(&a)?;
         drop(input);
         let (rows, cols) = (self.rows.indices(a.nrows())?, self.cols.indices(a.ncols())?);
         file::write(&self.out, &a.select(&rows, &cols)?)

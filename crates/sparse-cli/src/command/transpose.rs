@@ -1,5 +1,6 @@
 //! `nnz transpose`: rows become columns.
 
+use crate::claim;
 use crate::context::Context;
 use crate::file;
 use anyhow::Result;
@@ -22,6 +23,7 @@ impl Transpose {
         file::check_output(&self.out)?;
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        claim::check_lines(&a)?;
         drop(input);
         file::write(&self.out, &a.transpose()?.to_format(Format::Csr)?)
     }

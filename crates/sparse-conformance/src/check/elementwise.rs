@@ -40,6 +40,9 @@ fn op_of(setting: &Setting) -> Elementwise {
     if let Setting::Elementwise(op) = *setting { op } else { Elementwise::Add }
 }
 
+/// The entry of B for an entry of A, if there is one.
+type Move<'a> = dyn Fn(&Triplet) -> Option<Triplet> + 'a;
+
 /// The operand B for an operand A, with duplicates where A has them. Of entries that come to one place those that stayed
 /// there count, before those from the column and from the row before.
 fn second(a: &Triplets) -> Triplets {
@@ -54,7 +57,7 @@ fn second(a: &Triplets) -> Triplets {
         |&(i, j, value): &Triplet| matches!(kind(i, j), 3 | 4).then(|| (i, (j + 1) % a.cols, value));
     let moved_down = |&(i, j, value): &Triplet| (kind(i, j) == 5).then(|| ((i + 1) % a.rows, j, value));
     let mut places: BTreeMap<(usize, usize), (usize, Vec<Triplet>)> = BTreeMap::new();
-    let moves: [&dyn Fn(&Triplet) -> Option<Triplet>; 3] = [&stayed, &moved_right, &moved_down];
+    let moves: [&Move<'_>; 3] = [&stayed, &moved_right, &moved_down];
     for (priority, moved) in moves.into_iter().enumerate() {
         for entry in a.entries.iter().filter_map(moved) {
             let (first, entries) = places.entry((entry.0, entry.1)).or_insert((priority, vec![]));
