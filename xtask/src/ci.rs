@@ -1,8 +1,9 @@
-//! `cargo xtask ci`: all tests, in the order in which a failure costs least.
+//! `cargo xtask ci`: all tests.
 
 use crate::bench;
 use crate::portability::CHECKS;
 use crate::program::{BENCH, HARNESS, NNZ, Program, target};
+use crate::side_by_side::{self, Step};
 use anyhow::{Context, Result, bail, ensure};
 use provision::{Runtime, Variables, python_packages, root};
 use std::time::Instant;
@@ -22,75 +23,105 @@ pub(crate) struct Args {
 /// The folder of the lists of refused checks.
 const SUPPORT: &str = "crates/sparse-conformance-cli/support";
 
-struct Step {
-    name: &'static str,
-    about: &'static str,
-    /// The seconds that it may take on two cores.
-    budget: u64,
-    run: fn(&Shell) -> Result<()>,
-}
+/// The seconds that all may take on two cores.
+const BUDGET: u64 = 40 * 60;
 
+/// The steps, in the order in which they are started where nothing that they need is missing.
 const STEPS: &[Step] = &[
-    Step { name: "format", about: "rustfmt", budget: 5, run: format },
-    Step { name: "clippy", about: "clippy, warnings denied", budget: 100, run: clippy },
-    Step { name: "features", about: "each crate alone, without default features", budget: 80, run: features },
-    Step {
-        name: "portability",
-        about: "the minimum Rust and AArch64 compile it",
-        budget: 50,
-        run: portability,
-    },
-    Step { name: "test", about: "unit, property, snapshot and command tests", budget: 420, run: test },
+    Step { name: "format", about: "rustfmt", budget: 5, needs: &[], run: format },
     Step {
         name: "harness",
         about: "the release build that the steps behind it run",
         budget: 240,
+        needs: &[],
         run: build_harness,
     },
+    Step { name: "clippy", about: "clippy, warnings denied", budget: 100, needs: &[], run: clippy },
     Step {
-        name: "doc",
-        about: "documentation builds without warnings; its algorithm tables are those of the code",
-        budget: 20,
-        run: doc,
+        name: "features",
+        about: "each crate alone, without default features",
+        budget: 80,
+        needs: &["clippy"],
+        run: features,
+    },
+    Step {
+        name: "portability",
+        about: "the minimum Rust and AArch64 compile it",
+        budget: 50,
+        needs: &["features"],
+        run: portability,
     },
     Step {
         name: "kernels",
         about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
         budget: 140,
+        needs: &["harness"],
         run: kernels,
+    },
+    Step {
+        name: "test",
+        about: "unit, property, snapshot and command tests",
+        budget: 420,
+        needs: &["portability"],
+        run: test,
+    },
+    Step {
+        name: "mpi",
+        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads",
+        budget: 60,
+        needs: &["test"],
+        run: mpi,
     },
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
         budget: 230,
+        needs: &["harness"],
         run: conformance,
+    },
+    Step {
+        name: "oclgrind",
+        about: "no kernel races or reads what nothing wrote",
+        budget: 400,
+        needs: &["harness"],
+        run: oclgrind,
+    },
+    Step { name: "scipy", about: "the command against SciPy", budget: 165, needs: &["harness"], run: scipy },
+    Step {
+        name: "doc",
+        about: "documentation builds without warnings; its algorithm tables are those of the code",
+        budget: 20,
+        needs: &["harness", "mpi"],
+        run: doc,
     },
     Step {
         name: "opencl",
         about: "tests of devices on PoCL, and the conformance table on PoCL and on Intel's runtime",
         budget: 360,
+        needs: &["harness", "doc"],
         run: opencl,
     },
     Step {
         name: "sycl",
         about: "the conformance table and the shim on SYCL queues of the same runtimes; a C++ program with its own queue",
         budget: 170,
+        needs: &["harness", "opencl"],
         run: sycl,
     },
-    Step {
-        name: "oclgrind",
-        about: "no kernel races or reads what nothing wrote",
-        budget: 400,
-        run: oclgrind,
-    },
-    Step { name: "scipy", about: "the command against SciPy", budget: 165, run: scipy },
     Step {
         name: "bench",
         about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
         budget: 240,
+        needs: &["test"],
         run: bench,
     },
-    Step { name: "package", about: "every crate that is published packages", budget: 15, run: package },
+    Step {
+        name: "package",
+        about: "every crate that is published packages",
+        budget: 15,
+        needs: &["test"],
+        run: package,
+    },
 ];
 
 /// Runs the steps, and prints the time of each.
@@ -104,35 +135,35 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(unknown) = args.only.iter().find(|name| STEPS.iter().all(|step| step.name != name.as_str())) {
         bail!("no step is called `{unknown}`; `cargo xtask ci --list` names them");
     }
+    if args.only.is_empty() {
+        let start = Instant::now();
+        let times = side_by_side::run(STEPS)?;
+        print_times(&times, start.elapsed().as_secs());
+        return Ok(());
+    }
     let shell = Shell::new()?;
     shell.change_dir(root());
     // Everything is built once: the files of incremental builds would fill 6 GB of disk for nothing.
     shell.set_var("CARGO_INCREMENTAL", "0");
     // A panic says its line without it, and a tenth of the time of compilation is for it.
     shell.set_var("CARGO_PROFILE_DEV_DEBUG", "false");
-    let mut times = vec![];
-    for step in STEPS.iter().filter(|step| args.only.is_empty() || args.only.iter().any(|n| n == step.name)) {
-        println!("== {}: {}", step.name, step.about);
-        let start = Instant::now();
+    for step in STEPS.iter().filter(|step| args.only.iter().any(|name| name == step.name)) {
         (step.run)(&shell).with_context(|| format!("step `{}` failed", step.name))?;
-        times.push((step, start.elapsed().as_secs()));
     }
-    print_times(&times);
     Ok(())
 }
 
-/// Prints the time of each step beside its budget.
-fn print_times(times: &[(&Step, u64)]) {
-    println!("{:<12} {:>8} {:>8}", "step", "seconds", "budget");
-    for (Step { name, budget, .. }, seconds) in times {
+/// Prints the time of each step, and of all, beside its budget.
+fn print_times(times: &[(&Step, u64)], all: u64) {
+    let line = |name: &str, seconds, budget| {
         let over = if seconds > budget { "  over its budget" } else { "" };
         println!("{name:<12} {seconds:>8} {budget:>8}{over}");
+    };
+    println!("{:<12} {:>8} {:>8}", "step", "seconds", "budget");
+    for (Step { name, budget, .. }, seconds) in times {
+        line(name, *seconds, *budget);
     }
-    let [seconds, budget] = [
-        times.iter().map(|(_, seconds)| seconds).sum::<u64>(),
-        times.iter().map(|(step, _)| step.budget).sum(),
-    ];
-    println!("{:<12} {seconds:>8} {budget:>8}", "all passed");
+    line("all passed", all, BUDGET);
 }
 
 fn format(sh: &Shell) -> Result<()> {
@@ -175,6 +206,21 @@ fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
 
 fn test(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "cargo test --workspace --quiet").run()?)
+}
+
+/// Runs what is behind the feature `mpi`, where MPI is installed; `NNZ_REQUIRE` can ask for it.
+fn mpi(sh: &Shell) -> Result<()> {
+    if let Some(missing) = provision::missing_for_mpi(sh) {
+        let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();
+        ensure!(!required.split(',').any(|name| name.trim() == "mpi"), "NNZ_REQUIRE asks for mpi: {missing}");
+        println!("skipped: {missing}");
+        return Ok(());
+    }
+    // With the features of the workspace, so that little is compiled again.
+    let feature = ["--workspace", "--quiet", "--features", "sparse-distrib/mpi"];
+    cmd!(sh, "cargo clippy {feature...} --test mpi --example mpi -- -D warnings").run()?;
+    cmd!(sh, "cargo build {feature...} --example mpi").run()?;
+    Ok(cmd!(sh, "cargo test {feature...} --test mpi -- --quiet").run()?)
 }
 
 /// Builds what the steps behind this one run, so that their times are their own.
@@ -351,4 +397,18 @@ fn packages(sh: &Shell) -> Result<Vec<String>> {
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let names = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     Ok(names.iter().filter_map(|p| p["name"].as_str().map(String::from)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STEPS;
+
+    #[test]
+    fn steps_need_steps_before_them() {
+        for (index, step) in STEPS.iter().enumerate() {
+            for needed in step.needs {
+                assert!(STEPS[..index].iter().any(|step| step.name == *needed), "{}: {needed}", step.name);
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod ci;
 mod dist;
 mod portability;
 mod program;
+mod side_by_side;
 
 use clap::Parser;
 use program::{HARNESS, Passed};

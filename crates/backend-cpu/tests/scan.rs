@@ -1,4 +1,4 @@
-//! Prefix sums against the reference, and the vectors of GOOS-SM.
+//! Prefix sums against the reference, and worked examples.
 
 mod samples;
 
@@ -41,9 +41,9 @@ fn all_orders_and_algorithms_agree_around_block_edges() {
     }
 }
 
-/// Worked examples of the GOOS-SM slides.
+/// Worked examples: a vector and its prefix sums.
 #[test]
-fn vectors_of_goos_sm() {
+fn worked_examples_of_every_order() {
     let input = [6, 3, 1, 0, 2, 4, 5, 7, 1, 7, 4, 6, 2, 5, 3, 0, 3, 0, 5, 4, 6, 1, 7, 2];
     let by_rows =
         [6, 9, 10, 10, 12, 16, 21, 28, 29, 36, 40, 46, 48, 53, 56, 56, 59, 59, 64, 68, 74, 75, 82, 84];

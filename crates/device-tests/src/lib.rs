@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod contexts;
+pub mod engine;
 pub mod faults;
 pub mod gradients;
 pub mod limits;
@@ -55,6 +56,7 @@ const TESTS: &[Test] = &tests![
     contexts::eight_threads_share_a_device,
     contexts::plans_of_several_types_compress_at_once,
     contexts::a_device_is_dropped_with_work_in_its_queue,
+    engine::a_device_and_the_host_compress_together,
     faults::nothing_is_found_without_a_fault,
     gradients::conjugate_gradients_wait_for_no_number,
     operations::products_and_conversions_in_single_precision,

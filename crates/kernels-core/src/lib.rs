@@ -20,16 +20,16 @@ pub type Header = (&'static str, &'static str);
 pub struct File {
     /// The file's name, with its extension.
     pub name: &'static str,
-    /// Its kernels.
+    /// The names of the kernels.
     pub entries: &'static [&'static str],
-    /// Its macros.
+    /// The macros of the kernels.
     pub defines: &'static [Define],
     /// Features that the device needs, of [`Caps::features`](https://docs.rs/sparse-core): extensions of the language,
     /// or abilities of its compiler.
     pub needs: &'static [&'static str],
-    /// Its text, with includes that name some of `headers`.
+    /// The text, with includes that name some of `headers`.
     pub text: &'static str,
-    /// The headers of its language.
+    /// The headers of the language.
     pub headers: &'static [Header],
 }
 

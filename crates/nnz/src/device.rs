@@ -27,7 +27,7 @@ pub enum BackendKind {
 }
 
 impl BackendKind {
-    /// All of them.
+    /// All backends.
     pub const ALL: [Self; 4] = [Self::Cuda, Self::Cpu, Self::OpenCl, Self::Sycl];
 
     /// The name of the backend and of its cargo feature.
@@ -186,7 +186,7 @@ impl Device {
         Ok(Self::Cpu(backend))
     }
 
-    /// As [`host`](Self::host), with `threads` threads.
+    /// The host's processor with `threads` threads; see [`host`](Self::host).
     ///
     /// ```
     /// use nnz::Device;

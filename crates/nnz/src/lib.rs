@@ -7,7 +7,8 @@
 //! - formats, plans and operations that are generic in types and backends: everything of [`sparse_core`], here at the root;
 //! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
-//! - [`solvers`]: CG and BiCGSTAB.
+//! - [`solvers`]: CG and BiCGSTAB;
+//! - [`distrib`]: amounts of matrices over several devices and ranks.
 //!
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:
 //!
@@ -66,12 +67,14 @@ mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
-    CompressOptions, CompressPlan, DenseMatrix, Format, IndexType, Layout, MatmulPlan, Matrix, MatvecPlan,
-    Method, SolveOptions, Solver, Symmetry, Vector,
+    CompressOptions, CompressPlan, DenseMatrix, Format, IndexType, Layout, MatmulPlan, Matrix, MatrixSet,
+    MatrixSetOptions, MatvecPlan, Method, SolveOptions, Solver, Symmetry, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
-pub use {sparse_generate as generate, sparse_io as io, sparse_solvers as solvers};
+pub use {
+    sparse_distrib as distrib, sparse_generate as generate, sparse_io as io, sparse_solvers as solvers,
+};
 
 #[cfg(feature = "cpu")]
 pub use backend_cpu::{Cpu, Simd};

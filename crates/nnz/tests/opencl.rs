@@ -74,6 +74,9 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         }
         let transpose = there.transpose().unwrap().to_device(&host).unwrap();
         assert_eq!((&transpose * &ones).unwrap().to_vec::<f32>().unwrap(), expected);
+        let mut copy = x.clone();
+        copy.scale(2.0).unwrap();
+        assert_eq!((x.to_vec::<f32>().unwrap()[0], copy.to_vec::<f32>().unwrap()[0]), (1.0, 2.0));
         let b = there.matvec(&x).unwrap();
         let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
         let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);

@@ -375,7 +375,7 @@ fn what_batches_lack_their_members_have() {
     assert_eq!(a.to_dense().unwrap_err().to_string(), format!("to_dense of {members}"));
     assert_eq!(
         error(a.to_format(Format::Ell)),
-        "batch_csr to ell is not supported: it has many matrices, and each can be converted: a.member(k)?"
+        "batch_csr to ell is not supported: it has many matrices: convert each, a.member(k)?, or all as one, a.to_block_diagonal()?"
     );
     assert_eq!(error(a.member(2)), "member: 2 is not below 2, the number of members");
     assert_eq!(error(example().member(0)), "a member of csr is not supported: it is one matrix");

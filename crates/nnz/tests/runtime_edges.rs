@@ -2,7 +2,7 @@
 #![cfg(feature = "cpu")]
 
 use nnz::prelude::*;
-use nnz::{Host, HostCsr, IndexType, Layout, MatmulPlan, MatvecPlan, Method, SolveOptions};
+use nnz::{Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatvecPlan, Method, Sell, SolveOptions};
 
 fn cpu() -> Device {
     "cpu".parse().unwrap()
@@ -198,4 +198,73 @@ fn arrays_of_others_are_used_where_they_lie() {
         Vector::borrow::<f64>(&device, std::ptr::slice_from_raw_parts_mut(std::ptr::null_mut(), 0))
     };
     assert_eq!(null.unwrap_err().to_string(), "borrow: the pointer to the elements is null");
+}
+
+#[test]
+fn clones_are_written_apart() {
+    let device = cpu();
+    let mut memory = [1.0, 2.0];
+    // SAFETY: the memory outlives the vector, and nobody else uses it in that time.
+    let mut x = unsafe { Vector::borrow(&device, &raw mut memory[..]).unwrap() };
+    let copy = x.clone();
+    x.scale(3.0).unwrap();
+    drop(x);
+    assert_eq!((memory, copy.to_vec::<f64>().unwrap()), ([3.0, 6.0], vec![1.0, 2.0]));
+
+    let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 1, 2, Order::RowMajor).unwrap();
+    let mut c = b.clone();
+    c.set_column(0, &Vector::from_vec(&device, vec![5.0]).unwrap()).unwrap();
+    assert_eq!(c.values().to_vec::<f64>().unwrap(), [5.0, 2.0]);
+    assert_eq!(b.values().to_vec::<f64>().unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn values_of_padding_are_never_too_large_for_a_type() {
+    let ell = || Ell::<f64>::new(2, 1, 1, vec![0, -1], vec![2.0, 1e300]).unwrap();
+    let overflow = Coo::<f64>::from_triplets(2, 1, []).unwrap();
+    let sell = Sell::<f64>::new((1, 1), 2, vec![0, 2], vec![0], vec![0, -1], vec![2.0, 1e300]).unwrap();
+    for a in [
+        Matrix::from_typed(&cpu(), ell()),
+        Matrix::from_typed(&cpu(), Hyb::new(ell(), overflow).unwrap()),
+        Matrix::from_typed(&cpu(), sell),
+    ] {
+        let a = a.unwrap().cast(DType::F32).unwrap();
+        assert_eq!(a.to_dense().unwrap().values().to_vec::<f32>().unwrap()[0], 2.0, "{a:?}");
+    }
+    let stored = Ell::<f64>::new(1, 1, 1, vec![0], vec![1e300]).unwrap();
+    assert!(Matrix::from_typed(&cpu(), stored).unwrap().cast(DType::F32).is_err());
+}
+
+#[test]
+fn batches_are_made_of_matrices_and_turned_into_one_and_to_the_other_axis() {
+    let device = cpu();
+    let matrix = |triplets: &[(usize, usize, f64)]| {
+        let csr = Csr::<f64>::from_triplets(2, 3, triplets.iter().copied()).unwrap();
+        Matrix::from_typed(&device, csr).unwrap()
+    };
+    let (a, b) = (matrix(&[(0, 2, 1.0), (1, 0, 2.0)]), matrix(&[(1, 1, 3.0)]));
+    let batch = Matrix::from_members(&[a.clone(), b.clone()]).unwrap();
+    assert_eq!((batch.members(), batch.shape()), (Some(2), (4, 6)));
+    assert_eq!(dense(&batch.member(1).unwrap()), dense(&b));
+
+    let columns = batch.to_format(Format::BatchCsc).unwrap();
+    assert_eq!(columns.format(), Format::BatchCsc);
+    assert_eq!(dense(&columns.member(0).unwrap()), dense(&a));
+    let all = columns.to_block_diagonal().unwrap();
+    assert_eq!((all.format(), all.shape(), all.nnz()), (Format::Csc, (4, 6), 3));
+    assert_eq!(dense(&all.to_batch(2).unwrap().member(1).unwrap()), dense(&b));
+
+    let error = |result: nnz::Result<Matrix>| result.unwrap_err().to_string();
+    let single = Matrix::from_members(&[a.clone(), b.cast(DType::F32).unwrap()]);
+    let f64s = "csr of f64 with i32 indices and i32 offsets";
+    let f32s = "csr of f32 with i32 indices and i32 offsets";
+    assert_eq!(
+        error(single),
+        format!("from_members: matrix 1 is {f32s}, matrix 0 is {f64s}; one type is needed")
+    );
+    let instead = "csr and csc have it: a.to_format(Format::Csr)?";
+    let ell = a.to_format(Format::Ell).unwrap();
+    assert_eq!(error(ell.to_batch(1)), format!("to_batch of ell is not supported: {instead}"));
+    assert_eq!(error(a.to_block_diagonal()), "to_block_diagonal of csr is not supported: it is one matrix");
+    assert!(Matrix::from_members(&[]).is_err());
 }

@@ -30,7 +30,7 @@ pub(crate) fn link(
     output: &Path,
     arguments: &[impl AsRef<OsStr>],
 ) -> Result<()> {
-    let part = output.with_extension("part");
+    let part = output.with_extension(format!("{}.part", std::process::id()));
     let folder = output.parent().with_context(|| format!("{} is in no folder", output.display()))?;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut command = command(build)?;

@@ -1,12 +1,15 @@
 //! Packages that the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and
-//! SYCL; and what they compile of C++ against them.
+//! SYCL; what they compile of C++ against them; and what MPI lacks, which no chore can fetch.
 
 #![allow(clippy::print_stderr, reason = "a chore says what it fetches")]
 
 mod compiler;
+mod mpi;
 
 use anyhow::{Context, Result, ensure};
+pub use mpi::missing_for_mpi;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
@@ -56,6 +59,7 @@ pub fn python_packages(sh: &Shell) -> Result<PathBuf> {
 /// Those of pip.
 pub fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target").join(folder);
+    let _alone = wait_for_others(sh)?;
     if !folder.join(part).exists() {
         let pip = pip(sh)?;
         cmd!(
@@ -67,10 +71,18 @@ pub fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Res
     Ok(folder)
 }
 
+/// Waits until no other process fetches, and keeps others waiting until it is dropped.
+fn wait_for_others(sh: &Shell) -> Result<File> {
+    let path = sh.create_dir(root().join("target"))?.join("fetching.lock");
+    let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
+    locked.with_context(|| path.display().to_string())
+}
+
 /// The unpacked wheels of `packages` and of their dependencies, in a folder under `target/`. pip's own `--target` loses
 /// the libraries that a wheel stores as data.
 fn wheels(sh: &Shell, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target").join(name);
+    let _alone = wait_for_others(sh)?;
     if folder.is_dir() {
         return Ok(folder);
     }
@@ -163,7 +175,11 @@ impl Runtime {
             }
         };
         let vendors = sh.create_dir(root().join("target/opencl/vendors").join(self.name()))?;
-        sh.write_file(vendors.join("only.icd"), library)?;
+        let icd = vendors.join("only.icd");
+        // Another process may be reading it.
+        if sh.read_file(&icd).ok().as_ref() != Some(&library) {
+            sh.write_file(icd, library)?;
+        }
         let cache = sh.create_dir(root().join("target/opencl/cache"))?;
         Ok(vec![
             ("OCL_ICD_VENDORS", vendors.display().to_string()),

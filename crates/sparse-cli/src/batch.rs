@@ -1,17 +1,20 @@
 //! The description of a batch of matrices.
 
 use crate::analysis::RowLengths;
+use crate::parts::Parts;
 use crate::text::bytes;
+use nnz::io::MatrixFile;
 use nnz::op::RowStatistics;
 use nnz::{Format, Matrix, Result, Scalar as _};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
-use std::path::Path;
 
 /// A summary of the members of a batch.
 #[derive(Debug, Serialize)]
 pub(crate) struct Description {
     path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Parts>,
     format: &'static str,
     members: usize,
     rows: usize,
@@ -30,8 +33,8 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// Describes a batch of `count` members from the file at `path`.
-    pub(crate) fn new(path: &Path, count: usize, batch: &Matrix) -> Result<Self> {
+    /// Describes a batch of `count` members from a file.
+    pub(crate) fn new(file: &MatrixFile, count: usize, batch: &Matrix) -> Result<Self> {
         let (rows, cols) = batch.member_shape();
         let by_rows = batch.format() == Format::BatchCsr;
         let mut member_entries = vec![0; count];
@@ -43,7 +46,8 @@ impl Description {
             explicit_zeros += usize::from(value.is_zero());
         })?;
         Ok(Self {
-            path: path.display().to_string(),
+            path: file.path().display().to_string(),
+            parts: Parts::of(file),
             format: batch.format().name(),
             members: count,
             rows,
@@ -64,6 +68,9 @@ impl Display for Description {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let Self { path, format, members, rows, cols, nnz, dtype, index_type, axis, .. } = self;
         writeln!(f, "{path}")?;
+        if let Some(parts) = &self.parts {
+            writeln!(f, "parts           {parts}")?;
+        }
         writeln!(f, "batch           {members} matrices of {rows} x {cols}, {format}")?;
         writeln!(f, "entries         {nnz}")?;
         writeln!(f, "types           values {dtype}, indices {index_type}")?;

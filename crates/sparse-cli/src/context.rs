@@ -152,7 +152,11 @@ impl Context {
                 _ => id.open(),
             },
         };
-        let device = opened.map_err(Unavailable)?;
+        self.prepare(opened.map_err(Unavailable)?)
+    }
+
+    /// The device with the threads of `--threads`.
+    pub(crate) fn prepare(&self, device: Device) -> Result<Device> {
         let device = match self.options.threads {
             Some(threads) => device.with_threads(threads).with_context(|| format!("--threads {threads}"))?,
             None => device,
@@ -236,6 +240,16 @@ impl Context {
             // A message that cannot be written is no reason to stop.
             let _ = writeln!(io::stderr(), "{message}");
         }
+    }
+
+    /// A progress display for work that is counted in bytes: on a terminal only, and not under `-q`.
+    pub(crate) fn progress_in_bytes(&self) -> ProgressBar {
+        if self.options.quiet {
+            return ProgressBar::hidden();
+        }
+        const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes} ({binary_bytes_per_sec}, {eta} left) {msg}";
+        let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::no_length().with_style(style).with_finish(ProgressFinish::AndClear)
     }
 
     /// A progress display for work of unknown length: on a terminal only, and not under `-q`.

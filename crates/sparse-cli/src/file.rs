@@ -68,6 +68,14 @@ pub(crate) fn check_output(path: &Path) -> Result<FileKind> {
     Ok(kind)
 }
 
+/// Fails early unless the name of an output file ends in `.npz` and it can be written.
+pub(crate) fn check_npz_output(path: &Path) -> Result<()> {
+    if !is_standard(path) && FileKind::of(path).map_err(usage)? != FileKind::Npz {
+        return Err(usage(format_args!("{}: a name that ends in .npz is needed", path.display())));
+    }
+    Ok(output(path).check()?)
+}
+
 /// The matrix of a file as CSR in the memory of `device`, with sorted rows and without duplicates.
 pub(crate) fn read(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
     if file.has_too_many_rows()? {

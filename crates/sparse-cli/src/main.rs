@@ -12,6 +12,7 @@ mod format;
 mod hypersparse;
 mod multiply;
 mod operand;
+mod parts;
 mod picture;
 mod product;
 mod rounding;

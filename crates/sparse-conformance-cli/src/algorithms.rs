@@ -1,7 +1,6 @@
 //! `cargo xtask algorithms`: the algorithm tables of `docs/algorithms.md`, written from the tables that plans choose
 //! from, of all that backends register in the conformance table.
 
-use crate::null_driver::NullDriver;
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
 use sparse_conformance::{Case, Key, Problem, Setting, Suite, Triplets};
@@ -55,9 +54,9 @@ struct Row {
 
 /// The tables of all backends; formats with equal tables share one, and so do backends.
 fn tables() -> Result<String> {
-    let opencl = Device::from_driver(Box::new(NullDriver::new("opencl", kernels_cl::FILES, 1)))?;
-    let sycl = Device::from_driver(Box::new(NullDriver::new("sycl", kernels_cl::SYCL_FILES, 1)))?;
-    let cuda = Device::from_driver(Box::new(NullDriver::new("cuda", kernels_cu::FILES, 8)))?;
+    let opencl = Device::without_hardware("opencl", kernels_cl::FILES, 1)?;
+    let sycl = Device::without_hardware("sycl", kernels_cl::SYCL_FILES, 1)?;
+    let cuda = Device::without_hardware("cuda", kernels_cu::FILES, 8)?;
     let backends = [
         ("cpu", tables_of(&Suite::full(&Cpu::new()?))?),
         ("opencl", tables_of(&Suite::full(&opencl))?),

@@ -16,8 +16,6 @@ mod child;
 mod corpora;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod kernels;
-#[cfg(all(feature = "cpu", feature = "cuda", feature = "sycl"))]
-mod null_driver;
 mod options;
 mod report;
 mod summary;

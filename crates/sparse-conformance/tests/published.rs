@@ -1,4 +1,4 @@
-//! Published answers are in the snapshots: the vectors E6, E7 and E8 of the GOOS-SM slides on scans.
+//! Published answers are in the snapshots: three worked examples of prefix sums.
 
 use std::fs;
 use std::path::Path;

@@ -109,8 +109,8 @@ impl PlanOptions {
         self.admit(op, algorithm, reason)
     }
 
-    /// The same for an enum of algorithms, of which a backend has those in the table `offered`. The name is read here;
-    /// from here on the algorithm is a variant.
+    /// Chooses among the variants of an enum of algorithms that a backend has, those in the table `offered`. The name is
+    /// read here; from here on the algorithm is a variant.
     ///
     /// # Errors
     /// As [`choose`](Self::choose).
@@ -157,16 +157,16 @@ fn unknown(op: &str, name: &str, table: &[Algorithm]) -> Error {
 pub trait AlgorithmSet: Copy + PartialEq + Sized + 'static {
     /// The requirements of an algorithm, of a device or of its plan.
     type Needs: 'static;
-    /// All of them, in the order of the table.
+    /// All algorithms, in the order of the table.
     const ALL: &'static [Self];
 
-    /// Its row of the table.
+    /// The algorithm's row of the table.
     fn row(self) -> &'static Algorithm;
 
-    /// Its requirements.
+    /// The requirements of the algorithm.
     fn needs(self) -> &'static Self::Needs;
 
-    /// The one of this name.
+    /// The algorithm of this name.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.row().name == name)
     }

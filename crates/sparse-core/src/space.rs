@@ -59,6 +59,17 @@ pub trait Space: Debug + Send + Sync + 'static {
 
     /// A shared view of the elements of an exclusive view.
     fn as_shared<'a, T: Element>(view: &'a Self::ViewMut<'_, T>) -> Self::View<'a, T>;
+
+    /// A slice of the host as a view, where this is the host's memory and nothing needs to be uploaded; else `None`.
+    ///
+    /// ```
+    /// use sparse_core::{Host, Space};
+    ///
+    /// assert_eq!(Host::host_view(&[1.0, 2.0]), Some(&[1.0, 2.0][..]));
+    /// ```
+    fn host_view<T: Element>(_slice: &[T]) -> Option<Self::View<'_, T>> {
+        None
+    }
 }
 
 /// Owned memory in some [`Space`].
@@ -134,6 +145,10 @@ impl Space for Host {
 
     fn as_shared<'a, T: Element>(view: &'a Self::ViewMut<'_, T>) -> Self::View<'a, T> {
         view
+    }
+
+    fn host_view<T: Element>(slice: &[T]) -> Option<Self::View<'_, T>> {
+        Some(slice)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Worked examples with known answers: a 4 x 4 matrix with an empty row, and the vectors of the GOOS-SM slides.
+//! Worked examples with known answers: a 4 x 4 matrix with an empty row, and three vectors.
 
 use sparse_core::op::{Keep, Op, Operations, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;

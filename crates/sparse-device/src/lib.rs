@@ -9,12 +9,11 @@ mod buffer;
 mod defines;
 mod device;
 mod driver;
-#[cfg(test)]
-mod idle_driver;
 mod index_type;
 mod lanes;
 mod launch;
 mod library;
+mod null_driver;
 mod op;
 mod place;
 mod primitive;

@@ -11,6 +11,7 @@ use crate::wire::{bitmap, cfs, dense, ed1, ed2};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{DenseToCsrKernel, ScanElement, ScanKernel};
 use sparse_core::{Axis, Compressed, DenseView, Error, Index, Order, Result, Scalar, Space, SparseFormat};
+use std::any::Any;
 
 /// The way in which a matrix is distributed. All ranks name the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,9 +258,11 @@ where
         Scheme::Ed2 => ed2::encode::<A, T, I, O>,
         Scheme::Bitmap => bitmap::encode::<A, T, I, O>,
     };
-    let block =
-        upload_and_compress::<B, A, T, I, O>(backend, &dense::pack(view), view.shape(), view.order())?;
-    encode(part, &block.to_host(backend)?)
+    let block = compress_from_host::<B, A, T, I, O>(backend, view)?;
+    match (&block as &dyn Any).downcast_ref::<Block<A, T, I, O>>() {
+        Some(block) => encode(part, block),
+        None => encode(part, &block.to_host(backend)?),
+    }
 }
 
 fn decode<B, A, T, I, O>(
@@ -279,7 +282,7 @@ where
     let block = match scheme {
         Scheme::Sfc => {
             let elements = dense::decode::<T>(part, order, message)?;
-            return upload_and_compress(backend, elements.data(), part.shape(), order);
+            return compress_from_host(backend, elements.as_view());
         }
         Scheme::Cfs => cfs::decode::<A, T, I, O>(part, message)?,
         Scheme::Ed1 => ed1::decode(part, message)?,
@@ -289,12 +292,12 @@ where
     block.to_device(backend)
 }
 
-/// The nonzeros of elements without padding, found by `backend` and in its memory.
-fn upload_and_compress<B, A, T, I, O>(
+/// The nonzeros of a part of the host's memory, found by `backend` and in its memory.
+///
+/// A backend of the host reads the part where it lies; to another one it is sent without padding.
+fn compress_from_host<B, A, T, I, O>(
     backend: &B,
-    elements: &[T],
-    (rows, cols): (usize, usize),
-    order: Order,
+    part: DenseView<'_, T>,
 ) -> Result<Compressed<A, T, SpaceOf<B>, I, O>>
 where
     B: DenseToCsrKernel<T, I, O>,
@@ -303,7 +306,14 @@ where
     I: Index,
     O: Index,
 {
-    let buffer = backend.upload(elements)?;
+    let ((rows, cols), order) = (part.shape(), part.order());
+    if let Some(elements) = SpaceOf::<B>::host_view(part.data()) {
+        return compress_whole(
+            backend,
+            DenseView::new(elements, rows, cols, part.leading_dimension(), order)?,
+        );
+    }
+    let buffer = backend.upload(&dense::pack(part))?;
     let ld = if order == Order::RowMajor { cols } else { rows };
     compress_whole(backend, DenseView::new(SpaceOf::<B>::view(&buffer), rows, cols, ld, order)?)
 }

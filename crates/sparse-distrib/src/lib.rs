@@ -14,9 +14,13 @@
 //!
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
+//! - [`engine`]: any amount of matrices, streamed to several devices that compress and keep them.
+//! - [`transport`]: ranks that are threads ([`Local`]) or, with the feature `mpi`, processes of an MPI job (`Mpi`); to
+//!   the bytes, they hold the same parts.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
-//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`schedule`]: jobs to devices.
+//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this machine
+//!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices.
 //! - [`pointers`]: row pointers 1-based, or as counts.
 //! - [`matrix`]: products and solvers of a [`DistributedMatrix`], whose rows are divided among ranks.
 //!
@@ -41,10 +45,13 @@
 //! # Ok::<(), sparse_core::Error>(())
 //! ```
 
+pub mod calibrate;
 mod collective;
 pub mod dispatch;
 pub mod distribute;
 pub mod ekmr;
+pub mod engine;
+mod explain;
 pub mod matrix;
 pub mod merge;
 pub mod partition;
@@ -54,7 +61,15 @@ pub mod scheme;
 pub mod transport;
 pub mod wire;
 
+pub use calibrate::{Calibration, Target};
 pub use distribute::{Distribution, LocalPart, collect, distribute};
+pub use engine::handle::Handle;
+pub use engine::ledger::{Lease, Ledger};
+pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
+pub use engine::source::{Generated, NpySource, Source};
+pub use engine::worker::{DeviceWorker, Resident, Worker};
+pub use engine::{Engine, Options, Outcome};
+pub use explain::{Explanation, Prediction};
 pub use matrix::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,
     DistributedSpmmPlan, DistributedSpmvPlan, DistributedVector, ExchangePlan, Ownership, SharedTransport,
@@ -62,7 +77,9 @@ pub use matrix::{
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};
 pub use pointers::{PtrBase, PtrFlavour};
-pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, choose, predict};
+pub use scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, Stage, choose, predict};
+#[cfg(feature = "mpi")]
+pub use transport::Mpi;
 pub use transport::{Local, Transport};
 
 /// A compressed matrix or part of one in the host's memory: CSR or CSC by its axis `A`.

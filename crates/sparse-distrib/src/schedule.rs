@@ -75,7 +75,7 @@ pub enum Policy {
 }
 
 /// The chunk of [`Policy::Pull`] where none is named.
-const CHUNK_BYTES: u64 = 64 << 20;
+pub(crate) const CHUNK_BYTES: u64 = 64 << 20;
 /// A device gets at least this many chunks, if there are enough jobs.
 const CHUNKS_PER_DEVICE: u64 = 8;
 /// Chunks are sorted, the biggest first, within so many for each device.
@@ -249,19 +249,29 @@ fn lpt(jobs: &[Job], devices: &[Device]) -> Vec<Vec<usize>> {
 fn pull(jobs: &[Job], devices: &[Device], chunk_bytes: u64) -> Vec<Vec<usize>> {
     let mut loads = Loads::new(devices);
     let mut chunks = chunks(jobs, devices.len(), chunk_bytes);
-    for window in chunks.chunks_mut(WINDOW_PER_DEVICE * devices.len()) {
-        window.sort_by_key(|chunk| Reverse(chunk.1));
-        for (positions, bytes) in window {
-            let device = loads.first_by(|seconds, _| seconds);
-            loads.add(device, &positions.clone().collect::<Vec<_>>(), *bytes as f64);
-        }
+    biggest_first(&mut chunks, devices.len(), |chunk| chunk.1);
+    for (positions, bytes) in chunks {
+        let device = loads.first_by(|seconds, _| seconds);
+        loads.add(device, &positions.collect::<Vec<_>>(), bytes as f64);
     }
     loads.queues
 }
 
+/// Sorts the chunks of each window by their bytes, the biggest first.
+pub(crate) fn biggest_first<C>(chunks: &mut [C], devices: usize, bytes: impl Fn(&C) -> u64) {
+    for window in chunks.chunks_mut(WINDOW_PER_DEVICE * devices) {
+        window.sort_by_key(|chunk| Reverse(bytes(chunk)));
+    }
+}
+
+/// The bytes of a chunk at most, of `total` bytes in all.
+pub(crate) fn chunk_limit(chunk_bytes: u64, total: u64, devices: usize) -> u64 {
+    chunk_bytes.min(total / (CHUNKS_PER_DEVICE * devices as u64))
+}
+
 /// Neighbouring jobs of at most `chunk_bytes` together, or one larger job; and their bytes.
 fn chunks(jobs: &[Job], devices: usize, chunk_bytes: u64) -> Vec<(Range<usize>, u64)> {
-    let limit = chunk_bytes.min(total(jobs, |job| job.bytes) / (CHUNKS_PER_DEVICE * devices as u64));
+    let limit = chunk_limit(chunk_bytes, total(jobs, |job| job.bytes), devices);
     let mut chunks: Vec<(Range<usize>, u64)> = vec![];
     for (position, job) in jobs.iter().enumerate() {
         match chunks.last_mut() {

@@ -177,6 +177,30 @@ impl Rates {
     }
 }
 
+/// A stage of the pipeline, whose rate limits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// The links from the host to the devices.
+    Link,
+    /// The host finding nonzeros.
+    HostScan,
+    /// The host's memory.
+    HostMemory,
+    /// The devices compressing.
+    Device,
+}
+
+impl Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Link => "link",
+            Self::HostScan => "host scan",
+            Self::HostMemory => "host memory",
+            Self::Device => "device",
+        })
+    }
+}
+
 /// The seconds that `scheme` takes for `dense_bytes`, with stages that overlap fully.
 ///
 /// ```
@@ -188,17 +212,28 @@ impl Rates {
 /// assert!((seconds - 0.25).abs() < 0.005); // the scan of the host
 /// ```
 pub fn predict(scheme: Scheme, density: Density, dense_bytes: f64, rates: &Rates) -> f64 {
+    dense_bytes * slowest(scheme, density, rates).1
+}
+
+/// The stage that sets the time of `scheme`, and its seconds for a byte of the dense data.
+pub(crate) fn slowest(scheme: Scheme, density: Density, rates: &Rates) -> (Stage, f64) {
     let info = scheme.info();
     let ratio = (info.wire_ratio)(density);
-    let seconds_per_byte = match info.compressor {
-        Compressor::Receiver => {
-            [1.0 / rates.links(), 1.0 / rates.host_memory, 1.0 / (rates.devices as f64 * rates.device)]
-        }
-        Compressor::Sender => {
-            [1.0 / rates.host_scan, ratio / rates.links(), (1.0 + 2.0 * ratio) / rates.host_memory]
-        }
+    let stages = match info.compressor {
+        Compressor::Receiver => [
+            (Stage::Link, 1.0 / rates.links()),
+            (Stage::HostMemory, 1.0 / rates.host_memory),
+            (Stage::Device, 1.0 / (rates.devices as f64 * rates.device)),
+        ],
+        Compressor::Sender => [
+            (Stage::HostScan, 1.0 / rates.host_scan),
+            (Stage::Link, ratio / rates.links()),
+            (Stage::HostMemory, (1.0 + 2.0 * ratio) / rates.host_memory),
+        ],
     };
-    dense_bytes * seconds_per_byte.into_iter().fold(0.0, f64::max)
+    stages
+        .into_iter()
+        .fold((Stage::Link, 0.0), |slowest, stage| if stage.1 > slowest.1 { stage } else { slowest })
 }
 
 /// The scheme that the model prefers: the shorter of `ed2` and `bitmap` where that is shorter than the dense data and

@@ -4,6 +4,7 @@ use crate::any::RoundedIntegers;
 use crate::assemble::{ENTRY_BYTES, canonical, check_row_claim, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
 use crate::npz::NpzFormat;
+use crate::parts::{self, PartSet};
 use crate::source::{Bytes, Contents, Text, open};
 use crate::{FileKind, npy, npz};
 use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Result, Scalar};
@@ -12,30 +13,37 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The first bytes of `.npy`, `.npz` and `.gz` files.
-const MAGIC: [(&[u8], Kind); 3] = [
-    (b"\x93NUMPY", Kind::Plain(FileKind::Npy)),
-    (b"PK", Kind::Plain(FileKind::Npz)),
-    (b"\x1f\x8b", Kind::Gzip),
-];
+const MAGIC: [(&[u8], Kind); 3] = [(b"\x93NUMPY", Kind::Npy), (b"PK", Kind::Npz), (b"\x1f\x8b", Kind::Gzip)];
 
 /// The kind of a stream, by its first bytes.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Plain(FileKind),
+    Npy,
+    Npz,
     Gzip,
 }
 
-/// A matrix file, mapped; if it is compressed or a pipe, the lines or the bytes that a reader needs.
+/// A matrix file, mapped; if it is compressed or a pipe, the lines or the bytes that a reader needs. Or a set of files,
+/// of which only the manifest is read until the matrix is.
 #[derive(Debug)]
 pub struct MatrixFile {
     path: PathBuf,
-    kind: FileKind,
-    contents: Contents,
+    source: Source,
+}
+
+/// What a matrix is read from.
+#[derive(Debug)]
+enum Source {
+    MatrixMarket(Contents),
+    Npz(Bytes),
+    Npy(Bytes),
+    Parts(PartSet),
 }
 
 impl MatrixFile {
-    /// Opens a file of the kind of its name. A pipe, which is read once from front to back, may have any name: its
-    /// first bytes tell its kind.
+    /// Opens a file of the kind of its name, or the set of files in a folder ([`parts`](crate::parts)), which may be
+    /// named by its manifest. A pipe, which is read once from front to back, may have any name: its first bytes tell its
+    /// kind.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -53,21 +61,25 @@ impl MatrixFile {
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read; [`Error::File`] if it cannot be decompressed; those of
-    /// [`FileKind::of`].
+    /// [`FileKind::of`] and [`PartSet::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        if parts::folder_of(path).is_some() {
+            return Ok(Self { path: path.into(), source: Source::Parts(PartSet::open(path)?) });
+        }
         let kind = match FileKind::of(path) {
-            Err(_) if metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) => {
+            Err(_) if metadata(path).is_ok_and(|found| !found.is_file()) => {
                 let pipe = File::open(path).map_err(|source| Error::Io { path: path.into(), source })?;
                 return Self::from_reader(path, pipe);
             }
             kind => kind?,
         };
-        let contents = match kind {
-            FileKind::MatrixMarket => matrix_market::open_text(path)?,
-            FileKind::Npz | FileKind::Npy => open(path)?.into(),
+        let source = match kind {
+            FileKind::MatrixMarket => Source::MatrixMarket(matrix_market::open_text(path)?),
+            FileKind::Npz => Source::Npz(open(path)?),
+            FileKind::Npy => Source::Npy(open(path)?),
         };
-        Ok(Self { path: path.into(), kind, contents })
+        Ok(Self { path: path.into(), source })
     }
 
     /// Reads a stream of the kind of its first bytes to its end; errors call it `name`.
@@ -91,15 +103,16 @@ impl MatrixFile {
         let mut bytes = Vec::new();
         reader.by_ref().take(longest as u64).read_to_end(&mut bytes).map_err(io_error)?;
         let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) else {
-            let contents = matrix_market::read_text(path, bytes.chain(reader))?;
-            return Ok(Self { path: path.into(), kind: FileKind::MatrixMarket, contents });
+            let text = matrix_market::read_text(path, bytes.chain(reader))?;
+            return Ok(Self { path: path.into(), source: Source::MatrixMarket(text) });
         };
         reader.read_to_end(&mut bytes).map_err(io_error)?;
-        let (kind, contents) = match *kind {
-            Kind::Plain(kind) => (kind, Bytes::Owned(bytes).into()),
-            Kind::Gzip => (FileKind::MatrixMarket, matrix_market::unpack_text(path, &bytes)?),
+        let source = match kind {
+            Kind::Npy => Source::Npy(Bytes::Owned(bytes)),
+            Kind::Npz => Source::Npz(Bytes::Owned(bytes)),
+            Kind::Gzip => Source::MatrixMarket(matrix_market::unpack_text(path, &bytes)?),
         };
-        Ok(Self { path: path.into(), kind, contents })
+        Ok(Self { path: path.into(), source })
     }
 
     /// The file's name.
@@ -122,12 +135,13 @@ impl MatrixFile {
     /// # Errors
     /// [`Error::File`] if the header is not sound.
     pub fn value_type(&self) -> Result<DType> {
-        let parse = match self.kind {
-            FileKind::MatrixMarket => return Ok(matrix_market::header_of(self.text())?.field.dtype()),
-            FileKind::Npz => npz::value_type,
-            FileKind::Npy => npy::value_type,
+        let parsed = match &self.source {
+            Source::MatrixMarket(text) => Ok(matrix_market::header_of(self.text(text))?.field.dtype()),
+            Source::Npz(bytes) => npz::value_type(bytes),
+            Source::Npy(bytes) => npy::value_type(bytes),
+            Source::Parts(set) => Ok(set.dtype()),
         };
-        parse(&self.contents.bytes).map_err(|reason| self.error(reason))
+        parsed.map_err(|reason| self.error(reason))
     }
 
     /// The integers of the file that `T` does not represent, and which reading rounds; none if there are none, or if
@@ -146,10 +160,11 @@ impl MatrixFile {
     /// # Errors
     /// Those of [`npz::read`], [`npy::read`] and [`matrix_market::read_header`].
     pub fn rounded_integers<T: Scalar>(&self) -> Result<Option<RoundedIntegers>> {
-        let rounded = match self.kind {
-            FileKind::MatrixMarket => return matrix_market::rounded_integers::<T>(self.text()),
-            FileKind::Npz => npz::rounded_integers::<T>(&self.contents.bytes),
-            FileKind::Npy => npy::rounded_integers::<T>(&self.contents.bytes),
+        let rounded = match &self.source {
+            Source::MatrixMarket(text) => return matrix_market::rounded_integers::<T>(self.text(text)),
+            Source::Npz(bytes) => npz::rounded_integers::<T>(bytes),
+            Source::Npy(bytes) => npy::rounded_integers::<T>(bytes),
+            Source::Parts(_) => Ok(None), // parts with integers are refused
         };
         rounded.map_err(|reason| self.error(reason))
     }
@@ -168,13 +183,18 @@ impl MatrixFile {
     /// # Errors
     /// [`Error::File`] if the header is not sound, or if it is that of a batch.
     pub fn claim(&self) -> Result<Claim> {
-        let (rows, cols, stored) = match self.kind {
-            FileKind::MatrixMarket => {
-                let header = matrix_market::header_of(self.text())?;
+        let (rows, cols, stored) = match &self.source {
+            Source::MatrixMarket(text) => {
+                let header = matrix_market::header_of(self.text(text))?;
                 (header.rows, header.cols, header.stored)
             }
-            FileKind::Npz => npz::claim(&self.contents.bytes).map_err(|reason| self.error(reason))?,
-            FileKind::Npy => npy::claim(&self.contents.bytes).map_err(|reason| self.error(reason))?,
+            Source::Npz(bytes) => npz::claim(bytes).map_err(|reason| self.error(reason))?,
+            Source::Npy(bytes) => npy::claim(bytes).map_err(|reason| self.error(reason))?,
+            Source::Parts(set) => {
+                set.check_matrix()?;
+                let (rows, cols) = set.shape();
+                (rows, cols, set.nnz())
+            }
         };
         Ok(Claim { rows, cols, stored })
     }
@@ -196,11 +216,12 @@ impl MatrixFile {
     /// Those of [`matrix_market::read_csr`], [`npz::read`], [`npz::AnySparse::into_csr`], [`npy::read`] and
     /// [`npy::NpyArray::into_dense`].
     pub fn read_csr<T: Scalar, I: Index, O: Index>(&self) -> Result<Csr<T, Host, I, O>> {
-        match self.kind {
-            FileKind::MatrixMarket => matrix_market::csr_of(self.text()),
-            FileKind::Npz => canonical(npz::parse_file(&self.path, &self.contents.bytes)?.into_csr()?),
-            FileKind::Npy => {
-                let dense = npy::parse_file(&self.path, &self.contents.bytes)?.into_dense::<T>()?;
+        match &self.source {
+            Source::MatrixMarket(text) => matrix_market::csr_of(self.text(text)),
+            Source::Npz(bytes) => canonical(npz::parse_file(&self.path, bytes)?.into_csr()?),
+            Source::Parts(set) => set.read_matrix()?.into_csr(),
+            Source::Npy(bytes) => {
+                let dense = npy::parse_file(&self.path, bytes)?.into_dense::<T>()?;
                 csr_from_triplets(dense.nrows(), dense.ncols(), dense.data().len(), || nonzeros(&dense))
             }
         }
@@ -222,11 +243,12 @@ impl MatrixFile {
     /// # Errors
     /// As for [`read_csr`](Self::read_csr), but there may be any number of rows.
     pub fn read_coo<T: Scalar, I: Index>(&self) -> Result<Coo<T, Host, I>> {
-        match self.kind {
-            FileKind::MatrixMarket => matrix_market::coo_of(self.text()),
-            FileKind::Npz => npz::parse_file(&self.path, &self.contents.bytes)?.into_coo(),
-            FileKind::Npy => {
-                let dense = npy::parse_file(&self.path, &self.contents.bytes)?.into_dense::<T>()?;
+        match &self.source {
+            Source::MatrixMarket(text) => matrix_market::coo_of(self.text(text)),
+            Source::Npz(bytes) => npz::parse_file(&self.path, bytes)?.into_coo(),
+            Source::Parts(set) => set.read_matrix()?.into_coo(),
+            Source::Npy(bytes) => {
+                let dense = npy::parse_file(&self.path, bytes)?.into_dense::<T>()?;
                 Coo::<T, Host, I>::from_triplets(dense.nrows(), dense.ncols(), nonzeros(&dense))
             }
         }
@@ -248,9 +270,11 @@ impl MatrixFile {
     pub fn has_too_many_rows(&self) -> Result<bool> {
         let Claim { rows, stored, .. } = self.claim()?;
         let narrow = if i32::try_from(rows).is_ok() { size_of::<i32>() } else { size_of::<i64>() };
-        let (offset_bytes, entry_bytes) = match self.kind {
-            FileKind::MatrixMarket => (narrow, self.contents.bytes.len()),
-            FileKind::Npz | FileKind::Npy => (size_of::<usize>(), stored.saturating_mul(ENTRY_BYTES)),
+        let (offset_bytes, entry_bytes) = match &self.source {
+            Source::MatrixMarket(text) => (narrow, text.bytes.len()),
+            Source::Npz(_) | Source::Npy(_) | Source::Parts(_) => {
+                (size_of::<usize>(), stored.saturating_mul(ENTRY_BYTES))
+            }
         };
         Ok(check_row_claim(rows, offset_bytes, entry_bytes).is_err())
     }
@@ -290,11 +314,12 @@ impl MatrixFile {
     /// # Errors
     /// Those of [`read_csr`](Self::read_csr).
     pub fn duplicates_among(&self, nnz: usize, diagonal: usize) -> Result<usize> {
-        let (stored, distinct) = match self.kind {
-            FileKind::Npy => return Ok(0),
-            FileKind::Npz => (npz::parse_file(&self.path, &self.contents.bytes)?.values.len(), nnz),
-            FileKind::MatrixMarket => {
-                let header = matrix_market::header_of(self.text())?;
+        let (stored, distinct) = match &self.source {
+            Source::Npy(_) => return Ok(0),
+            Source::Npz(bytes) => (npz::parse_file(&self.path, bytes)?.values.len(), nnz),
+            Source::Parts(set) => (set.nnz(), nnz),
+            Source::MatrixMarket(text) => {
+                let header = matrix_market::header_of(self.text(text))?;
                 match (header.layout, header.symmetry) {
                     (Layout::Array, _) => return Ok(0),
                     (Layout::Coordinate, Symmetry::General) => (header.stored, nnz),
@@ -306,18 +331,27 @@ impl MatrixFile {
         Ok(stored.saturating_sub(distinct))
     }
 
-    /// The format of the members, if the file is an `.npz` file of a batch of matrices.
+    /// The parts of the matrix or batch, if it is a set of files.
+    pub fn parts(&self) -> Option<&PartSet> {
+        match &self.source {
+            Source::Parts(set) => Some(set),
+            Source::MatrixMarket(_) | Source::Npz(_) | Source::Npy(_) => None,
+        }
+    }
+
+    /// The format of the members, if this is a batch of matrices: an `.npz` file or a set of them.
     ///
     /// # Errors
     /// [`Error::File`] if the file does not name its format.
     pub fn batch_format(&self) -> Result<Option<NpzFormat>> {
-        match self.kind {
-            FileKind::Npz => npz::batch_format(&self.contents.bytes).map_err(|reason| self.error(reason)),
-            FileKind::MatrixMarket | FileKind::Npy => Ok(None),
+        match &self.source {
+            Source::Npz(bytes) => npz::batch_format(bytes).map_err(|reason| self.error(reason)),
+            Source::Parts(set) => Ok(set.is_batch().then(|| set.format())),
+            Source::MatrixMarket(_) | Source::Npy(_) => Ok(None),
         }
     }
 
-    /// The batch of matrices in an `.npz` file.
+    /// The batch of matrices in an `.npz` file or in a set of them.
     ///
     /// ```
     /// use sparse_core::BatchCsr;
@@ -339,15 +373,19 @@ impl MatrixFile {
     pub fn read_batch<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
     ) -> Result<BatchCompressed<A, T, Host, I, O>> {
-        npz::parse_batch_file(&self.path, &self.contents.bytes)?.into_typed()
+        match &self.source {
+            Source::Npz(bytes) | Source::Npy(bytes) => npz::parse_batch_file(&self.path, bytes)?.into_typed(),
+            Source::MatrixMarket(text) => npz::parse_batch_file(&self.path, &text.bytes)?.into_typed(),
+            Source::Parts(set) => set.read_batch()?.into_typed(),
+        }
     }
 
     fn error(&self, reason: String) -> Error {
         Error::File { path: self.path.clone(), line: None, reason }
     }
 
-    fn text(&self) -> Text<'_> {
-        self.contents.text(&self.path)
+    fn text<'a>(&'a self, text: &'a Contents) -> Text<'a> {
+        text.text(&self.path)
     }
 }
 

@@ -4,7 +4,7 @@
 //! constructors, and errors name the file and, for text, the line.
 //!
 //! Files are memory-mapped: nobody may shorten or rewrite a file while it is read. A file is written whole or not at all
-//! ([`Output`]).
+//! ([`Output`]). A set of matrices in several files is a folder with a manifest ([`parts`]).
 
 pub mod any;
 mod assemble;
@@ -14,6 +14,7 @@ pub mod npy;
 pub mod npz;
 mod output;
 mod parallel;
+pub mod parts;
 mod source;
 
 pub use file::{Claim, MatrixFile};

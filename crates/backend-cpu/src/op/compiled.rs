@@ -2,14 +2,19 @@
 //!
 //! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
 //! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
-//! this crate, and no other crate compiles the functions. The tables have the rows of the catalogue: a format that gets
-//! a product there has it here.
+//! this crate, and no other crate compiles the functions. The functions are in [`spmv`] and [`spmm`], which know nothing
+//! of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
 
-use super::{spmm, spmv};
+use super::spmm::source::SpmmFormat;
+use super::spmm::{self, SpmmPlan};
+use super::spmv::{self, SpmvFormat, SpmvPlan};
+use crate::Cpu;
 use sparse_core::catalog::Types;
+use sparse_core::op::{AccOf, Op, SpmmKernel, SpmvKernel};
+use sparse_core::reference::Reference;
 use sparse_core::{
-    BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Error, Host, HostCsr, Hyb, Index, Result, Scalar, Sell,
-    for_all_types, for_each_operation,
+    Algorithm, AlgorithmSet, BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Error, Host,
+    HostCsr, Hyb, Index, PlanOptions, Result, Scalar, Sell, for_all_types, for_each_operation,
 };
 use std::any::Any;
 use std::marker::PhantomData;
@@ -18,7 +23,7 @@ use std::marker::PhantomData;
 type Functions = [&'static (dyn Any + Send + Sync)];
 
 /// The functions of one operation for each triple of types.
-pub(super) type Table = [&'static Functions];
+type Table = [&'static Functions];
 
 /// The functions for values `T`, indices `I` and offsets `O`: one constant for each product.
 struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
@@ -57,22 +62,80 @@ macro_rules! spmm_of_all_types {
 }
 
 /// The functions of SpMV.
-pub(super) static SPMV: &Table = for_all_types!(spmv_of_all_types);
+static SPMV: &Table = for_all_types!(spmv_of_all_types);
 
 /// The functions of SpMM.
-pub(super) static SPMM: &Table = for_all_types!(spmm_of_all_types);
+static SPMM: &Table = for_all_types!(spmm_of_all_types);
 
 /// The functions of type `F`.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the types are none of [`for_all_types`].
-pub(super) fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
+fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
     let mut functions = table.iter().flat_map(|functions| functions.iter());
     functions.find_map(|functions| (*functions as &dyn Any).downcast_ref()).ok_or_else(|| {
         let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
         let reason = format!("values, indices and offsets are one of {}", known.join(" "));
         Error::unsupported(format!("{op} of {format} with these types on the CPU"), reason)
     })
+}
+
+impl<M: SpmvFormat> SpmvKernel<M> for Cpu
+where
+    Reference: SpmvKernel<M>,
+{
+    type Plan = SpmvPlan<M>;
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        M::Algorithm::table(|algorithm| M::fits(algorithm, op))
+    }
+
+    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let functions: &spmv::Functions<M> = find(SPMV, "spmv", M::FORMAT)?;
+        (functions.plan)(self, a, op, options)
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        x: &[M::Scalar],
+        beta: AccOf<M>,
+        y: &mut [M::Scalar],
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { (plan.functions.run)(self, plan, alpha, a, x, beta, y) }
+    }
+}
+
+impl<M: SpmmFormat> SpmmKernel<M> for Cpu
+where
+    Reference: SpmmKernel<M>,
+{
+    type Plan = SpmmPlan<M>;
+
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        spmm::algorithms(spmm::has_stored_rows::<M>(op))
+    }
+
+    fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
+        let functions: &spmm::Functions<M> = find(SPMM, "spmm", M::FORMAT)?;
+        (functions.plan)(a, op, columns, options)
+    }
+
+    unsafe fn spmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar>,
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
+    }
 }
 
 #[cfg(test)]

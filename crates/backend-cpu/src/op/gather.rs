@@ -1,6 +1,6 @@
 //! Products of `f32` and `f64` with 32-bit columns by the gathers of AVX2 and AVX-512.
 
-use super::spmv::lanes::{Columns, LANES, NO_DELTA, Slab};
+use super::slab::{Columns, LANES, NO_DELTA, Slab};
 use crate::simd::{Isa, Simd};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};

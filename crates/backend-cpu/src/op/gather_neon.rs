@@ -1,7 +1,7 @@
 //! Products of `f32` and `f64` by NEON, which has no gathers: elements of `x` are loaded one by one, then multiplied
 //! and added as vectors.
 
-use super::spmv::lanes::{LANES, Slab};
+use super::slab::{LANES, Slab};
 use crate::simd::{Isa, Simd};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};

@@ -17,6 +17,7 @@ mod row_sort;
 mod row_statistics;
 mod rows;
 mod scan;
+mod slab;
 mod sort;
 mod spmm;
 mod spmv;

@@ -14,7 +14,7 @@ algorithms! {
     /// The algorithms of scans.
     pub enum ScanAlgorithm {
         Blocked = Algorithm::new("blocked", "always: sums of blocks, their prefix sums, then every block");
-        WorkEfficient = Algorithm::new("work_efficient", "never: GOOS-SM's up-sweep and down-sweep");
+        WorkEfficient = Algorithm::new("work_efficient", "never: Blelloch's up-sweep and down-sweep");
         Sequential = SEQUENTIAL;
     }
 }
@@ -208,7 +208,7 @@ fn tree_scan<T: ScanElement>(block: &mut [T]) -> T {
 mod tests {
     use super::*;
 
-    /// The trace of the GOOS-SM slides.
+    /// A worked example, step by step.
     #[test]
     fn sweeps_give_the_exclusive_sums_and_the_total() {
         let mut block = [6, 3, 1, 0, 2, 4, 5, 7];

@@ -57,7 +57,7 @@ pub type Finder = (&'static str, Option<&'static str>);
 /// A text that stands once in a file, and what is written in its place.
 pub type Change = (&'static str, &'static str);
 
-/// Where a fault is planted.
+/// The place where a fault is planted.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     /// In a file of kernels, in each language that has a change.
@@ -80,7 +80,7 @@ pub struct Fault {
     pub kind: Kind,
     /// A description of the fault.
     pub what: &'static str,
-    /// Where it is planted.
+    /// The place where it is planted.
     pub place: Place,
     /// The operations that must find it.
     pub found_by: &'static [Finder],

@@ -2,7 +2,7 @@
 
 use super::elements::HostElements;
 use super::erased::AnyMatrix;
-use super::formats::RuntimeFormat;
+use super::formats::{RuntimeFormat, copy_of};
 use super::typed::Typed;
 use crate::Device;
 use crate::device::HostBackend;
@@ -18,17 +18,21 @@ pub(crate) trait RuntimeBackend: Backend {
     /// One constructor for each supported type of matrix in this backend's memory.
     const CONSTRUCTORS: &'static [Constructor];
 
-    /// The elements of a vector: a buffer, or where that is the host's also memory of somebody else's.
-    type Elements<T: Element>: Send + Sync + 'static;
+    /// The elements of a vector: of an accelerator a buffer, which clones share until one of them is written; of the host
+    /// a vector, or memory of somebody else's.
+    type Elements<T: Element>: Clone + Send + Sync + 'static;
 
     /// The backend of `device`, if it is of this type.
     fn of(device: &Device) -> Option<&Self>;
 
-    /// All elements.
+    /// A view of all elements.
     fn view_of<T: Element>(elements: &Self::Elements<T>) -> ViewOf<'_, Self, T>;
 
-    /// All elements, exclusively.
-    fn view_mut_of<T: Element>(elements: &mut Self::Elements<T>) -> ViewMutOf<'_, Self, T>;
+    /// An exclusive view of all elements; those that a clone shares are copied first.
+    fn view_mut_of<'a, T: Element>(
+        &self,
+        elements: &'a mut Self::Elements<T>,
+    ) -> sparse_core::Result<ViewMutOf<'a, Self, T>>;
 }
 
 /// Hides the type of a matrix, or returns it where it is of another type than the constructor's.
@@ -97,15 +101,18 @@ impl RuntimeBackend for HostBackend {
         elements
     }
 
-    fn view_mut_of<T: Element>(elements: &mut HostElements<T>) -> &mut [T] {
-        elements
+    fn view_mut_of<'a, T: Element>(
+        &self,
+        elements: &'a mut HostElements<T>,
+    ) -> sparse_core::Result<&'a mut [T]> {
+        Ok(elements)
     }
 }
 
 impl RuntimeBackend for Accelerator {
     const CONSTRUCTORS: &'static [Constructor] = sparse_core::for_all_types!(constructors);
 
-    type Elements<T: Element> = Buf<Self, T>;
+    type Elements<T: Element> = Arc<Buf<Self, T>>;
 
     fn of(device: &Device) -> Option<&Self> {
         match device {
@@ -114,11 +121,18 @@ impl RuntimeBackend for Accelerator {
         }
     }
 
-    fn view_of<T: Element>(elements: &Buf<Self, T>) -> ViewOf<'_, Self, T> {
+    fn view_of<T: Element>(elements: &Arc<Buf<Self, T>>) -> ViewOf<'_, Self, T> {
         SpaceOf::<Self>::view(elements)
     }
 
-    fn view_mut_of<T: Element>(elements: &mut Buf<Self, T>) -> ViewMutOf<'_, Self, T> {
-        SpaceOf::<Self>::view_mut(elements)
+    fn view_mut_of<'a, T: Element>(
+        &self,
+        elements: &'a mut Arc<Buf<Self, T>>,
+    ) -> sparse_core::Result<ViewMutOf<'a, Self, T>> {
+        if Arc::get_mut(elements).is_none() {
+            *elements = Arc::new(copy_of(self, elements)?);
+        }
+        let buffer = Arc::get_mut(elements).expect("a new copy has no other owner");
+        Ok(SpaceOf::<Self>::view_mut(buffer))
     }
 }

@@ -34,12 +34,13 @@ where
             + bytes_of::<SpaceOf<B>, T>(self.values())
     }
 
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-        self.with_values(map(self.values())?)
+    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
+        self.with_values(map(self.values(), None)?)
     }
 
     fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
-        let instead = "it has many matrices, and each can be converted: a.member(k)?";
+        let instead =
+            "it has many matrices: convert each, a.member(k)?, or all as one, a.to_block_diagonal()?";
         Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
     }
 

@@ -29,7 +29,7 @@ pub struct CompressOptions {
 }
 
 impl CompressOptions {
-    /// All elements but zeros, with 32-bit indices, once.
+    /// Options for all elements but zeros, with 32-bit indices, and a plan that runs once.
     pub fn to(format: Format) -> Self {
         Self { format, stack: None, tolerance: None, index_type: IndexType::I32, plan: PlanOptions::once() }
     }

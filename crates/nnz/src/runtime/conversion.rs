@@ -13,7 +13,8 @@ impl Matrix {
     ///
     /// # Errors
     /// Those of [`ConvertPlan`](crate::op::ConvertPlan); padding that takes far more memory than the entries is
-    /// refused, and so is a format of batches, whose [`member`](Self::member)s can be converted.
+    /// refused, and so is one matrix as a batch, or a batch as one matrix, which [`to_batch`](Self::to_batch) and
+    /// [`to_block_diagonal`](Self::to_block_diagonal) make.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -26,6 +27,9 @@ impl Matrix {
     pub fn to_format(&self, format: Format) -> Result<Self> {
         if format == self.format() {
             return Ok(self.clone());
+        }
+        if self.members().is_some() && matches!(format, Format::BatchCsr | Format::BatchCsc) {
+            return self.to_other_axis();
         }
         self.inner.to_layout(&format.try_into()?)
     }
@@ -166,7 +170,7 @@ impl Matrix {
         Ok(dense)
     }
 
-    /// As [`to_dense`](Self::to_dense), written over the elements of a dense matrix; its padding stays.
+    /// Writes all elements, zeros included, over those of a dense matrix, whose padding stays.
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if the shapes do; what the

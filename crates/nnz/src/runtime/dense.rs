@@ -21,6 +21,9 @@ use std::fmt::{Debug, Formatter};
 /// assert_eq!((a.nnz(), a.to_dense()?.values().to_vec::<f64>()?), (2, vec![1.0, 0.0, 0.0, 2.0]));
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// A clone is a matrix of its own, as that of a [`Vector`] is.
+#[derive(Clone)]
 pub struct DenseMatrix {
     values: Vector,
     rows: usize,
@@ -339,7 +342,7 @@ impl DenseMatrix {
         let (rows, cols, leading_dimension, order) =
             (self.rows, self.cols, self.leading_dimension, self.order);
         let view = self.values.view_mut_in::<B, T>(context)?;
-        Some(DenseViewMut::new(view, rows, cols, leading_dimension, order))
+        Some(view.and_then(|view| DenseViewMut::new(view, rows, cols, leading_dimension, order)))
     }
 }
 

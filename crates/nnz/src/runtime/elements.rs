@@ -25,6 +25,13 @@ unsafe impl<T: Send> Send for BorrowedElements<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for BorrowedElements<T> {}
 
+/// A vector of its own, also of memory of somebody else's.
+impl<T: Clone> Clone for HostElements<T> {
+    fn clone(&self) -> Self {
+        Self::Owned(self.to_vec())
+    }
+}
+
 impl<T> Deref for HostElements<T> {
     type Target = [T];
 

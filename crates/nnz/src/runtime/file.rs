@@ -30,8 +30,8 @@ macro_rules! narrow_or_wide {
 
 /// Files.
 impl Matrix {
-    /// The matrix of a file, `.mtx`, `.mtx.gz`, `.npz` or `.npy`, as CSR with values of the file's own type; see
-    /// [`read_csr`](Self::read_csr).
+    /// The matrix of a file, `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or of a folder of parts ([`parts`](sparse_io::parts)), as
+    /// CSR with values of the file's own type; see [`read_csr`](Self::read_csr).
     ///
     /// # Errors
     /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr).
@@ -86,7 +86,7 @@ impl Matrix {
         with_dtype!(dtype, T => narrow_or_wide!(device, I => file.read_coo::<T, I>()))
     }
 
-    /// The batch of an `.npz` file, whose members are compressed along the axis that the file says, in the memory of
+    /// The batch of an `.npz` file or of a folder of parts, whose members are compressed along the axis that the file says, in the memory of
     /// `device`.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Matrix {
         self.write_as(output, kind)
     }
 
-    /// As [`write`](Self::write), to a file of this kind.
+    /// Writes the matrix to a file of this kind; see [`write`](Self::write).
     ///
     /// # Errors
     /// As there.

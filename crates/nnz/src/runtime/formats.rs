@@ -38,8 +38,8 @@ impl<B: RuntimeBackend> On<'_, B> {
     }
 }
 
-/// New values for old ones.
-pub(crate) type MapValues<'a, B, T, U> = dyn Fn(&Buf<B, T>) -> Result<Buf<B, U>> + 'a;
+/// New values for old ones; the columns beside them, of formats that pad rows, say which are padding.
+pub(crate) type MapValues<'a, B, I, T, U> = dyn Fn(&Buf<B, T>, Option<&Buf<B, I>>) -> Result<Buf<B, U>> + 'a;
 
 /// A format that [`Matrix`] holds.
 pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<B>> + Sized {
@@ -57,7 +57,10 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     fn bytes(&self) -> usize;
 
     /// The same pattern with values that `map` makes of those there are.
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, Self::Scalar, U>) -> Result<Self::With<U>>;
+    fn map_values<U: Scalar>(
+        &self,
+        map: &MapValues<'_, B, Self::Index, Self::Scalar, U>,
+    ) -> Result<Self::With<U>>;
 
     /// The matrix in another layout, which is of another format unless it is a padded one.
     fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix>;
@@ -129,7 +132,7 @@ pub(super) fn bytes_of<S: Space, T: Element>(buffer: &S::Buffer<T>) -> usize {
     buffer.len() * size_of::<T>()
 }
 
-pub(super) fn copy_of<B: Backend, T: Scalar>(backend: &B, values: &Buf<B, T>) -> Result<Buf<B, T>> {
+pub(super) fn copy_of<B: Backend, T: Element>(backend: &B, values: &Buf<B, T>) -> Result<Buf<B, T>> {
     let mut copy = backend.zeros(values.len())?;
     backend.copy::<T>(SpaceOf::<B>::view(values), SpaceOf::<B>::view_mut(&mut copy))?;
     Ok(copy)
@@ -220,8 +223,8 @@ macro_rules! compressed_members {
                 + bytes_of::<SpaceOf<B>, T>(self.values())
         }
 
-        fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-            self.with_values(map(self.values())?)
+        fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
+            self.with_values(map(self.values(), None)?)
         }
 
         /// Along the other axis: only the values are copied.
@@ -280,9 +283,9 @@ where
         size_of_val(self.offsets()) + size_of_val(self.indices()) + size_of_val(self.values())
     }
 
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, HostBackend, T, U>) -> Result<Csr<U, Host, I, O>> {
+    fn map_values<U: Scalar>(&self, map: &MapValues<'_, HostBackend, I, T, U>) -> Result<Csr<U, Host, I, O>> {
         let csr = self.to_csr();
-        csr.with_values(map(csr.values())?)
+        csr.with_values(map(csr.values(), None)?)
     }
 
     fn to_layout(&self, on: On<'_, HostBackend>, layout: &Layout) -> Result<Matrix> {
@@ -351,8 +354,8 @@ where
         2 * bytes_of::<SpaceOf<B>, I>(self.row_idx()) + bytes_of::<SpaceOf<B>, T>(self.values())
     }
 
-    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-        self.with_values(map(self.values())?)
+    fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
+        self.with_values(map(self.values(), None)?)
     }
 
     fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
@@ -387,13 +390,13 @@ where
 /// Implements [`RuntimeFormat`] for a format that pads rows: what is not done with its values alone goes by way of CSR.
 ///
 /// A row has the format with its index types, the offset type of that CSR, the type of the format's own offsets, the
-/// default layout, and its arrays: of offsets, of indices and of values.
+/// default layout, and its arrays: of offsets, of indices, and of values beside their columns.
 macro_rules! padded_format {
     (
         $format:ident<$($index:ident),+>, $offset:ident, $offset_type:expr, $layout:expr,
         offsets [$($($offsets:ident).+),*],
         indices [$($($indices:ident).+),+],
-        values [$($($values:ident).+),+]
+        values [$($($values:ident).+ beside $($cols:ident).+),+]
     ) => {
         impl<B, T, $($index),+> RuntimeFormat<B> for $format<T, SpaceOf<B>, $($index),+>
         where
@@ -417,8 +420,8 @@ macro_rules! padded_format {
                     $(+ bytes_of::<SpaceOf<B>, T>(self$(.$values())+))+
             }
 
-            fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, T, U>) -> Result<Self::With<U>> {
-                self.with_values($(map(self$(.$values())+)?),+)
+            fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
+                self.with_values($(map(self$(.$values())+, Some(self$(.$cols())+))?),+)
             }
 
             fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
@@ -444,13 +447,13 @@ macro_rules! padded_format {
 
 padded_format!(
     Ell<I>, I, None, Layout::Ell(EllLayout::default()),
-    offsets [], indices [col_idx], values [values]
+    offsets [], indices [col_idx], values [values beside col_idx]
 );
 padded_format!(
     Hyb<I>, I, None, Layout::Hyb(HybWidth::default()),
-    offsets [], indices [ell.col_idx, coo.row_idx, coo.col_idx], values [ell.values, coo.values]
+    offsets [], indices [ell.col_idx, coo.row_idx, coo.col_idx], values [ell.values beside ell.col_idx, coo.values beside coo.col_idx]
 );
 padded_format!(
     Sell<I, O>, O, Some(IndexType::of::<O>()), Layout::Sell(SellLayout::default()),
-    offsets [slice_ptr], indices [row_order, col_idx], values [values]
+    offsets [slice_ptr], indices [row_order, col_idx], values [values beside col_idx]
 );

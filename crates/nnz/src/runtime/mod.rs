@@ -25,6 +25,7 @@
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
+//! | [`from_members`](Matrix::from_members), [`member`](Matrix::member), [`to_batch`](Matrix::to_batch), [`to_block_diagonal`](Matrix::to_block_diagonal) | [`BatchCompressed`](crate::BatchCompressed) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
@@ -47,6 +48,7 @@
 //! accumulators of all types exactly.
 
 mod backend;
+mod batch;
 mod batch_format;
 mod compress;
 mod conversion;
@@ -59,6 +61,7 @@ mod fit;
 mod format;
 mod formats;
 mod matrix;
+mod matrix_set;
 mod operators;
 mod plan;
 mod products;
@@ -72,6 +75,7 @@ pub use dense::DenseMatrix;
 pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
+pub use matrix_set::{MatrixSet, MatrixSetOptions};
 pub use plan::{MatmulPlan, MatvecPlan};
 pub use solve::{Method, SolveOptions, Solver};
 pub use vector::Vector;

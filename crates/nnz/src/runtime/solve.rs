@@ -41,7 +41,7 @@ pub struct SolveOptions {
     pub method: Method,
     /// True to precondition with the diagonal of the matrix.
     pub jacobi: bool,
-    /// When the solver stops, and how its products are planned.
+    /// The stopping test, and the options of the plans of products.
     pub options: Options,
 }
 
@@ -85,8 +85,9 @@ impl Matrix {
         Ok((x, solution))
     }
 
-    /// As [`solve`](Self::solve) from the `x` that is given, which gets the last iterate; `callback` is called after each
-    /// look at the residual and may stop.
+    /// Solves A·x = b from the `x` that is given, which gets the last iterate; see [`solve`](Self::solve).
+    ///
+    /// `callback` is called after each computation of the residual's norm and may stop.
     ///
     /// # Errors
     /// As there.
@@ -150,7 +151,7 @@ impl Matrix {
 pub struct Solver(Box<dyn AnySolver>);
 
 impl Solver {
-    /// As [`Matrix::solve_from`].
+    /// Solves A·x = b from the `x` that is given, which gets the last iterate; see [`Matrix::solve_from`].
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as the
@@ -304,7 +305,7 @@ fn with_operands<B: RuntimeBackend, T: Scalar>(
     let Some(x) = x.view_mut_in::<B, T>(a.context()) else {
         return Err(mismatch("solve", a.as_operand(), &[x.as_operand("x")]));
     };
-    solve(b, x)
+    solve(b, x?)
 }
 
 impl<B, T> AnySolver for TypedSolver<B, T>

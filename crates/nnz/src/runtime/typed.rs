@@ -12,8 +12,8 @@ use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{AccOf, Keep, Op, RealOf, RowStatistics, SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel};
 use sparse_core::{
-    Algorithm, Choice, DType, Error, Host, PlanOptions, Result, Scalar, Space, SparseFormat, c64, cast_slice,
-    space::Buffer as _, with_dtype,
+    Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
+    cast_slice, space::Buffer as _, with_dtype,
 };
 use std::any::Any;
 
@@ -47,8 +47,12 @@ where
 
     /// The matrix with its values as `U`, by way of the host.
     fn cast_to<U: Scalar>(&self) -> Result<Matrix> {
-        let cast = |values: &Buf<B, M::Scalar>| {
-            self.backend.upload(&cast_slice::<M::Scalar, U>(&self.backend.download(values)?)?)
+        let cast = |values: &Buf<B, M::Scalar>, columns: Option<&Buf<B, M::Index>>| {
+            let mut values = self.backend.download(values)?;
+            if let Some(columns) = columns {
+                clear_padding(&mut values, &self.backend.download(columns)?);
+            }
+            self.backend.upload(&cast_slice::<M::Scalar, U>(&values)?)
         };
         self.on().erase(self.matrix.map_values::<U>(&cast)?)
     }
@@ -73,7 +77,7 @@ where
         return Err(mismatch(op, operand, &[y.as_operand("y")]));
     };
     let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-    plan.run(alpha, matrix, x, beta, y)
+    plan.run(alpha, matrix, x, beta, y?)
 }
 
 /// `C ← alpha·op(A)·B + beta·C` by a plan for the pattern of `matrix`.
@@ -157,7 +161,9 @@ where
 
     fn scaled(&self, alpha: c64) -> Result<Matrix> {
         let alpha = factor("scale", "the factor", alpha)?;
-        let scale = |values: &Buf<B, M::Scalar>| scaled::<B, M::Scalar>(&self.backend, alpha, values);
+        let scale = |values: &Buf<B, M::Scalar>, _: Option<&Buf<B, M::Index>>| {
+            scaled::<B, M::Scalar>(&self.backend, alpha, values)
+        };
         self.on().erase(self.matrix.map_values::<M::Scalar>(&scale)?)
     }
 
@@ -207,6 +213,15 @@ where
 
     fn host_copy(&self) -> Result<Box<dyn Any>> {
         Ok(Box::new(self.matrix.to_host(&self.backend)?))
+    }
+}
+
+/// Makes the values of padding zero, which every type holds.
+fn clear_padding<T: Scalar, I: Index>(values: &mut [T], columns: &[I]) {
+    for (value, &column) in values.iter_mut().zip(columns) {
+        if column == I::PADDING {
+            *value = T::ZERO;
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) trait AnyVector: Any + Send + Sync {
     fn len(&self) -> usize;
     fn dtype(&self) -> DType;
     fn context(&self) -> ContextId;
+    fn boxed_clone(&self) -> Box<dyn AnyVector>;
     fn cast(&self, device: &Device, dtype: DType) -> Result<Vector>;
     fn copy_to(&self, device: &Device) -> Result<Vector>;
     fn dot(&self, y: &Vector) -> Result<c64>;
@@ -35,8 +36,8 @@ impl<B: RuntimeBackend, T: Scalar> TypedVector<B, T> {
         B::view_of(&self.elements)
     }
 
-    pub(super) fn view_mut(&mut self) -> ViewMutOf<'_, B, T> {
-        B::view_mut_of(&mut self.elements)
+    pub(super) fn view_mut(&mut self) -> Result<ViewMutOf<'_, B, T>> {
+        self.backend.view_mut_of(&mut self.elements)
     }
 
     /// A copy of the elements on the host.
@@ -65,6 +66,10 @@ impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B
         self.view().context()
     }
 
+    fn boxed_clone(&self) -> Box<dyn AnyVector> {
+        Box::new(Self { backend: self.backend.clone(), elements: self.elements.clone() })
+    }
+
     fn cast(&self, device: &Device, dtype: DType) -> Result<Vector> {
         let values = self.to_host()?;
         with_dtype!(dtype, U => Vector::from_vec(device, cast_slice::<T, U>(&values)?))
@@ -86,11 +91,13 @@ impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B
     fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()> {
         let (alpha, beta) = (factor("axpby", "alpha", alpha)?, factor("axpby", "beta", beta)?);
         let x = operand::<B, T>("axpby", x)?;
-        axpby::<B, T>(&self.backend, alpha, x, beta, B::view_mut_of(&mut self.elements))
+        let y = self.backend.view_mut_of(&mut self.elements)?;
+        axpby::<B, T>(&self.backend, alpha, x, beta, y)
     }
 
     fn scale(&mut self, alpha: c64) -> Result<()> {
         let alpha = factor("scale", "the factor", alpha)?;
-        scal::<B, T>(&self.backend, alpha, B::view_mut_of(&mut self.elements))
+        let x = self.backend.view_mut_of(&mut self.elements)?;
+        scal::<B, T>(&self.backend, alpha, x)
     }
 }

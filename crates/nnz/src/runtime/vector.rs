@@ -8,12 +8,13 @@ use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf};
 use sparse_core::op::VectorKernel;
-use sparse_core::space::{Buffer as _, View as _, ViewMut as _};
+use sparse_core::space::{Buffer as _, View as _};
 use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, with_dtype};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// A dense vector in the memory of a [`Device`], of a type that is known at run time.
 ///
@@ -24,6 +25,18 @@ use std::ptr::NonNull;
 /// let mut y = Vector::zeros(&device, x.dtype(), x.len())?;
 /// y.axpby(2.0, &x, 0.0)?;
 /// assert_eq!((y.nrm2()?, y.to_vec::<f64>()?), (10.0, vec![6.0, 8.0]));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A clone is a vector of its own. In the memory of an accelerator it shares the elements until one of the two is
+/// written, which then takes a copy.
+///
+/// ```
+/// # use nnz::prelude::*;
+/// let x = Vector::from_slice(&"cpu".parse()?, &[3.0, 4.0])?;
+/// let mut y = x.clone();
+/// y.scale(2.0)?;
+/// assert_eq!((x.to_vec::<f64>()?, y.to_vec::<f64>()?), (vec![3.0, 4.0], vec![6.0, 8.0]));
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Vector {
@@ -52,10 +65,10 @@ impl Vector {
         }
     }
 
-    /// As [`from_slice`](Self::from_slice), but on the CPU the vector takes `values` without a copy.
+    /// A vector of `values` in the memory of `device`, which on the CPU takes them without a copy.
     ///
     /// # Errors
-    /// As there.
+    /// As [`from_slice`](Self::from_slice).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -80,7 +93,8 @@ impl Vector {
                 Ok(Self::of::<HostBackend, T>(device, backend, *buffer.downcast().map_err(other)?))
             }
             Device::Accelerator(backend, _) => {
-                Ok(Self::of::<Accelerator, T>(device, backend, *buffer.downcast().map_err(other)?))
+                let buffer = buffer.downcast::<Buf<Accelerator, T>>().map_err(other)?;
+                Ok(Self::of::<Accelerator, T>(device, backend, Arc::from(buffer)))
             }
         })
     }
@@ -101,7 +115,7 @@ impl Vector {
         with_dtype!(dtype, T => match device {
             Device::Cpu(_) => Self::from_vec::<T>(device, host_zeros(len)?),
             Device::Accelerator(backend, _) => {
-                Ok(Self::of::<Accelerator, T>(device, backend, backend.zeros(len)?))
+                Ok(Self::of::<Accelerator, T>(device, backend, Arc::new(backend.zeros(len)?)))
             }
         })
     }
@@ -259,7 +273,7 @@ impl Vector {
         self.typed::<HostBackend, T>().map(TypedVector::view)
     }
 
-    /// As [`as_slice`](Self::as_slice), to be changed in place.
+    /// The elements where they lie, to be changed in place; see [`as_slice`](Self::as_slice).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -269,7 +283,7 @@ impl Vector {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn as_mut_slice<T: Scalar>(&mut self) -> Option<&mut [T]> {
-        self.typed_mut::<HostBackend, T>().map(TypedVector::view_mut)
+        self.typed_mut::<HostBackend, T>()?.view_mut().ok()
     }
 
     /// A copy with the elements as another type, each rounded to nearest; by way of the host.
@@ -393,12 +407,12 @@ impl Vector {
         self.typed::<B, T>().map(TypedVector::view).filter(|view| view.context() == context)
     }
 
-    /// As [`view_in`](Self::view_in), exclusively.
+    /// As [`view_in`](Self::view_in), exclusively; an error if elements that a clone shares cannot be copied.
     pub(crate) fn view_mut_in<B: RuntimeBackend, T: Scalar>(
         &mut self,
         context: ContextId,
-    ) -> Option<ViewMutOf<'_, B, T>> {
-        self.typed_mut::<B, T>().map(TypedVector::view_mut).filter(|view| view.context() == context)
+    ) -> Option<Result<ViewMutOf<'_, B, T>>> {
+        self.typed_mut::<B, T>().filter(|typed| typed.view().context() == context).map(TypedVector::view_mut)
     }
 
     pub(super) fn typed<B: RuntimeBackend, T: Scalar>(&self) -> Option<&TypedVector<B, T>> {
@@ -422,6 +436,12 @@ fn host_zeros<T: Scalar>(len: usize) -> Result<Vec<T>> {
     })?;
     zeros.resize(len, T::ZERO);
     Ok(zeros)
+}
+
+impl Clone for Vector {
+    fn clone(&self) -> Self {
+        Self { device: self.device.clone(), inner: self.inner.boxed_clone() }
+    }
 }
 
 impl Debug for Vector {

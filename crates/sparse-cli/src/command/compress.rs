@@ -2,7 +2,6 @@
 
 use crate::claim;
 use crate::context::Context;
-use crate::failure::usage;
 use crate::file;
 use crate::operand;
 use crate::product::{check_algorithm, check_factor, parse_not_negative, tell_choice};
@@ -40,17 +39,14 @@ pub(crate) struct Compress {
 
 /// A value of `--to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Target {
+pub(crate) enum Target {
     Csr,
     Csc,
 }
 
 impl Compress {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        if !file::is_standard(&self.out) && FileKind::of(&self.out).map_err(usage)? != FileKind::Npz {
-            return Err(usage(format_args!("{}: a name that ends in .npz is needed", self.out.display())));
-        }
-        file::output(&self.out).check()?;
+        file::check_npz_output(&self.out)?;
         let device = context.device()?;
         let (path, dense) = operand::read_array(&self.dense)?;
         let file_error = |reason| Error::File { path: path.clone(), line: None, reason };
@@ -118,11 +114,11 @@ impl Compress {
 
 impl Target {
     /// The format of one matrix, and of the members of a batch.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.format(false).name()
     }
 
-    fn format(self, is_batch: bool) -> Format {
+    pub(crate) fn format(self, is_batch: bool) -> Format {
         match (self, is_batch) {
             (Self::Csr, false) => Format::Csr,
             (Self::Csc, false) => Format::Csc,
@@ -133,7 +129,7 @@ impl Target {
 }
 
 /// The type of the magnitudes of a type.
-fn real(dtype: DType) -> DType {
+pub(crate) fn real(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::Bf16 | DType::F32 | DType::C32 => DType::F32,
         DType::F64 | DType::C64 => DType::F64,

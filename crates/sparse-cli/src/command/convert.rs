@@ -12,11 +12,11 @@ use std::path::PathBuf;
 
 /// Converts a matrix between .mtx, .mtx.gz, .npz and .npy, by the names of the files
 ///
-/// Rows come out sorted and duplicates added; stored zeros stay. Indices have 32 bits where they fit. Of a dense .npy
+/// A matrix in parts is read by the name of its folder. Rows come out sorted and duplicates added; stored zeros stay. Indices have 32 bits where they fit. Of a dense .npy
 /// array all elements but zeros become entries; NaN stays. With --format coo entries come out as they are in the file.
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// The matrix to read; - is standard input
+    /// The matrix to read, a file or a folder of parts; - is standard input
     input: PathBuf,
     /// The file to write: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
     out: PathBuf,

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::file;
 use crate::format::StoredFormat;
 use crate::hypersparse::Compacted;
+use crate::parts::Parts;
 use crate::storage::{Storage, sizes_of};
 use anyhow::Result;
 use clap::Args;
@@ -20,11 +21,11 @@ use std::time::Instant;
 
 /// Describes a matrix: shape, entries, rows, symmetry, bandwidth, and its bytes in every format
 ///
-/// Of a batch that `nnz compress` wrote: shape, entries of the members, rows of all members. With -v, the seconds from the
-/// file to CSR go to stderr.
+/// Of a batch that `nnz compress` wrote: shape, entries of the members, rows of all members. Of a matrix or batch in parts
+/// (a folder with manifest.json) also the number of parts. With -v, the seconds from the file to CSR go to stderr.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// The matrix; - is standard input
+    /// The matrix, a file or a folder of parts; - is standard input
     matrix: PathBuf,
     /// The format to read; without it csr, and coo where the rows are too many for csr
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
@@ -73,7 +74,7 @@ impl Reading<'_> {
     fn describe_batch(self, file: &MatrixFile, batch: &Matrix) -> Result<()> {
         self.finish();
         let count = batch.members().unwrap_or(1);
-        self.context.report(&batch::Description::new(file.path(), count, batch)?)
+        self.context.report(&batch::Description::new(file, count, batch)?)
     }
 
     fn describe(self, file: &MatrixFile, a: &Matrix) -> Result<()> {
@@ -81,6 +82,7 @@ impl Reading<'_> {
         let (lengths, structure) = (a.row_lengths()?, Structure::of(a)?);
         self.context.report(&Description {
             path: file.path().display().to_string(),
+            parts: Parts::of(file),
             rows: a.nrows(),
             cols: a.ncols(),
             nnz: a.nnz(),
@@ -102,6 +104,7 @@ impl Reading<'_> {
         let (lengths, structure) = (a.row_statistics()?, a.structure()?);
         self.context.report(&Description {
             path: file.path().display().to_string(),
+            parts: Parts::of(file),
             rows,
             cols,
             nnz,
@@ -126,6 +129,8 @@ fn density((rows, cols): (usize, usize), nnz: usize) -> Option<f64> {
 #[derive(Debug, Serialize)]
 struct Description {
     path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Parts>,
     rows: usize,
     cols: usize,
     nnz: usize,
@@ -147,6 +152,9 @@ impl Display for Description {
         let Structure { lower_bandwidth, upper_bandwidth, diagonal, explicit_zeros } = self.structure;
         let density = self.density.map(|density| format!(", density {density:.3e}")).unwrap_or_default();
         writeln!(f, "{}", self.path)?;
+        if let Some(parts) = &self.parts {
+            writeln!(f, "parts           {parts}")?;
+        }
         writeln!(f, "shape           {} x {}", self.rows, self.cols)?;
         writeln!(f, "entries         {}{density}", self.nnz)?;
         writeln!(f, "types           values {}, indices {}", self.dtype, self.index_type)?;

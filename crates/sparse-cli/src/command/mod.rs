@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod convert;
 pub(crate) mod devices;
+pub(crate) mod distribute;
 pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod solve;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// holds the values of all operands exactly. A batch that `nnz compress` wrote is the block-diagonal matrix of its members.
 #[derive(Debug, Args)]
 pub(crate) struct Spmv {
-    /// The matrix A; - is standard input
+    /// The matrix A, a file or a folder of parts; - is standard input
     matrix: PathBuf,
     /// The vector X; - is standard input
     #[arg(value_name = "X.npy")]

@@ -78,7 +78,7 @@ fn not_finite_in_the_first_column() -> Triplets {
     matrix
 }
 
-/// The vectors E6 to E8 of the GOOS-SM slides on scans.
+/// Three published vectors, whose prefix sums are known.
 const LECTURE: [[i64; 8]; 3] = [[6, 3, 1, 0, 2, 4, 5, 7], [1, 7, 4, 6, 2, 5, 3, 0], [3, 0, 5, 4, 6, 1, 7, 2]];
 
 fn lecture(rows: usize) -> Triplets {

@@ -33,7 +33,7 @@ pub(crate) enum VectorOp {
 }
 
 impl VectorOp {
-    /// All of them.
+    /// All operations.
     pub(crate) const ALL: [Self; 5] = [Self::Axpby, Self::Dot, Self::Nrm2, Self::Scal, Self::ScaleDense];
 
     fn name(self) -> &'static str {

@@ -76,7 +76,7 @@ impl Fault {
     }
 
     /// The indices of a result as the fault has them.
-    pub(crate) fn indices(self, indices: &Vec<i32>) -> Result<Vec<i32>> {
+    pub(crate) fn indices(self, indices: &[i32]) -> Result<Vec<i32>> {
         let shifts = self == Self::ShiftsAnIndex;
         Copies(if shifts { self } else { Self::None }).copy(indices)
     }
@@ -99,11 +99,11 @@ impl<M: SparseFormat<Scalar = f64, Space = Host, In<Host> = M>> OnHost for M {}
 /// Copies of arrays, which a fault spoils.
 struct Copies(Fault);
 
-// SAFETY: copies have the elements of their buffers. A column that is shifted stays in the matrix; offsets that are shifted
+// SAFETY: copies have the elements of their views. A column that is shifted stays in the matrix; offsets that are shifted
 // belong to results, which the table only looks at.
 unsafe impl Transfer<Host, Host> for Copies {
-    fn copy<T: Element>(&self, buffer: &Vec<T>) -> Result<Vec<T>> {
-        let mut copy = buffer.clone();
+    fn copy<T: Element>(&self, view: &[T]) -> Result<Vec<T>> {
+        let mut copy = view.to_vec();
         match self.0 {
             Fault::DropsAnEntry => drop_first::<f64>(elements_of(&mut copy)),
             Fault::AccumulatesInF32 => narrow(elements_of(&mut copy)),

@@ -187,11 +187,15 @@ impl VectorKernel<f64> for Faulty {
         Ok(())
     }
 
-    unsafe fn gradient_step(&self, room: &mut Vec<f64>, step: GradientStep<'_, Self, f64>) -> Result<()> {
+    unsafe fn gradient_step(
+        &self,
+        workspace: &mut Vec<f64>,
+        step: GradientStep<'_, Self, f64>,
+    ) -> Result<()> {
         let before = step.p.to_vec();
         let GradientStep { q, p, x, r, rho, next_rho } = step;
         // SAFETY: the caller promises the same.
-        unsafe { self.cpu.gradient_step(room, GradientStep { q, p: &mut *p, x, r, rho, next_rho })? };
+        unsafe { self.cpu.gradient_step(workspace, GradientStep { q, p: &mut *p, x, r, rho, next_rho })? };
         if self.fault == Fault::KeepsTheDirection {
             p.copy_from_slice(&before);
         }

@@ -29,8 +29,8 @@ impl<S: Space, I: Index, O: Index> BatchPattern<S, I, O> {
             major: self.major,
             minor: self.minor,
             member_ptr: self.member_ptr.clone(),
-            offsets: transfer.copy(&self.offsets)?,
-            indices: transfer.copy(&self.indices)?,
+            offsets: transfer.copy(S::view(&self.offsets))?,
+            indices: transfer.copy(S::view(&self.indices))?,
             order: self.order,
         }))
     }
@@ -267,6 +267,6 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> SparseFormat for BatchCom
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
         let pattern = self.pattern.transfer(transfer)?;
-        Ok(BatchCompressed { pattern, values: transfer.copy(&self.values)?, axis: PhantomData })
+        Ok(BatchCompressed { pattern, values: transfer.copy(S::view(&self.values))?, axis: PhantomData })
     }
 }

@@ -118,7 +118,11 @@ pub fn kron<A: Axis, T: Scalar, I: Index, O: Index>(
 }
 
 /// The extent that all blocks have, of at least one.
-fn common_extent(op: &'static str, what: &str, extents: impl Iterator<Item = usize>) -> Result<usize> {
+pub(super) fn common_extent(
+    op: &'static str,
+    what: &str,
+    extents: impl Iterator<Item = usize>,
+) -> Result<usize> {
     let mut extents = extents.enumerate();
     let Some((_, first)) = extents.next() else {
         return Err(Error::shape(op, "there are no matrices; at least one is needed"));

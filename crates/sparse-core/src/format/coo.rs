@@ -25,8 +25,8 @@ impl<S: Space, I: Index> CooPattern<S, I> {
             id: PatternId::unique(),
             rows: self.rows,
             cols: self.cols,
-            row_idx: transfer.copy(&self.row_idx)?,
-            col_idx: transfer.copy(&self.col_idx)?,
+            row_idx: transfer.copy(S::view(&self.row_idx))?,
+            col_idx: transfer.copy(S::view(&self.col_idx))?,
             order: self.order,
         }))
     }
@@ -257,6 +257,6 @@ impl<T: Scalar, S: Space, I: Index> SparseFormat for Coo<T, S, I> {
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        Ok(Coo { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(&self.values)? })
+        Ok(Coo { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(S::view(&self.values))? })
     }
 }

@@ -70,7 +70,7 @@ impl<S: Space, I: Index> EllPattern<S, I> {
             cols: self.cols,
             width: self.width,
             nnz: self.nnz,
-            col_idx: transfer.copy(&self.col_idx)?,
+            col_idx: transfer.copy(S::view(&self.col_idx))?,
             order: self.order,
         }))
     }
@@ -260,6 +260,6 @@ impl<T: Scalar, S: Space, I: Index> SparseFormat for Ell<T, S, I> {
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        Ok(Ell { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(&self.values)? })
+        Ok(Ell { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(S::view(&self.values))? })
     }
 }

@@ -5,7 +5,7 @@ use super::{CompressedRef, Csr, IndexOrder, PatternId, Row, SparseFormat, Transf
 use crate::error::Result;
 use crate::index::Index;
 use crate::scalar::Scalar;
-use crate::space::{ContextId, Element, Host, Space};
+use crate::space::{ContextId, Host, Space};
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -163,15 +163,8 @@ impl<T: Scalar, I: Index, O: Index> SparseFormat for HostCsr<T, I, O> {
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<Host, U>) -> Result<Csr<T, U, I, O>> {
-        fn copy<U: Space, E: Element>(
-            transfer: &impl Transfer<Host, U>,
-            elements: &[E],
-        ) -> Result<U::Buffer<E>> {
-            transfer.copy(&elements.to_vec())
-        }
-        let offsets = copy(transfer, &self.offsets)?;
-        let indices = copy(transfer, &self.indices)?;
-        let values = copy(transfer, &self.values)?;
+        let (offsets, indices) = (transfer.copy(&self.offsets)?, transfer.copy(&self.indices)?);
+        let values = transfer.copy(&self.values)?;
         // SAFETY: the arrays were checked when the matrix was made, and the pattern has not changed since.
         Ok(unsafe { Csr::new_unchecked(self.rows, self.cols, offsets, indices, values, self.order) })
     }
@@ -180,7 +173,8 @@ impl<T: Scalar, I: Index, O: Index> SparseFormat for HostCsr<T, I, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
+    use crate::{Element, Error};
+    use std::cell::Cell;
 
     #[test]
     fn arrays_are_checked_and_left_where_they_are() -> Result<()> {
@@ -207,6 +201,32 @@ mod tests {
         let (id, first) = (csr.pattern_id(), csr.values().as_ptr());
         let a = HostCsr::from(csr);
         assert_eq!((a.pattern_id(), a.values().as_ptr()), (id, first));
+        Ok(())
+    }
+
+    /// Counts the arrays that are copied from the memory of `values`.
+    struct Watch<'a> {
+        values: &'a [f64],
+        copies: Cell<usize>,
+    }
+
+    // SAFETY: a copy has the elements of its view, and lives on the host.
+    unsafe impl Transfer<Host, Host> for Watch<'_> {
+        fn copy<T: Element>(&self, view: &[T]) -> Result<Vec<T>> {
+            let is_there = view.as_ptr().cast() == self.values.as_ptr();
+            self.copies.set(self.copies.get() + usize::from(is_there));
+            Ok(view.to_vec())
+        }
+    }
+
+    #[test]
+    fn arrays_are_transferred_from_where_they_are() -> Result<()> {
+        let (offsets, indices, values) = ([0, 1], [0], [5.0]);
+        // SAFETY: the arrays outlive the matrix, and nobody writes them.
+        let a = unsafe { HostCsr::<f64>::borrow(1, 1, &offsets, &indices, &values)? };
+        let watch = Watch { values: &values, copies: Cell::new(0) };
+        assert_eq!(a.transfer(&watch)?, a.to_csr());
+        assert_eq!(watch.copies.get(), 1);
         Ok(())
     }
 }

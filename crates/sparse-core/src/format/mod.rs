@@ -27,6 +27,7 @@ macro_rules! shares_pattern {
 }
 
 mod batch;
+mod batch_conversion;
 mod cast;
 mod combine;
 mod compressed;
@@ -58,11 +59,11 @@ pub use host_csr::HostCsr;
 pub use hyb::{Hyb, HybWidth};
 pub use sell::{Sell, SellLayout, SellPattern};
 
-use crate::backend::{Backend, SpaceOf};
+use crate::backend::{Backend, Buf, SpaceOf, ViewOf};
 use crate::error::{Error, Result};
 use crate::op::bound::check_context;
 use crate::scalar::Scalar;
-use crate::space::{Buffer, ContextId, Element, Host, Space};
+use crate::space::{Buffer, ContextId, Element, Host, Space, View};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -143,13 +144,30 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     fn to_host<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<Host>> {
         self.transfer(&Download(backend))
     }
+
+    /// A copy in the same memory whose buffers have no unused capacity.
+    ///
+    /// ```
+    /// use sparse_core::{Csr, SparseFormat, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::identity(3)?;
+    /// assert_eq!(a.to_exact(&Reference)?, a);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WrongContext`](Error::WrongContext) if the matrix lives elsewhere, [`OutOfMemory`](Error::OutOfMemory), or an error of
+    /// the device's runtime.
+    fn to_exact<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>> {
+        self.transfer(&Duplicate(backend))
+    }
 }
 
-/// Copies buffers from one space to another.
+/// Copies arrays from one space to another.
 ///
 /// # Safety
-/// A matrix is made of the copies without another check: a copy has the elements of its buffer, and all copies live in
-/// one context.
+/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies live in one
+/// context.
 ///
 /// An implementation without `unsafe` does not compile:
 ///
@@ -160,23 +178,23 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
 /// struct Forgets;
 ///
 /// impl Transfer<Host, Host> for Forgets {
-///     fn copy<T: Element>(&self, _: &Vec<T>) -> Result<Vec<T>> { Ok(vec![]) }
+///     fn copy<T: Element>(&self, _: &[T]) -> Result<Vec<T>> { Ok(vec![]) }
 /// }
 /// ```
 pub unsafe trait Transfer<From: Space, To: Space> {
-    /// A copy of `buffer`.
+    /// A copy of the elements of `view`.
     ///
     /// # Errors
     /// An error of the device's runtime.
-    fn copy<T: Element>(&self, buffer: &From::Buffer<T>) -> Result<To::Buffer<T>>;
+    fn copy<T: Element>(&self, view: From::View<'_, T>) -> Result<To::Buffer<T>>;
 }
 
 struct Upload<'a, B>(&'a B);
 
 // SAFETY: the backend uploads all elements, to its one context.
 unsafe impl<B: Backend> Transfer<Host, SpaceOf<B>> for Upload<'_, B> {
-    fn copy<T: Element>(&self, buffer: &Vec<T>) -> Result<<SpaceOf<B> as Space>::Buffer<T>> {
-        self.0.upload(buffer)
+    fn copy<T: Element>(&self, view: &[T]) -> Result<Buf<B, T>> {
+        self.0.upload(view)
     }
 }
 
@@ -184,8 +202,21 @@ struct Download<'a, B>(&'a B);
 
 // SAFETY: the backend downloads all elements.
 unsafe impl<B: Backend> Transfer<SpaceOf<B>, Host> for Download<'_, B> {
-    fn copy<T: Element>(&self, buffer: &<SpaceOf<B> as Space>::Buffer<T>) -> Result<Vec<T>> {
-        self.0.download(buffer)
+    fn copy<T: Element>(&self, view: ViewOf<'_, B, T>) -> Result<Vec<T>> {
+        let mut copy = vec![T::default(); view.len()];
+        self.0.download_into(view, &mut copy)?;
+        Ok(copy)
+    }
+}
+
+struct Duplicate<'a, B>(&'a B);
+
+// SAFETY: the backend copies all elements to new buffers of its one context.
+unsafe impl<B: Backend> Transfer<SpaceOf<B>, SpaceOf<B>> for Duplicate<'_, B> {
+    fn copy<T: Element>(&self, view: ViewOf<'_, B, T>) -> Result<Buf<B, T>> {
+        let mut copy = self.0.zeros(view.len())?;
+        self.0.copy(view, SpaceOf::<B>::view_mut(&mut copy))?;
+        Ok(copy)
     }
 }
 

@@ -91,9 +91,9 @@ impl<S: Space, I: Index, O: Index> SellPattern<S, I, O> {
             cols: self.cols,
             nnz: self.nnz,
             slice_height: self.slice_height,
-            slice_ptr: transfer.copy(&self.slice_ptr)?,
-            row_order: transfer.copy(&self.row_order)?,
-            col_idx: transfer.copy(&self.col_idx)?,
+            slice_ptr: transfer.copy(S::view(&self.slice_ptr))?,
+            row_order: transfer.copy(S::view(&self.row_order))?,
+            col_idx: transfer.copy(S::view(&self.col_idx))?,
             order: self.order,
         }))
     }
@@ -377,6 +377,6 @@ impl<T: Scalar, S: Space, I: Index, O: Index> SparseFormat for Sell<T, S, I, O> 
     }
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
-        Ok(Sell { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(&self.values)? })
+        Ok(Sell { pattern: self.pattern.transfer(transfer)?, values: transfer.copy(S::view(&self.values))? })
     }
 }

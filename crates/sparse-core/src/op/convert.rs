@@ -93,7 +93,7 @@ conversion!("ell_to_csr", [I: Index, O: Index], Ell<T, S, I> => Csr<T, S, I, O>,
 conversion!("hyb_to_csr", [I: Index, O: Index], Hyb<T, S, I> => Csr<T, S, I, O>, ());
 conversion!("sell_to_csr", [I: Index, O: Index], Sell<T, S, I, O> => Csr<T, S, I, O>, ());
 
-/// Implemented by backends, called through [`ConvertPlan`].
+/// Conversion of a format to another: implemented by backends, called through [`ConvertPlan`].
 pub trait ConvertKernel<From, To>: Backend
 where
     From: Conversion<To> + SparseFormat<Space = SpaceOf<Self>>,

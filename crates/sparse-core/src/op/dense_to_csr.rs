@@ -67,7 +67,7 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
     pub values: Buf<B, T>,
 }
 
-/// Implemented by backends, called through [`DenseToCompressedPlan`].
+/// Dense to sparse: implemented by backends, called through [`DenseToCompressedPlan`].
 pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;
@@ -260,6 +260,11 @@ where
     /// The algorithm that runs, and the reason.
     pub fn choice(&self) -> &Choice {
         self.kernel.choice()
+    }
+
+    /// Bytes of memory that the plan holds.
+    pub fn workspace_bytes(&self) -> usize {
+        self.kernel.workspace_bytes()
     }
 }
 

@@ -60,7 +60,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 3] = [Self::None, Self::Transpose, Self::ConjugateTranspose];
 
     /// True if rows and columns are exchanged.

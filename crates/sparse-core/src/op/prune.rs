@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
-/// Implemented by backends, called through [`PrunePlan`].
+/// Removal of small entries: implemented by backends, called through [`PrunePlan`].
 pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
@@ -31,7 +31,7 @@ pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M>;
 }
 
-/// A plan for matrices of one pattern.
+/// A plan that removes small entries from matrices of one pattern.
 #[derive(Debug)]
 pub struct PrunePlan<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
-/// Implemented by backends, called through [`RowStatisticsPlan`].
+/// Statistics of row lengths: implemented by backends, called through [`RowStatisticsPlan`].
 pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
@@ -30,7 +30,7 @@ pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     unsafe fn row_statistics(&self, plan: &mut Self::Plan, a: &M) -> Result<RowStatistics>;
 }
 
-/// A plan for matrices of one pattern.
+/// A plan that computes the [`RowStatistics`] of matrices of one pattern.
 #[derive(Debug)]
 pub struct RowStatisticsPlan<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,

@@ -1,6 +1,6 @@
 //! Prefix sums of a row-major `rows × cols` array of integers.
 //!
-//! - TPS: the whole array as one series, in row-major order (GOOS-SM's one-series scan; rows × cols is its length).
+//! - TPS: the whole array as one series, in row-major order; rows × cols is its length.
 //! - HPS: series after series, in row-major order: TPS of each row, then each row's total carried into the next.
 //! - VPS: in column-major order: down column 0, then column 1, …
 //!
@@ -64,7 +64,7 @@ pub enum ScanKind {
     Exclusive,
 }
 
-/// Implemented by backends, called through [`ScanPlan`].
+/// Prefix sums: implemented by backends, called through [`ScanPlan`].
 pub trait ScanKernel<T: ScanElement>: Backend {
     /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;

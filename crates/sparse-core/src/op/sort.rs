@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
-/// Implemented by backends, called through [`SortPlan`].
+/// Entries in order of their coordinates: implemented by backends, called through [`SortPlan`].
 pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;
@@ -30,7 +30,7 @@ pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M>;
 }
 
-/// A plan for matrices of one pattern.
+/// A plan that sorts the entries of matrices of one pattern.
 #[derive(Debug)]
 pub struct SortPlan<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,

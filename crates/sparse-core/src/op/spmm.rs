@@ -9,7 +9,7 @@ use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 use crate::space::{View, ViewMut};
 
-/// Implemented by backends, called through [`SpmmPlan`]: `C ← alpha·op(A)·B + beta·C`.
+/// `C ← alpha·op(A)·B + beta·C`: implemented by backends, called through [`SpmmPlan`].
 pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;

@@ -9,7 +9,7 @@ use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 use crate::space::{View, ViewMut};
 
-/// Implemented by backends, called through [`SpmvPlan`]: `y ← alpha·op(A)·x + beta·y`.
+/// `y ← alpha·op(A)·x + beta·y`: implemented by backends, called through [`SpmvPlan`].
 pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;

@@ -7,7 +7,7 @@ use crate::format::{DenseViewMut, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::space::ViewMut;
 
-/// Implemented by backends, called through [`ToDensePlan`].
+/// Sparse to dense: implemented by backends, called through [`ToDensePlan`].
 pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;

@@ -12,7 +12,8 @@ use crate::scalar::{Accumulator, Scalar, c64};
 use crate::space::{ContextId, Host, Space, View, ViewMut};
 use num_traits::{Float, Zero};
 
-/// Implemented by backends, called through the functions of this module. Vectors may be empty.
+/// Operations on dense vectors: implemented by backends, called through the functions of this module. Vectors may be
+/// empty.
 pub trait VectorKernel<T: Scalar>: Backend {
     /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`, `alpha == 0` does not read `x`.
     ///

@@ -77,7 +77,6 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle_driver::idle_device;
     use sparse_core::algorithms;
 
     algorithms! {
@@ -96,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_single_algorithm_is_chosen_and_another_name_is_refused() {
-        let device = idle_device();
+        let device = Device::without_hardware("none", &[], 1).unwrap();
         let choose = |options: &PlanOptions| device.choose_only("op", options, Single::Plain);
         let (Single::Plain, choice) = choose(&PlanOptions::default()).unwrap();
         assert_eq!((choice.algorithm, &choice.reason[..]), ("plain", "there is no other"));
@@ -106,13 +105,13 @@ mod tests {
 
     #[test]
     fn an_algorithm_without_its_kernels_is_not_offered_and_says_what_it_lacks() {
-        let device = idle_device();
+        let device = Device::without_hardware("none", &[], 1).unwrap();
         let offered = device.offered::<Several>();
         assert_eq!(offered, [*Several::Plain.row()]);
         for name in ["own_file", "shared"] {
             let (options, automatic) = (PlanOptions::forced(name), (Several::Plain, ""));
             let error = device.choose("op", &options, offered, automatic).unwrap_err().to_string();
-            let reason = "idle has no kernels of special";
+            let reason = "none has no kernels of special";
             assert_eq!(error, format!("op algorithm `{name}` is not supported: {reason}"));
         }
     }

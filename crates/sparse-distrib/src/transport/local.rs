@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process, joined by channels.
 
-use super::Transport;
+use super::{Transport, check_peer, check_rank};
 use sparse_core::{Error, Result};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -55,23 +55,6 @@ impl Local {
             .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     }
-
-    /// An error unless `rank` is one.
-    fn check_rank(&self, rank: usize) -> Result<()> {
-        if rank < self.ranks() {
-            return Ok(());
-        }
-        Err(Error::shape("transport", format_args!("rank {rank} of {} ranks", self.ranks())))
-    }
-
-    /// An error unless `peer` is another rank.
-    fn check_peer(&self, peer: usize) -> Result<()> {
-        self.check_rank(peer)?;
-        if peer != self.rank {
-            return Ok(());
-        }
-        Err(Error::shape("transport", format_args!("rank {peer} has no messages for itself")))
-    }
 }
 
 impl Transport for Local {
@@ -83,13 +66,17 @@ impl Transport for Local {
         self.messages.to.len()
     }
 
+    fn local_rank(&self) -> usize {
+        self.rank
+    }
+
     fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
-        self.check_peer(to)?;
+        check_peer(self, to)?;
         self.messages.send(to, message)
     }
 
     fn receive(&self, from: usize) -> Result<Vec<u8>> {
-        self.check_peer(from)?;
+        check_peer(self, from)?;
         self.messages.receive(from)
     }
 
@@ -111,7 +98,7 @@ impl Transport for Local {
     }
 
     fn broadcast(&self, root: usize, message: Vec<u8>) -> Result<Vec<u8>> {
-        self.check_rank(root)?;
+        check_rank(self, root)?;
         if self.rank != root {
             return self.collectives.receive(root);
         }
@@ -122,7 +109,7 @@ impl Transport for Local {
     }
 
     fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
-        self.check_rank(root)?;
+        check_rank(self, root)?;
         self.collectives.send(root, message)?;
         if self.rank != root {
             return Ok(None);

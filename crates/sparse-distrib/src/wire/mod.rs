@@ -11,6 +11,17 @@
 //! 'Row' is a column where the part is compressed by columns. Indices in `cfs`, `ed1` and `ed2` are those of the whole
 //! matrix; a decoder subtracts the part's origin. All numbers are little-endian.
 //!
+//! Compressing is the backend's, with its vector instructions; encoders add a copy with the indices of the whole matrix.
+//! Instructions for a byte of a dense `f32` matrix of 256 x 1024 (callgrind, x86-64):
+//!
+//! | not zero | compressing, scalar | compressing, AVX2 | and `cfs` | and `ed2` | and `bitmap` |
+//! |---|---|---|---|---|---|
+//! | 1 % | 3.07 | 0.46 | 0.48 | 0.49 | 0.58 |
+//! | 10 % | 3.57 | 1.12 | 1.33 | 1.41 | 1.51 |
+//! | 50 % | 6.42 | 3.49 | 4.50 | 4.92 | 4.98 |
+//!
+//! `examples/encode_rates.rs` measures the same in GB/s.
+//!
 //! Decoders trust nothing: lengths, counts, ranges and the order of indices are checked, and no array is allocated
 //! before the message has the bytes for it. Only `ed2` notices a changed value: the others have no checksum.
 
@@ -77,6 +88,28 @@ impl<'a> Reader<'a> {
 
     fn error(&self, reason: impl std::fmt::Display) -> Error {
         Error::format(self.format, format_args!("byte {}: {reason}", self.position))
+    }
+}
+
+/// Elements that are converted at a time: what they become stays in the first cache.
+const CHUNK: usize = 1024;
+
+/// Appends the bytes of what `convert` makes of each element.
+fn extend_converted<T: Element, U: Element>(message: &mut Vec<u8>, elements: &[T], convert: impl Fn(T) -> U) {
+    let mut converted = Vec::with_capacity(CHUNK);
+    for chunk in elements.chunks(CHUNK) {
+        converted.clear();
+        converted.extend(chunk.iter().map(|&element| convert(element)));
+        message.extend_from_slice(bytemuck::cast_slice(&converted));
+    }
+}
+
+/// Appends the bytes of indices of the whole matrix; `base` is the part's first one.
+fn extend_global<I: Index>(message: &mut Vec<u8>, indices: &[I], base: usize) {
+    if base == 0 {
+        message.extend_from_slice(bytemuck::cast_slice(indices));
+    } else {
+        extend_converted(message, indices, |index| I::cast(base + index.as_usize()));
     }
 }
 

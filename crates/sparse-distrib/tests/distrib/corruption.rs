@@ -1,7 +1,8 @@
 //! Messages that no encoder wrote.
 
-use crate::common::{cases, matrices, partitions, same, ten_by_eight};
+use crate::common::{cases, matrices, partitions};
 use crate::properties::{decode, messages};
+use crate::suite::matrices::{same, ten_by_eight};
 use proptest::prelude::*;
 use sparse_core::reference::Reference;
 use sparse_core::{Col, Compressed, Csr, Order, Row, f16};

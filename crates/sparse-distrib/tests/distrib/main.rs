@@ -1,14 +1,19 @@
 //! Partitions, wire formats, schemes, transports and schedules against literal vectors and one oracle: the reference's
 //! compression of the whole matrix, cut into parts. Distributed products and solvers against those of one rank.
 
+mod allocations;
 mod common;
 mod corruption;
+mod engine;
 mod failures;
+mod faulty;
 mod model;
+mod mutations;
 mod products;
 mod properties;
 mod schedules;
 mod solvers;
-mod transport_suite;
+#[path = "../suite/mod.rs"]
+mod suite;
 mod transports;
 mod vectors;

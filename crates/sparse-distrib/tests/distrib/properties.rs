@@ -1,18 +1,18 @@
 //! Any matrix, orientation, partition and scheme against the oracle.
 
-use crate::common::{cases, matrices, partitions, same, slice};
+use crate::common::{cases, matrices, partitions};
+use crate::suite::distribution::{self, Compresses};
+use crate::suite::matrices::{same, slice, ten_by_eight};
 use backend_cpu::Cpu;
 use proptest::prelude::*;
-use sparse_core::op::{DenseToCsrKernel, ScanKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Axis, Col, Compressed, Dense, Host, Index, Row, Scalar, bf16, c32, c64, f16};
+use sparse_core::{Axis, Col, Compressed, Dense, Index, Row, Scalar, bf16, c32, c64, f16};
 use sparse_distrib::dispatch::{compress, compress_counted, compress_tasks};
 use sparse_distrib::ekmr::{ArrayView, EKMR4};
 use sparse_distrib::partition::{block, members};
 use sparse_distrib::wire::{bitmap, cfs, ed1, ed2};
 use sparse_distrib::{
-    Block, Distribution, Local, Part, Partition, PtrBase, PtrFlavour, SCHEMES, Scheme, Transport, collect,
-    distribute, pointers,
+    Block, Distribution, Local, Part, Partition, PtrBase, PtrFlavour, SCHEMES, Scheme, pointers,
 };
 use std::num::NonZeroUsize;
 
@@ -66,32 +66,16 @@ pub(crate) fn decode<A: Axis>(
     }
 }
 
-/// A backend of the host that does all that a distribution needs.
-trait Compresses: DenseToCsrKernel<f32, i32, i32, Space = Host> + ScanKernel<i32> {}
-
-impl<B: DenseToCsrKernel<f32, i32, i32, Space = Host> + ScanKernel<i32>> Compresses for B {}
-
-/// Distributes over threads and compares every part, and all of them together.
-fn check_distribution<A: Axis, B: Compresses>(
-    backend: &B,
+/// Distributes over threads; every rank checks what it has.
+fn check_distribution<A: Axis>(
+    backend: &impl Compresses,
     matrix: &Dense<f32>,
     partition: Partition,
     scheme: Scheme,
     root: usize,
 ) {
-    let whole = Compressed::<A, f32>::from_dense(matrix.as_view()).unwrap();
     let distribution = Distribution { scheme, partition, root };
-    let results = Local::run(partition.parts(), |rank| {
-        let input = (rank.rank() == root).then(|| matrix.as_view());
-        let held = distribute::<_, _, A, f32, i32, i32>(&rank, backend, distribution, input).unwrap();
-        assert_eq!(held.part, partition.part(matrix.shape(), rank.rank()));
-        assert!(same(&held.block, &slice(&whole, &held.part)), "{scheme}, rank {}", rank.rank());
-        collect(&rank, backend, distribution, &held).unwrap()
-    });
-    for (rank, collected) in results.into_iter().enumerate() {
-        assert_eq!(collected.is_some(), rank == root);
-        assert!(collected.is_none_or(|collected| same(&collected, &whole)));
-    }
+    Local::run(partition.parts(), |rank| distribution::check::<A>(&rank, backend, distribution, matrix));
 }
 
 proptest! {
@@ -158,19 +142,19 @@ proptest! {
     fn every_scheme_distributes(matrix in matrices(), partition in partitions(), root in 0_usize..16) {
         let root = root % partition.parts();
         for info in &SCHEMES {
-            check_distribution::<Row, _>(&Reference, &matrix, partition, info.scheme, root);
-            check_distribution::<Col, _>(&Reference, &matrix, partition, info.scheme, root);
+            check_distribution::<Row>(&Reference, &matrix, partition, info.scheme, root);
+            check_distribution::<Col>(&Reference, &matrix, partition, info.scheme, root);
         }
     }
 }
 
 #[test]
 fn every_number_of_ranks_distributes() {
-    let (cpu, matrix) = (Cpu::new().unwrap(), crate::common::ten_by_eight());
+    let (cpu, matrix) = (Cpu::new().unwrap(), ten_by_eight());
     for p in 1..17 {
         let scheme = SCHEMES[p % 5].scheme;
-        check_distribution::<Row, _>(&cpu, &matrix, Partition::rows(p).unwrap(), scheme, p - 1);
-        check_distribution::<Col, _>(&cpu, &matrix, Partition::cols(p).unwrap(), scheme, 0);
+        check_distribution::<Row>(&cpu, &matrix, Partition::rows(p).unwrap(), scheme, p - 1);
+        check_distribution::<Col>(&cpu, &matrix, Partition::cols(p).unwrap(), scheme, 0);
     }
 }
 

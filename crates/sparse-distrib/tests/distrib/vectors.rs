@@ -1,6 +1,7 @@
 //! The examples of the literature with their numbers.
 
-use crate::common::{dense, nine_by_nine, ten_by_eight};
+use crate::common::nine_by_nine;
+use crate::suite::matrices::{dense, ten_by_eight};
 use backend_cpu::Cpu;
 use sparse_core::op::{ScanKernel, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;

@@ -2,7 +2,7 @@
 
 use crate::any::{AnyIndices, AnyValues};
 use bytemuck::Pod;
-use sparse_core::{DType, c32, c64};
+use sparse_core::{DType, Scalar, c32, c64};
 
 /// The type of the elements of an array.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +78,11 @@ impl Element {
             Kind::C64 => DType::C64,
             _ => DType::F64,
         }
+    }
+
+    /// True if the elements are values of `T`, byte for byte.
+    pub(super) fn is_native<T: Scalar>(self) -> bool {
+        !self.swapped && !self.is_integer() && self.dtype() == T::DTYPE
     }
 
     /// True for integers and `bool`.

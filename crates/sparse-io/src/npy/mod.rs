@@ -3,6 +3,9 @@
 
 mod element;
 mod header;
+mod mapped;
+
+pub use mapped::MappedArray;
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::output::Output;
@@ -295,16 +298,21 @@ impl<'a> RawArray<'a> {
 
     /// An error unless the data are as long as the header claims.
     fn check_length(&self) -> Result<(), String> {
-        let claimed = self.header.data_bytes()?;
-        if claimed == self.data.len() {
-            return Ok(());
-        }
-        let (shape, found) = (show_shape(&self.header.shape), self.data.len());
-        Err(format!("shape {shape} needs {claimed} bytes, but {found} follow the header"))
+        self.header.check_length(self.data.len())
     }
 }
 
 impl Header {
+    /// An error unless `found` bytes of data are as many as the header claims.
+    fn check_length(&self, found: usize) -> Result<(), String> {
+        let claimed = self.data_bytes()?;
+        if claimed == found {
+            return Ok(());
+        }
+        let shape = show_shape(&self.shape);
+        Err(format!("shape {shape} needs {claimed} bytes, but {found} follow the header"))
+    }
+
     /// Bytes of all elements.
     fn data_bytes(&self) -> Result<usize, String> {
         let element = match self.descr.strip_prefix("|S").map(str::parse) {

@@ -13,6 +13,7 @@ use crate::npy::{self, ArrayBytes, RawArray};
 use crate::output::Output;
 use crate::source::{expansion_limit, open};
 use patient::Patient;
+use serde::{Deserialize, Serialize};
 use sparse_core::{
     Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar,
 };
@@ -22,7 +23,8 @@ use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
 /// The formats of sparse matrices in `.npz` files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum NpzFormat {
     /// Compressed by rows.
     Csr,
@@ -50,7 +52,7 @@ impl NpzFormat {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Csr => "csr",
             Self::Csc => "csc",

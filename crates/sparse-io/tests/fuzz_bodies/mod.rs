@@ -29,7 +29,7 @@ pub(crate) fn npz(data: &[u8]) {
 /// Reads `.npy` and converts it.
 pub(crate) fn npy(data: &[u8]) {
     let Ok(array) = npy::parse(data) else { return };
-    assert_eq!(array.values.len(), array.shape.iter().product());
+    assert_eq!(array.values.len(), array.shape.iter().product::<usize>());
     let _ = array.clone().into_dense::<c64>();
     let _ = array.into_dense::<f32>();
 }

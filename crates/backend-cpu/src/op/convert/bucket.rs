@@ -1,6 +1,5 @@
 //! Buckets: consecutive rows of the result, whose entries are fetched, sorted and merged while they are in the cache.
 
-use super::radix::Coordinates;
 use crate::Cpu;
 use crate::op::row_sort::SortRows;
 use crate::op::sum;
@@ -16,6 +15,22 @@ const DIGITS: usize = 1024;
 
 /// Average length of rows up to which they are sorted without a counting sort.
 const SHORT_ROW: usize = 12;
+
+/// Entries in any order; the result is ordered by the major index.
+#[derive(Clone, Copy)]
+pub(super) struct Coordinates<'a, T, I> {
+    pub(super) major: &'a [I],
+    pub(super) minor: &'a [I],
+    pub(super) values: &'a [T],
+}
+
+impl<T, I> Coordinates<'_, T, I> {
+    /// Some consecutive entries.
+    pub(super) fn slice(&self, range: Range<usize>) -> Self {
+        let Self { major, minor, values } = *self;
+        Self { major: &major[range.clone()], minor: &minor[range.clone()], values: &values[range] }
+    }
+}
 
 /// The source of a bucket's entries.
 pub(super) enum Source<'a, T, I> {

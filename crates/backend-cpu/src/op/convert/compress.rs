@@ -1,6 +1,7 @@
 //! COO, CSR and CSC into each other.
 
-use super::radix::{Coordinates, group};
+use super::bucket::Coordinates;
+use super::radix::group;
 use super::{ConvertAlgorithm, ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
 use crate::op::fill::Arrays;

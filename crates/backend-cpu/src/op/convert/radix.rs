@@ -4,7 +4,7 @@
 //! the order bucket, chunk, and every chunk moves its entries to positions of its own. Entries whose rows are in order
 //! already are taken from the input. Nothing depends on the number of threads.
 
-use super::bucket::{Bucket, Entry, RowBlock, Source, digit_shift};
+use super::bucket::{Bucket, Coordinates, Entry, RowBlock, Source, digit_shift};
 use crate::Cpu;
 use crate::op::fill::{Arrays, zeroed};
 use crate::op::update::Disjoint;
@@ -29,22 +29,6 @@ const GAP: usize = 6;
 
 /// Bytes between the position of an entry in a bucket and the one prefetched for later entries.
 const AHEAD: usize = 2 * LINE;
-
-/// Entries in any order; the result is ordered by the major index.
-#[derive(Clone, Copy)]
-pub(super) struct Coordinates<'a, T, I> {
-    pub(super) major: &'a [I],
-    pub(super) minor: &'a [I],
-    pub(super) values: &'a [T],
-}
-
-impl<T, I> Coordinates<'_, T, I> {
-    /// Some consecutive entries.
-    pub(super) fn slice(&self, range: Range<usize>) -> Self {
-        let Self { major, minor, values } = *self;
-        Self { major: &major[range.clone()], minor: &minor[range.clone()], values: &values[range] }
-    }
-}
 
 /// Entries sorted by major index (below `major`), then minor index, then input order, and merged as `duplicates`
 /// says. `to_row_col` turns (major, minor) into (row, column) for messages.

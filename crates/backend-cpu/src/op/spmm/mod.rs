@@ -13,16 +13,16 @@ mod product;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 mod slices;
-mod source;
+pub(super) mod source;
 #[cfg(target_arch = "x86_64")]
 mod stream;
 mod thresholds;
 mod work;
 
+use super::SEQUENTIAL;
 use super::entries::RowPattern;
 use super::plan::fmt_product;
 use super::update::Update;
-use super::{SEQUENTIAL, compiled};
 use crate::Cpu;
 use block::WIDE;
 use source::{GatheredRows, Rows, SpmmFormat};
@@ -74,7 +74,7 @@ pub struct SpmmPlan<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,
 {
-    functions: &'static Functions<M>,
+    pub(super) functions: &'static Functions<M>,
     choice: Choice,
     op: Op,
     kernel: Kernel<M>,
@@ -141,13 +141,13 @@ fn plan_work<R: Rows>(
     Ok((choice, work))
 }
 
-/// The functions of one format, which are compiled in this crate.
+/// The functions of one format, by which `op/compiled.rs` implements [`SpmmKernel`].
 pub(super) struct Functions<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,
 {
-    plan: fn(&M, Op, usize, &PlanOptions) -> Result<SpmmPlan<M>>,
-    run: RunOf<M>,
+    pub(super) plan: fn(&M, Op, usize, &PlanOptions) -> Result<SpmmPlan<M>>,
+    pub(super) run: RunOf<M>,
 }
 
 /// As for [`SpmmKernel::spmm`].
@@ -169,42 +169,13 @@ where
 }
 
 /// The algorithms for op(A), the entries of whose rows are contiguous in memory or not.
-fn algorithms(has_stored_rows: bool) -> &'static [Algorithm] {
+pub(super) fn algorithms(has_stored_rows: bool) -> &'static [Algorithm] {
     SpmmAlgorithm::table(|algorithm| algorithm.fits(has_stored_rows))
 }
 
 /// True if the format stores the entries of each row of op(A) contiguously.
-fn has_stored_rows<M: SpmmFormat>(op: Op) -> bool {
+pub(super) fn has_stored_rows<M: SpmmFormat>(op: Op) -> bool {
     op.transposes() != M::BY_ROWS
-}
-
-impl<M: SpmmFormat> SpmmKernel<M> for Cpu
-where
-    Reference: SpmmKernel<M>,
-{
-    type Plan = SpmmPlan<M>;
-
-    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        algorithms(has_stored_rows::<M>(op))
-    }
-
-    fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &Functions<M> = compiled::find(compiled::SPMM, "spmm", M::FORMAT)?;
-        (functions.plan)(a, op, columns, options)
-    }
-
-    unsafe fn spmm(
-        &self,
-        plan: &mut Self::Plan,
-        alpha: AccOf<M>,
-        a: &M,
-        b: DenseView<'_, M::Scalar>,
-        beta: AccOf<M>,
-        c: DenseViewMut<'_, M::Scalar>,
-    ) -> Result<()> {
-        // SAFETY: the caller makes the same promises.
-        unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
-    }
 }
 
 impl<M: SpmmFormat> SpmmPlan<M>

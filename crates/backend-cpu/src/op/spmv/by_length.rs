@@ -2,7 +2,7 @@
 //! length, so that no branch depends on the end of a row, and many elements of x are loaded at once. For short rows.
 
 use super::Product;
-use super::compressed::Members;
+use super::members::Members;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::op::dot::dot;

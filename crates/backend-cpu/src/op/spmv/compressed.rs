@@ -1,21 +1,19 @@
 //! CSR, CSC and batches of them along the compressed direction.
 
 use super::by_length::{ByLength, are_short};
+use super::members::Members;
 use super::part_sums::PartSums;
 use super::repeated::{Repeated, repeats};
 use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, chunk_size, pays_off};
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
-use crate::op::entries::Entries;
 use crate::op::lines::Lines;
 use crate::op::partition::{Cut, PART_SIZE, Partition, cut_merge_path};
 use crate::parallel::hull;
 use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
-use sparse_core::{
-    Algorithm, Axis, BatchCompressed, Compressed, DType, Host, HostCsr, Index, Result, Scalar, algorithms,
-};
+use sparse_core::{Algorithm, DType, Index, Result, Scalar, algorithms};
 
 algorithms! {
     /// The algorithms of CSR, CSC and batches of them.
@@ -47,59 +45,6 @@ algorithms! {
         ChunkedScatter = CHUNKED_SCATTER, Needs::Own;
         TransposedPattern = TRANSPOSED_PATTERN, Needs::RowPattern;
         Sequential = SEQUENTIAL, Needs::Own;
-    }
-}
-
-/// Compressed matrices of one shape: one matrix, or the members of a batch.
-pub trait Members: Entries {
-    /// The type of the offsets.
-    type Offset: Index;
-    /// True if rows are compressed.
-    const BY_ROWS: bool;
-
-    /// The number of members.
-    fn members(&self) -> usize;
-
-    /// Member `k`.
-    fn lines(&self, k: usize) -> Lines<'_, Self::Scalar, Self::Index, Self::Offset>;
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> Members for Compressed<A, T, Host, I, O> {
-    type Offset = O;
-    const BY_ROWS: bool = A::IS_ROW;
-
-    fn members(&self) -> usize {
-        1
-    }
-
-    fn lines(&self, _: usize) -> Lines<'_, T, I, O> {
-        Lines::of(self.as_ref())
-    }
-}
-
-impl<T: Scalar, I: Index, O: Index> Members for HostCsr<T, I, O> {
-    type Offset = O;
-    const BY_ROWS: bool = true;
-
-    fn members(&self) -> usize {
-        1
-    }
-
-    fn lines(&self, _: usize) -> Lines<'_, T, I, O> {
-        Lines::of(self.as_ref())
-    }
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> Members for BatchCompressed<A, T, Host, I, O> {
-    type Offset = O;
-    const BY_ROWS: bool = A::IS_ROW;
-
-    fn members(&self) -> usize {
-        self.count()
-    }
-
-    fn lines(&self, k: usize) -> Lines<'_, T, I, O> {
-        Lines::of(self.member(k))
     }
 }
 

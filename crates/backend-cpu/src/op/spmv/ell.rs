@@ -1,9 +1,10 @@
 //! ELL: neighbouring rows side by side.
 
-use super::lanes::{Columns, LANES, Slab};
+use super::slab_sums::add_slab;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
+use crate::op::slab::{Columns, LANES, Slab};
 use crate::op::update::Update;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use crate::simd::{Isa, Vectorize};
@@ -104,7 +105,7 @@ impl<T: Scalar, I: Index, F: Fn(Range<usize>, &mut [T::Acc])> Vectorize for EllR
                 lanes: y.len(),
             };
             // SAFETY: rows `first..first + lanes` of a matrix, whose columns the length of `x` was checked against.
-            unsafe { slab.add_to::<S>(&mut sums, self.x, self.op) };
+            unsafe { add_slab::<S, T, I>(&slab, &mut sums, self.x, self.op) };
             (self.more)(first..first + y.len(), &mut sums);
             for (y, &sum) in y.iter_mut().zip(&sums) {
                 self.update.write(y, sum);

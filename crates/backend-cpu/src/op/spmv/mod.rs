@@ -11,16 +11,16 @@ mod coo;
 mod ell;
 mod gathered;
 mod hyb;
-pub(super) mod lanes;
+mod members;
 mod part_sums;
 mod repeated;
 #[cfg(target_arch = "x86_64")]
 mod repeated_avx512;
 mod scatter;
 mod sell;
+mod slab_sums;
 mod thresholds;
 
-use super::compiled;
 use super::entries::Entries;
 use super::plan::fmt_product;
 use super::update::Update;
@@ -103,7 +103,7 @@ pub struct SpmvPlan<M: SpmvFormat>
 where
     Reference: SpmvKernel<M>,
 {
-    functions: &'static Functions<M>,
+    pub(super) functions: &'static Functions<M>,
     choice: Choice,
     op: Op,
     kernel: Kernel<M>,
@@ -158,13 +158,13 @@ fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> 
     (algorithm, reason)
 }
 
-/// The functions of one format, which are compiled in this crate.
+/// The functions of one format, by which `op/compiled.rs` implements [`SpmvKernel`].
 pub(super) struct Functions<M: SpmvFormat>
 where
     Reference: SpmvKernel<M>,
 {
-    plan: fn(&Cpu, &M, Op, &PlanOptions) -> Result<SpmvPlan<M>>,
-    run: RunOf<M>,
+    pub(super) plan: fn(&Cpu, &M, Op, &PlanOptions) -> Result<SpmvPlan<M>>,
+    pub(super) run: RunOf<M>,
 }
 
 /// As for [`SpmvKernel::spmv`].
@@ -183,35 +183,6 @@ where
     Reference: SpmvKernel<M>,
 {
     pub(super) const ALL: Self = Self { plan: SpmvPlan::new, run: SpmvPlan::run };
-}
-
-impl<M: SpmvFormat> SpmvKernel<M> for Cpu
-where
-    Reference: SpmvKernel<M>,
-{
-    type Plan = SpmvPlan<M>;
-
-    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        M::Algorithm::table(|algorithm| M::fits(algorithm, op))
-    }
-
-    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &Functions<M> = compiled::find(compiled::SPMV, "spmv", M::FORMAT)?;
-        (functions.plan)(self, a, op, options)
-    }
-
-    unsafe fn spmv(
-        &self,
-        plan: &mut Self::Plan,
-        alpha: AccOf<M>,
-        a: &M,
-        x: &[M::Scalar],
-        beta: AccOf<M>,
-        y: &mut [M::Scalar],
-    ) -> Result<()> {
-        // SAFETY: the caller makes the same promises.
-        unsafe { (plan.functions.run)(self, plan, alpha, a, x, beta, y) }
-    }
 }
 
 impl<M: SpmvFormat> SpmvPlan<M>

@@ -3,7 +3,7 @@
 //! reads no columns and gathers nothing. After Kourtis, Karakasis, Goumas, Koziris: CSX, PPoPP 2011.
 
 use super::Product;
-use super::compressed::Members;
+use super::members::Members;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::op::lines::Lines;

@@ -1,9 +1,10 @@
 //! SELL-C-σ: the rows of a slice side by side.
 
-use super::lanes::{Columns, LANES, NO_DELTA, Slab};
+use super::slab_sums::add_slab;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
+use crate::op::slab::{Columns, LANES, NO_DELTA, Slab};
 use crate::op::update::{Disjoint, Update};
 use crate::parallel::{CHUNK, rows_by_entries};
 use crate::simd::{Isa, Vectorize};
@@ -165,7 +166,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for Slices<'_, T, I, O> {
                     lanes: rows.len(),
                 };
                 // SAFETY: lanes of a slice that have rows; the length of `x` was checked against the columns.
-                unsafe { slab.add_to::<S>(&mut sums, self.x, self.op) };
+                unsafe { add_slab::<S, T, I>(&slab, &mut sums, self.x, self.op) };
                 for (row, &sum) in rows.iter().zip(&sums) {
                     // SAFETY: the row order is a permutation, and each of its positions belongs to one slice.
                     self.update.write(unsafe { self.y.at(row.as_usize()) }, sum);

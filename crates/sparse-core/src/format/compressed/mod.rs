@@ -360,6 +360,6 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> SparseFormat for Compress
 
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
         let pattern = self.pattern.transfer(transfer)?;
-        Ok(Compressed { pattern, values: transfer.copy(&self.values)?, axis: PhantomData })
+        Ok(Compressed { pattern, values: transfer.copy(S::view(&self.values))?, axis: PhantomData })
     }
 }

@@ -72,7 +72,7 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
         transfer: &impl Transfer<S, U>,
     ) -> Result<Arc<CompressedPattern<U, I, O>>> {
         let Self { major, minor, ref offsets, ref indices, order, .. } = *self;
-        let (offsets, indices) = (transfer.copy(offsets)?, transfer.copy(indices)?);
+        let (offsets, indices) = (transfer.copy(S::view(offsets))?, transfer.copy(S::view(indices))?);
         Ok(Arc::new(CompressedPattern { id: PatternId::unique(), major, minor, offsets, indices, order }))
     }
 }

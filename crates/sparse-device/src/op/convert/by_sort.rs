@@ -9,7 +9,7 @@ use crate::primitive::stored_values::StoredValues;
 use sparse_core::op::{Duplicates, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Axis, Choice, Compressed, Coo, Host, Index, PlanOptions, Result, Row, Scalar, SparseFormat, algorithms,
+    Axis, Choice, Compressed, Coo, Host, Index, Result, Row, Scalar, SparseFormat, algorithms,
 };
 
 algorithms! {
@@ -19,20 +19,13 @@ algorithms! {
     }
 }
 
-fn choose(backend: &Device, options: &PlanOptions) -> Result<Choice> {
-    let (SortAlgorithm::RadixSort, choice) =
-        backend.choose_only("convert", options, SortAlgorithm::RadixSort)?;
-    Ok(choice)
-}
-
 /// CSR to CSC, and back.
 pub(super) fn transpose<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &Compressed<A, T, Device, I, O>,
     (): &(),
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<ToCompressed<A::Other, T, I, O>> {
-    let choice = choose(backend, options)?;
     Coordinates::across(backend, from.into())?.compress(backend, choice, Duplicates::Keep)
 }
 
@@ -41,9 +34,8 @@ pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &Coo<T, Device, I>,
     duplicates: &Duplicates,
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<ToCompressed<A, T, I, O>> {
-    let choice = choose(backend, options)?;
     let mut coordinates = Coordinates::of_coo(backend, from.into(), A::IS_ROW)?;
     if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
         let _: Compressed<A, T, Host, I, O> =
@@ -60,9 +52,8 @@ pub(super) fn from_padded<M: PaddedEntries + StoredValues, O: Index>(
     backend: &Device,
     from: &M,
     (): &(),
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<RowsOf<M, O>> {
-    let choice = choose(backend, options)?;
     let (shape, entries) = ((from.nrows(), from.ncols()), from.entries(backend)?);
     let by_rows = Coordinates::of_entries(backend, shape, &entries, true, SortBy::Major)?;
     by_rows.into_rows(backend, choice)

@@ -5,7 +5,7 @@ use crate::op::available_algorithms::Needs;
 use crate::primitive::coordinates::Coordinates;
 use crate::primitive::rearrangement::ToCoo;
 use sparse_core::format::IndexOrder;
-use sparse_core::{Algorithm, Axis, Compressed, Index, PlanOptions, Result, Scalar, algorithms};
+use sparse_core::{Algorithm, Axis, Choice, Compressed, Index, Result, Scalar, algorithms};
 
 algorithms! {
     /// The algorithms of conversions to COO.
@@ -21,10 +21,8 @@ pub(super) fn expand<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &Compressed<A, T, Device, I, O>,
     (): &(),
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<ToCoo<T, I>> {
-    let (ExpandAlgorithm::Expand, choice) =
-        backend.choose_only("convert", options, ExpandAlgorithm::Expand)?;
     let known = IndexOrder { major_sorted: true, ..from.order() };
     let unknown = IndexOrder { major_sorted: false, sorted: false, unique: false };
     let order = if A::IS_ROW { known } else { unknown };

@@ -33,20 +33,19 @@ impl Layout for HybWidth {
     }
 }
 
-/// A plan from the reference's conversion of the numbered entries; `choose` takes the conversion's name.
+/// A plan from the reference's conversion of the numbered entries.
 pub(super) fn plan<From, To>(
     backend: &Device,
     from: &From,
     layout: &From::Layout,
     sizes: Sizes,
-    choose: impl FnOnce(&str) -> Result<Choice>,
+    choice: Choice,
 ) -> Result<Rearrangement<To>>
 where
     From: Numerable + Conversion<To, Layout: Layout>,
     From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
     To: HostTarget,
 {
-    let choice = choose(From::NAME)?;
     let host = from.numbered(backend)?;
     let layout = layout.resolved(&|| row_lengths(&host), from.ncols(), sizes)?;
     Rearrangement::gather(backend, choice, &Operations::convert(&Reference, &host, &layout)?)

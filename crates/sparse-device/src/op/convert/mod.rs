@@ -18,9 +18,9 @@ use expand::ExpandAlgorithm;
 use formats::{CompressedOn, CooOn, CscOn, CsrOn, EllOn, HybOn, SellOn};
 use padded::PaddedAlgorithm;
 use sparse_core::op::{Conversion, ConvertKernel};
-use sparse_core::{Algorithm, Axis, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, AlgorithmSet, Axis, Index, PlanOptions, Result, Scalar};
 
-/// A conversion: its algorithms and its planning.
+/// A conversion: its one algorithm and its planning.
 macro_rules! conversion {
     ([$($generics:tt)*], $from:ty => $to:ty, $algorithms:ty, $plan:expr) => {
         impl<$($generics)*> ConvertKernel<$from, $to> for Device {
@@ -36,7 +36,10 @@ macro_rules! conversion {
                 layout: &<$from as Conversion<$to>>::Layout,
                 options: &PlanOptions,
             ) -> Result<Self::Plan> {
-                $plan(self, from, layout, options)
+                const { assert!(<$algorithms>::ALL.len() == 1) };
+                let only = <$algorithms>::ALL[0];
+                let (_, choice) = self.choose_only(<$from as Conversion<$to>>::NAME, options, only)?;
+                $plan(self, from, layout, choice)
             }
 
             unsafe fn convert(&self, plan: &mut Self::Plan, from: &$from) -> Result<$to> {
@@ -56,3 +59,31 @@ conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => CscOn<T, I, O>, S
 conversion!([T: Scalar, I: Index, O: Index], CscOn<T, I, O> => CsrOn<T, I, O>, SortAlgorithm, by_sort::transpose);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], CooOn<T, I> => CompressedOn<A, T, I, O>, SortAlgorithm, by_sort::compress);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], CompressedOn<A, T, I, O> => CooOn<T, I>, ExpandAlgorithm, expand::expand);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::{Csc, Csr, Ell, SparseFormat};
+
+    #[test]
+    fn a_refusal_names_the_conversion_whatever_the_order_of_the_entries() {
+        let device = Device::without_hardware("none", &[], 1).unwrap();
+        let sorted = Csr::<f32>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 2.0]).unwrap();
+        let unsorted = Csr::<f32>::new_unsorted(1, 2, vec![0, 2], vec![1, 0], vec![2.0, 1.0]).unwrap();
+        let forced = PlanOptions::forced("magic");
+        for csr in [sorted, unsorted] {
+            let csr = csr.to_device(&device).unwrap();
+            let to_ell = ConvertKernel::<_, Ell<f32, Device>>::plan_convert(
+                &device,
+                &csr,
+                &Default::default(),
+                &forced,
+            );
+            let error = to_ell.unwrap_err().to_string();
+            assert_eq!(error, "csr_to_ell algorithm `magic` is not supported: this backend has gather");
+            let to_csc = ConvertKernel::<_, Csc<f32, Device>>::plan_convert(&device, &csr, &(), &forced);
+            let error = to_csc.unwrap_err().to_string();
+            assert_eq!(error, "csr_to_csc algorithm `magic` is not supported: this backend has radix_sort");
+        }
+    }
+}

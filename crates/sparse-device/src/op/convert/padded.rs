@@ -13,8 +13,8 @@ use sparse_core::error::checked_product;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::{self, Sizes};
 use sparse_core::{
-    Algorithm, Backend, Choice, Coo, Ell, EllLayout, Hyb, HybWidth, Index, PlanOptions, Result, Scalar, Sell,
-    SellLayout, algorithms,
+    Algorithm, Backend, Choice, Coo, Ell, EllLayout, Hyb, HybWidth, Index, Result, Scalar, Sell, SellLayout,
+    algorithms,
 };
 
 algorithms! {
@@ -27,16 +27,10 @@ algorithms! {
     }
 }
 
-fn choose(backend: &Device, op: &str, options: &PlanOptions) -> Result<Choice> {
-    let (PaddedAlgorithm::Gather, choice) = backend.choose_only(op, options, PaddedAlgorithm::Gather)?;
-    Ok(choice)
-}
-
 /// Sorted rows without duplicates, whose lengths the host knows.
 struct Rows<'a> {
     backend: &'a Device,
     a: RawCompressed<'a>,
-    choice: Choice,
     lengths: Vec<usize>,
     sizes: Sizes,
 }
@@ -65,14 +59,12 @@ struct Slices {
 fn rows<'a, T: Scalar, I: Index, O: Index>(
     backend: &'a Device,
     a: &'a CsrOn<T, I, O>,
-    options: &PlanOptions,
 ) -> Result<Option<Rows<'a>>> {
     if a.order() != IndexOrder::CANONICAL {
         return Ok(None);
     }
-    let choice = choose(backend, "convert", options)?;
     let lengths = backend.row_lengths(a)?;
-    Ok(Some(Rows { backend, a: a.into(), choice, lengths, sizes: Sizes::of::<T, I, O>() }))
+    Ok(Some(Rows { backend, a: a.into(), lengths, sizes: Sizes::of::<T, I, O>() }))
 }
 
 impl Rows<'_> {
@@ -160,14 +152,13 @@ pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &EllLayout,
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<Rearrangement<EllOn<T, I>>> {
-    let Some(rows) = rows(backend, from, options)? else {
-        let sizes = Sizes::of::<T, I, O>();
-        return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
+    let Some(rows) = rows(backend, from)? else {
+        return host::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
     };
     let (ell, source) = rows.as_ell(layout.resolve(&rows.lengths, rows.sizes)?)?;
-    Ok(Rearrangement::new(rows.choice, ell, vec![source]))
+    Ok(Rearrangement::new(choice, ell, vec![source]))
 }
 
 /// CSR to HYB.
@@ -175,11 +166,10 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &HybWidth,
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<Rearrangement<HybOn<T, I>>> {
-    let Some(rows) = rows(backend, from, options)? else {
-        let sizes = Sizes::of::<T, I, O>();
-        return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
+    let Some(rows) = rows(backend, from)? else {
+        return host::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
     };
     let width = layout.resolve(&rows.lengths, from.ncols(), rows.sizes);
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
@@ -190,7 +180,7 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     // SAFETY: the kernel wrote the coordinates of the last entries of each row of a checked matrix in their order. The
     // values are replaced before they are read.
     let coo = unsafe { Coo::new_unchecked(from.nrows(), from.ncols(), row_idx, col_idx, values.of(), order) };
-    Ok(Rearrangement::new(rows.choice, Hyb::new(ell, coo)?, vec![head, tail]))
+    Ok(Rearrangement::new(choice, Hyb::new(ell, coo)?, vec![head, tail]))
 }
 
 /// CSR to SELL.
@@ -198,11 +188,10 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &CsrOn<T, I, O>,
     layout: &SellLayout,
-    options: &PlanOptions,
+    choice: Choice,
 ) -> Result<Rearrangement<SellOn<T, I, O>>> {
-    let Some(rows) = rows(backend, from, options)? else {
-        let sizes = Sizes::of::<T, I, O>();
-        return host::plan(backend, from, layout, sizes, |op| choose(backend, op, options));
+    let Some(rows) = rows(backend, from)? else {
+        return host::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
     };
     let bytes = estimate::sell(&rows.lengths, *layout, rows.sizes)?;
     O::try_new("slots of sell", bytes.slots as usize)?;
@@ -214,5 +203,5 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     // SAFETY: the slices are as wide as their longest rows, and the kernel wrote the columns of each row of a checked
     // matrix in their order and −1 behind them. The values are replaced before they are read.
     let sell = unsafe { Sell::new_unchecked(shape, nnz, height, slice_ptr, row_order, cols, values, order) };
-    Ok(Rearrangement::new(rows.choice, sell, vec![source]))
+    Ok(Rearrangement::new(choice, sell, vec![source]))
 }

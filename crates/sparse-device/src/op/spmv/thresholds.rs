@@ -14,13 +14,13 @@ pub(super) struct SpmvThresholds {
     /// work-group whose lanes meet at barriers, rows are better than segments from there on.
     pub(super) long_for_warps: usize,
 
-    /// Where lanes meet at barriers: average entries per row below which skewed rows take less time along the merge path
-    /// than in segments. Found by trial.
+    /// Average entries per row below which skewed rows take less time along the merge path than in segments, where lanes
+    /// meet at barriers. Found by trial.
     pub(super) short_for_segments: usize,
-    /// Where lanes meet at barriers: rows count as skewed when the longest has this many times the average, and more than
-    /// [`longest_uniform`](Self::longest_uniform) entries.
+    /// Rows count as skewed, where lanes meet at barriers, when the longest has this many times the average, and more
+    /// than [`longest_uniform`](Self::longest_uniform) entries.
     pub(super) skew_ratio: usize,
-    /// Where lanes meet at barriers: entries up to which a row never makes rows skewed.
+    /// Entries up to which a row never makes rows skewed, where lanes meet at barriers.
     pub(super) longest_uniform: usize,
 
     /// Average entries per row from which on a work-group a row takes the least time, unless a row is much longer.

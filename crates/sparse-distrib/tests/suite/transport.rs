@@ -1,21 +1,23 @@
-//! The tests of every transport, written for one rank: a program for each transport calls [`all`] on every rank.
+//! What [`Transport`] promises, and how errors of one rank reach all.
 
+use super::matrices::ten_by_eight;
+use sparse_core::Error;
 use sparse_core::reference::Reference;
-use sparse_core::{Csr, Error};
-use sparse_distrib::{Distribution, Partition, SCHEMES, Scheme, Transport, collect, distribute};
+use sparse_distrib::{Distribution, Partition, Scheme, Transport, distribute};
 
 pub(crate) fn all(transport: &impl Transport) {
     messages_keep_their_order(transport);
     exchanges_do_not_wait_for_each_other(transport);
     collectives_reach_all_ranks(transport);
+    local_ranks_number_the_ranks_of_a_host(transport);
+    messages_wait_behind_collectives(transport);
     wrong_peers_are_errors(transport);
-    a_matrix_goes_out_and_comes_back(transport);
     disagreement_is_an_error_on_all_ranks(transport);
     a_root_that_cannot_encode_tells_all_ranks(transport);
 }
 
 /// Everyone sends to everyone, in rounds in which one rank sends and the others receive.
-fn messages_keep_their_order(transport: &impl Transport) {
+pub(crate) fn messages_keep_their_order(transport: &impl Transport) {
     let (rank, ranks) = (transport.rank(), transport.ranks());
     for sender in 0..ranks {
         for round in 0..3_usize {
@@ -31,7 +33,7 @@ fn messages_keep_their_order(transport: &impl Transport) {
 }
 
 /// Everyone to everyone at once, then around a ring, where not every pair meets; the last has nothing to send.
-fn exchanges_do_not_wait_for_each_other(transport: &impl Transport) {
+pub(crate) fn exchanges_do_not_wait_for_each_other(transport: &impl Transport) {
     let (rank, ranks) = (transport.rank(), transport.ranks());
     let others: Vec<_> = (0..ranks).filter(|&other| other != rank).collect();
     let message = |from: usize, to: usize| vec![from as u8; 1000 * to + from];
@@ -61,6 +63,27 @@ fn collectives_reach_all_ranks(transport: &impl Transport) {
     }
 }
 
+/// All ranks of these tests are on one host.
+fn local_ranks_number_the_ranks_of_a_host(transport: &impl Transport) {
+    assert_eq!(transport.local_rank(), transport.rank());
+}
+
+/// Every rank has sent before any receives, which takes a transport that buffers messages as short as these.
+fn messages_wait_behind_collectives(transport: &impl Transport) {
+    let (rank, ranks) = (transport.rank(), transport.ranks());
+    if ranks == 1 {
+        return;
+    }
+    let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+    transport.send(next, vec![1; rank]).unwrap();
+    transport.send(next, vec![2]).unwrap();
+    assert_eq!(transport.broadcast(ranks - 1, vec![3]).unwrap(), [3]);
+    assert_eq!(transport.gather(0, vec![4]).unwrap().is_some(), rank == 0);
+    transport.barrier().unwrap();
+    assert_eq!(transport.receive(previous).unwrap(), vec![1; previous]);
+    assert_eq!(transport.receive(previous).unwrap(), [2]);
+}
+
 fn wrong_peers_are_errors(transport: &impl Transport) {
     for peer in [transport.rank(), transport.ranks()] {
         assert!(matches!(transport.send(peer, vec![]), Err(Error::Shape { .. })));
@@ -70,23 +93,8 @@ fn wrong_peers_are_errors(transport: &impl Transport) {
     assert!(transport.gather(transport.ranks(), vec![]).is_err());
 }
 
-fn a_matrix_goes_out_and_comes_back(transport: &impl Transport) {
-    let (ranks, matrix) = (transport.ranks(), crate::common::ten_by_eight());
-    let whole = Csr::<f32>::from_dense(matrix.as_view()).unwrap();
-    for info in &SCHEMES {
-        for partition in [Partition::rows(ranks), Partition::cols(ranks)] {
-            let distribution =
-                Distribution { scheme: info.scheme, partition: partition.unwrap(), root: ranks - 1 };
-            let input = (transport.rank() == ranks - 1).then(|| matrix.as_view());
-            let held = distribute(transport, &Reference, distribution, input).unwrap();
-            let collected: Option<Csr<f32>> = collect(transport, &Reference, distribution, &held).unwrap();
-            assert_eq!(collected, (transport.rank() == ranks - 1).then(|| whole.clone()));
-        }
-    }
-}
-
 fn disagreement_is_an_error_on_all_ranks(transport: &impl Transport) {
-    let (rank, ranks, matrix) = (transport.rank(), transport.ranks(), crate::common::ten_by_eight());
+    let (rank, ranks, matrix) = (transport.rank(), transport.ranks(), ten_by_eight());
     let distribute = |scheme, parts, input| {
         let distribution = Distribution { scheme, partition: Partition::rows(parts).unwrap(), root: 0 };
         let held =

@@ -1,0 +1,38 @@
+//! The parts of a matrix or a batch, in descriptions.
+
+use crate::text::bytes;
+use nnz::io::MatrixFile;
+use nnz::io::parts::SetKind;
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+
+/// The files of a set.
+#[derive(Debug, Serialize)]
+pub(crate) struct Parts {
+    files: usize,
+    /// Blocks that rows and columns are cut into; none for a batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocks: Option<(usize, usize)>,
+    /// The bytes of all files.
+    file_bytes: u64,
+}
+
+impl Parts {
+    /// The parts of `file`, if it is a set.
+    pub(crate) fn of(file: &MatrixFile) -> Option<Self> {
+        let set = file.parts()?;
+        let blocks = match set.kind() {
+            SetKind::Matrix { row_blocks, col_blocks } => Some((row_blocks, col_blocks)),
+            SetKind::Batch { .. } => None,
+        };
+        let file_bytes = set.parts().iter().map(|part| part.bytes).sum();
+        Some(Self { files: set.parts().len(), blocks, file_bytes })
+    }
+}
+
+impl Display for Parts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} files, {}", self.files, bytes(self.file_bytes))?;
+        self.blocks.map_or(Ok(()), |(rows, cols)| write!(f, ", {rows} x {cols} blocks"))
+    }
+}

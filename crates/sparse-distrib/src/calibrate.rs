@@ -1,0 +1,309 @@
+//! Rates of this machine, measured once and kept on disk.
+//!
+//! | rate | measured by |
+//! |---|---|
+//! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
+//! | host scan | the host's backend compressing that block |
+//! | host memory | all threads reading memory of their own, 8 MiB each at least |
+//! | device | the device's backend compressing the block where it lies |
+//!
+//! The block has 16 MiB of `f32`, a tenth of them not zero. Each rate has a share of 200 ms: passes start small and double
+//! while there is time, so that a slow machine measures smaller blocks. A kernel that must be compiled first takes its time
+//! besides.
+//!
+//! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
+
+use crate::dispatch::compress_whole;
+use crate::scheme::Rates;
+use disk_cache::{Cache, Kind};
+use sparse_core::backend::SpaceOf;
+use sparse_core::op::DenseToCsrKernel;
+use sparse_core::space::View;
+use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The environment variable that names the folder of measured rates, by an absolute path; empty, rates are measured each
+/// time. Without it the folder is `nnz/rates` in the user's cache folder.
+pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
+
+const ENTRIES: Kind = Kind { magic: *b"nnzrate1", extension: "rates" };
+
+/// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
+const BLOCK: usize = 4 << 20;
+/// Elements of the smallest block that is timed, 1 MiB.
+const SMALLEST_BLOCK: usize = BLOCK / 16;
+const COLUMNS: usize = 1024;
+/// One element in so many is not zero.
+const SPACING: usize = 10;
+/// The time for each of link, scan and device. Making the block and measuring the memory take the rest of 200 ms.
+const SHARE: Duration = Duration::from_millis(30);
+/// Bytes that a thread reads at least, more than its share of most caches, and that all read at least.
+const MEMORY_BYTES: (usize, usize) = (8 << 20, 64 << 20);
+const MEMORY_SHARE: Duration = Duration::from_millis(15);
+
+/// The devices that matrices are sent to: equal ones, each with a link of its own.
+#[derive(Debug, Clone)]
+pub struct Target<'a, B> {
+    /// The backend of one of them.
+    pub backend: &'a B,
+    /// Their number.
+    pub devices: usize,
+    /// The version of their driver: rates that another version had are measured again.
+    pub driver: &'a str,
+}
+
+/// Rates of this machine: stored ones, or new measurements.
+///
+/// ```
+/// use backend_cpu::Cpu;
+/// use sparse_distrib::{Calibration, Target};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let cpu = Cpu::new()?;
+/// let target = Target { backend: &cpu, devices: 1, driver: "" };
+/// let calibration = Calibration::in_folder(folder); // Calibration::new() for the user's own
+/// let rates = calibration.rates(&cpu, &target)?; // measured, and stored
+/// assert_eq!(calibration.rates(&cpu, &target)?, rates);
+/// assert!(rates.link.is_infinite() && rates.host_scan > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Calibration {
+    cache: Option<Cache>,
+}
+
+impl Calibration {
+    /// Rates in the folder that [`RATES_VARIABLE`] names, else in the user's cache folder.
+    pub fn new() -> Self {
+        Self { cache: Cache::of_user(RATES_VARIABLE, "rates", ENTRIES) }
+    }
+
+    /// Rates in this folder.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self { cache: Some(Cache::in_folder(folder, ENTRIES)) }
+    }
+
+    /// The stored rates of this machine; without them new ones, which are stored.
+    ///
+    /// # Errors
+    /// As for [`measure`].
+    pub fn rates<H, B>(&self, host: &H, target: &Target<'_, B>) -> Result<Rates>
+    where
+        H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+        B: DenseToCsrKernel<f32, i32, i32>,
+    {
+        let stored = self.cache.as_ref().and_then(|cache| cache.read(&key(host, target)));
+        match stored.and_then(|bytes| rates_from_bytes(&bytes, target.devices)) {
+            Some(rates) => Ok(rates),
+            None => self.refresh(host, target),
+        }
+    }
+
+    /// New rates, which replace the stored ones. A folder that cannot be written is no error: they are measured again.
+    ///
+    /// # Errors
+    /// As for [`measure`].
+    pub fn refresh<H, B>(&self, host: &H, target: &Target<'_, B>) -> Result<Rates>
+    where
+        H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+        B: DenseToCsrKernel<f32, i32, i32>,
+    {
+        let rates = measure(host, target)?;
+        if let Some(cache) = &self.cache {
+            let _ = cache.write(&key(host, target), &rates_to_bytes(&rates));
+        }
+        Ok(rates)
+    }
+}
+
+/// Measures the rates of this machine; `host` is the backend that compresses on the host.
+///
+/// # Errors
+/// [`OutOfMemory`](sparse_core::Error::OutOfMemory) and other errors of the device's runtime.
+pub fn measure<H, B>(host: &H, target: &Target<'_, B>) -> Result<Rates>
+where
+    H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+    B: DenseToCsrKernel<f32, i32, i32>,
+{
+    let mut block = vec![0.0_f32; BLOCK];
+    block.iter_mut().step_by(SPACING).for_each(|element| *element = 1.0);
+    let device = target.backend;
+    let is_host = SpaceOf::<B>::host_view(&block).is_some();
+    let link = || {
+        rate(|elements| {
+            let buffer = device.upload(&block[..elements])?;
+            device.synchronize()?;
+            drop(black_box(buffer));
+            Ok(())
+        })
+    };
+    Ok(Rates {
+        devices: target.devices,
+        link: if is_host { f64::INFINITY } else { link()? },
+        host_scan: scan_rate(host, &block)?,
+        host_memory: memory_rate(host.caps().compute_units),
+        device: match SpaceOf::<B>::host_view(&block) {
+            Some(view) => scan_rate(device, view)?,
+            None => scan_rate(device, SpaceOf::<B>::view(&device.upload(&block)?))?,
+        },
+    })
+}
+
+/// Dense bytes per second of a backend that compresses a block in its memory.
+fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
+    backend: &B,
+    block: <SpaceOf<B> as Space>::View<'_, f32>,
+) -> Result<f64> {
+    rate(|elements| {
+        let part = SpaceOf::<B>::slice(block, 0..elements.min(block.len()));
+        let view = DenseView::new(part, elements / COLUMNS, COLUMNS, COLUMNS, Order::RowMajor)?;
+        let compressed = compress_whole::<B, Row, f32, i32, i32>(backend, view)?;
+        backend.synchronize()?;
+        drop(black_box(compressed));
+        Ok(())
+    })
+}
+
+/// Bytes per second of `pass` over so many elements, at the largest number for which there is time.
+fn rate(mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
+    pass(SMALLEST_BLOCK)?; // compiles kernels, touches memory
+    let (started, mut elements, mut shortest) = (Instant::now(), SMALLEST_BLOCK, Duration::MAX);
+    loop {
+        let pass_started = Instant::now();
+        pass(elements)?;
+        let taken = pass_started.elapsed();
+        shortest = shortest.min(taken);
+        let has_time_for = |factor: u32| started.elapsed() + factor * taken <= SHARE;
+        if elements < BLOCK && has_time_for(2) {
+            (elements, shortest) = (2 * elements, Duration::MAX);
+        } else if !has_time_for(1) {
+            return Ok((elements * size_of::<f32>()) as f64 / shortest.as_secs_f64().max(1e-9));
+        }
+    }
+}
+
+/// Bytes per second that `threads` threads read from memory of their own.
+fn memory_rate(threads: usize) -> f64 {
+    let threads = threads.max(1);
+    let (least, least_of_all) = MEMORY_BYTES;
+    let words = least.max(least_of_all / threads) / size_of::<u64>();
+    let all_have_memory = Barrier::new(threads);
+    let read = || {
+        let memory = vec![1_u64; words];
+        all_have_memory.wait();
+        let (started, mut shortest) = (Instant::now(), Duration::MAX);
+        while shortest == Duration::MAX || started.elapsed() < MEMORY_SHARE {
+            let pass_started = Instant::now();
+            black_box(black_box(&memory).iter().fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+            shortest = shortest.min(pass_started.elapsed());
+        }
+        size_of_val(&memory[..]) as f64 / shortest.as_secs_f64().max(1e-9)
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(read)).collect();
+        let own = read();
+        own + others.into_iter().filter_map(|other| other.join().ok()).sum::<f64>()
+    })
+}
+
+/// All that rates depend on.
+fn key<H: Backend, B: Backend>(host: &H, target: &Target<'_, B>) -> String {
+    let (host, device) = (host.caps(), target.backend.caps());
+    format!(
+        "processor: {}\nhost: {} x {} {} {}\ndevice: {} {}\ndriver: {}",
+        processor(),
+        host.compute_units,
+        host.backend,
+        host.device,
+        host.features.join(" "),
+        device.backend,
+        device.device,
+        target.driver
+    )
+}
+
+/// The model of the processor, as far as the system says it.
+fn processor() -> String {
+    if let Ok(name) = std::env::var("PROCESSOR_IDENTIFIER") {
+        return name; // Windows
+    }
+    let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let first_line = |key: &str| about.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    ["model name", "CPU implementer", "CPU part"].map(first_line).join("")
+}
+
+fn rates_to_bytes(rates: &Rates) -> Vec<u8> {
+    let numbers = [rates.link, rates.host_scan, rates.host_memory, rates.device];
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// Stored rates, if they are four positive numbers.
+fn rates_from_bytes(bytes: &[u8], devices: usize) -> Option<Rates> {
+    let numbers = bytes.chunks(8).map(|chunk| Some(f64::from_le_bytes(chunk.try_into().ok()?)));
+    let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
+    let [link, host_scan, host_memory, device] = numbers[..] else { return None };
+    numbers.iter().all(|&number| number > 0.0).then_some(Rates {
+        devices,
+        link,
+        host_scan,
+        host_memory,
+        device,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::reference::Reference;
+
+    const STORED: Rates =
+        Rates { devices: 3, link: f64::INFINITY, host_scan: 2.0, host_memory: 3.0, device: 4.0 };
+
+    #[test]
+    fn stored_rates_are_taken_as_long_as_the_machine_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target { backend: &Reference, devices: 3, driver: "1" };
+        let calibration = Calibration::in_folder(folder.path());
+        let cache = calibration.cache.as_ref().unwrap();
+        cache.write(&key(&Reference, &target), &rates_to_bytes(&STORED)).unwrap();
+        assert_eq!(calibration.rates(&Reference, &target).unwrap(), STORED);
+        let four = Target { devices: 4, ..target.clone() };
+        assert_eq!(calibration.rates(&Reference, &four).unwrap(), Rates { devices: 4, ..STORED });
+        let newer = Target { driver: "2", ..target.clone() };
+        assert_eq!(cache.read(&key(&Reference, &newer)), None);
+
+        let measured = calibration.refresh(&Reference, &target).unwrap();
+        assert_ne!(measured, STORED);
+        assert_eq!(calibration.rates(&Reference, &target).unwrap(), measured);
+        assert!(measured.link.is_infinite());
+        let rates = [measured.host_scan, measured.host_memory, measured.device];
+        assert!(rates.iter().all(|rate| (1e3..1e15).contains(rate)), "{measured:?}");
+    }
+
+    #[test]
+    fn what_is_no_rate_is_not_read() {
+        let bytes = rates_to_bytes(&STORED);
+        assert_eq!(rates_from_bytes(&bytes, 3), Some(STORED));
+        assert!((0..bytes.len()).all(|len| rates_from_bytes(&bytes[..len], 3).is_none()));
+        for wrong in [0.0, -1.0, f64::NAN] {
+            assert_eq!(rates_from_bytes(&rates_to_bytes(&Rates { device: wrong, ..STORED }), 3), None);
+        }
+    }
+
+    #[test]
+    fn a_pass_that_is_slow_is_not_repeated() {
+        let mut passes = vec![];
+        let slow = rate(|elements| {
+            passes.push(elements);
+            thread::sleep(SHARE);
+            Ok(())
+        });
+        assert!(slow.unwrap() <= (4 * SMALLEST_BLOCK) as f64 / SHARE.as_secs_f64());
+        assert_eq!(passes, [SMALLEST_BLOCK; 2]);
+    }
+}

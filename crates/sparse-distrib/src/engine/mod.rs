@@ -1,0 +1,220 @@
+//! The engine: any amount of dense, mostly zero matrices to CSR or CSC on several devices, which keep the results.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`source`] | matrices from memory, a function or `.npy` files, read one by one |
+//! | [`worker`] | a device, over any backend |
+//! | [`ledger`] | the account of a device's memory |
+//! | [`report`] | progress, and what a run did |
+//! | [`handle`] | the compressed matrices, wherever they are |
+//!
+//! Matrices of one shape are brought together in chunks of up to 64 MiB. Each device has two threads and a ring of
+//! slots in the host's memory: one thread fills a slot from the source while the other has the device compress the slot
+//! before. So a device needs memory for one dense chunk and for the results, whatever the amount, and the host for the
+//! slots.
+//!
+//! A [`Policy`](crate::schedule::Policy) gives matrices to devices: by `pull` a device that is free takes the next chunk
+//! of a common queue, by the others each has a queue of its own from the start. Whatever the policy is, and whichever
+//! devices fail or run out of memory, a compressed matrix has the same bytes.
+//!
+//! | trouble | remedy, in this order |
+//! |---|---|
+//! | memory is short | wait for operations of others; free the plan; move finished parts to the host; halve the chunk; let another device do it |
+//! | the device fails | its finished parts are moved to the host, or done again; others do the rest |
+//! | the source fails to read a matrix | it is read once more |
+//!
+//! What cannot be remedied is in the [`Report`], and costs no other matrix.
+//!
+//! The task is that of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units, master's
+//! thesis, Chang Gung University 2013, where all dense data lay in the devices' memory.
+
+mod batch;
+mod chunk;
+mod device;
+pub mod handle;
+pub mod ledger;
+mod queue;
+pub mod report;
+mod run;
+pub mod source;
+pub mod worker;
+
+use crate::schedule::{CHUNK_BYTES, Device, Policy};
+use chunk::{Assignment, Item};
+use handle::Handle;
+use report::{Cause, Progress, Report};
+use run::Run;
+use source::Source;
+use sparse_core::op::Keep;
+use sparse_core::{Axis, Error, Index, Result, Scalar};
+use std::fmt::Debug;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use worker::Worker;
+
+/// Devices that compress together.
+///
+/// ```
+/// use sparse_core::reference::Reference;
+/// use sparse_core::Row;
+/// use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Worker};
+///
+/// // A thousand diagonals, which nobody ever holds at once.
+/// let diagonals = Generated::new(vec![(8, 8); 1000], |item, elements: &mut [f32]| {
+///     elements.fill(0.0);
+///     elements.iter_mut().step_by(9).for_each(|element| *element = item as f32 + 1.0);
+///     Ok(())
+/// });
+/// let worker = |name: &str| -> Box<dyn Worker<f32, i32, i32>> { Box::new(DeviceWorker::new(Reference).named(name)) };
+/// let mut engine = Engine::new(vec![worker("first"), worker("second")])?;
+/// let (handle, report) = engine.compress::<Row>(&diagonals, &Options::default())?.complete()?;
+/// assert_eq!((report.items, report.nnz), (1000, 8000));
+/// assert_eq!(handle.fetch(999)?.values(), &[1000.0; 8]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+pub struct Engine<T: Scalar, I: Index = i32, O: Index = i32> {
+    workers: Vec<Box<dyn Worker<T, I, O>>>,
+}
+
+/// Settings of a run.
+#[derive(Clone)]
+pub struct Options<'a, T: Scalar> {
+    /// The policy that gives matrices to devices. `None` chooses: [`Policy::Lpt`] where the rates of all devices are
+    /// known, else [`Policy::Pull`], which needs none.
+    pub policy: Option<Policy>,
+    /// The elements that become entries.
+    pub keep: Keep<T>,
+    /// Bytes of a chunk at most, unless it is one matrix. A [`Policy::Pull`] that is asked for names its own.
+    /// There are at least eight chunks for each device, if there are as many matrices.
+    pub chunk_bytes: u64,
+    /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works.
+    pub slots: usize,
+    /// The longest wait for other operations on a device whose memory is short.
+    pub patience: Duration,
+    /// True if finished parts may be moved to the host where memory is short.
+    pub spill: bool,
+    /// Called after each part, by one thread at a time; devices wait for it.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Ends the run when it becomes true, after the chunks that are being compressed.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+impl<T: Scalar> Default for Options<'_, T> {
+    fn default() -> Self {
+        Self {
+            policy: None,
+            keep: Keep::NonZero,
+            chunk_bytes: CHUNK_BYTES,
+            slots: 2,
+            patience: Duration::from_secs(1),
+            spill: true,
+            progress: None,
+            cancel: None,
+        }
+    }
+}
+
+impl<T: Scalar> Debug for Options<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("Options");
+        debug.field("policy", &self.policy).field("keep", &self.keep).field("chunk_bytes", &self.chunk_bytes);
+        debug.field("slots", &self.slots).field("patience", &self.patience).field("spill", &self.spill);
+        debug.finish_non_exhaustive()
+    }
+}
+
+/// The result of a run: what was compressed, and a report that names the rest.
+#[derive(Debug)]
+pub struct Outcome<A: Axis, T: Scalar, I: Index, O: Index> {
+    /// The compressed matrices.
+    pub handle: Handle<A, T, I, O>,
+    /// Work and time, and the matrices that are not compressed.
+    pub report: Report,
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Outcome<A, T, I, O> {
+    /// Handle and report if all matrices are compressed.
+    ///
+    /// # Errors
+    /// The error of the first matrix that is not; [`Error::Operands`] if the run was cancelled or all devices have failed.
+    pub fn complete(mut self) -> Result<(Handle<A, T, I, O>, Report)> {
+        if self.report.unfinished.is_empty() {
+            return Ok((self.handle, self.report));
+        }
+        let first = self.report.unfinished.swap_remove(0);
+        match first.cause {
+            Cause::Error(error) => Err(error),
+            cause => {
+                let failures = self.report.devices.iter().filter_map(|device| {
+                    device.failure.as_ref().map(|failure| format!("; {}: {failure}", device.name))
+                });
+                let (done, all) = (self.report.items, self.handle.len());
+                let reason = format!("{cause}; {done} of {all} matrices are compressed");
+                Err(Error::operands("compress", reason + &failures.collect::<String>()))
+            }
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
+    /// An engine of these devices.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there is none.
+    pub fn new(workers: Vec<Box<dyn Worker<T, I, O>>>) -> Result<Self> {
+        if workers.is_empty() {
+            return Err(Error::shape("engine", "0 devices where at least one is needed"));
+        }
+        Ok(Self { workers })
+    }
+
+    /// The devices.
+    pub fn workers(&self) -> &[Box<dyn Worker<T, I, O>>] {
+        &self.workers
+    }
+
+    /// Compresses all matrices of a source: to CSR for `A` = [`Row`](sparse_core::Row), to CSC for
+    /// [`Col`](sparse_core::Col).
+    ///
+    /// Where matrices cannot be compressed, the others are all the same; [`Outcome::complete`] makes that an error.
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate is
+    /// not positive.
+    pub fn compress<A: Axis>(
+        &mut self,
+        source: &dyn Source<T>,
+        options: &Options<'_, T>,
+    ) -> Result<Outcome<A, T, I, O>> {
+        let items = Item::all(source)?;
+        let policy = options.policy.unwrap_or_else(|| self.choose_policy(options.chunk_bytes));
+        let chunk_bytes = match policy {
+            Policy::Pull { chunk_bytes } => chunk_bytes,
+            _ => options.chunk_bytes,
+        };
+        let assignment = Assignment::new(&items, policy, &self.devices(), chunk_bytes)?;
+        let shapes = items.iter().map(|item| item.shape).collect();
+        let run = Run::new(source, items, options, assignment, A::IS_ROW);
+        let (parts, report) = run.execute(&mut self.workers, policy);
+        Ok(Outcome { handle: Handle::new(shapes, parts), report })
+    }
+
+    fn choose_policy(&self, chunk_bytes: u64) -> Policy {
+        let all_rates_are_known = self.workers.iter().all(|worker| worker.rate().is_some());
+        if all_rates_are_known { Policy::Lpt } else { Policy::Pull { chunk_bytes } }
+    }
+
+    /// The devices as policies see them: equally fast unless all rates are known.
+    fn devices(&self) -> Vec<Device> {
+        let rates: Option<Vec<f64>> = self.workers.iter().map(|worker| worker.rate()).collect();
+        let rates = rates.unwrap_or_else(|| vec![1.0; self.workers.len()]);
+        let budgets = self.workers.iter().map(|worker| worker.ledger().budget());
+        budgets.zip(rates).map(|(memory_bytes, rate)| Device { memory_bytes, rate }).collect()
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Debug for Engine<T, I, O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.workers.iter().map(|worker| worker.name())).finish()
+    }
+}

@@ -1,0 +1,165 @@
+//! The chunks that are still to be compressed, shared by all devices.
+
+use super::chunk::{Assignment, Chunk};
+use super::report::{Cause, Unfinished};
+use sparse_core::Error;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Chunks to compress. A chunk that is taken comes back, is finished, or has failed.
+#[derive(Debug)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    own: Vec<VecDeque<Chunk>>,
+    shared: VecDeque<Chunk>,
+    /// Items that are neither finished nor failed.
+    open: usize,
+    /// False for devices that have failed.
+    alive: Vec<bool>,
+    is_stopped: bool,
+    failed: Vec<Unfinished>,
+}
+
+impl Queue {
+    pub(super) fn new(assignment: Assignment) -> Self {
+        let Assignment { own, shared } = assignment;
+        let open = own.iter().flatten().chain(&shared).map(|chunk| chunk.items.len()).sum();
+        let alive = vec![true; own.len()];
+        let state = State { own, shared, open, alive, is_stopped: false, failed: vec![] };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The next chunk for a device: its own first. Waits while others may give theirs back; `None` at the end.
+    pub(super) fn take(&self, device: usize) -> Option<Chunk> {
+        let mut state = self.state();
+        loop {
+            if state.is_stopped || state.open == 0 || !state.alive[device] {
+                return None;
+            }
+            if let Some(chunk) = state.own[device].pop_front() {
+                return Some(chunk);
+            }
+            if let Some(at) = state.shared.iter().position(|chunk| !chunk.refused.contains(&device)) {
+                return state.shared.remove(at);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives a chunk that was taken to any device.
+    pub(super) fn give_back(&self, chunk: Chunk) {
+        self.change(|state| state.shared.push_back(chunk));
+    }
+
+    /// Gives a chunk for which `device` has no memory to the others; where none is left, it has failed.
+    pub(super) fn refuse(&self, mut chunk: Chunk, device: usize, error: Error) {
+        chunk.refused.push(device);
+        chunk.error = Some(error);
+        self.change(|state| {
+            state.shared.push_back(chunk);
+            state.fail_refused();
+        });
+    }
+
+    /// Reopens items that were finished and are lost.
+    pub(super) fn reopen(&self, items: Vec<usize>) {
+        self.change(|state| {
+            state.open += items.len();
+            state.shared.push_back(Chunk::new(items));
+        });
+    }
+
+    /// Closes items that are finished.
+    pub(super) fn finish(&self, items: usize) {
+        self.change(|state| state.open -= items);
+    }
+
+    /// Closes items that no device can compress.
+    pub(super) fn fail(&self, items: Vec<usize>, error: Error) {
+        self.change(|state| state.fail(items, error));
+    }
+
+    /// Takes a device that has failed out of service; others do its work.
+    pub(super) fn retire(&self, device: usize) {
+        self.change(|state| {
+            state.alive[device] = false;
+            let own = std::mem::take(&mut state.own[device]);
+            state.shared.extend(own);
+            state.is_stopped |= !state.alive.contains(&true);
+            state.fail_refused();
+        });
+    }
+
+    /// Ends the run: nothing more is taken.
+    pub(super) fn stop(&self) {
+        self.change(|state| state.is_stopped = true);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.state().is_stopped
+    }
+
+    /// Ends the run if the thread that holds the guard panics, so that no other waits for it.
+    pub(super) fn stop_on_panic(&self) -> impl Drop + '_ {
+        struct Guard<'a>(&'a Queue);
+
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.stop();
+                }
+            }
+        }
+
+        Guard(self)
+    }
+
+    /// The items that were not finished, in ascending order for each cause.
+    pub(super) fn into_unfinished(self) -> Vec<Unfinished> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let rest = state.own.into_iter().flatten().chain(state.shared);
+        let mut items: Vec<usize> = rest.flat_map(|chunk| chunk.items).collect();
+        items.sort_unstable();
+        let cause = if state.alive.contains(&true) { Cause::Cancelled } else { Cause::NoDevice };
+        let mut unfinished = state.failed;
+        if !items.is_empty() {
+            unfinished.push(Unfinished { items, cause });
+        }
+        unfinished
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is complete before the lock is released.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn fail(&mut self, items: Vec<usize>, error: Error) {
+        self.open -= items.len();
+        self.failed.push(Unfinished { items, cause: Cause::Error(error) });
+    }
+
+    /// Fails the chunks that every device in service has refused.
+    fn fail_refused(&mut self) {
+        let shared = std::mem::take(&mut self.shared);
+        for mut chunk in shared {
+            let mut in_service = (0..self.alive.len()).filter(|&device| self.alive[device]);
+            let is_refused = in_service.all(|device| chunk.refused.contains(&device));
+            match chunk.error.take() {
+                Some(error) if is_refused => self.fail(chunk.items, error),
+                error => self.shared.push_back(Chunk { error, ..chunk }),
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The report of a run, and its progress.
+
+use crate::schedule::Policy;
+use crate::scheme::Scheme;
+use sparse_core::Error;
+use std::fmt::Display;
+use std::time::Duration;
+
+/// A run's work and time.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// The policy that gave matrices to devices.
+    pub policy: Policy,
+    /// The form in which matrices reached the devices.
+    pub scheme: Scheme,
+    /// Matrices that were compressed.
+    pub items: usize,
+    /// Bytes of their elements.
+    pub bytes_in: u64,
+    /// Bytes of the compressed matrices.
+    pub bytes_out: u64,
+    /// Entries of the compressed matrices.
+    pub nnz: u64,
+    /// The devices, in the order of the engine.
+    pub devices: Vec<DeviceReport>,
+    /// Matrices that were given to a device or read from the source once more.
+    pub retries: usize,
+    /// Matrices that are not compressed, and why.
+    pub unfinished: Vec<Unfinished>,
+}
+
+/// The part of one device in a run.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DeviceReport {
+    /// The device's name.
+    pub name: String,
+    /// Matrices that it compressed.
+    pub items: usize,
+    /// Bytes of their elements.
+    pub bytes_in: u64,
+    /// Bytes of the compressed matrices.
+    pub bytes_out: u64,
+    /// Seconds in which it copied and compressed.
+    pub busy_seconds: f64,
+    /// Parts that were moved to the host for want of memory, or because the device failed.
+    pub spills: usize,
+    /// Times that a chunk was halved: for want of memory, or to find the matrix that does not fit the types.
+    pub splits: usize,
+    /// The error that took the device out of service.
+    pub failure: Option<String>,
+}
+
+/// Matrices that are not compressed.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// Their positions in the source.
+    pub items: Vec<usize>,
+    /// The reason.
+    pub cause: Cause,
+}
+
+/// The reason why matrices are not compressed.
+#[derive(Debug)]
+pub enum Cause {
+    /// The run was cancelled before.
+    Cancelled,
+    /// All devices have failed.
+    NoDevice,
+    /// The source, or every device, has refused these matrices.
+    Error(Error),
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::NoDevice => f.write_str("all devices have failed"),
+            Self::Error(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The state of a run that goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Matrices that are compressed.
+    pub items: usize,
+    /// Matrices in all.
+    pub total_items: usize,
+    /// Bytes of the elements of those that are compressed.
+    pub bytes: u64,
+    /// Bytes of all elements.
+    pub total_bytes: u64,
+    /// Time since the start.
+    pub elapsed: Duration,
+}
+
+impl Progress {
+    /// Bytes of elements per second so far.
+    ///
+    /// ```
+    /// use sparse_distrib::Progress;
+    /// use std::time::Duration;
+    ///
+    /// let elapsed = Duration::from_secs(2);
+    /// let half = Progress { items: 5, total_items: 10, bytes: 400, total_bytes: 800, elapsed };
+    /// assert_eq!((half.rate(), half.remaining()), (200.0, Some(elapsed)));
+    /// ```
+    pub fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { self.bytes as f64 / seconds } else { 0.0 }
+    }
+
+    /// The time until the end if the rate stays; `None` before the first matrix.
+    pub fn remaining(&self) -> Option<Duration> {
+        let left = (self.total_bytes - self.bytes) as f64 / self.rate();
+        Duration::try_from_secs_f64(left).ok()
+    }
+}

@@ -1,0 +1,137 @@
+//! Dense matrices that the engine reads one by one: from memory, from a function, or from files.
+
+mod npy;
+
+pub use npy::NpySource;
+
+use sparse_core::{DenseBatchView, DenseView, Order, Result, Scalar};
+use std::fmt::Debug;
+
+/// Dense matrices of perhaps unequal shapes, each copied into memory of the caller's.
+///
+/// Several threads read at once, each item at least once: an item whose device fails is read again.
+pub trait Source<T: Scalar>: Sync {
+    /// The number of matrices.
+    fn len(&self) -> usize;
+
+    /// True if there are no matrices.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// (rows, columns) of matrix `item`, which is below [`len`](Self::len).
+    fn shape(&self, item: usize) -> (usize, usize);
+
+    /// The order in which [`fill`](Self::fill) writes the elements of matrix `item`.
+    fn order(&self, _item: usize) -> Order {
+        Order::RowMajor
+    }
+
+    /// Writes all elements of matrix `item`, without padding; `elements` has rows · columns of them, with arbitrary
+    /// values before.
+    ///
+    /// # Errors
+    /// Those of the source: the item is then tried once more.
+    fn fill(&self, item: usize, elements: &mut [T]) -> Result<()>;
+}
+
+impl<T: Scalar> Source<T> for DenseBatchView<'_, T> {
+    fn len(&self) -> usize {
+        self.count()
+    }
+
+    fn shape(&self, _item: usize) -> (usize, usize) {
+        DenseBatchView::shape(self)
+    }
+
+    fn order(&self, _item: usize) -> Order {
+        DenseBatchView::order(self)
+    }
+
+    fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
+        copy_lines(self.member(item), elements);
+        Ok(())
+    }
+}
+
+impl<T: Scalar> Source<T> for Vec<DenseView<'_, T>> {
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    fn shape(&self, item: usize) -> (usize, usize) {
+        self[item].shape()
+    }
+
+    fn order(&self, item: usize) -> Order {
+        self[item].order()
+    }
+
+    fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
+        copy_lines(self[item], elements);
+        Ok(())
+    }
+}
+
+/// Copies the elements of a view without its padding.
+fn copy_lines<T: Scalar>(view: DenseView<'_, T>, elements: &mut [T]) {
+    let (lines, length) = view.major_minor();
+    if length == 0 {
+        return;
+    }
+    let ld = view.leading_dimension();
+    for (line, target) in elements.chunks_exact_mut(length).take(lines).enumerate() {
+        target.copy_from_slice(&view.data()[line * ld..][..length]);
+    }
+}
+
+/// Matrices that a function writes.
+///
+/// ```
+/// use sparse_distrib::{Generated, Source};
+///
+/// let diagonals = Generated::new(vec![(2, 2), (3, 3)], |item, elements: &mut [f64]| {
+///     elements.fill(0.0);
+///     elements.iter_mut().step_by(item + 3).for_each(|element| *element = 1.0);
+///     Ok(())
+/// });
+/// let mut second = [0.0; 9];
+/// diagonals.fill(1, &mut second)?;
+/// assert_eq!(second, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Generated<F> {
+    shapes: Vec<(usize, usize)>,
+    fill: F,
+}
+
+impl<F> Generated<F> {
+    /// Matrices of these shapes; `fill` writes the elements of one, row by row.
+    pub fn new<T: Scalar>(shapes: Vec<(usize, usize)>, fill: F) -> Self
+    where
+        F: Fn(usize, &mut [T]) -> Result<()> + Sync,
+    {
+        Self { shapes, fill }
+    }
+}
+
+impl<F> Debug for Generated<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generated").field("matrices", &self.shapes.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Scalar, F: Fn(usize, &mut [T]) -> Result<()> + Sync> Source<T> for Generated<F> {
+    fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
+    fn shape(&self, item: usize) -> (usize, usize) {
+        self.shapes[item]
+    }
+
+    fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
+        (self.fill)(item, elements)
+    }
+}

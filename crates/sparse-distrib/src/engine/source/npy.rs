@@ -1,0 +1,123 @@
+//! Matrices of `.npy` files.
+
+use super::Source;
+use sparse_core::{Error, Order, Result, Scalar};
+use sparse_io::npy::MappedArray;
+use std::path::{Path, PathBuf};
+
+/// Matrices of `.npy` files, which are memory-mapped: of a 2-D array the one that it is, of a 3-D array `a` the
+/// matrices `a[0]`, `a[1]`, …; a 1-D array is a column.
+///
+/// Elements are converted to the type of the engine as they are read, rounded to nearest. A 3-D array in Fortran order
+/// has the elements of a matrix far apart, so that each is read by itself.
+///
+/// ```
+/// use sparse_core::Order;
+/// use sparse_distrib::{NpySource, Source};
+///
+/// # let folder = tempfile::tempdir()?;
+/// sparse_io::npy::write(&folder.path().join("a.npy"), &[1.0, 0.0, 0.0, 2.0_f64], &[2, 2], Order::RowMajor)?;
+/// sparse_io::npy::write(&folder.path().join("b.npy"), &[0.0; 12], &[4, 1, 3], Order::RowMajor)?;
+/// let source = NpySource::open_folder(folder.path())?;
+/// assert_eq!(Source::<f64>::len(&source), 5);
+/// assert_eq!(Source::<f64>::shape(&source, 4), (1, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpySource {
+    files: Vec<MappedArray>,
+    /// The first matrix of each file, and the number of all.
+    starts: Vec<usize>,
+}
+
+impl NpySource {
+    /// The matrices of one file.
+    ///
+    /// # Errors
+    /// As for [`open_all`](Self::open_all).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_all([path])
+    }
+
+    /// The matrices of several files, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file cannot be read; [`Error::File`] if it is not a sound `.npy` file of a known type and of one
+    /// to three dimensions.
+    pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+        let files: Vec<_> = paths.into_iter().map(MappedArray::open).collect::<Result<_>>()?;
+        let mut starts = vec![0];
+        for file in &files {
+            starts.push(starts[starts.len() - 1] + matrices(file)?);
+        }
+        Ok(Self { files, starts })
+    }
+
+    /// The matrices of all `.npy` files of a folder, in the order of their names.
+    ///
+    /// # Errors
+    /// As for [`open_all`](Self::open_all), and [`Error::File`] if the folder has no such file.
+    pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        let read = || -> std::io::Result<Vec<PathBuf>> {
+            std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+        };
+        let mut paths = read().map_err(|source| Error::Io { path: folder.into(), source })?;
+        paths.retain(|path| path.extension().is_some_and(|found| found.eq_ignore_ascii_case("npy")));
+        paths.sort();
+        if paths.is_empty() {
+            let reason = "the folder has no file whose name ends in .npy".into();
+            return Err(Error::File { path: folder.into(), line: None, reason });
+        }
+        Self::open_all(paths)
+    }
+
+    /// The files.
+    pub fn files(&self) -> &[MappedArray] {
+        &self.files
+    }
+
+    /// The file of a matrix, and its position there.
+    fn find(&self, item: usize) -> (&MappedArray, usize) {
+        let file = self.starts.partition_point(|&start| start <= item) - 1;
+        (&self.files[file], item - self.starts[file])
+    }
+}
+
+impl<T: Scalar> Source<T> for NpySource {
+    fn len(&self) -> usize {
+        self.starts[self.starts.len() - 1]
+    }
+
+    fn shape(&self, item: usize) -> (usize, usize) {
+        match *self.find(item).0.shape() {
+            [.., rows, cols] => (rows, cols),
+            [rows] => (rows, 1),
+            [] => unreachable!("arrays have one to three dimensions"),
+        }
+    }
+
+    fn order(&self, item: usize) -> Order {
+        self.find(item).0.order()
+    }
+
+    fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
+        let (file, position) = self.find(item);
+        match (file.shape(), file.order()) {
+            (&[count, _, _], Order::ColMajor) => file.read(position, count, elements),
+            _ => file.read(position * elements.len(), 1, elements),
+        }
+    }
+}
+
+/// The number of matrices of a file.
+fn matrices(file: &MappedArray) -> Result<usize> {
+    match *file.shape() {
+        [_] | [_, _] => Ok(1),
+        [count, _, _] => Ok(count),
+        _ => {
+            let reason = format!("the array has {} dimensions, not one to three", file.shape().len());
+            Err(Error::File { path: file.path().into(), line: None, reason })
+        }
+    }
+}

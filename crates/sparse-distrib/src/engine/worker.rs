@@ -1,0 +1,292 @@
+//! A device that compresses chunks and holds the results.
+
+use super::ledger::{Lease, Ledger};
+use sparse_core::backend::SpaceOf;
+use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep};
+use sparse_core::space::{Buffer as _, Space};
+use sparse_core::{
+    Backend, BatchCsr, ContextId, DenseBatchView, Host, Index, Order, PlanOptions, Result, Row, Scalar,
+    SparseFormat,
+};
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A device of the [`Engine`](super::Engine), of any backend.
+///
+/// [`DeviceWorker`] implements it for every backend that compresses dense matrices.
+pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
+    /// The device's name in reports.
+    fn name(&self) -> &str;
+
+    /// True if the device computes in the host's memory, so that its parts are never moved there.
+    fn is_host(&self) -> bool;
+
+    /// Bytes of dense data that the device compresses per second, its link included, if known: what policies that
+    /// schedule in advance compare.
+    fn rate(&self) -> Option<f64>;
+
+    /// The account of the device's memory. Parts stay in it until they are freed.
+    fn ledger(&self) -> &Arc<Ledger>;
+
+    /// Copies a chunk to the device and compresses its members by rows. The result takes exactly the memory that its
+    /// entries need.
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if the extents or the entries of a member do not fit their
+    /// types, [`OutOfMemory`](sparse_core::Error::OutOfMemory); any other error means that the device has failed.
+    fn compress(&mut self, chunk: DenseBatchView<'_, T>, keep: Keep<T>)
+    -> Result<Box<dyn Resident<T, I, O>>>;
+
+    /// Copies a compressed part to the device.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the device's runtime.
+    fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>>;
+
+    /// Frees memory that only makes the next chunk faster.
+    fn trim(&mut self);
+}
+
+/// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
+/// columns are held as their transposes.
+pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
+    /// The first entry of each member, and nnz.
+    fn member_ptr(&self) -> &[usize];
+
+    /// Bytes of the device's memory.
+    fn bytes(&self) -> u64;
+
+    /// A copy of all members on the host.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    fn to_host(&self) -> Result<BatchCsr<T, Host, I, O>>;
+
+    /// Copies of the offsets, indices and values of member `k` on the host.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    fn member(&self, k: usize) -> Result<(Vec<O>, Vec<I>, Vec<T>)>;
+
+    /// The [`BatchCsr`] of the backend that made it, for operations on the device.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A worker over a backend.
+///
+/// ```
+/// use sparse_core::reference::Reference;
+/// use sparse_distrib::{DeviceWorker, Worker};
+///
+/// let worker = DeviceWorker::<_, f64, i32, i32>::new(Reference).named("first").with_budget(1 << 30);
+/// assert_eq!((worker.name(), worker.ledger().budget()), ("first", 1 << 30));
+/// ```
+#[derive(Debug)]
+pub struct DeviceWorker<B, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    backend: B,
+    name: String,
+    rate: Option<f64>,
+    ledger: Arc<Ledger>,
+    plan: Option<CachedPlan<B, T, I, O>>,
+}
+
+/// The plan of the last chunk, with what it was made for.
+#[derive(Debug)]
+struct CachedPlan<B, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    key: PlanKey<T>,
+    plan: DenseToCompressedPlan<B, Row, T, I, O>,
+    _workspace: Lease,
+}
+
+/// Count, shape, order and rule of a chunk: chunks that agree in these have one plan.
+type PlanKey<T> = (usize, (usize, usize), Order, Keep<T>);
+
+/// At least this much memory of a device is left to its driver and to others.
+const HEADROOM_BYTES: u64 = 512 << 20;
+/// The least part of a device's memory that is left: one of so many.
+const HEADROOM_PART: u64 = 20;
+
+impl<B, T, I, O> DeviceWorker<B, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, or as much
+    /// as is asked for where the backend does not know.
+    pub fn new(backend: B) -> Self {
+        let caps = backend.caps();
+        let name = format!("{}: {}", caps.backend, caps.device);
+        let budget = caps
+            .memory_bytes
+            .map_or(u64::MAX, |bytes| bytes.saturating_sub(HEADROOM_BYTES.max(bytes / HEADROOM_PART)));
+        Self { backend, name, rate: None, ledger: Ledger::new(budget), plan: None }
+    }
+
+    /// The worker by another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// The worker with at most `bytes` of the device's memory, which is also what policies by memory compare.
+    #[must_use]
+    pub fn with_budget(self, bytes: u64) -> Self {
+        self.with_ledger(Ledger::new(bytes))
+    }
+
+    /// The worker with an account that others share.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Arc<Ledger>) -> Self {
+        Self { ledger, ..self }
+    }
+
+    /// The worker with a known rate, in bytes of dense data per second.
+    #[must_use]
+    pub fn with_rate(self, rate: f64) -> Self {
+        Self { rate: Some(rate), ..self }
+    }
+
+    /// The plan for chunks like `chunk`, which lies in the device's memory.
+    fn plan(
+        &mut self,
+        chunk: DenseBatchView<'_, T, SpaceOf<B>>,
+        keep: Keep<T>,
+    ) -> Result<&mut DenseToCompressedPlan<B, Row, T, I, O>> {
+        let key = (chunk.count(), chunk.shape(), chunk.order(), keep);
+        let cached = self.plan.take().filter(|cached| cached.key == key);
+        let cached = match cached {
+            Some(cached) => cached,
+            None => {
+                let options = PlanOptions::default();
+                let plan = DenseToCompressedPlan::new(&self.backend, chunk, keep, &options)?;
+                let bytes = plan.workspace_bytes() as u64;
+                let mut workspace = self.ledger.reserve(bytes, Duration::ZERO)?;
+                workspace.settle(bytes);
+                CachedPlan { key, plan, _workspace: workspace }
+            }
+        };
+        Ok(&mut self.plan.insert(cached).plan)
+    }
+
+    fn resident(&self, batch: BatchCsr<T, SpaceOf<B>, I, O>) -> Box<dyn Resident<T, I, O>> {
+        Box::new(DeviceBatch { backend: self.backend.clone(), batch })
+    }
+}
+
+impl<B, T, I, O> Worker<T, I, O> for DeviceWorker<B, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_host(&self) -> bool {
+        self.backend.context() == ContextId::HOST
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    fn compress(
+        &mut self,
+        chunk: DenseBatchView<'_, T>,
+        keep: Keep<T>,
+    ) -> Result<Box<dyn Resident<T, I, O>>> {
+        let elements = self.backend.upload(chunk.data())?;
+        let dense = DenseBatchView::new(
+            SpaceOf::<B>::view(&elements),
+            chunk.count(),
+            chunk.stride(),
+            chunk.shape(),
+            chunk.leading_dimension(),
+            chunk.order(),
+        )?;
+        let batch = self.plan(dense, keep)?.run_batch(dense)?;
+        drop(elements);
+        // A plan of a device guesses the number of entries and leaves some memory unused; the host's vectors are exact.
+        let batch = if self.is_host() { batch } else { batch.to_exact(&self.backend)? };
+        self.backend.synchronize()?;
+        Ok(self.resident(batch))
+    }
+
+    fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>> {
+        let batch = part.to_device(&self.backend)?;
+        self.backend.synchronize()?;
+        Ok(self.resident(batch))
+    }
+
+    fn trim(&mut self) {
+        self.plan = None;
+    }
+}
+
+/// A batch in the memory of a backend.
+#[derive(Debug)]
+pub(super) struct DeviceBatch<B: Backend, T: Scalar, I: Index, O: Index> {
+    pub(super) backend: B,
+    pub(super) batch: BatchCsr<T, SpaceOf<B>, I, O>,
+}
+
+impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatch<B, T, I, O> {
+    fn member_ptr(&self) -> &[usize] {
+        self.batch.member_ptr()
+    }
+
+    fn bytes(&self) -> u64 {
+        let (offsets, entries) = (self.batch.offsets().len(), self.batch.nnz());
+        (offsets * size_of::<O>() + entries * (size_of::<I>() + size_of::<T>())) as u64
+    }
+
+    fn to_host(&self) -> Result<BatchCsr<T, Host, I, O>> {
+        self.batch.to_host(&self.backend)
+    }
+
+    fn member(&self, k: usize) -> Result<(Vec<O>, Vec<I>, Vec<T>)> {
+        let member = self.batch.member(k);
+        let (lines, entries) = (member.major + 1, self.batch.member_range(k).len());
+        let (mut offsets, mut indices) = (vec![O::default(); lines], vec![I::default(); entries]);
+        let mut values = vec![T::ZERO; entries];
+        self.backend.download_into(member.offsets, &mut offsets)?;
+        self.backend.download_into(member.indices, &mut indices)?;
+        self.backend.download_into(member.values, &mut values)?;
+        Ok((offsets, indices, values))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.batch
+    }
+}
+
+/// Bytes that compressing a chunk may take at most of a device's memory, its plan apart: the dense elements, the arrays
+/// with `nnz` entries, and on a device the copy of these that has no unused capacity.
+pub(super) fn peak_bytes<T: Scalar, I: Index, O: Index>(lines: usize, elements: usize, nnz: usize) -> u64 {
+    let entries = (nnz as u64).saturating_mul((size_of::<T>() + size_of::<I>()) as u64);
+    let offsets = (lines as u64).saturating_mul(size_of::<O>() as u64);
+    let dense = (elements as u64).saturating_mul(size_of::<T>() as u64);
+    dense.saturating_add(entries.saturating_add(offsets).saturating_mul(2))
+}

@@ -1,0 +1,112 @@
+//! The suite of transports on MPI. The program starts itself under `mpirun`, with 1 to 8 ranks.
+
+#![allow(clippy::print_stdout, reason = "a program that runs tests says how they went")]
+
+mod rank;
+#[path = "../suite/mod.rs"]
+mod suite;
+
+use libtest_mimic::{Arguments, Trial};
+use sparse_core::Csr;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+use std::time::{Duration, Instant};
+
+/// The first argument of a rank; its role follows.
+const RANK: &str = "--rank";
+/// A job that takes longer hangs, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(180);
+/// A job that loses a rank ends in this time.
+const END_LIMIT: Duration = Duration::from_secs(30);
+/// Open MPI starts more ranks than there are cores, and as root, only if it is told so; ranks in a container may not
+/// read each other's memory. Versions 4 and 5 have different names for the first.
+const OPEN_MPI: [(&str, &str); 5] = [
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|first| first == RANK) {
+        rank::run(&arguments[2..]);
+        return ExitCode::SUCCESS;
+    }
+    let ranks = (1..=8).map(|ranks| trial(format!("{ranks}_ranks_pass_the_suite"), move || suite_on(ranks)));
+    let long = trial("a_message_of_more_than_2_gib", || succeeds(2, &program(), &[RANK, "long"], ""));
+    let trials = ranks.chain([
+        trial("a_killed_rank_ends_the_job", a_killed_rank_ends_the_job),
+        trial("a_panic_of_a_rank_ends_the_job", a_panic_of_a_rank_ends_the_job),
+        trial("the_example_runs", the_example_runs),
+        long.with_ignored_flag(true),
+    ]);
+    // A job has more ranks than there are cores already.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn trial(name: impl Into<String>, run: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        run();
+        Ok(())
+    })
+}
+
+fn suite_on(ranks: usize) {
+    succeeds(ranks, &program(), &[RANK, "suite"], &format!("{ranks} ranks passed\n"));
+}
+
+fn a_killed_rank_ends_the_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = fails(3, &[OsStr::new(RANK), OsStr::new("killed"), folder.path().as_os_str()]);
+    assert!(told.contains("signal 9") || told.contains("SIGNAL: 9"), "{told}");
+
+    // The file before is whole, of the next there is nothing.
+    let whole: Csr<f32> = sparse_io::read_csr(folder.path().join(rank::WHOLE)).unwrap();
+    assert_eq!(whole, Csr::from_dense(suite::matrices::ten_by_eight().as_view()).unwrap());
+    assert!(!folder.path().join(rank::INTERRUPTED).exists());
+}
+
+fn a_panic_of_a_rank_ends_the_job() {
+    let told = fails(3, &[RANK, "panics"]);
+    assert!(told.contains("rank 1 panics"), "{told}");
+}
+
+/// The documentation of `Mpi` shows this command and its output.
+fn the_example_runs() {
+    let folder = program().ancestors().nth(2).unwrap().join("examples");
+    let expected = "rows 0..250: 749 entries\nrows 250..500: 750 entries\n\
+        rows 500..750: 750 entries\nrows 750..1000: 749 entries\n";
+    succeeds(4, &folder.join("mpi"), &[""; 0], expected);
+}
+
+fn program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+fn mpirun(ranks: usize, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Output {
+    let mut command = Command::new("mpirun");
+    command.args(["-n", &ranks.to_string()]).arg(program).args(arguments);
+    command.envs(OPEN_MPI).env("MPIEXEC_TIMEOUT", LIMIT.as_secs().to_string());
+    command.output().expect("mpirun does not start")
+}
+
+fn succeeds(ranks: usize, program: &Path, arguments: &[&str], expected: &str) {
+    let Output { status, stdout, stderr } = mpirun(ranks, program, arguments);
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{status}\n{stdout}{stderr}");
+    assert_eq!(stdout, expected);
+}
+
+/// Runs a job that must fail and not hang, and returns what it printed.
+fn fails(ranks: usize, arguments: &[impl AsRef<OsStr>]) -> String {
+    let start = Instant::now();
+    let Output { status, stdout, stderr } = mpirun(ranks, &program(), arguments);
+    let told = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(!status.success(), "the job succeeded\n{told}");
+    assert!(start.elapsed() < END_LIMIT, "the job ended after {:?}\n{told}", start.elapsed());
+    told
+}

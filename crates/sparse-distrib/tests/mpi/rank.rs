@@ -1,0 +1,120 @@
+//! What a rank does under `mpirun`.
+
+use crate::suite::{distribution, matrices, transport};
+use backend_cpu::Cpu;
+use mpi::topology::{Color, SimpleCommunicator};
+use mpi::traits::Communicator;
+use sparse_core::{Csr, Row};
+use sparse_distrib::{Distribution, Local, Mpi, Partition, Scheme, Transport, collect, distribute};
+use sparse_io::Output;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+
+/// The file that is written before a rank is killed.
+pub(crate) const WHOLE: &str = "whole.mtx";
+/// The file that is being written when a rank is killed.
+pub(crate) const INTERRUPTED: &str = "interrupted.mtx";
+
+/// Plays a role; a failure panics, which ends the job.
+pub(crate) fn run(arguments: &[String]) {
+    let transport = Mpi::initialize().unwrap();
+    match (arguments[0].as_str(), arguments.get(1)) {
+        ("suite", None) => suite(transport),
+        ("killed", Some(folder)) => killed(&transport, Path::new(folder)),
+        ("panics", None) => panics(&transport),
+        ("long", None) => long(&transport),
+        _ => panic!("{arguments:?} are no role and its folder"),
+    }
+}
+
+fn suite(mut transport: Mpi) {
+    let backend = Cpu::new().unwrap();
+    transport::all(&transport);
+    as_on_threads(&transport, &backend);
+    halves(&transport);
+    transport.set_chunk_bytes(7);
+    transport::all(&transport);
+    as_on_threads(&transport, &backend);
+    if transport.rank() == 0 {
+        println!("{} ranks passed", transport.ranks());
+    }
+}
+
+/// Compares the results of all ranks with those of threads, byte for byte.
+fn as_on_threads(transport: &Mpi, backend: &Cpu) {
+    let bytes = distribution::all(transport, backend);
+    if let Some(all) = transport.gather(0, bytes).unwrap() {
+        let threads = Local::run(transport.ranks(), |rank| distribution::all(&rank, backend));
+        for (rank, (mpi, thread)) in all.iter().zip(&threads).enumerate() {
+            assert!(mpi == thread, "rank {rank} of {} has other bytes than a thread", threads.len());
+        }
+    }
+}
+
+/// The ranks of each half pass the suite at once, between two messages of the whole.
+fn halves(transport: &Mpi) {
+    let (rank, ranks) = (transport.rank(), transport.ranks());
+    if rank == 0 {
+        (1..ranks).for_each(|to| transport.send(to, vec![to as u8; 3]).unwrap());
+    }
+    let half = SimpleCommunicator::world().split_by_color(Color::with_value((rank % 2) as i32)).unwrap();
+    let half = Mpi::over(&half);
+    assert_eq!((half.rank(), half.ranks()), (rank / 2, (ranks + 1 - rank % 2) / 2));
+    transport::all(&half);
+    if rank != 0 {
+        assert_eq!(transport.receive(0).unwrap(), [rank as u8; 3]);
+    }
+}
+
+/// Kills rank 2 while rank 0 waits in the middle of a file for it, and rank 1 at a barrier for both.
+fn killed(transport: &Mpi, folder: &Path) {
+    let (backend, matrix) = (Cpu::new().unwrap(), matrices::ten_by_eight());
+    let partition = Partition::rows(transport.ranks()).unwrap();
+    let distribution = Distribution { scheme: Scheme::Ed2, partition, root: 0 };
+    let input = (transport.rank() == 0).then(|| matrix.as_view());
+    let held = distribute::<_, _, Row, f32, i32, i32>(transport, &backend, distribution, input).unwrap();
+    let whole: Option<Csr<f32>> = collect(transport, &backend, distribution, &held).unwrap();
+    if let Some(whole) = whole {
+        sparse_io::write_csr(folder.join(WHOLE), &whole).unwrap();
+    }
+    match transport.rank() {
+        0 => Output::from(&folder.join(INTERRUPTED)).write(|file| half_a_file(file, transport)).unwrap(),
+        1 => transport.barrier().unwrap(),
+        _ => {
+            transport.receive(0).unwrap();
+            // The shell's parent is this process.
+            Command::new("sh").args(["-c", "kill -9 $PPID"]).status().unwrap();
+        }
+    }
+}
+
+fn half_a_file(file: &mut impl Write, transport: &Mpi) -> io::Result<()> {
+    writeln!(file, "%%MatrixMarket matrix coordinate real general")?;
+    file.flush()?;
+    transport.send(2, vec![]).unwrap();
+    transport.receive(2).map(drop).map_err(io::Error::other)
+}
+
+fn panics(transport: &Mpi) {
+    assert!(transport.rank() != 1, "rank 1 panics");
+    transport.receive(1).unwrap();
+}
+
+/// A message that no count of MPI's holds.
+fn long(transport: &Mpi) {
+    const LEN: usize = (1 << 31) + 5;
+    let check = |message: Vec<u8>| assert!(message.len() == LEN && message[LEN - 1] == 7);
+    let message = || {
+        let mut message = vec![0; LEN];
+        message[LEN - 1] = 7;
+        message
+    };
+    if transport.rank() == 0 {
+        transport.send(1, message()).unwrap();
+        check(transport.broadcast(0, message()).unwrap());
+    } else {
+        check(transport.receive(0).unwrap());
+        check(transport.broadcast(0, vec![]).unwrap());
+    }
+}

@@ -1,0 +1,5 @@
+//! The tests of every transport, written for one rank: a program for each transport calls them on every rank.
+
+pub(crate) mod distribution;
+pub(crate) mod matrices;
+pub(crate) mod transport;

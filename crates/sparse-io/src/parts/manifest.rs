@@ -1,0 +1,231 @@
+//! The manifest of a set: what it claims, and the checks that need no other file.
+
+use crate::any::AnyValues;
+use crate::npz::NpzFormat;
+use serde::{Deserialize, Serialize};
+use sparse_core::DType;
+use std::ops::Range;
+
+/// The version of manifests that this crate reads and writes.
+const VERSION: u64 = 1;
+
+/// The contents of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SetKind {
+    /// Matrices of one shape.
+    Batch {
+        /// The number of matrices.
+        members: usize,
+    },
+    /// One matrix, cut into blocks.
+    Matrix {
+        /// The number of blocks that the rows are cut into.
+        row_blocks: usize,
+        /// The number of blocks that the columns are cut into.
+        col_blocks: usize,
+    },
+}
+
+/// The place of a part in its set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Cover {
+    /// Members of a batch.
+    Members(Range<usize>),
+    /// A block of a matrix.
+    Block {
+        /// The rows, as numbered in the whole matrix.
+        rows: Range<usize>,
+        /// The columns, as numbered in the whole matrix.
+        cols: Range<usize>,
+    },
+}
+
+/// A part of a set, as the manifest describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The name of the file in the folder of the set.
+    pub file: String,
+    /// The members, or the rows and columns.
+    pub covers: Cover,
+    /// Rows and columns: of the block, or of each member.
+    pub shape: (usize, usize),
+    /// The number of stored entries.
+    pub nnz: usize,
+    /// The bytes of the file.
+    pub bytes: u64,
+    /// The CRC-32C of the file.
+    pub crc32c: u32,
+}
+
+/// A manifest. What [`parse`](Self::parse) returns has passed [`check`](Self::check).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    version: u64,
+    pub(super) kind: SetKind,
+    pub(super) format: NpzFormat,
+    #[serde(with = "dtype_name")]
+    pub(super) dtype: DType,
+    pub(super) shape: (usize, usize),
+    pub(super) parts: Vec<Part>,
+}
+
+/// The version of a manifest of any version.
+#[derive(Deserialize)]
+struct AnyVersion {
+    version: u64,
+}
+
+impl Manifest {
+    /// A manifest without parts.
+    pub(super) fn new(kind: SetKind, format: NpzFormat, dtype: DType, shape: (usize, usize)) -> Self {
+        Self { version: VERSION, kind, format, dtype, shape, parts: vec![] }
+    }
+
+    /// Reads and checks a manifest.
+    pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
+        let syntax = |error: serde_json::Error| format!("not a manifest of parts: {error}");
+        let AnyVersion { version } = serde_json::from_slice(json).map_err(syntax)?;
+        if version != VERSION {
+            return Err(format!("the manifest has version {version} where {VERSION} is needed"));
+        }
+        let manifest: Self = serde_json::from_slice(json).map_err(syntax)?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Fails unless names stay in the folder and the parts cover the set, without gaps or overlaps.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.format == NpzFormat::Coo {
+            return Err("the format is coo where csr or csc is needed".into());
+        }
+        self.no_values()?;
+        let (rows, cols) = self.shape;
+        if i64::try_from(rows.max(cols)).is_err() {
+            return Err(format!("a shape of {rows} x {cols} does not fit i64"));
+        }
+        self.parts.iter().try_for_each(|part| check_name(&part.file))?;
+        match self.kind {
+            SetKind::Batch { members } => self.check_members(members)?,
+            SetKind::Matrix { row_blocks, col_blocks } => self.check_blocks(row_blocks, col_blocks)?,
+        }
+        let nnz = self.parts.iter().try_fold(0_usize, |nnz, part| nnz.checked_add(part.nnz));
+        nnz.map(drop).ok_or_else(|| "the parts have more entries than can be counted".into())
+    }
+
+    /// The number of stored entries.
+    pub(super) fn nnz(&self) -> usize {
+        self.parts.iter().map(|part| part.nnz).sum()
+    }
+
+    /// An array without values of the set's type.
+    pub(super) fn no_values(&self) -> Result<AnyValues, String> {
+        match self.dtype {
+            DType::F32 => Ok(AnyValues::F32(vec![])),
+            DType::F64 => Ok(AnyValues::F64(vec![])),
+            DType::C32 => Ok(AnyValues::C32(vec![])),
+            DType::C64 => Ok(AnyValues::C64(vec![])),
+            other => Err(format!("the values are {other} where f32, f64, c32 or c64 is needed")),
+        }
+    }
+
+    fn check_members(&self, members: usize) -> Result<(), String> {
+        let ranges = self.parts.iter().map(|part| match &part.covers {
+            Cover::Members(range) => Ok((part, range)),
+            Cover::Block { .. } => Err(part.error("covers a block where members are needed")),
+        });
+        let ranges: Vec<_> = ranges.collect::<Result<_, _>>()?;
+        check_cuts("members", members, &ranges)?;
+        self.parts.iter().try_for_each(|part| part.check_shape(self.shape))
+    }
+
+    fn check_blocks(&self, row_blocks: usize, col_blocks: usize) -> Result<(), String> {
+        if row_blocks.checked_mul(col_blocks) != Some(self.parts.len()) || self.parts.is_empty() {
+            let found = self.parts.len();
+            return Err(format!(
+                "{found} parts where {row_blocks} x {col_blocks} blocks are needed, one at least"
+            ));
+        }
+        let blocks = self.parts.iter().map(|part| match &part.covers {
+            Cover::Block { rows, cols } => Ok((part, rows, cols)),
+            Cover::Members(_) => Err(part.error("covers members where a block is needed")),
+        });
+        let blocks: Vec<_> = blocks.collect::<Result<_, _>>()?;
+        // The first block of each row of blocks has the cuts of the rows, the first row those of the columns.
+        let rows: Vec<_> = blocks.iter().step_by(col_blocks).map(|&(part, rows, _)| (part, rows)).collect();
+        let cols: Vec<_> = blocks[..col_blocks].iter().map(|&(part, _, cols)| (part, cols)).collect();
+        check_cuts("rows", self.shape.0, &rows)?;
+        check_cuts("columns", self.shape.1, &cols)?;
+        for (k, &(part, found_rows, found_cols)) in blocks.iter().enumerate() {
+            let (needed_rows, needed_cols) = (rows[k / col_blocks].1, cols[k % col_blocks].1);
+            if (found_rows, found_cols) != (needed_rows, needed_cols) {
+                return Err(part.error(format_args!(
+                    "covers rows {found_rows:?} and columns {found_cols:?} where {needed_rows:?} and {needed_cols:?} are needed"
+                )));
+            }
+            part.check_shape((found_rows.len(), found_cols.len()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    fn check_shape(&self, needed: (usize, usize)) -> Result<(), String> {
+        if self.shape == needed {
+            return Ok(());
+        }
+        let ((rows, cols), needed) = (self.shape, format!("{} x {}", needed.0, needed.1));
+        Err(self.error(format_args!("has shape {rows} x {cols} where {needed} is needed")))
+    }
+
+    fn error(&self, reason: impl std::fmt::Display) -> String {
+        format!("`{}` {reason}", self.file)
+    }
+}
+
+/// Fails unless the ranges follow each other from 0 to `end`.
+fn check_cuts(what: &str, end: usize, ranges: &[(&Part, &Range<usize>)]) -> Result<(), String> {
+    let mut next = 0;
+    for (part, range) in ranges {
+        if range.start != next || range.end < range.start || range.end > end {
+            return Err(part.error(format_args!(
+                "covers {what} {range:?} where a range from {next} to at most {end} is needed"
+            )));
+        }
+        next = range.end;
+    }
+    if next != end {
+        return Err(format!("the parts cover {what} 0..{next} where 0..{end} is needed"));
+    }
+    Ok(())
+}
+
+/// Fails unless a file of this name is in the same folder on every system.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if is_plain && !name.starts_with('.') && name.ends_with(".npz") {
+        return Ok(());
+    }
+    let name = name.escape_debug();
+    Err(format!(
+        "`{name}` is not the name of a part: letters, digits, -, _ and . are allowed, .npz at the end"
+    ))
+}
+
+/// Types of values by their names.
+mod dtype_name {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use sparse_core::DType;
+
+    pub(super) fn serialize<S: Serializer>(dtype: &DType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(dtype.name())
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<DType, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,192 @@
+//! Writing of sets: parts one after the other, the manifest last.
+
+use super::manifest::{Cover, Manifest, Part, SetKind};
+use super::{MANIFEST, PartSet};
+use crate::npz::{self, NpzFormat};
+use crate::output::Output;
+use crate::source::open;
+use sparse_core::{Axis, BatchCompressed, Compressed, Error, Host, Index, Result, Scalar};
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A set that is being written, of parts compressed along `A` with values of type `T`.
+///
+/// Each part is on the disk before its call returns. The set is there when [`finish`](Self::finish) has returned: until
+/// then the folder has the old set, or none. A writer that is dropped before removes its parts; one that is killed leaves
+/// files that belong to no set.
+///
+/// ```
+/// use sparse_core::{BatchCsr, Row};
+/// use sparse_io::parts::{PartSet, PartWriter};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("set");
+/// let two = BatchCsr::<f32>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
+/// let one = BatchCsr::<f32>::new((1, 2), vec![0, 1], vec![0, 1], vec![0], vec![4.0])?;
+/// let mut writer = PartWriter::<Row, f32>::batch(&path, (1, 2))?;
+/// writer.write_members(&two)?;
+/// writer.write_members(&one)?;
+/// writer.finish()?;
+///
+/// let three = PartSet::open(&path)?.read_batch()?.into_typed::<Row, f32, i32, i32>()?;
+/// assert_eq!(three.member_ptr(), &[0, 1, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct PartWriter<A: Axis, T: Scalar> {
+    draft: Draft,
+    types: PhantomData<(A, T)>,
+}
+
+impl<A: Axis, T: Scalar> PartWriter<A, T> {
+    /// A writer of a batch of matrices of `shape` to a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such folder and none can be made.
+    pub fn batch(folder: impl AsRef<Path>, shape: (usize, usize)) -> Result<Self> {
+        Self::new(folder.as_ref(), SetKind::Batch { members: 0 }, shape)
+    }
+
+    /// A writer of a matrix of `shape` in `row_blocks` times `col_blocks` blocks to a folder, which is made if it is not
+    /// there.
+    ///
+    /// # Errors
+    /// As for [`batch`](Self::batch).
+    pub fn matrix(
+        folder: impl AsRef<Path>,
+        shape: (usize, usize),
+        (row_blocks, col_blocks): (usize, usize),
+    ) -> Result<Self> {
+        Self::new(folder.as_ref(), SetKind::Matrix { row_blocks, col_blocks }, shape)
+    }
+
+    fn new(folder: &Path, kind: SetKind, shape: (usize, usize)) -> Result<Self> {
+        let format = if A::IS_ROW { NpzFormat::Csr } else { NpzFormat::Csc };
+        let draft = Draft::new(folder, Manifest::new(kind, format, T::DTYPE, shape))?;
+        Ok(Self { draft, types: PhantomData })
+    }
+
+    /// Writes the next members of a batch.
+    ///
+    /// # Errors
+    /// Those of [`npz::write_batch`]. What does not fit together is an error of [`finish`](Self::finish).
+    pub fn write_members<I: Index, O: Index>(
+        &mut self,
+        members: &BatchCompressed<A, T, Host, I, O>,
+    ) -> Result<()> {
+        let start = match self.draft.manifest.parts.last().map(|part| &part.covers) {
+            Some(Cover::Members(before)) => before.end,
+            _ => 0,
+        };
+        let covers = Cover::Members(start..start + members.count());
+        let contents = (covers, members.member_shape(), members.nnz());
+        self.draft.write_part(contents, |path| npz::write_batch(path, members))
+    }
+
+    /// Writes the next block of a matrix, which has these rows and columns of the whole and indices that start at 0.
+    /// Blocks come row-major.
+    ///
+    /// # Errors
+    /// Those of [`npz::write_compressed`]. What does not fit together is an error of [`finish`](Self::finish).
+    pub fn write_block<I: Index, O: Index>(
+        &mut self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        block: &Compressed<A, T, Host, I, O>,
+    ) -> Result<()> {
+        let contents = (Cover::Block { rows, cols }, (block.nrows(), block.ncols()), block.nnz());
+        self.draft.write_part(contents, |path| npz::write_compressed(path, block))
+    }
+
+    /// Writes the manifest, which makes the parts a set in the place of the one that was there.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the parts do not cover the set in order, without gaps or overlaps; [`Error::Io`] if the
+    /// manifest cannot be written. The old set then stays.
+    pub fn finish(self) -> Result<()> {
+        self.draft.publish()
+    }
+}
+
+/// Parts without a manifest, which are removed unless they are published.
+#[derive(Debug)]
+struct Draft {
+    folder: PathBuf,
+    /// True if the folder was made for this set.
+    is_new_folder: bool,
+    /// In the names of all parts, and of no other files.
+    token: u64,
+    manifest: Manifest,
+}
+
+impl Draft {
+    fn new(folder: &Path, manifest: Manifest) -> Result<Self> {
+        let is_new_folder = match fs::create_dir(folder) {
+            Ok(()) => true,
+            Err(_) if folder.is_dir() => false,
+            Err(source) => return Err(Error::Io { path: folder.into(), source }),
+        };
+        let token = RandomState::new().hash_one(std::process::id());
+        Ok(Self { folder: folder.into(), is_new_folder, token, manifest })
+    }
+
+    fn write_part(
+        &mut self,
+        (covers, shape, nnz): (Cover, (usize, usize), usize),
+        write: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<()> {
+        let file = format!("part-{:05}-{:016x}.npz", self.manifest.parts.len(), self.token);
+        let path = self.folder.join(&file);
+        write(&path)?;
+        let bytes = open(&path)?;
+        let (bytes, crc32c) = (bytes.len() as u64, crc32c::crc32c(&bytes));
+        self.manifest.parts.push(Part { file, covers, shape, nnz, bytes, crc32c });
+        Ok(())
+    }
+
+    fn publish(mut self) -> Result<()> {
+        if let (SetKind::Batch { members }, Some(Cover::Members(last))) =
+            (&mut self.manifest.kind, self.manifest.parts.last().map(|part| &part.covers))
+        {
+            *members = last.end;
+        }
+        self.manifest.check().map_err(|reason| Error::shape("parts", reason))?;
+        let path = self.folder.join(MANIFEST);
+        let old = PartSet::open(&self.folder).map(|old| old.parts().to_vec()).unwrap_or_default();
+        sync(&self.folder);
+        Output::from(&path).write(|file| {
+            serde_json::to_writer_pretty(&mut *file, &self.manifest).map_err(io::Error::from)?;
+            writeln!(file)
+        })?;
+        sync(&self.folder);
+        self.is_new_folder = false;
+        self.manifest.parts.clear();
+        remove(&self.folder, &old);
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        remove(&self.folder, &self.manifest.parts);
+        if self.is_new_folder {
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+/// Removes the files of parts, as far as possible: what stays belongs to no set.
+fn remove(folder: &Path, parts: &[Part]) {
+    for part in parts {
+        let _ = fs::remove_file(folder.join(&part.file));
+    }
+}
+
+/// Brings the names in a folder to the disk; not every system can.
+fn sync(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}

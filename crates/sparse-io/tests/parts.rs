@@ -1,0 +1,400 @@
+//! Sets of files: what is written comes back, and what was changed is an error that names the file.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sparse_core::{
+    Axis, BatchCompressed, Col, Compressed, Csr, Host, Index, Result, Row, Scalar, bf16, c32, c64, f16,
+};
+use sparse_io::MatrixFile;
+use sparse_io::parts::{MANIFEST, PartSet, PartWriter};
+use std::fs;
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const SHAPE: (usize, usize) = (6, 5);
+
+type Triplets = Vec<(usize, usize, i8)>;
+
+/// The path of a new set, in memory if there is a folder for that: every file is synced, which takes milliseconds on a
+/// disk.
+fn new_set() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let path = folder.path().join("set");
+    (folder, path)
+}
+
+fn value<T: Scalar>(value: i8) -> T {
+    T::from_c64(c64::new(f64::from(value), if T::DTYPE.is_complex() { 0.5 } else { 0.0 }))
+}
+
+fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+    (rows, cols): (usize, usize),
+    triplets: impl Iterator<Item = (usize, usize, i8)>,
+) -> Compressed<A, T, Host, I, O> {
+    Compressed::from_triplets(rows, cols, triplets.map(|(i, j, v)| (i, j, value(v)))).unwrap()
+}
+
+/// Writes a matrix in blocks that end at these rows and columns.
+fn write_blocks<A: Axis, T: Scalar, I: Index, O: Index>(
+    path: &Path,
+    triplets: &Triplets,
+    (row_ends, col_ends): (&[usize], &[usize]),
+) -> Result<()> {
+    let mut writer = PartWriter::<A, T>::matrix(path, SHAPE, (row_ends.len(), col_ends.len()))?;
+    let mut r0 = 0;
+    for &r1 in row_ends {
+        let mut c0 = 0;
+        for &c1 in col_ends {
+            let (rows, cols) = (r0..r1, c0..c1);
+            let inside = triplets.iter().filter(|(i, j, _)| rows.contains(i) && cols.contains(j));
+            let local = inside.map(|&(i, j, v)| (i - r0, j - c0, v));
+            let block = compressed::<A, T, I, O>((rows.len(), cols.len()), local);
+            writer.write_block(rows.clone(), cols.clone(), &block)?;
+            c0 = c1;
+        }
+        r0 = r1;
+    }
+    writer.finish()
+}
+
+fn blocks_come_back<A: Axis, T: Scalar, I: Index, O: Index>(triplets: &Triplets, ends: (&[usize], &[usize])) {
+    let (_folder, path) = new_set();
+    write_blocks::<A, T, I, O>(&path, triplets, ends).unwrap();
+    let file = MatrixFile::open(path.join(MANIFEST)).unwrap();
+    assert_eq!((file.value_type().unwrap(), file.batch_format().unwrap()), (T::DTYPE, None));
+    let whole: Csr<T, Host, I, O> = compressed(SHAPE, triplets.iter().copied());
+    assert_eq!(file.read_csr::<T, I, O>().unwrap(), whole);
+    assert_eq!(file.claim().unwrap().stored, whole.nnz());
+    assert_eq!(file.read_coo::<T, I>().unwrap().nnz(), whole.nnz());
+}
+
+/// A batch of a member for each set of triplets.
+fn batch<A: Axis, T: Scalar, I: Index, O: Index>(members: &[Triplets]) -> BatchCompressed<A, T, Host, I, O> {
+    let (mut starts, mut offsets, mut indices, mut values) = (vec![0], vec![], vec![], vec![]);
+    for triplets in members {
+        let member = compressed::<A, T, I, O>(SHAPE, triplets.iter().copied());
+        offsets.extend(member.offsets());
+        indices.extend(member.indices());
+        values.extend(member.values());
+        starts.push(values.len());
+    }
+    BatchCompressed::new(SHAPE, starts, offsets, indices, values).unwrap()
+}
+
+fn members_come_back<A: Axis, T: Scalar, I: Index, O: Index>(members: &[Triplets], cut: usize) {
+    let (_folder, path) = new_set();
+    let (first, second) = members.split_at(cut);
+    let mut writer = PartWriter::<A, T>::batch(&path, SHAPE).unwrap();
+    writer.write_members(&batch::<A, T, I, O>(first)).unwrap();
+    writer.write_members(&batch::<A, T, i64, i64>(&[])).unwrap(); // of other widths
+    writer.write_members(&batch::<A, T, I, O>(second)).unwrap();
+    writer.finish().unwrap();
+    let file = MatrixFile::open(&path).unwrap();
+    let read: BatchCompressed<A, T, Host, I, O> = file.read_batch().unwrap();
+    let whole = batch::<A, T, I, O>(members);
+    assert_eq!((read.count(), read.member_shape()), (members.len(), SHAPE));
+    assert_eq!((read.member_ptr(), read.offsets()), (whole.member_ptr(), whole.offsets()));
+    assert_eq!((read.indices(), read.values()), (whole.indices(), whole.values()));
+}
+
+fn triplets() -> impl Strategy<Value = Triplets> {
+    let cells = prop::collection::btree_map((0..SHAPE.0, 0..SHAPE.1), 1_i8.., 0..20);
+    cells.prop_map(|cells| cells.into_iter().map(|((i, j), v)| (i, j, v)).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_matrix_in_blocks_comes_back(triplets in triplets(), row in 0..=SHAPE.0, col in 0..=SHAPE.1) {
+        let (rows, cols) = ([row, SHAPE.0], [col, SHAPE.1]);
+        blocks_come_back::<Row, f32, i32, i32>(&triplets, (&rows, &cols));
+        blocks_come_back::<Row, f64, i64, i64>(&triplets, (&rows[1..], &cols));
+        blocks_come_back::<Col, c32, i32, i32>(&triplets, (&rows, &cols[1..]));
+        blocks_come_back::<Col, c64, i64, i64>(&triplets, (&rows, &cols));
+    }
+
+    #[test]
+    fn a_batch_in_parts_comes_back(members in prop::collection::vec(triplets(), 1..5), cut in 0_usize..5) {
+        let cut = cut.min(members.len());
+        members_come_back::<Row, f64, i32, i32>(&members, cut);
+        members_come_back::<Row, c32, i64, i64>(&members, cut);
+        members_come_back::<Col, f32, i64, i64>(&members, cut);
+        members_come_back::<Col, c64, i32, i32>(&members, cut);
+    }
+}
+
+fn small() -> Triplets {
+    vec![(0, 1, 1), (2, 0, 2), (2, 4, 3), (5, 3, 4)]
+}
+
+/// A set of two blocks of rows.
+fn write_small(path: &Path) {
+    write_blocks::<Row, f64, i32, i32>(path, &small(), (&[3, 6], &[5])).unwrap();
+}
+
+fn read_small(path: &Path) -> Result<Csr<f64>> {
+    PartSet::open(path)?.read_matrix()?.into_csr()
+}
+
+/// The paths of the files of a set, the manifest first.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let parts = PartSet::open(path).unwrap();
+    let parts = parts.parts().iter().map(|part| path.join(&part.file));
+    std::iter::once(path.join(MANIFEST)).chain(parts).collect()
+}
+
+#[test]
+fn a_changed_byte_never_gives_another_matrix() {
+    let (_folder, path) = new_set();
+    write_small(&path);
+    let whole = read_small(&path).unwrap();
+    for file in files(&path) {
+        let is_manifest = file.ends_with(MANIFEST);
+        let sound = fs::read(&file).unwrap();
+        for at in 0..sound.len() {
+            for change in if is_manifest { &[1, 2, 4, 8, 0x10, 0x80][..] } else { &[0x11] } {
+                let mut changed = sound.clone();
+                changed[at] ^= change;
+                fs::write(&file, &changed).unwrap();
+                match read_small(&path) {
+                    Ok(read) => assert!(is_manifest && read == whole, "{}: byte {at}", file.display()),
+                    Err(error) => assert!(error.to_string().contains(path.to_str().unwrap()), "{error}"),
+                }
+            }
+            fs::write(&file, &sound[..at]).unwrap();
+            assert!(read_small(&path).is_err() || at + 1 == sound.len() && is_manifest, "{at} bytes");
+        }
+        fs::write(&file, &sound).unwrap();
+    }
+    assert_eq!(read_small(&path).unwrap(), whole);
+}
+
+/// The error of a set in whose manifest one value was replaced.
+fn error_with(path: &Path, pointer: &str, value: Value) -> String {
+    let manifest = path.join(MANIFEST);
+    let sound = fs::read(&manifest).unwrap();
+    let mut json: Value = serde_json::from_slice(&sound).unwrap();
+    *json.pointer_mut(pointer).unwrap() = value;
+    fs::write(&manifest, json.to_string()).unwrap();
+    let error = read_small(path).unwrap_err().to_string();
+    fs::write(&manifest, sound).unwrap();
+    error
+}
+
+#[test]
+fn claims_of_a_manifest_are_checked() {
+    let (_folder, path) = new_set();
+    write_small(&path);
+    let parts = PartSet::open(&path).unwrap().parts().to_vec();
+    let (first, second) = (&parts[0].file, &parts[1].file);
+    let outside =
+        |name: &str| (String::from("/parts/0/file"), json!(name), "is not the name of a part".into());
+    let cases: Vec<(String, Value, String)> = vec![
+        outside("../part.npz"),
+        outside("/etc/part.npz"),
+        outside("folder\\part.npz"),
+        outside("C:part.npz"),
+        outside(".npz"),
+        outside(MANIFEST),
+        ("/version".into(), json!(2), "version 2 where 1 is needed".into()),
+        ("/format".into(), json!("coo"), "csr or csc is needed".into()),
+        (
+            "/format".into(),
+            json!("csc"),
+            "has csr of f64, 3 x 5, 3 entries, where the manifest says csc".into(),
+        ),
+        ("/dtype".into(), json!("f32"), "where the manifest says csr of f32".into()),
+        ("/dtype".into(), json!("f16"), "the values are f16 where f32, f64, c32 or c64 is needed".into()),
+        ("/shape".into(), json!([7, 5]), "the parts cover rows 0..6 where 0..7 is needed".into()),
+        ("/shape".into(), json!([u64::MAX, 5]), "does not fit i64".into()),
+        ("/kind/matrix/row_blocks".into(), json!(3), "2 parts where 3 x 1 blocks are needed".into()),
+        ("/kind/matrix/row_blocks".into(), json!(u64::MAX), "2 parts where".into()),
+        ("/kind".into(), json!({"batch": {"members": 2}}), "covers a block where members".into()),
+        ("/parts".into(), json!([]), "0 parts where 2 x 1 blocks are needed".into()),
+        (
+            "/parts/1/covers/block/rows/start".into(),
+            json!(2), // an overlap
+            format!("`{second}` covers rows 2..6 where a range from 3 to at most 6 is needed"),
+        ),
+        (
+            "/parts/1/covers/block/rows/start".into(),
+            json!(4), // a gap
+            format!("`{second}` covers rows 4..6 where a range from 3 to at most 6 is needed"),
+        ),
+        ("/parts/1/covers/block/rows/end".into(), json!(7), "covers rows 3..7".into()),
+        (
+            "/parts/1/covers/block/cols/end".into(),
+            json!(4),
+            format!("`{second}` covers rows 3..6 and columns 0..4 where 3..6 and 0..5 are needed"),
+        ),
+        ("/parts/0/shape".into(), json!([3, 4]), format!("`{first}` has shape 3 x 4 where 3 x 5 is needed")),
+        ("/parts/0/nnz".into(), json!(4), "has csr of f64, 3 x 5, 3 entries, where the".into()),
+        ("/parts/0/nnz".into(), json!(u64::MAX), "more entries than can be counted".into()),
+        (
+            "/parts/0/bytes".into(),
+            json!(1_u64 << 60),
+            "bytes where the manifest says 1152921504606846976".into(),
+        ),
+        ("/parts/0/crc32c".into(), json!(7), "where the manifest says 7".into()),
+        ("/parts/0/crc32c".into(), json!(-7), "not a manifest of parts".into()),
+        ("/parts/0/file".into(), json!("missing.npz"), "missing.npz: No such file".into()),
+        ("/parts/0/file".into(), json!(second), format!("{second}: has ")),
+        ("/parts/0".into(), json!({"file": first, "more": 1}), "unknown field `more`".into()),
+    ];
+    for (pointer, value, expected) in cases {
+        let error = error_with(&path, &pointer, value.clone());
+        assert!(error.contains(&expected), "{pointer} = {value}: {error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_folder_is_not_followed() {
+    let (folder, path) = new_set();
+    write_small(&path);
+    let (part, outside) = (files(&path).remove(1), folder.path().join("outside.npz"));
+    fs::rename(&part, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &part).unwrap();
+    let error = read_small(&path).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: not a file of this folder", part.display()));
+}
+
+/// An `.npz` file with another last index.
+fn with_last_index(npz: &[u8], index: i32) -> Vec<u8> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(npz)).unwrap();
+    let mut changed = zip::ZipWriter::new(Cursor::new(vec![]));
+    for k in 0..archive.len() {
+        let mut member = archive.by_index(k).unwrap();
+        let (name, mut array) = (member.name().unwrap().into_owned(), vec![]);
+        member.read_to_end(&mut array).unwrap();
+        if name == "indices.npy" {
+            let at = array.len() - 4;
+            array[at..].copy_from_slice(&index.to_le_bytes());
+        }
+        changed.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        changed.write_all(&array).unwrap();
+    }
+    changed.finish().unwrap().into_inner()
+}
+
+#[test]
+fn arrays_are_checked_behind_a_right_checksum() {
+    let (_folder, path) = new_set();
+    write_small(&path);
+    let (manifest, part) = (path.join(MANIFEST), files(&path).remove(1));
+    let forged = with_last_index(&fs::read(&part).unwrap(), 5);
+    fs::write(&part, &forged).unwrap();
+    let mut json: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    json["parts"][0]["bytes"] = json!(forged.len());
+    json["parts"][0]["crc32c"] = json!(crc32c::crc32c(&forged));
+    fs::write(&manifest, json.to_string()).unwrap();
+    let error = read_small(&path).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: csr: row 2: column 5 is not below 5", part.display()));
+}
+
+/// The number of files in a folder.
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+fn one_part(path: &Path, shape: (usize, usize)) -> PartWriter<Row, f64> {
+    let mut writer = PartWriter::matrix(path, shape, (1, 1)).unwrap();
+    let block = compressed::<Row, f64, i32, i32>(shape, [(1, 1, 9)].into_iter());
+    writer.write_block(0..shape.0, 0..shape.1, &block).unwrap();
+    writer
+}
+
+#[test]
+fn a_set_is_replaced_whole_or_not_at_all() {
+    let (_folder, path) = new_set();
+    drop(one_part(&path, SHAPE));
+    assert!(!path.exists(), "a set that was given up");
+    std::mem::forget(one_part(&path, SHAPE)); // as a process that is killed
+    assert!(read_small(&path).unwrap_err().to_string().contains(MANIFEST));
+
+    write_small(&path);
+    let (whole, files) = (read_small(&path).unwrap(), count(&path));
+    drop(one_part(&path, SHAPE));
+    assert_eq!((read_small(&path).unwrap(), count(&path)), (whole.clone(), files));
+    std::mem::forget(one_part(&path, SHAPE));
+    assert_eq!((read_small(&path).unwrap(), count(&path)), (whole, files + 1));
+
+    one_part(&path, SHAPE).finish().unwrap();
+    assert_eq!(read_small(&path).unwrap().values(), &[9.0]);
+    assert_eq!(count(&path), 1 + 1 + 2, "the manifest, its part, and what the killed writers left");
+}
+
+#[test]
+fn parts_that_do_not_make_a_set_are_refused() {
+    let (_folder, path) = new_set();
+    write_small(&path);
+    let (whole, files) = (read_small(&path).unwrap(), count(&path));
+    let refused = |writer: PartWriter<Row, f64>, expected: &str| {
+        let error = writer.finish().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!((read_small(&path).unwrap(), count(&path)), (whole.clone(), files));
+    };
+    refused(PartWriter::matrix(&path, SHAPE, (1, 1)).unwrap(), "0 parts where 1 x 1 blocks");
+    let mut writer = PartWriter::matrix(&path, SHAPE, (1, 1)).unwrap();
+    let block = compressed::<Row, f64, i32, i32>((5, 5), [].into_iter());
+    writer.write_block(0..6, 0..5, &block).unwrap();
+    refused(writer, "has shape 5 x 5 where 6 x 5 is needed");
+    let mut writer = PartWriter::batch(&path, (6, 4)).unwrap();
+    writer.write_members(&batch::<Row, f64, i32, i32>(&[small()])).unwrap();
+    refused(writer, "has shape 6 x 5 where 6 x 4 is needed");
+
+    // The manifest cannot be written.
+    fs::remove_file(path.join(MANIFEST)).unwrap();
+    fs::create_dir(path.join(MANIFEST)).unwrap();
+    assert!(one_part(&path, SHAPE).finish().is_err());
+    assert_eq!(count(&path), files);
+}
+
+#[test]
+fn halves_are_refused_before_a_set_is_touched() {
+    fn refuse<T: Scalar>() {
+        let (_folder, path) = new_set();
+        let error = write_blocks::<Row, T, i32, i32>(&path, &small(), (&[6], &[5])).unwrap_err();
+        assert!(error.to_string().contains("convert to f32"), "{error}");
+        assert!(!path.exists());
+    }
+    refuse::<f16>();
+    refuse::<bf16>();
+}
+
+#[test]
+fn a_set_is_read_as_what_it_is() {
+    let (folder, path) = new_set();
+    write_small(&path);
+    let set = PartSet::open(&path).unwrap();
+    assert_eq!(set.read_block(1).unwrap().rows, 3);
+    assert_eq!(set.read_block(2).unwrap_err().to_string(), "parts: part 2 of a set of 2 parts");
+    let file = MatrixFile::open(&path).unwrap();
+    let error = file.read_batch::<Row, f64, i32, i32>().unwrap_err().to_string();
+    assert_eq!(error, format!("{}: one matrix, not a batch of matrices", path.display()));
+
+    let batch_path = folder.path().join("batch");
+    let mut writer = PartWriter::<Row, f64>::batch(&batch_path, SHAPE).unwrap();
+    writer.write_members(&batch::<Row, f64, i32, i32>(&[small(), vec![]])).unwrap();
+    writer.finish().unwrap();
+    let set = PartSet::open(&batch_path).unwrap();
+    assert_eq!(set.read_members(0).unwrap().count, 2);
+    let file = MatrixFile::open(&batch_path).unwrap();
+    for error in
+        [file.read_csr::<f64, i32, i32>().map(drop), file.claim().map(drop), set.read_block(0).map(drop)]
+    {
+        let expected = format!("{}: a batch of matrices, not one matrix", batch_path.display());
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+    let empty = folder.path().join("empty");
+    PartWriter::<Col, c32>::batch(&empty, SHAPE).unwrap().finish().unwrap();
+    let read = MatrixFile::open(&empty).unwrap().read_batch::<Col, c32, i32, i32>().unwrap();
+    assert_eq!((read.count(), read.member_shape()), (0, SHAPE));
+
+    for other in [folder.path(), &folder.path().join(MANIFEST)] {
+        assert!(MatrixFile::open(other).unwrap_err().to_string().contains(MANIFEST));
+    }
+    assert!(PartSet::open(folder.path().join("a.npz")).is_err());
+}
