@@ -53,9 +53,8 @@ pub trait Transport {
     /// other do not wait forever, whether or not `send` waits for the receiver.
     ///
     /// The default calls `meanwhile` first; then each rank meets its peers in ascending order, and the lower of two
-    /// ranks sends first. A transport that can send without waiting overlaps: over MPI by `MPI_Isend` for every
-    /// message, `meanwhile()`, `MPI_Mprobe` and `MPI_Mrecv` for every sender, since lengths are not known, and
-    /// `MPI_Waitall`.
+    /// ranks sends first. A transport that can send without waiting overlaps: it starts all sends (`MPI_Isend`), calls
+    /// `meanwhile`, receives from every sender, and waits for its sends (`MPI_Waitall`).
     ///
     /// # Errors
     /// As for [`send`](Self::send) and [`receive`](Self::receive); `meanwhile` was called even so.

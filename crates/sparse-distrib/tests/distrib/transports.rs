@@ -2,8 +2,12 @@
 
 use crate::suite::{distribution, transport};
 use backend_cpu::Cpu;
-use sparse_core::Result;
-use sparse_distrib::{Local, Transport};
+use sparse_core::op::{Op, Operations};
+use sparse_core::reference::Reference;
+use sparse_core::{PlanOptions, Result};
+use sparse_distrib::{
+    DistributedBackend, DistributedMatrix, DistributedSpmvPlan, DistributedVector, Local, Transport,
+};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -95,6 +99,31 @@ fn sends_that_wait_do_not_block_exchanges() {
             });
         });
     }
+}
+
+/// The transport is not `Sync`: products do not need it to be.
+#[test]
+fn products_do_not_wait_for_sends_that_wait() {
+    let a = sparse_generate::stencil_5::<f64>(3, 9).unwrap();
+    let x: Vec<_> = (0..27).map(f64::from).collect();
+    let mut expected = vec![0.0; 27];
+    Reference.spmv(Op::None, 1.0, &a, &x, 0.0, &mut expected).unwrap();
+    let product = &|rank: Rendezvous| {
+        let backend = DistributedBackend::new(rank, Reference);
+        let input = (backend.rank() == 0).then_some(&a);
+        let a = DistributedMatrix::from_root(&backend, 0, input, None)?;
+        let x = DistributedVector::scatter(&backend, 0, a.col_ownership(), Some(&x))?;
+        let mut y = DistributedVector::zeros(&backend, a.row_ownership())?;
+        let mut plan = DistributedSpmvPlan::new(&backend, &a, Op::None, &PlanOptions::default())?;
+        plan.run(1.0, &a, &x, 0.0, &mut y)?;
+        y.gather(&backend, 0)
+    };
+    let mut found: Vec<Result<_>> = thread::scope(|scope| {
+        let start = |rank: Rendezvous| scope.spawn(move || product(rank));
+        let ranks: Vec<_> = Rendezvous::group(4).into_iter().map(start).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    assert_eq!(found.swap_remove(0).unwrap(), Some(expected)); // small integers
 }
 
 #[test]
