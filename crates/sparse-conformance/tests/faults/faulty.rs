@@ -6,7 +6,7 @@ use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
     Coefficient, CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, Elementwise,
-    ElementwiseKernel, GradientStep, Keep, Op, Operations, PruneKernel, ScanKernel, ScanKind, ScanOrder,
+    ElementwiseKernel, GradientStep, Keep, Op, PruneKernel, PrunePlan, ScanKernel, ScanKind, ScanOrder,
     SortKernel, SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
@@ -388,7 +388,9 @@ where
         // SAFETY: the patterns are those that the caller promises.
         let made = unsafe { self.cpu.elementwise(&mut plan.plan, alpha, &self.fault.operand(a)?, beta, b)? };
         let made = match self.fault {
-            Fault::DropsZeros => Operations::prune(&self.cpu, &made, Keep::NonZero)?,
+            Fault::DropsZeros => {
+                PrunePlan::new(&self.cpu, &made, &PlanOptions::once())?.run(&made, Keep::NonZero)?
+            }
             _ => made,
         };
         self.fault.made(made, &mut plan.first)
