@@ -6,8 +6,8 @@ use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
     Coefficient, CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, Elementwise,
-    ElementwiseKernel, GradientStep, Keep, Op, PruneKernel, ScanKernel, ScanKind, ScanOrder, SortKernel,
-    SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel,
+    ElementwiseKernel, GradientStep, Keep, Op, PruneKernel, PrunePlan, ScanKernel, ScanKind, ScanOrder,
+    SortKernel, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, ToDenseKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -440,7 +440,9 @@ where
         // SAFETY: the patterns are those that the caller promises.
         let made = unsafe { self.cpu.elementwise(&mut plan.plan, alpha, &self.fault.operand(a)?, beta, b)? };
         let made = match self.fault {
-            Fault::DropsZeros => sparse_core::op::Operations::prune(&self.cpu, &made, Keep::NonZero)?,
+            Fault::DropsZeros => {
+                PrunePlan::new(&self.cpu, &made, &PlanOptions::once())?.run(&made, Keep::NonZero)?
+            }
             _ => made,
         };
         self.fault.made(made, &mut plan.first)

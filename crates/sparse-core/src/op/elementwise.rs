@@ -25,8 +25,8 @@ use std::fmt::{self, Display};
 /// ```
 /// use sparse_core::op::Elementwise;
 ///
-/// assert_eq!(Elementwise::Add.combine((2.0, Some(5.0)), (-1.0, None)), Some(10.0));
-/// assert_eq!(Elementwise::Multiply.combine((2.0, Some(5.0)), (-1.0, None)), None);
+/// assert_eq!(Elementwise::Add.combine::<f64>((2.0, Some(5.0)), (-1.0, None)), Some(10.0));
+/// assert_eq!(Elementwise::Multiply.combine::<f64>((2.0, Some(5.0)), (-1.0, None)), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Elementwise {
@@ -74,7 +74,7 @@ impl Display for Elementwise {
 /// ```
 /// use sparse_core::op::elementwise::scaled;
 ///
-/// assert_eq!((scaled(0.0, f64::NAN), scaled(2.0, 3.0)), (0.0, 6.0));
+/// assert_eq!((scaled(0.0, f64::NAN), scaled(2.0, 3.0_f64)), (0.0, 6.0));
 /// ```
 #[inline(always)]
 pub fn scaled<T: Scalar>(factor: T::Acc, value: T) -> T::Acc {
