@@ -2,20 +2,21 @@
 //!
 //! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
 //! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
-//! this crate, and no other crate compiles the functions. The functions are in [`spmv`] and [`spmm`], which know nothing
-//! of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
+//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`] and [`spgemm`], which know
+//! nothing of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
 
-use super::spgemm;
+use super::spgemm::{self, SpgemmPlan};
 use super::spmm::source::SpmmFormat;
 use super::spmm::{self, SpmmPlan};
 use super::spmv::{self, SpmvFormat, SpmvPlan};
 use crate::Cpu;
 use sparse_core::catalog::Types;
-use sparse_core::op::{AccOf, Op, SpmmKernel, SpmvKernel};
+use sparse_core::op::{AccOf, Op, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, AlgorithmSet, BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Error, Host,
-    HostCsr, Hyb, Index, PlanOptions, Result, Scalar, Sell, for_all_types, for_each_operation,
+    Algorithm, AlgorithmSet, Axis, BatchCsc, BatchCsr, Compressed, Coo, Csc, Csr, DenseView, DenseViewMut,
+    Ell, Error, Host, HostCsr, Hyb, Index, PatternId, PlanOptions, Result, Scalar, Sell, for_all_types,
+    for_each_operation,
 };
 use std::any::Any;
 use std::marker::PhantomData;
@@ -79,13 +80,13 @@ static SPMV: &Table = for_all_types!(spmv_of_all_types);
 static SPMM: &Table = for_all_types!(spmm_of_all_types);
 
 /// The functions of SpGEMM.
-pub(super) static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
+static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
 
 /// The functions of type `F`.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the types are none of [`for_all_types`].
-pub(super) fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
+fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
     let mut functions = table.iter().flat_map(|functions| functions.iter());
     functions.find_map(|functions| (*functions as &dyn Any).downcast_ref()).ok_or_else(|| {
         let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
@@ -149,6 +150,52 @@ where
     ) -> Result<()> {
         // SAFETY: the caller makes the same promises.
         unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = SpgemmPlan<T, I, O>;
+
+    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
+        spgemm::algorithms()
+    }
+
+    unsafe fn spgemm_bound(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+    ) -> Result<SpgemmBound> {
+        spgemm::bound_of(self, a, b)
+    }
+
+    unsafe fn plan_spgemm(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let functions = find(SPGEMM, "spgemm", A::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { SpgemmPlan::new(self, functions, a, b, options) }
+    }
+
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
+        plan.pattern::<A>()
+    }
+
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Host, I, O>> {
+        plan.output()
+    }
+
+    unsafe fn spgemm(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        c: &mut Compressed<A, T, Host, I, O>,
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, a, b, c) }
     }
 }
 

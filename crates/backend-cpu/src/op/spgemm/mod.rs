@@ -24,8 +24,8 @@ mod pool;
 mod symbolic;
 mod thresholds;
 
+use super::SEQUENTIAL;
 use super::fill::{entry_ranges, zeroed};
-use super::{SEQUENTIAL, compiled};
 use crate::Cpu;
 use crate::parallel::{rows_by_entries, split_mut};
 use factors::Factors;
@@ -173,33 +173,37 @@ impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
     pub(super) const ALL: Self = Self { plan: RowProducts::new, run: RowProducts::run };
 }
 
-impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host, I, O>> for Cpu {
-    type Plan = SpgemmPlan<T, I, O>;
+/// The algorithms, by which `op/compiled.rs` implements [`SpgemmKernel`].
+pub(super) fn algorithms() -> &'static [Algorithm] {
+    SpgemmAlgorithm::table(|_| true)
+}
 
-    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
-        SpgemmAlgorithm::table(|_| true)
-    }
+/// The products of A·B, and the bound of its entries.
+pub(super) fn bound_of<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+    b: &Compressed<A, T, Host, I, O>,
+) -> Result<SpgemmBound> {
+    let (left, right) = row_factors::<A, _>(a, b);
+    let products = Factors { left: left.pattern(), right: right.pattern() }.product_offsets(cpu)?;
+    Ok(bound::<T, I, O>(&products, right.pattern().minor()))
+}
 
-    unsafe fn spgemm_bound(
-        &self,
-        a: &Compressed<A, T, Host, I, O>,
-        b: &Compressed<A, T, Host, I, O>,
-    ) -> Result<SpgemmBound> {
-        let (left, right) = row_factors::<A, _>(a, b);
-        let products = Factors { left: left.pattern(), right: right.pattern() }.product_offsets(self)?;
-        Ok(bound::<T, I, O>(&products, right.pattern().minor()))
-    }
-
-    unsafe fn plan_spgemm(
-        &self,
+impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
+    /// Finds the pattern of C.
+    ///
+    /// # Safety
+    /// As for [`SpgemmKernel::plan_spgemm`].
+    pub(super) unsafe fn new<A: Axis>(
+        cpu: &Cpu,
+        functions: &'static Functions<T, I, O>,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
         options: &PlanOptions,
-    ) -> Result<Self::Plan> {
-        let (automatic, offered) = (SpgemmAlgorithm::ByRow, SpgemmAlgorithm::table(|_| true));
+    ) -> Result<Self> {
         let reason = "rows differ in their products and in the window of their columns";
-        let (algorithm, choice) = options.choose_among("spgemm", offered, automatic, reason)?;
-        let functions: &Functions<T, I, O> = compiled::find(compiled::SPGEMM, "spgemm", A::FORMAT)?;
+        let (algorithm, choice) =
+            options.choose_among("spgemm", algorithms(), SpgemmAlgorithm::ByRow, reason)?;
         let (left, right) = row_factors::<A, _>(a, b);
         let factors = Factors { left: left.pattern(), right: right.pattern() };
         let kernel = match algorithm {
@@ -208,13 +212,14 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
                 // SAFETY: the caller makes the reference's promises of the operands.
                 Kernel::Sequential(unsafe { Reference.plan_spgemm(a, b, &options)? })
             }
-            _ => Kernel::Rows((functions.plan)(self, factors, algorithm.method())?),
+            _ => Kernel::Rows((functions.plan)(cpu, factors, algorithm.method())?),
         };
-        Ok(SpgemmPlan { functions, choice, kernel })
+        Ok(Self { functions, choice, kernel })
     }
 
-    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
-        match &plan.kernel {
+    /// The pattern of C, and the number of its entries.
+    pub(super) fn pattern<A: Axis>(&self) -> (PatternId, usize) {
+        match &self.kernel {
             Kernel::Sequential(plan) => {
                 SpgemmKernel::<Compressed<A, T, Host, I, O>>::spgemm_pattern(&Reference, plan)
             }
@@ -222,8 +227,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         }
     }
 
-    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Host, I, O>> {
-        match &plan.kernel {
+    /// C with values of zero.
+    pub(super) fn output<A: Axis>(&self) -> Result<Compressed<A, T, Host, I, O>> {
+        match &self.kernel {
             Kernel::Sequential(plan) => Reference.spgemm_output(plan),
             Kernel::Rows(rows) => {
                 Compressed::from_pattern(rows.pattern.clone(), zeroed(rows.pattern.indices().len()))
@@ -231,21 +237,25 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         }
     }
 
-    unsafe fn spgemm(
-        &self,
-        plan: &mut Self::Plan,
+    /// Computes the values of C.
+    ///
+    /// # Safety
+    /// As for [`SpgemmKernel::spgemm`].
+    pub(super) unsafe fn run<A: Axis>(
+        &mut self,
+        cpu: &Cpu,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
         c: &mut Compressed<A, T, Host, I, O>,
     ) -> Result<()> {
         let (left, right) = row_factors::<A, _>(a, b);
-        match &mut plan.kernel {
+        match &mut self.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.spgemm(plan, a, b, c) },
             Kernel::Rows(rows) => {
                 let factors = Factors { left: left.pattern(), right: right.pattern() };
                 let operands = Operands { factors, left: left.values(), right: right.values() };
-                (plan.functions.run)(rows, self, operands, c.values_mut());
+                (self.functions.run)(rows, cpu, operands, c.values_mut());
             }
         }
         Ok(())
