@@ -60,6 +60,7 @@ impl Debug for MatrixSetOptions<'_> {
 /// let options = MatrixSetOptions::to(Format::Csr, DType::F64);
 /// let (set, report) = MatrixSet::compress(&[cpu.clone()], &NpySource::open(&path)?, &options)?;
 /// assert_eq!((set.len(), report.nnz, set.placement(1)), (2, 3, Some("cpu")));
+/// assert_eq!((set.shape(1), set.shape(2)), (Some((2, 2)), None));
 ///
 /// let second = set.get(1, &cpu)?;
 /// let x = Vector::from_slice(&cpu, &[1.0, 1.0])?;
@@ -96,12 +97,9 @@ impl MatrixSet {
         self.len() == 0
     }
 
-    /// (rows, columns) of a matrix.
-    ///
-    /// # Panics
-    /// If `item` is not below [`len`](Self::len).
-    pub fn shape(&self, item: usize) -> (usize, usize) {
-        self.0.shape(item)
+    /// (rows, columns) of a matrix; `None` if there is no such matrix.
+    pub fn shape(&self, item: usize) -> Option<(usize, usize)> {
+        (item < self.len()).then(|| self.0.shape(item))
     }
 
     /// The number of entries of a matrix; `None` if it was not compressed.

@@ -7,10 +7,10 @@ use crate::file;
 use crate::operand::common_type;
 use crate::product::{check_factor, parse_not_negative};
 use crate::text::bytes;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
-use nnz::distrib::{NpySource, Report};
+use nnz::distrib::{NpySource, Report, Source};
 use nnz::io::FileKind;
 use nnz::{BackendKind, DType, Device, DeviceId, MatrixSet, MatrixSetOptions};
 use serde::Serialize;
@@ -75,6 +75,7 @@ impl Distribute {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_npz_output(&self.out)?;
         let source = open(&self.inputs)?;
+        check_shapes(&source)?;
         let dtype =
             context.dtype().unwrap_or_else(|| common_type(source.files().iter().map(|file| file.dtype())));
         if let Some(threshold) = self.threshold {
@@ -144,6 +145,18 @@ fn open(inputs: &[PathBuf]) -> Result<NpySource> {
             None => Ok(NpySource::open_all(inputs)?),
         },
     }
+}
+
+/// Fails unless all matrices have the shape of the first, as the members of a batch do.
+fn check_shapes(source: &NpySource) -> Result<()> {
+    let shape = |item| Source::<f64>::shape(source, item);
+    let Some(item) = (1..Source::<f64>::len(source)).find(|&item| shape(item) != shape(0)) else {
+        return Ok(());
+    };
+    let ((rows, cols), (other_rows, other_cols)) = (shape(0), shape(item));
+    bail!(
+        "matrix 0 is {rows} x {cols}, matrix {item} {other_rows} x {other_cols}; those of one file have one shape"
+    )
 }
 
 /// The error of a run that did not compress all matrices.
