@@ -1,11 +1,11 @@
-//! What is computed once for a machine, on disk: compiled kernels, measured rates.
+//! A cache on disk of results that a machine computes once: compiled kernels, measured rates.
 //!
 //! An entry is named by a hash and has its whole key beside its contents, and a checksum of both; one that is truncated,
 //! foreign or has another key is ignored. Entries are written to a file of their own, synced and renamed, so that
 //! concurrent processes and a crash leave a whole entry or none.
 //!
-//! What is read here is trusted, kernels even run on a device; so a folder counts only if its path is absolute, it belongs
-//! to the user and nobody else may write to it.
+//! Entries are trusted, and kernels among them run on a device. So a folder is used only if its path is absolute, it
+//! belongs to the user and nobody else may write to it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -31,7 +31,7 @@ pub struct MatrixFile {
     source: Source,
 }
 
-/// What a matrix is read from.
+/// The input that a matrix is read from.
 #[derive(Debug)]
 enum Source {
     MatrixMarket(Contents),

@@ -152,7 +152,7 @@ impl Matrix {
         Ok(sums)
     }
 
-    /// What is left of each line if the elements are compared by `choose`.
+    /// The least or largest element of each row or column: the one that `choose` takes of two.
     fn extremes(&self, each: Each, choose: fn(f64, f64) -> f64) -> Result<Vector> {
         if self.dtype().is_complex() {
             return Err(Error::unsupported("the least or largest of complex numbers", "they have no order"));

@@ -23,7 +23,7 @@
 //! | the device fails | its finished parts are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
-//! What cannot be remedied is in the [`Report`], and costs no other matrix.
+//! The [`Report`] names every matrix that is not compressed, and why; the others are.
 //!
 //! The task is that of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units, master's
 //! thesis, Chang Gung University 2013, where all dense data lay in the devices' memory.
@@ -176,7 +176,7 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
     /// Compresses all matrices of a source: to CSR for `A` = [`Row`](sparse_core::Row), to CSC for
     /// [`Col`](sparse_core::Col).
     ///
-    /// Where matrices cannot be compressed, the others are all the same; [`Outcome::complete`] makes that an error.
+    /// A matrix that cannot be compressed costs no other, and is in the report; [`Outcome::complete`] makes it an error.
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate is

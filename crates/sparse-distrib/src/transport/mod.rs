@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// A message may be of any length. A transport that counts in 32 bits divides it.
 ///
-/// Where a rank has died, waiting for it is an error, or the transport ends all ranks, as MPI does.
+/// Waiting for a rank that has died is an error, or the transport ends all ranks, as MPI does.
 pub trait Transport {
     /// The number of this rank, below [`ranks`](Self::ranks).
     fn rank(&self) -> usize;

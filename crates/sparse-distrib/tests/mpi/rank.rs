@@ -1,4 +1,4 @@
-//! What a rank does under `mpirun`.
+//! The work of a rank under `mpirun`.
 
 use crate::suite::{distribution, matrices, transport};
 use backend_cpu::Cpu;

@@ -1,4 +1,4 @@
-//! What [`Transport`] promises, and how errors of one rank reach all.
+//! The promises of [`Transport`], and errors of one rank, which reach all.
 
 use super::matrices::ten_by_eight;
 use sparse_core::Error;
