@@ -125,15 +125,6 @@ fn operands_stand_in_one_order() {
     }
 }
 
-/// Sizes that stand behind arrays of the plan.
-const LATE_SIZES: &[(&str, &str)] = &[
-    ("csr_spmm_row_split", "cols"),
-    ("csr_spmm_row_split_sums", "cols"),
-    ("csr_spmv_merge_path", "rows"),
-    ("csr_spmv_segmented_carries", "filled"),
-    ("csr_spmv_segmented_carries", "rows"),
-];
-
 #[test]
 fn sizes_stand_first() {
     // The place of an operand in its array, or its size, stands behind the operand.
@@ -150,5 +141,5 @@ fn sizes_stand_first() {
             late.extend(sizes.map(|(_, name)| (entry, name)));
         }
     }
-    assert_eq!(late.into_iter().collect::<Vec<_>>(), LATE_SIZES);
+    assert!(late.is_empty(), "{late:?}");
 }

@@ -37,11 +37,11 @@ void csr_spmm_pack(long rows, long cols, __global const T *b, long b_start, long
 
 // A work-group of 32 lanes takes TOGETHER chunks.
 __kernel __attribute__((reqd_work_group_size(WARP, 1, 1)))
-void csr_spmm_row_split(long chunks, __global const long *begins, __global const int *lengths,
-                        __global const long *rows, __global const long *slots, long cols,
-                        __global const IDX *indices, __global const T *values, ACC alpha, __global const T *b,
-                        long b_start, long b_row, long b_col, ACC beta, __global T *c, long c_start, long c_row,
-                        long c_col, __global ACC *partial)
+void csr_spmm_row_split(long chunks, long cols, __global const long *begins, __global const int *lengths,
+                        __global const long *rows, __global const long *slots, __global const IDX *indices,
+                        __global const T *values, ACC alpha, __global const T *b, long b_start, long b_row,
+                        long b_col, ACC beta, __global T *c, long c_start, long c_row, long c_col,
+                        __global ACC *partial)
 {
     int lid = (int)get_local_id(0);
     long slices = (cols + COLUMNS - 1) / COLUMNS;
@@ -85,9 +85,9 @@ void csr_spmm_row_split(long chunks, __global const long *begins, __global const
 }
 
 // The rows of several chunks: a work-item takes a column of such a row.
-__kernel void csr_spmm_row_split_sums(long splits, __global const long *split_rows, __global const long *split_starts,
-                                      long cols, ACC alpha, ACC beta, __global T *c, long c_start, long c_row,
-                                      long c_col, __global const ACC *partial)
+__kernel void csr_spmm_row_split_sums(long splits, long cols, __global const long *split_rows,
+                                      __global const long *split_starts, ACC alpha, ACC beta, __global T *c,
+                                      long c_start, long c_row, long c_col, __global const ACC *partial)
 {
     for (long i = get_global_id(0); i < splits * cols; i += get_global_size(0)) {
         long split = i / cols;

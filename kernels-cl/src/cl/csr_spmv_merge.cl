@@ -72,7 +72,7 @@ static ACC sum_before(int lid, int key, int begin_key, ACC sum, __local ushort *
 // A work-group takes a tile and every get_num_groups(0)-th one after it. When its rows are summed, the memory of the
 // ends and the products is used for what they leave.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
-void csr_spmv_merge_path(long tiles, __global const long *tile_rows, long rows, __global const OFF *offsets,
+void csr_spmv_merge_path(long tiles, long rows, __global const long *tile_rows, __global const OFF *offsets,
                          __global const IDX *indices, __global const T *values, ACC alpha, __global const T *x,
                          long x_start, ACC beta, __global T *y, long y_start, __global ACC *head, __global ACC *tail)
 {

@@ -254,9 +254,9 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
 // `order` from `filled` on. A work-item takes the row that is open at the end of a part and begins there; a work-group
 // of 32 lanes adds up the parts of one that has many.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void csr_spmv_segmented_carries(long parts, __global const IDX *open_rows, __global const long *ends, long filled,
-                                long rows, __global const IDX *order, ACC alpha, ACC beta, __global T *y, long y_start,
-                                __global const ACC *head, __global const ACC *tail)
+void csr_spmv_segmented_carries(long parts, long filled, long rows, __global const IDX *open_rows,
+                                __global const long *ends, __global const IDX *order, ACC alpha, ACC beta,
+                                __global T *y, long y_start, __global const ACC *head, __global const ACC *tail)
 {
     int lid = (int)get_local_id(0);
     __local Told told;

@@ -120,12 +120,12 @@ static __device__ void update_pack(T *c, long long at, ACC alpha, const ACC *sum
 }
 
 // A warp takes TOGETHER chunks.
-KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ begins, const int *__restrict__ lengths,
-                          const long long *__restrict__ rows, const long long *__restrict__ slots, long long cols,
-                          const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
-                          const T *__restrict__ b, long long b_start, long long b_row, long long b_col, ACC beta,
-                          T *__restrict__ c, long long c_start, long long c_row, long long c_col,
-                          ACC *__restrict__ partial)
+KERNEL csr_spmm_row_split(long long chunks, long long cols, const long long *__restrict__ begins,
+                          const int *__restrict__ lengths, const long long *__restrict__ rows,
+                          const long long *__restrict__ slots, const Idx *__restrict__ indices,
+                          const T *__restrict__ values, ACC alpha, const T *__restrict__ b, long long b_start,
+                          long long b_row, long long b_col, ACC beta, T *__restrict__ c, long long c_start,
+                          long long c_row, long long c_col, ACC *__restrict__ partial)
 {
     let_next_begin();
     int lane = lane_index();
@@ -164,8 +164,8 @@ KERNEL csr_spmm_row_split(long long chunks, const long long *__restrict__ begins
 }
 
 // The rows of several chunks: a thread takes a column of such a row.
-KERNEL csr_spmm_row_split_sums(long long splits, const long long *__restrict__ split_rows,
-                               const long long *__restrict__ split_starts, long long cols, ACC alpha, ACC beta,
+KERNEL csr_spmm_row_split_sums(long long splits, long long cols, const long long *__restrict__ split_rows,
+                               const long long *__restrict__ split_starts, ACC alpha, ACC beta,
                                T *__restrict__ c, long long c_start, long long c_row, long long c_col,
                                const ACC *__restrict__ partial)
 {

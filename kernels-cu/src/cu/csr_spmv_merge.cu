@@ -72,7 +72,7 @@ static __device__ ACC sum_before(int key, int begin_key, ACC value, ACC *all)
 }
 
 // A block takes a tile.
-KERNEL csr_spmv_merge_path(long long tiles, const long long *__restrict__ tile_rows, long long rows,
+KERNEL csr_spmv_merge_path(long long tiles, long long rows, const long long *__restrict__ tile_rows,
                            const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                            const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                            ACC beta, T *__restrict__ y, long long y_start, ACC *__restrict__ head,

@@ -169,14 +169,20 @@ impl RowSplit {
         let has_words = |dense: DensePlace<'_>| in_words(bytes, &[dense.place.start], dense.steps);
         let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
         let kernel = if wide { &self.wide } else { &self.narrow };
-        let launch = backend.launch(&kernel.kernel).size(chunks.count).buffer(&chunks.begins);
-        let launch = launch.buffer(&chunks.lengths).buffer(&chunks.rows).buffer(&chunks.sum_index);
-        let launch = launch.size(columns).buffer(a.indices).buffer(a.values);
+        let launch = backend.launch(&kernel.kernel).size(chunks.count).size(columns);
+        let launch = launch.buffer(&chunks.begins).buffer(&chunks.lengths).buffer(&chunks.rows);
+        let launch = launch.buffer(&chunks.sum_index).buffer(a.indices).buffer(a.values);
         let launch = launch.factor(alpha).dense(b).factor(beta).dense(c).buffer(&self.partial);
         launch.warps(chunks.count.div_ceil(kernel.together) * columns.div_ceil(kernel.columns))?;
-        let launch = backend.launch(&self.sums).size(chunks.splits).buffer(&chunks.split_rows);
-        let launch = launch.buffer(&chunks.split_starts).size(columns).factor(alpha).factor(beta);
-        launch.dense(c).buffer(&self.partial).early().items(chunks.splits * columns)
+        let launch = backend.launch(&self.sums).size(chunks.splits).size(columns);
+        let launch = launch.buffer(&chunks.split_rows).buffer(&chunks.split_starts);
+        launch
+            .factor(alpha)
+            .factor(beta)
+            .dense(c)
+            .buffer(&self.partial)
+            .early()
+            .items(chunks.splits * columns)
     }
 }
 

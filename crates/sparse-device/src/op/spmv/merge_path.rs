@@ -56,7 +56,7 @@ impl MergePath {
     ) -> Result<()> {
         let Self { kernel, carries, tiles, tile_rows, head, tail } = self;
         let groups = (*tiles).min(backend.most_groups());
-        let launch = backend.launch(kernel).size(*tiles).buffer(tile_rows).size(a.rows);
+        let launch = backend.launch(kernel).size(*tiles).size(a.rows).buffer(tile_rows);
         let launch = launch.product(a, operands).buffer(head).buffer(tail);
         launch.groups(groups, backend.inner.block)?;
         let VectorOperands { alpha, beta, y, .. } = operands;

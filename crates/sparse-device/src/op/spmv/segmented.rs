@@ -105,8 +105,8 @@ impl Segmented {
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
         let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices).buffer(a.values);
         launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.parts)?;
-        let launch = backend.launch(&self.carries).size(self.parts).buffer(&self.open_rows);
-        let launch = launch.buffer(&self.open_ends).size(self.filled_rows).size(rows).buffer(&self.order);
+        let launch = backend.launch(&self.carries).size(self.parts).size(self.filled_rows).size(rows);
+        let launch = launch.buffer(&self.open_rows).buffer(&self.open_ends).buffer(&self.order);
         let launch = launch.factor(alpha).factor(beta).view(y).buffer(&self.head).buffer(&self.tail);
         launch.early().warps(self.parts.max(rows - self.filled_rows).div_ceil(LANES))
     }
