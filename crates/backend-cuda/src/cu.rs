@@ -3,6 +3,7 @@
 use crate::devices::{DeviceInfo, devices};
 use crate::error::{NAME, failed};
 use crate::memory::CuMemory;
+use crate::pinned;
 use crate::program::{CuKernel, Module};
 use crate::queue::Queue;
 use crate::staging::Staging;
@@ -12,6 +13,10 @@ use sparse_core::{Error, Result};
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The fewest bytes for which the driver is asked whether they are pinned: a staged copy of fewer takes no longer than the
+/// wait at the end of a direct one.
+const DIRECT_BYTES: usize = 1 << 18;
 
 /// A device with its queue, and pinned memory for uploads and downloads.
 #[derive(Debug)]
@@ -47,6 +52,11 @@ impl CuDriver {
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
         &self.queue
+    }
+
+    /// True if a copy from or to `host` needs no pinned copy beside it.
+    fn is_copied_directly(&self, host: &[u8]) -> Result<bool> {
+        Ok(host.len() >= DIRECT_BYTES && pinned::is_pinned(host, &self.queue)?)
     }
 
     fn staging(&self) -> MutexGuard<'_, Staging> {
@@ -85,12 +95,18 @@ unsafe impl Driver for CuDriver {
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
         let to = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
         self.queue.refuse_in_recording("writing memory from the host")?;
+        if self.is_copied_directly(host)? {
+            return pinned::upload(host, to, &self.queue);
+        }
         self.staging().upload(host, to)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
         let from = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
         self.queue.refuse_in_recording("reading memory")?;
+        if self.is_copied_directly(host)? {
+            return pinned::download(from, host, &self.queue);
+        }
         self.staging().download(from, host)
     }
 

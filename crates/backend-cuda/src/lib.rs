@@ -27,6 +27,7 @@ use cu::CuDriver;
 pub use event::Event;
 pub use graph::Graph;
 use memory::CuMemory;
+pub use pinned::PinnedVec;
 use sparse_core::{Element, Result};
 use sparse_device::View;
 pub use sparse_device::{Device, Library};

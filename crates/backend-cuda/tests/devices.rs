@@ -1,7 +1,7 @@
 //! The common tests of drivers, on every CUDA device present, and tests of CUDA alone.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
-use backend_cuda::{CUDA, Device, Event, Graph, address};
+use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, address};
 use device_tests::gradients::Gradients;
 use device_tests::{Library, each_device, limits, tests};
 use sparse_core::op::{Op, SpmvPlan};
@@ -9,12 +9,14 @@ use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
+use std::time::Instant;
 
 fn main() -> ExitCode {
     device_tests::main(
         &CUDA,
         &tests![
             memory_keeps_what_is_written_in_pieces_and_whole,
+            pinned_memory_is_copied_whole_and_in_part,
             events_measure_copies_and_views_have_addresses,
             too_much_memory_is_refused_and_the_context_stays_usable,
             a_recorded_plan_repeats_and_sees_new_operands,
@@ -47,6 +49,33 @@ fn memory_keeps_what_is_written_in_pieces_and_whole(library: &Library) {
         backend.copy(from, Device::slice_mut(Device::view_mut(&mut copy), 1..6)).unwrap();
         assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
         backend.synchronize().unwrap();
+    });
+}
+
+fn pinned_memory_is_copied_whole_and_in_part(library: &Library) {
+    each_device(library, |backend| {
+        assert!(PinnedVec::<f64>::zeros(backend, 0).unwrap().is_empty());
+        let mut numbers = PinnedVec::zeros(backend, 1 << 25).unwrap();
+        assert!(numbers.iter().all(|&number| number == 0));
+        numbers.iter_mut().zip(0_i64..).for_each(|(number, k)| *number = k);
+        let gigabytes = 1e-9 * size_of_val(&*numbers) as f64;
+        let pageable = numbers.to_vec();
+        for (what, host) in [("pinned", &*numbers), ("pageable", &pageable)] {
+            let warm = backend.upload(host).unwrap();
+            backend.synchronize().unwrap();
+            let start = Instant::now();
+            let device = backend.upload(host).unwrap();
+            backend.synchronize().unwrap();
+            eprintln!("{what} memory to the device: {:.1} GB/s", gigabytes / start.elapsed().as_secs_f64());
+            let mut copy = PinnedVec::zeros(backend, host.len()).unwrap();
+            backend.download_into(Device::view(&device), &mut copy).unwrap();
+            assert!(copy[..] == *host, "{what}");
+            let part = Device::slice(Device::view(&warm), 5..(1 << 20));
+            backend.download_into(part, &mut copy[3..(1 << 20) - 2]).unwrap();
+            assert!(copy[3..(1 << 20) - 2] == host[5..1 << 20], "{what}");
+        }
+        let part = backend.upload(&numbers[100_000..300_001]).unwrap();
+        assert!(backend.download(&part).unwrap() == numbers[100_000..300_001]);
     });
 }
 

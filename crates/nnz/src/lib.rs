@@ -85,7 +85,7 @@ pub use backend_opencl::OPENCL;
 pub use backend_opencl::sycl::SYCL;
 
 #[cfg(feature = "cuda")]
-pub use backend_cuda::CUDA;
+pub use backend_cuda::{CUDA, PinnedVec};
 
 /// The names that most programs need.
 pub mod prelude {
