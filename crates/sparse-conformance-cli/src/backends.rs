@@ -17,8 +17,9 @@ pub(crate) struct Known {
     pub(crate) on_request: bool,
     /// True if concurrent processes are slower than one: they take turns on a GPU, and each compiles all kernels.
     pub(crate) alone: bool,
-    /// Opens its suite on this number of threads, or returns the reason why there is none.
-    pub(crate) open: fn(threads: Option<usize>) -> Result<Suite>,
+    /// Opens its suite on each of these numbers of threads, or on the usual one if there is none, or returns the reason why
+    /// it cannot.
+    pub(crate) open: fn(threads: &[usize]) -> Result<Suite>,
 }
 
 pub(crate) const KNOWN: [Known; 5] = [
@@ -35,46 +36,46 @@ pub(crate) fn find(name: &str) -> Option<Known> {
 }
 
 #[cfg(feature = "cpu")]
-fn cpu(threads: Option<usize>) -> Result<Suite> {
-    let cpu = match threads {
-        Some(threads) => backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?,
-        None => backend_cpu::Cpu::new()?,
+fn cpu(threads: &[usize]) -> Result<Suite> {
+    let [first, others @ ..] = threads else { return Ok(Suite::on_host(&backend_cpu::Cpu::new()?)) };
+    let suite = |threads| -> Result<Suite> {
+        Ok(Suite::on_host(&backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?))
     };
-    Ok(Suite::on_host(&cpu))
+    others.iter().try_fold(suite(*first)?, |all, &threads| Ok(all.compared_with(suite(threads)?)?))
 }
 
 #[cfg(not(feature = "cpu"))]
-fn cpu(_: Option<usize>) -> Result<Suite> {
+fn cpu(_: &[usize]) -> Result<Suite> {
     not_built("cpu")
 }
 
 #[cfg(feature = "opencl")]
-fn opencl(_: Option<usize>) -> Result<Suite> {
+fn opencl(_: &[usize]) -> Result<Suite> {
     suite_of(&backend_opencl::OPENCL)
 }
 
 #[cfg(not(feature = "opencl"))]
-fn opencl(_: Option<usize>) -> Result<Suite> {
+fn opencl(_: &[usize]) -> Result<Suite> {
     not_built("opencl")
 }
 
 #[cfg(feature = "sycl")]
-fn sycl(_: Option<usize>) -> Result<Suite> {
+fn sycl(_: &[usize]) -> Result<Suite> {
     suite_of(&backend_opencl::sycl::SYCL)
 }
 
 #[cfg(not(feature = "sycl"))]
-fn sycl(_: Option<usize>) -> Result<Suite> {
+fn sycl(_: &[usize]) -> Result<Suite> {
     not_built("sycl")
 }
 
 #[cfg(feature = "cuda")]
-fn cuda(_: Option<usize>) -> Result<Suite> {
+fn cuda(_: &[usize]) -> Result<Suite> {
     suite_of(&backend_cuda::CUDA)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda(_: Option<usize>) -> Result<Suite> {
+fn cuda(_: &[usize]) -> Result<Suite> {
     not_built("cuda")
 }
 

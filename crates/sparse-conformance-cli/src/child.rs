@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ChildArgs) -> Result<()> {
     let mut reporter = Reporter::new(stdout());
     let known =
         backends::find(&args.backend).with_context(|| format!("no backend is called {}", args.backend))?;
-    match (known.open)(args.selection.threads) {
+    match (known.open)(&args.selection.threads) {
         Ok(suite) => args.through_the_table(suite, &mut reporter),
         Err(error) => {
             reporter.missing(&format!("{error:#}"));

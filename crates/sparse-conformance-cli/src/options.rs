@@ -97,9 +97,10 @@ pub(crate) struct Selection {
     /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
     #[arg(long, default_value = "ci")]
     pub(crate) tier: Tier,
-    /// Threads of the CPU backend.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    /// Threads of the CPU backend; with several numbers, separated by commas, each check runs with each of them, which must
+    /// give the same bits.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) threads: Vec<usize>,
     /// Write the snapshots instead of comparing with them; for the reference alone.
     #[arg(long)]
     pub(crate) bless: bool,
@@ -117,7 +118,7 @@ impl Selection {
             ("--op", self.op.clone()),
             ("--case", self.case.clone()),
             ("--types", self.types.clone()),
-            ("--threads", self.threads.map(|n| n.to_string())),
+            ("--threads", (!self.threads.is_empty()).then(|| self.threads_text(","))),
             ("--snapshots", self.snapshots.as_ref().map(text)),
         ];
         let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -125,6 +126,11 @@ impl Selection {
         arguments.extend(options.chain(corpus).flat_map(|(name, value)| [name.to_string(), value]));
         arguments.extend(self.bless.then(|| "--bless".to_string()));
         arguments
+    }
+
+    /// The numbers of threads, joined.
+    pub(crate) fn threads_text(&self, separator: &str) -> String {
+        self.threads.iter().map(usize::to_string).collect::<Vec<_>>().join(separator)
     }
 
     /// Everything selected, by name.

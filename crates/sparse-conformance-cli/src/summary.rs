@@ -72,7 +72,7 @@ impl Summary {
         }
         let passed: usize = self.counts.values().map(|counts| counts[Status::Pass as usize]).sum();
         let _ = writeln!(text, "\nreal matrices: {}", self.real_matrices());
-        let _ = writeln!(text, "{passed} passed, {} failed", self.failures.len());
+        let _ = writeln!(text, "{passed} passed, {} failed{}", self.failures.len(), threads(selection));
         text
     }
 
@@ -85,6 +85,12 @@ impl Summary {
             .collect();
         if parts.is_empty() { "none".into() } else { parts.join(", ") }
     }
+}
+
+/// The numbers of threads that each check ran with, where they are several.
+fn threads(selection: &Selection) -> String {
+    let several = selection.threads.len() > 1;
+    if several { format!(", each with {} threads", selection.threads_text(" and ")) } else { String::new() }
 }
 
 /// The command that runs the failed case again; the whole selection if the failure is in no case.

@@ -117,6 +117,21 @@ fn two_runs_have_one_digest() {
     assert!(lines.is_sorted_by_key(|words| words[1..].join(" ")), "{lines:?}");
 }
 
+/// Each check runs with both numbers of threads, and the bits of both are the same.
+#[cfg(feature = "cpu")]
+#[test]
+fn a_run_on_two_numbers_of_threads_has_the_digest_of_each() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let digests = ["2", "1,2"].map(|threads| {
+        let digest = path(&folder, threads);
+        let case = "--backend cpu --tier quick --op spmv/csr --case fully_dense";
+        let (out, _) = ends_with(0, &format!("{case} --threads {threads} --digest {digest}"));
+        assert_eq!(out.contains(" passed, 0 failed, each with 1 and 2 threads"), threads == "1,2", "{out}");
+        read_to_string(digest).expect("the digests")
+    });
+    assert_eq!(digests[0], digests[1]);
+}
+
 #[test]
 fn a_list_names_what_would_run() {
     let (out, _) = ends_with(0, "--list --op spmv/csr --case edge_3");

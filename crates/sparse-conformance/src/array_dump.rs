@@ -1,26 +1,32 @@
 //! Dumps of matrices and results: named arrays without types.
 
 use sparse_core::{Element, Scalar, c64};
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// Named arrays, compared bit for bit: patterns match exactly, moved values bit for bit.
 #[derive(Debug, Clone, Default)]
-pub struct ArrayDump(Vec<Array>);
+pub struct ArrayDump<'a>(Vec<Array<'a>>);
 
 /// The bytes of an array, with their interpretation.
 #[derive(Debug, Clone)]
-struct Array {
+struct Array<'a> {
     name: &'static str,
-    bytes: Vec<u8>,
+    bytes: Cow<'a, [u8]>,
     /// Bytes of an element.
     width: usize,
     /// An element as text.
     text: fn(&[u8]) -> String,
 }
 
-impl Array {
-    fn new<T: Element>(name: &'static str, elements: &[T], text: fn(&[u8]) -> String) -> Self {
-        Self { name, bytes: bytemuck::cast_slice(elements).to_vec(), width: size_of::<T>(), text }
+impl<'a> Array<'a> {
+    fn new<T: Element>(name: &'static str, elements: &'a [T], text: fn(&[u8]) -> String) -> Self {
+        Self { name, bytes: bytemuck::cast_slice(elements).into(), width: size_of::<T>(), text }
+    }
+
+    fn into_owned(self) -> Array<'static> {
+        let Self { name, bytes, width, text } = self;
+        Array { name, bytes: bytes.into_owned().into(), width, text }
     }
 
     fn elements(&self) -> impl Iterator<Item = &[u8]> {
@@ -41,21 +47,33 @@ impl Array {
     }
 }
 
-impl ArrayDump {
+impl<'a> ArrayDump<'a> {
     /// Adds an array of integers.
     #[must_use]
-    pub fn integers<T: Element + Display>(mut self, name: &'static str, integers: &[T]) -> Self {
+    pub fn integers<T: Element + Display>(mut self, name: &'static str, integers: &'a [T]) -> Self {
         let text = |bytes: &[u8]| bytemuck::pod_read_unaligned::<T>(bytes).to_string();
         self.0.push(Array::new(name, integers, text));
         self
     }
 
+    /// Adds sizes, which are copied.
+    #[must_use]
+    pub fn sizes(self, name: &'static str, sizes: &[usize]) -> Self {
+        let array = ArrayDump::default().integers(name, sizes).into_owned();
+        self.and(array)
+    }
+
     /// Adds an array of values.
     #[must_use]
-    pub fn values<T: Scalar>(mut self, name: &'static str, values: &[T]) -> Self {
+    pub fn values<T: Scalar>(mut self, name: &'static str, values: &'a [T]) -> Self {
         let text = |bytes: &[u8]| text(bytemuck::pod_read_unaligned::<T>(bytes).to_c64());
         self.0.push(Array::new(name, values, text));
         self
+    }
+
+    /// The arrays, copied where they are borrowed.
+    pub fn into_owned(self) -> ArrayDump<'static> {
+        ArrayDump(self.0.into_iter().map(Array::into_owned).collect())
     }
 
     /// The arrays of both dumps.
@@ -66,7 +84,7 @@ impl ArrayDump {
 
     /// The bytes of all arrays.
     pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(|array| array.bytes.as_slice())
+        self.0.iter().map(|array| array.bytes.as_ref())
     }
 
     /// The first difference between `self` and `expected`, in words.

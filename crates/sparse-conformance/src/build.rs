@@ -36,7 +36,7 @@ pub trait Build: SparseFormat<Space = Host> + Sized {
     fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self>;
 
     /// Its arrays.
-    fn dump(&self) -> ArrayDump;
+    fn dump(&self) -> ArrayDump<'_>;
 
     /// The order of entries that the format claims: (sorted, unique).
     fn claims(&self) -> (bool, bool);
@@ -67,8 +67,8 @@ pub(crate) fn types<T: Scalar, I: Index, O: Index>() -> String {
     format!("{},{},{}", T::DTYPE, I::NAME, O::NAME)
 }
 
-fn shaped(a: &impl SparseFormat) -> ArrayDump {
-    ArrayDump::default().integers("shape", &[a.nrows(), a.ncols(), a.nnz()])
+fn shaped<'a>(a: &impl SparseFormat) -> ArrayDump<'a> {
+    ArrayDump::default().sizes("shape", &[a.nrows(), a.ncols(), a.nnz()])
 }
 
 /// Offsets, minor indices and values of a matrix that is compressed by the first of two `coordinates`.
@@ -104,7 +104,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for Compressed<A, T, Host, I,
 
     common!(one_array);
 
-    fn dump(&self) -> ArrayDump {
+    fn dump(&self) -> ArrayDump<'_> {
         shaped(self)
             .integers("offsets", self.offsets())
             .integers("indices", self.indices())
@@ -124,7 +124,7 @@ impl<T: Scalar, I: Index> Build for Coo<T, Host, I> {
 
     common!(one_array);
 
-    fn dump(&self) -> ArrayDump {
+    fn dump(&self) -> ArrayDump<'_> {
         shaped(self)
             .integers("row_idx", self.row_idx())
             .integers("col_idx", self.col_idx())
@@ -143,9 +143,9 @@ impl<T: Scalar, I: Index> Build for Ell<T, Host, I> {
 
     common!(one_array);
 
-    fn dump(&self) -> ArrayDump {
+    fn dump(&self) -> ArrayDump<'_> {
         shaped(self)
-            .integers("width", &[self.width()])
+            .sizes("width", &[self.width()])
             .integers("col_idx", self.col_idx())
             .values("values", self.values())
     }
@@ -167,9 +167,9 @@ impl<T: Scalar, I: Index> Build for Hyb<T, Host, I> {
         pattern.with_values(backend.upload(ell)?, backend.upload(coo)?)
     }
 
-    fn dump(&self) -> ArrayDump {
+    fn dump(&self) -> ArrayDump<'_> {
         shaped(self)
-            .integers("width", &[self.ell().width()])
+            .sizes("width", &[self.ell().width()])
             .integers("ell.col_idx", self.ell().col_idx())
             .integers("coo.row_idx", self.coo().row_idx())
             .integers("coo.col_idx", self.coo().col_idx())
@@ -194,9 +194,9 @@ impl<T: Scalar, I: Index, O: Index> Build for Sell<T, Host, I, O> {
 
     common!(one_array);
 
-    fn dump(&self) -> ArrayDump {
+    fn dump(&self) -> ArrayDump<'_> {
         shaped(self)
-            .integers("slice_height", &[self.slice_height()])
+            .sizes("slice_height", &[self.slice_height()])
             .integers("slice_ptr", self.slice_ptr())
             .integers("row_order", self.row_order())
             .integers("col_idx", self.col_idx())
@@ -227,7 +227,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Build for BatchCompressed<A, T, Hos
 
     common!(one_array);
 
-    fn dump(&self) -> ArrayDump {
+    fn dump(&self) -> ArrayDump<'_> {
         shaped(self)
             .integers("member_ptr", self.member_ptr())
             .integers("offsets", self.offsets())

@@ -46,7 +46,7 @@ impl Call {
         let mut output = DeviceOperand::new(backend, y)?;
         let number = run(&x, &mut output);
         *y = output.read(backend)?;
-        Ok(Outcome { number: number?, x: Some(x.read(backend)?), ..Outcome::default() })
+        Ok(Outcome { number: number?, input_changed: x.is_changed(backend)?, ..Outcome::default() })
     }
 }
 
@@ -54,23 +54,31 @@ impl Call {
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// The matrix that the operation made.
-    pub made: ArrayDump,
+    pub made: ArrayDump<'static>,
     /// The number that was computed; then the output operand was only read.
     pub number: Option<c64>,
     /// The order that a made matrix claims: (sorted, unique).
     pub claims: Option<(bool, bool)>,
-    /// The memory of the input operand after the run.
-    pub x: Option<GuardedOperand>,
+    /// True if the memory of the input operand is no longer what it was before the run.
+    pub input_changed: bool,
 }
 
 impl Outcome {
     /// The outcome of making a matrix.
     pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
         let host = H::fetch(made, backend)?;
-        Ok(Self::matrix(host.dump(), host.claims()))
+        Ok(Self { made: host.dump().into_owned(), claims: Some(host.claims()), ..Self::default() })
     }
 
-    fn matrix(made: ArrayDump, claims: (bool, bool)) -> Self {
-        Self { made, claims: Some(claims), ..Self::default() }
+    /// The first difference between two outcomes, in words.
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
+        let bits = |number: Option<c64>| number.map(|number| (number.re.to_bits(), number.im.to_bits()));
+        if bits(self.number) != bits(other.number) {
+            return Some(format!("the number is {:?} and {:?}", self.number, other.number));
+        }
+        if (self.claims, self.input_changed) != (other.claims, other.input_changed) {
+            return Some("the order that a matrix claims, or a change of the input operand".into());
+        }
+        self.made.difference(&other.made)
     }
 }

@@ -1,6 +1,5 @@
 //! The matrix of a trial: on the host, and in the memory of a backend.
 
-use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
 use crate::triplets::Triplets;
 use sparse_core::{Backend, Result};
@@ -70,11 +69,11 @@ pub trait TrialMatrix {
     /// An error of the device's runtime.
     fn renew_pattern(&mut self) -> Result<()>;
 
-    /// Dumps of the host's matrix and of the backend's.
+    /// The first difference of the matrix in the backend's memory from that on the host, in words.
     ///
     /// # Errors
     /// An error of the device's runtime.
-    fn dumps(&self) -> Result<(ArrayDump, ArrayDump)>;
+    fn difference(&mut self) -> Result<Option<String>>;
 }
 
 impl<B: Backend, H: Build> TrialMatrix for DeviceMatrix<'_, B, H> {
@@ -89,8 +88,8 @@ impl<B: Backend, H: Build> TrialMatrix for DeviceMatrix<'_, B, H> {
         Ok(())
     }
 
-    fn dumps(&self) -> Result<(ArrayDump, ArrayDump)> {
+    fn difference(&mut self) -> Result<Option<String>> {
         let host = self.host.get(self.values)?;
-        Ok((host.dump(), H::fetch(&self.device, self.backend)?.dump()))
+        Ok(H::fetch(&self.device, self.backend)?.dump().difference(&host.dump()))
     }
 }

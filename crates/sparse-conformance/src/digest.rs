@@ -29,7 +29,7 @@ impl Digest {
         self.word(value.im.to_bits());
     }
 
-    pub(crate) fn dump(&mut self, dump: &ArrayDump) {
+    pub(crate) fn dump(&mut self, dump: &ArrayDump<'_>) {
         for chunk in dump.bytes().flat_map(|bytes| bytes.chunks(8)) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);

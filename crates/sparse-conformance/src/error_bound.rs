@@ -25,13 +25,18 @@ impl Bounded {
             return true;
         }
         if Scalar::is_finite(self.value) {
-            return (found - self.value).norm() <= self.bound;
+            return modulus(found - self.value) <= self.bound;
         }
         if found.im != 0.0 || self.value.im != 0.0 {
             return !Scalar::is_finite(found);
         }
         found.re == self.value.re || (found.re.is_nan() && self.value.re.is_nan())
     }
+}
+
+/// |value|, without a square root for a real one.
+fn modulus(value: c64) -> f64 {
+    if value.im == 0.0 { value.re.abs() } else { value.norm() }
 }
 
 /// A sum of products, with the magnitudes for its bound.
@@ -50,7 +55,7 @@ impl Sum {
 
     fn add<A: Accumulator>(&mut self, a: c64, x: c64) {
         self.value += (A::from_c64(a) * A::from_c64(x)).to_c64();
-        self.magnitude += if A::COMPLEX { a.norm() * x.norm() } else { (a.re * x.re).abs() };
+        self.magnitude += if A::COMPLEX { modulus(a) * modulus(x) } else { (a.re * x.re).abs() };
         self.bulk += a.l1_norm() * x.l1_norm();
         self.entries += 1;
     }
@@ -72,11 +77,11 @@ impl Sum {
             let product =
                 if arithmetic.complex { factor * value } else { c64::new(factor.re * value.re, 0.0) };
             result.value += product;
-            result.magnitude += factor.norm() * magnitude;
+            result.magnitude += modulus(factor) * magnitude;
             result.bulk += factor.l1_norm() * bulk;
         };
         add(alpha, self.value, self.magnitude, self.bulk);
-        add(beta, y, y.norm(), y.l1_norm());
+        add(beta, y, modulus(y), y.l1_norm());
         result
     }
 
@@ -99,7 +104,7 @@ impl Sum {
         let steps = (entries + 2) as f64;
         let gamma = steps * arithmetic.roundoff / (1.0 - steps * arithmetic.roundoff);
         2.0 * gamma * self.magnitude
-            + arithmetic.storage_roundoff * self.value.norm()
+            + arithmetic.storage_roundoff * modulus(self.value)
             + steps * arithmetic.tiny
     }
 }

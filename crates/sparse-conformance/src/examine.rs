@@ -16,6 +16,7 @@ use crate::snapshot::Snapshots;
 use crate::subject::{Expected, Given, Subject, Trial};
 use crate::suite::Suite;
 use sparse_core::{Algorithm, Error, PlanOptions, c64};
+use std::cell::OnceCell;
 
 /// The reason why an examination did not pass.
 #[derive(Debug, Clone)]
@@ -50,22 +51,13 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    pub(crate) fn new(
-        subject: &dyn Subject,
-        problem: &Problem,
-        setting: Setting,
-        reference: &Suite,
-    ) -> Result<Self, Verdict> {
-        let check = subject.check();
-        let expected = |call: &Call, problem: &Problem| match check.expected(&setting, call, problem) {
-            Some(expected) => Ok(expected),
-            None => by_reference(subject, &setting, call, problem, reference),
-        };
+    /// The question of a setting, by the answers for the problem and for other values in its matrix.
+    pub(crate) fn new(setting: Setting, answers: &Answers, other: &Answers) -> Examined<Self> {
+        let (check, problem) = (answers.subject.check(), answers.problem);
         let calls = check.calls(&setting, problem).into_iter();
-        let calls = calls.map(|call| expected(&call, problem).map(|expected| (call, expected)));
-        let calls = calls.collect::<sparse_core::Result<Vec<_>>>()?;
-        let other =
-            calls.first().map(|(call, _)| expected(call, &problem.with_other_values())).transpose()?;
+        let calls = calls.map(|call| answers.expected(&setting, &call).map(|expected| (call, expected)));
+        let calls = calls.collect::<Examined<Vec<_>>>()?;
+        let other = calls.first().map(|(call, _)| other.expected(&setting, call)).transpose()?;
         let misfits = check.misfits(&setting, problem);
         Ok(Self { setting, calls, other, misfits })
     }
@@ -76,28 +68,47 @@ impl Question {
     }
 }
 
-/// The serial reference's result for the problem.
-fn by_reference(
-    subject: &dyn Subject,
-    setting: &Setting,
-    call: &Call,
-    problem: &Problem,
-    reference: &Suite,
-) -> sparse_core::Result<Expected> {
-    let (key, canonical) = (subject.key(), subject.check().is_canonical());
-    let lacking = || Error::unsupported(key.name(), "the reference lacks it");
-    let given = reference.subject(key).ok_or_else(lacking)?.given(&problem.matrix)?;
-    let mut trial = given.prepare(setting, &PlanOptions::default())?;
-    let mut y = call.y.clone();
-    let outcome = match trial.run(call, &mut y) {
-        Err(Error::Format { .. }) => return Ok(Expected { refused: true, ..Expected::default() }),
-        outcome => outcome?,
-    };
-    let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
-    // The reference knows that entries are distinct only if they are sorted; a backend may know more.
-    let claims = outcome.claims.map(|(sorted, unique)| (sorted, unique || problem.matrix.is_distinct()));
-    let claims = claims.unwrap_or_default();
-    Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, refused: false })
+/// The expected results of a subject for a problem.
+pub(crate) struct Answers<'a> {
+    subject: &'a dyn Subject,
+    problem: &'a Problem<'a>,
+    reference: &'a Suite,
+    /// The subject of the reference with the problem's matrix, made at its first use.
+    given: OnceCell<Examined<Box<dyn Given + 'a>>>,
+}
+
+impl<'a> Answers<'a> {
+    pub(crate) fn new(subject: &'a dyn Subject, problem: &'a Problem<'a>, reference: &'a Suite) -> Self {
+        Self { subject, problem, reference, given: OnceCell::new() }
+    }
+
+    fn expected(&self, setting: &Setting, call: &Call) -> Examined<Expected> {
+        let expected = self.subject.check().expected(setting, call, self.problem);
+        expected.map_or_else(|| self.by_reference(setting, call), Ok)
+    }
+
+    /// The serial reference's result.
+    fn by_reference(&self, setting: &Setting, call: &Call) -> Examined<Expected> {
+        let given = self.given.get_or_init(|| self.give()).as_ref().map_err(Verdict::clone)?;
+        let mut trial = given.prepare(setting, &PlanOptions::default())?;
+        let mut y = call.y.clone();
+        let outcome = match trial.run(call, &mut y) {
+            Err(Error::Format { .. }) => return Ok(Expected { refused: true, ..Expected::default() }),
+            outcome => outcome?,
+        };
+        let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
+        // The reference knows that entries are distinct only if they are sorted; a backend may know more.
+        let is_distinct = || self.problem.matrix.is_distinct();
+        let claims = outcome.claims.map(|(sorted, unique)| (sorted, unique || is_distinct()));
+        let (claims, canonical) = (claims.unwrap_or_default(), self.subject.check().is_canonical());
+        Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, refused: false })
+    }
+
+    fn give(&self) -> Examined<Box<dyn Given + 'a>> {
+        let key = self.subject.key();
+        let lacking = || Error::unsupported(key.name(), "the reference lacks it");
+        Ok(self.reference.subject(key).ok_or_else(lacking)?.given(&self.problem.matrix)?)
+    }
 }
 
 /// One cell of the table.
@@ -203,8 +214,7 @@ impl Examination<'_> {
 
     fn matrix_is_unchanged(&self, trial: &mut dyn Trial) -> Examined {
         let Some(matrix) = trial.matrix() else { return Ok(()) };
-        let (before, after) = matrix.dumps()?;
-        match after.difference(&before) {
+        match matrix.difference()? {
             Some(difference) => {
                 fail(format!("{}: the matrix was changed: {difference}", self.question.setting))
             }
@@ -282,7 +292,7 @@ impl Answer {
         if let Some(at) = self.y.broken_guard(&call.y) {
             return Some(format!("the guard or padding word at {at} of the output's buffer was written"));
         }
-        if self.outcome.x.as_ref().is_some_and(|x| !x.same_bits(&call.x)) {
+        if self.outcome.input_changed {
             return Some("the input operand was changed".into());
         }
         self.wrong_element(call, expected)

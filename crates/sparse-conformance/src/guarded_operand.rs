@@ -187,8 +187,17 @@ impl GuardedOperand {
 
     /// True if every word has the same bits.
     pub(crate) fn same_bits(&self, other: &Self) -> bool {
-        self.cells.len() == other.cells.len()
-            && self.cells.iter().zip(&other.cells).all(|(&a, &b)| same_bits(a, b))
+        bytemuck::cast_slice::<_, u8>(&self.cells) == bytemuck::cast_slice::<_, u8>(&other.cells)
+    }
+
+    /// The position of the first word that has not the bits of that of `other`.
+    pub(crate) fn first_difference(&self, other: &Self) -> Option<usize> {
+        if self.same_bits(other) {
+            return None;
+        }
+        let differs = |(a, b): (&c64, &c64)| !same_bits(*a, *b);
+        let position = self.cells.iter().zip(&other.cells).position(differs);
+        Some(position.unwrap_or(self.cells.len().min(other.cells.len())))
     }
 }
 
@@ -201,13 +210,14 @@ pub(crate) fn same_bits(a: c64, b: c64) -> bool {
 #[derive(Debug)]
 pub(crate) struct DeviceOperand<B: Backend, E: Cell> {
     buffer: Buf<B, E>,
+    uploaded: Vec<E>,
     frame: Frame,
 }
 
 impl<B: Backend, E: Cell> DeviceOperand<B, E> {
     pub(crate) fn new(backend: &B, memory: &GuardedOperand) -> Result<Self> {
-        let cells: Vec<E> = memory.cells.iter().map(|&value| E::from_c64(value)).collect();
-        Ok(Self { buffer: backend.upload(&cells)?, frame: memory.frame })
+        let uploaded: Vec<E> = memory.cells.iter().map(|&value| E::from_c64(value)).collect();
+        Ok(Self { buffer: backend.upload(&uploaded)?, uploaded, frame: memory.frame })
     }
 
     pub(crate) fn vector(&self) -> ViewOf<'_, B, E> {
@@ -240,5 +250,11 @@ impl<B: Backend, E: Cell> DeviceOperand<B, E> {
     pub(crate) fn read(&self, backend: &B) -> Result<GuardedOperand> {
         let cells = backend.download(&self.buffer)?;
         Ok(GuardedOperand { frame: self.frame, cells: cells.into_iter().map(E::to_c64).collect() })
+    }
+
+    /// True if the buffer no longer has the bits that were uploaded.
+    pub(crate) fn is_changed(&self, backend: &B) -> Result<bool> {
+        let bytes = bytemuck::cast_slice::<E, u8>;
+        Ok(bytes(&self.uploaded) != bytes(&backend.download(&self.buffer)?))
     }
 }

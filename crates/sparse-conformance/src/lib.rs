@@ -25,6 +25,7 @@ mod build;
 mod call;
 mod case;
 mod check;
+mod comparison;
 mod device_matrix;
 mod digest;
 mod error_bound;

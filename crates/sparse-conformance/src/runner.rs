@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Problem, Tier};
 use crate::digest::Digest;
-use crate::examine::{Examination, Question, Verdict};
+use crate::examine::{Answers, Examination, Question, Verdict};
 use crate::key::Key;
 use crate::report::{Listener, Record, Status};
 use crate::setting::Setting;
@@ -265,18 +265,23 @@ impl<'a> Problems<'a> {
 /// A problem, and the questions that all formats have in common.
 struct Posed<'a> {
     problem: Problem<'a>,
+    /// The problem with other values in its matrix.
+    other: OnceCell<Problem<'a>>,
     shared: RefCell<BTreeMap<&'static str, Rc<Questions>>>,
 }
 
 impl<'a> Posed<'a> {
     fn new(problem: Problem<'a>) -> Self {
-        Self { problem, shared: RefCell::default() }
+        Self { problem, other: OnceCell::new(), shared: RefCell::default() }
     }
 
     fn questions(&self, subject: &dyn Subject, reference: &Suite) -> Rc<Questions> {
         let pose = || {
+            let other = self.other.get_or_init(|| self.problem.with_other_values());
+            let [answers, other] =
+                [&self.problem, other].map(|problem| Answers::new(subject, problem, reference));
             let settings = subject.check().settings(subject.key(), &self.problem).into_iter();
-            let question = |setting| Question::new(subject, &self.problem, setting, reference);
+            let question = |setting| Question::new(setting, &answers, &other);
             Rc::new(settings.map(|setting| (setting, question(setting))).collect())
         };
         if !subject.check().is_of_all_formats() {

@@ -71,7 +71,7 @@ pub struct Expected {
     /// True if the elements were moved, not computed: then −0 is not +0.
     pub moved: bool,
     /// The matrix or the numbers that the operation makes.
-    pub made: ArrayDump,
+    pub made: ArrayDump<'static>,
     /// The order of a made matrix: (sorted, unique).
     pub claims: (bool, bool),
     /// True if a made matrix must be marked as sorted and unique.

@@ -63,6 +63,11 @@ impl Suite {
         self.subjects.retain(|subject| part_of(subject.key()) == part);
     }
 
+    /// The subjects, which leaves the suite without any.
+    pub(crate) fn take_subjects(&mut self) -> Vec<Box<dyn Subject>> {
+        std::mem::take(&mut self.subjects)
+    }
+
     /// Identity and abilities of the backend.
     pub fn caps(&self) -> &Caps {
         &self.caps

@@ -70,6 +70,14 @@ fn blessed_answers_pass_and_changed_ones_fail() {
 }
 
 #[test]
+fn suites_are_compared_if_they_have_the_same_subjects() {
+    let other = || Suite::new(&Reference);
+    assert!(other().compared_with(other()).is_ok());
+    let error = suite().compared_with(other()).err().expect("SpMV is missing");
+    assert!(error.to_string().contains("different subjects"), "{error}");
+}
+
+#[test]
 fn a_value_that_the_type_cannot_hold_skips_the_case() {
     let large = Case::new("large", || Ok(Triplets::new(1, 1, vec![(0, 0, c64::new(1e300, 0.0))])));
     let mut suite = Suite::new(&Reference);

@@ -83,10 +83,14 @@ fn elements(op: Elementwise, a: &Triplets) -> BTreeMap<(usize, usize), [Vec<c64>
 }
 
 /// The rows and columns of C.
-fn pattern(shape: (usize, usize), places: &[(usize, usize)]) -> ArrayDump {
+fn pattern(shape: (usize, usize), places: &[(usize, usize)]) -> ArrayDump<'static> {
     let (rows, cols): (Vec<_>, Vec<_>) = places.iter().copied().unzip();
     let shape = [shape.0, shape.1, places.len()];
-    ArrayDump::default().integers("shape", &shape).integers("row_idx", &rows).integers("col_idx", &cols)
+    ArrayDump::default()
+        .integers("shape", &shape)
+        .integers("row_idx", &rows)
+        .integers("col_idx", &cols)
+        .into_owned()
 }
 
 /// The value of an element, and its bound.

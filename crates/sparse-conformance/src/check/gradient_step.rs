@@ -221,7 +221,7 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for GradientTrial<'_, B, T> {
         stepped?;
         let number = || Ok(backend.download(&next_rho)?[1].to_c64());
         let number = (self.setting == RHO).then(number).transpose()?;
-        Ok(Outcome { number, x: Some(q.read(backend)?), ..Outcome::default() })
+        Ok(Outcome { number, input_changed: q.is_changed(backend)?, ..Outcome::default() })
     }
 }
 

@@ -45,12 +45,13 @@ impl<B: RowStatisticsKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for RowSt
         Ok(Box::new(move |a, _, _| {
             let found = plan.run(&a.device)?;
             let made = ArrayDump::default()
-                .integers(
+                .sizes(
                     "rows, nnz, empty, shortest, longest",
                     &[found.rows, found.nnz, found.empty, found.shortest, found.longest],
                 )
                 .integers("histogram", &found.histogram)
-                .values("mean, deviation", &[found.mean, found.deviation]);
+                .values("mean, deviation", &[found.mean, found.deviation])
+                .into_owned();
             Ok(Outcome { made, ..Outcome::default() })
         }))
     }

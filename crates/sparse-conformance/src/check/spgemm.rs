@@ -63,10 +63,14 @@ fn products(a: &Triplets, b: &Triplets) -> BTreeMap<(usize, usize), Pairs> {
 }
 
 /// Shape and coordinates of C, row by row.
-fn coordinates(shape: (usize, usize), coordinates: &[(usize, usize)]) -> ArrayDump {
+fn coordinates(shape: (usize, usize), coordinates: &[(usize, usize)]) -> ArrayDump<'static> {
     let (rows, cols): (Vec<_>, Vec<_>) = coordinates.iter().map(|&(i, j)| (i as i64, j as i64)).unzip();
     let shape = [shape.0 as i64, shape.1 as i64];
-    ArrayDump::default().integers("shape", &shape).integers("rows", &rows).integers("columns", &cols)
+    ArrayDump::default()
+        .integers("shape", &shape)
+        .integers("rows", &rows)
+        .integers("columns", &cols)
+        .into_owned()
 }
 
 impl Suite {
@@ -212,10 +216,12 @@ impl<B: Backend, H: Build> TrialMatrix for Factors<'_, B, H> {
         Ok(())
     }
 
-    fn dumps(&self) -> Result<(ArrayDump, ArrayDump)> {
-        let device = |factor: &Factor<B, H>| Ok(H::fetch(&factor.device, self.backend)?.dump());
-        let (a, b) = (&self.a, &self.b);
-        Ok((a.host().dump().and(b.host().dump()), device(a)?.and(device(b)?)))
+    fn difference(&mut self) -> Result<Option<String>> {
+        let of = |factor: &Factor<B, H>| {
+            let device = H::fetch(&factor.device, self.backend)?;
+            Ok(device.dump().difference(&factor.host().dump()))
+        };
+        Ok(of(&self.a)?.or(of(&self.b)?))
     }
 }
 

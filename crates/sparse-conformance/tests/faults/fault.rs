@@ -19,6 +19,7 @@ pub(crate) enum Fault {
     WrongLeadingDimension,
     AccumulatesInF32,
     DependsOnThreadOrder,
+    DependsOnThreadCount,
     KeepsTheDirection,
     ForgetsAnUpload,
     DropsZeros,

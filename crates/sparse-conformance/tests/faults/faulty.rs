@@ -19,6 +19,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// The entries between those with which two orders of a sum begin.
+const STEP: usize = 211;
+
 /// The CPU backend with a fault.
 #[derive(Debug, Clone)]
 pub(crate) struct Faulty {
@@ -83,9 +86,18 @@ impl Faulty {
         suite
     }
 
-    /// The sums as they come when the parts of a row arrive in another order every time.
-    fn in_some_order(
-        &self,
+    /// The number of the order in which sums are made; `None` if it is that of the CPU backend.
+    fn order(&self) -> Option<usize> {
+        match self.fault {
+            Fault::DependsOnThreadOrder => Some(self.runs.fetch_add(1, Ordering::Relaxed)),
+            Fault::DependsOnThreadCount => Some(self.cpu.threads()),
+            _ => None,
+        }
+    }
+
+    /// The sums as they come when the parts of a row arrive in the order of this number.
+    fn in_order(
+        order: usize,
         op: Op,
         alpha: f64,
         a: &impl Entries<Scalar = f64>,
@@ -94,7 +106,7 @@ impl Faulty {
         y: &mut [f64],
     ) {
         let mut entries: Vec<_> = a.entries().collect();
-        let first = self.runs.fetch_add(1, Ordering::Relaxed) * 7 % entries.len();
+        let first = order * STEP % entries.len();
         entries.rotate_left(first);
         let mut sums = vec![0.0; y.len()];
         for (row, col, value) in entries {
@@ -229,8 +241,8 @@ where
         y: &mut [f64],
     ) -> Result<()> {
         let (before, a, x) = (y.to_vec(), self.fault.operand(a)?, self.fault.elements(x));
-        if self.fault == Fault::DependsOnThreadOrder {
-            self.in_some_order(plan.op, alpha, &a, &x, beta, y);
+        if let Some(order) = self.order() {
+            Self::in_order(order, plan.op, alpha, &a, &x, beta, y);
             return Ok(());
         }
         // SAFETY: pattern and lengths are those that the caller promises.

@@ -6,7 +6,7 @@ mod fault;
 mod faulty;
 mod lossy;
 
-use backend_cpu::Cpu;
+use backend_cpu::{Cpu, Simd};
 use fault::Fault;
 use faulty::Faulty;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
@@ -80,6 +80,8 @@ faults! {
         ["spmv"], "A2: element";
     a_sum_in_the_order_of_threads_is_found: DependsOnThreadOrder, "sums depend on the order of threads",
         ["spmv"], "R1: a second run gives other bits";
+    a_sum_by_the_number_of_threads_is_found: DependsOnThreadCount, "sums depend on the number of threads",
+        ["spmv"], "two backends differ: the word at";
     a_direction_that_is_not_turned_is_found: KeepsTheDirection, "the direction stays that of the last step",
         ["vector/gradient_step"], "result=x, r, p factor=1: A1: element";
     a_value_lost_on_its_way_is_found: ForgetsAnUpload, "the first value is not uploaded",
@@ -103,9 +105,21 @@ fn cpu() -> Cpu {
     Cpu::new().expect("the CPU backend starts")
 }
 
-/// The operations of the CPU backend with a fault.
+/// The operations of the CPU backend with a fault; on one thread and on two where results are compared.
 fn suite(fault: Fault) -> Suite {
-    if fault == Fault::LosesAnEntry { lossy::suite(&cpu()) } else { Faulty::new(cpu(), fault).suite() }
+    match fault {
+        Fault::LosesAnEntry => lossy::suite(&cpu()),
+        Fault::None | Fault::DependsOnThreadCount => {
+            on_threads(1, fault).compared_with(on_threads(2, fault)).expect("the same operations")
+        }
+        _ => Faulty::new(cpu(), fault).suite(),
+    }
+}
+
+/// The operations of the CPU backend with a fault and this number of threads.
+fn on_threads(threads: usize, fault: Fault) -> Suite {
+    let cpu = Cpu::with(threads, Simd::detect()).expect("the CPU backend starts");
+    Faulty::new(cpu, fault).suite()
 }
 
 /// The records of one operation, or of all.
@@ -155,6 +169,14 @@ fn without_a_fault_everything_passes() {
 fn f32_accumulation_is_found_by_the_bound_too() {
     let bound = |record: &Record| record.reason.contains("A1: element");
     assert!(records(&suite(Fault::AccumulatesInF32), Some("spmv/csr")).iter().any(bound));
+}
+
+#[test]
+fn a_sum_by_the_number_of_threads_passes_where_nothing_is_compared() {
+    for threads in [1, 2] {
+        let records = records(&on_threads(threads, Fault::DependsOnThreadCount), Some("spmv/csr"));
+        assert!(records.iter().all(|record| record.status == Status::Pass), "{records:#?}");
+    }
 }
 
 #[test]
