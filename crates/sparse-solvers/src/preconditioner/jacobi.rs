@@ -1,60 +1,9 @@
-//! Approximate inverses that speed up convergence.
+//! The inverse of the diagonal.
 
-use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
+use super::{Preconditioner, check_square};
+use sparse_core::backend::{Buf, SpaceOf, ViewOf};
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat};
-use std::fmt::Debug;
-
-/// An approximation K of A whose inverse is cheap to apply.
-///
-/// ```
-/// use sparse_core::reference::Reference;
-/// use sparse_solvers::{Jacobi, Preconditioner};
-///
-/// let mut jacobi = Jacobi::new(&Reference, vec![0.5, 0.25])?;
-/// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [4.0, 2.0]);
-/// # Ok::<(), sparse_core::Error>(())
-/// ```
-pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
-    /// K⁻¹·r, in memory that the preconditioner owns, or `r` itself.
-    ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
-    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
-
-    /// True if K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
-    fn is_identity(&self) -> bool {
-        false
-    }
-}
-
-/// K = I: no preconditioner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Identity;
-
-impl<B: Backend, T: Scalar> Preconditioner<B, T> for Identity {
-    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
-        Ok(r)
-    }
-
-    fn is_identity(&self) -> bool {
-        true
-    }
-}
-
-/// A preconditioner that is chosen at run time; `None` is [`Identity`].
-impl<B: Backend, T: Scalar, P: Preconditioner<B, T>> Preconditioner<B, T> for Option<P> {
-    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
-        match self {
-            Some(preconditioner) => preconditioner.apply(r),
-            None => Ok(r),
-        }
-    }
-
-    fn is_identity(&self) -> bool {
-        self.as_ref().is_none_or(Preconditioner::is_identity)
-    }
-}
 
 /// K = diag(A), after Jacobi. Costs one product with a diagonal matrix in CSR: for each row two indices and three
 /// values are moved.
@@ -134,13 +83,4 @@ fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O
         "the Jacobi preconditioner",
         format_args!("row {row}: a diagonal entry with a finite inverse is needed, {found}"),
     ))
-}
-
-/// An error unless `a` is square.
-pub(crate) fn check_square(op: &'static str, a: &impl SparseFormat) -> Result<()> {
-    let (rows, cols) = (a.nrows(), a.ncols());
-    if rows == cols {
-        return Ok(());
-    }
-    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
 }
