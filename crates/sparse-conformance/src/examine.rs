@@ -97,7 +97,7 @@ fn by_reference(
     // The reference knows that entries are distinct only if they are sorted; a backend may know more.
     let claims = outcome.claims.map(|(sorted, unique)| (sorted, unique || problem.matrix.is_distinct()));
     let claims = claims.unwrap_or_default();
-    Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, refused: false })
+    Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, ..Expected::default() })
 }
 
 /// One cell of the table.
@@ -286,6 +286,7 @@ impl Answer {
             return Some("the input operand was changed".into());
         }
         self.wrong_element(call, expected)
+            .or_else(|| expected.equations.as_ref()?.violation(&self.y))
             .or_else(|| self.outcome.made.difference(&expected.made))
             .or_else(|| self.false_claim(expected))
     }

@@ -23,6 +23,7 @@ pub(crate) enum Fault {
     ForgetsAnUpload,
     DropsZeros,
     TakesAlphaForBeta,
+    TakesTheOtherTriangle,
 }
 
 impl Fault {
