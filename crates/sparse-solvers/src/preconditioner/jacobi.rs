@@ -1,22 +1,18 @@
 //! The inverse of the diagonal.
 
+use super::inverse::InverseProduct;
 use super::{Preconditioner, check_square};
-use sparse_core::backend::{Buf, SpaceOf, ViewOf};
-use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat};
+use sparse_core::backend::{SpaceOf, ViewOf};
+use sparse_core::op::{SpmvKernel, VectorKernel};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 
 /// K = diag(A), after Jacobi. Costs one product with a diagonal matrix in CSR: for each row two indices and three
 /// values are moved.
 #[derive(Debug)]
-pub struct Jacobi<B, T>
+pub struct Jacobi<B, T>(InverseProduct<B, T>)
 where
     B: SpmvKernel<Csr<T, SpaceOf<B>>>,
-    T: Scalar,
-{
-    inverse: Csr<T, SpaceOf<B>>,
-    plan: SpmvPlan<B, Csr<T, SpaceOf<B>>>,
-    result: Buf<B, T>,
-}
+    T: Scalar;
 
 impl<B, T> Jacobi<B, T>
 where
@@ -28,10 +24,26 @@ where
     /// # Errors
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
     pub fn new(backend: &B, inverse_diagonal: Vec<T>) -> Result<Self> {
-        let n = inverse_diagonal.len();
-        let inverse = Csr::<T>::identity(n)?.with_values(inverse_diagonal)?.to_device(backend)?;
-        let plan = SpmvPlan::new(backend, &inverse, Op::None, &PlanOptions::default())?;
-        Ok(Self { inverse, plan, result: backend.zeros(n)? })
+        let inverse = Csr::<T>::identity(inverse_diagonal.len())?.with_values(inverse_diagonal)?;
+        Ok(Self(InverseProduct::new(backend, &inverse)?))
+    }
+
+    /// Takes another diagonal, as of new values of A.
+    ///
+    /// ```
+    /// use sparse_core::reference::Reference;
+    /// use sparse_solvers::{Jacobi, Preconditioner};
+    ///
+    /// let mut jacobi = Jacobi::new(&Reference, vec![0.5, 0.25])?;
+    /// jacobi.update(&[1.0, 2.0])?;
+    /// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [8.0, 16.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Format`](Error::Format) if it has another length; an error of the device's runtime.
+    pub fn update(&mut self, inverse_diagonal: &[T]) -> Result<()> {
+        self.0.set_values(inverse_diagonal)
     }
 }
 
@@ -41,9 +53,7 @@ where
     T: Accumulator,
 {
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
-        let result = SpaceOf::<B>::view_mut(&mut self.result);
-        self.plan.run(T::one(), &self.inverse, r, T::zero(), result)?;
-        Ok(SpaceOf::<B>::view(&self.result))
+        self.0.apply(r)
     }
 }
 

@@ -1,7 +1,15 @@
 //! Approximate inverses that speed up convergence.
 
+mod block_jacobi;
+mod factors;
+mod ic0;
+mod ilu0;
+mod inverse;
 mod jacobi;
 
+pub use block_jacobi::BlockJacobi;
+pub use ic0::Ic0;
+pub use ilu0::Ilu0;
 pub use jacobi::{Jacobi, inverse_diagonal};
 
 use sparse_core::backend::{Backend, ViewOf};
