@@ -112,7 +112,7 @@ impl Triangular {
 
     /// The error of a row without an entry on the diagonal.
     pub fn missing_diagonal(row: usize) -> Error {
-        Error::singular(OP, row, "a diagonal entry is needed, none is stored; Diagonal::Unit takes ones")
+        Error::singular(OP, row, "a diagonal entry is needed, none is stored; a unit diagonal needs none")
     }
 
     /// The error of a row whose diagonal is zero.
