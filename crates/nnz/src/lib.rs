@@ -68,7 +68,8 @@ mod readme {}
 pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
     CompressOptions, CompressPlan, DenseMatrix, Each, Format, IndexType, Layout, MatmulPlan, Matrix,
-    MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Reduction, SolveOptions, Solver, Symmetry, Vector,
+    MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Preconditioning, Reduction, SolveOptions, Solver,
+    Symmetry, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
@@ -93,7 +94,7 @@ pub mod prelude {
     pub use crate::Cpu;
     pub use crate::op::{
         AllTypes, Coefficient, ConvertPlan, Duplicates, Keep, Op, Operations, SpgemmPlan, SpmmPlan, SpmvPlan,
-        VectorPlan, WithBackend,
+        Triangular, TrisolvePlan, VectorPlan, WithBackend,
     };
     pub use crate::{
         Backend, Coo, Csc, Csr, DType, Dense, DenseMatrix, DenseView, DenseViewMut, Device, Ell, Error,

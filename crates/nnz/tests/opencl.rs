@@ -4,7 +4,7 @@
 
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options, inverse_diagonal};
-use nnz::{BackendKind, Method, SolveOptions, generate};
+use nnz::{BackendKind, Method, Preconditioning, SolveOptions, generate};
 use std::ops::ControlFlow;
 
 /// The largest error of a solution by each of three methods; the system's solution is all ones.
@@ -83,5 +83,15 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
         let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
         assert!(error < 1e-3, "{end}: {error}");
+        let solve = |preconditioner| {
+            let options = SolveOptions { preconditioner, ..SolveOptions::by(Method::BiCgStab) };
+            there.solve(&b, &options)
+        };
+        let (solution, end) = solve(Preconditioning::BlockJacobi(20)).unwrap();
+        let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
+        assert!(error < 1e-3, "{end}: {error}");
+        let error = solve(Preconditioning::Ilu0).unwrap_err().to_string();
+        let cure = "ilu0 is applied on the CPU: a.to_device(&Device::host()?)?";
+        assert_eq!(error, format!("ilu0 on opencl:{index} is not supported: {cure}"));
     }
 }

@@ -5,7 +5,7 @@ use nnz::prelude::*;
 use nnz::reference::Reference;
 use nnz::{
     Axis, BatchCompressed, CompressOptions, EllLayout, Host, HybWidth, Index, IndexType, Layout, Method,
-    SellLayout, SolveOptions, bf16, f16, generate,
+    Preconditioning, SellLayout, SolveOptions, bf16, f16, generate,
 };
 
 /// Entries of 4 x 3 matrix whose products are exact in every type; row 1 is empty.
@@ -241,7 +241,13 @@ fn systems_are_solved_in_every_format_and_type() {
         let b = (&a * &ones.cast(dtype).unwrap()).unwrap();
         for method in [Method::Cg, Method::EnqueuedCg, Method::BiCgStab] {
             let mut options = SolveOptions::by(method);
-            options.jacobi = method != Method::EnqueuedCg;
+            options.preconditioner = match (method, format) {
+                (Method::EnqueuedCg, _) => Preconditioning::None,
+                (_, Format::Csr) => Preconditioning::BlockJacobi(7),
+                (_, Format::Csc) => Preconditioning::Ilu0,
+                (_, Format::Coo) => Preconditioning::Ic0,
+                _ => Preconditioning::Jacobi,
+            };
             options.options.tolerance = 1e-5;
             let (x, solution) = a.solve(&b, &options).unwrap();
             assert!(solution.converged(), "{a:?}, {method:?}: {solution}");
@@ -258,7 +264,8 @@ fn systems_are_solved_in_every_format_and_type() {
         error,
         "a solver of f16 values is not supported: f32, f64, c32 and c64 have them: a.cast(DType::F32)?"
     );
-    let options = SolveOptions { jacobi: true, ..SolveOptions::by(Method::EnqueuedCg) };
+    let preconditioner = Preconditioning::Jacobi;
+    let options = SolveOptions { preconditioner, ..SolveOptions::by(Method::EnqueuedCg) };
     let b = b.cast(DType::F64).unwrap();
     assert!(matches!(a.solve(&b, &options), Err(Error::Unsupported { .. })));
 }

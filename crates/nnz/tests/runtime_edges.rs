@@ -273,6 +273,32 @@ fn batches_are_made_of_matrices_and_turned_into_one_and_to_the_other_axis() {
 }
 
 #[test]
+fn triangular_systems_are_solved_in_both_formats_and_in_any_order() {
+    let device = cpu();
+    let csr = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0, 1.0, 6.0, 4.0]).unwrap();
+    let borrowed = Matrix::wrap(&device, HostCsr::from(csr.clone())).unwrap();
+    let a = Matrix::from_typed(&device, csr).unwrap();
+    let b = Vector::from_slice(&device, &[2.0, 10.0]).unwrap();
+    let columns = DenseMatrix::from_vec(&device, vec![2.0, 10.0, 4.0, 4.0], 2, 2, Order::ColMajor).unwrap();
+    for a in [&a, &borrowed, &a.to_format(Format::Csc).unwrap()] {
+        let lower = a.solve_triangular(Triangular::lower(), &b).unwrap();
+        assert_eq!(lower.to_vec::<f64>().unwrap(), [1.0, 1.0]);
+        let system = Triangular::lower().with_op(Op::Transpose);
+        let x = a.solve_triangular_many(system, &columns).unwrap();
+        assert_eq!(x.values().to_vec::<f64>().unwrap(), [-6.5, 2.5, -1.0, 1.0]);
+    }
+    let error = |a: &Matrix, b: &Vector| a.solve_triangular(Triangular::upper(), b).unwrap_err().to_string();
+    let single = b.cast(DType::F32).unwrap();
+    let types = "the matrix is f64 on the CPU, b is f32 on the CPU; b.cast(DType::F64)? would fit";
+    assert_eq!(error(&a, &single), format!("trisolve: {types}"));
+    let coo = a.to_format(Format::Coo).unwrap();
+    let cure = "csr and csc have it: a.to_format(Format::Csr)?";
+    assert_eq!(error(&coo, &b), format!("trisolve of coo is not supported: {cure}"));
+    let longer = Vector::zeros(&device, DType::F64, 3).unwrap();
+    assert_eq!(error(&a, &longer), "trisolve: the number of rows of B is 3 where 2 is needed");
+}
+
+#[test]
 fn factors_of_sparse_products_agree_in_type_format_and_indices() {
     let device = cpu();
     let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).unwrap();

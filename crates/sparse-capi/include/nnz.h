@@ -35,7 +35,8 @@ typedef enum nnz_status {
   NNZ_UNSUPPORTED = 6,   /* the library, the queue or the device cannot do it */
   NNZ_OUT_OF_MEMORY = 7, /* the device has too little */
   NNZ_RUNTIME = 8,       /* a library, a compiler or a device failed */
-  NNZ_FILE = 9           /* a file cannot be read, or breaks its format */
+  NNZ_FILE = 9,          /* a file cannot be read, or breaks its format */
+  NNZ_SINGULAR = 10      /* a row has no diagonal or pivot to divide by */
 } nnz_status;
 
 /* Types of values. A complex number is its real and its imaginary part, as `float _Complex` and `double _Complex`. */
@@ -62,6 +63,9 @@ typedef enum nnz_format {
 
 /* op(A): A itself, its transpose, its conjugate transpose. */
 typedef enum nnz_op { NNZ_NO_TRANSPOSE = 0, NNZ_TRANSPOSE = 1, NNZ_CONJUGATE_TRANSPOSE = 2 } nnz_op;
+
+/* The triangle of A that a triangular solve reads. */
+typedef enum nnz_triangle { NNZ_LOWER = 0, NNZ_UPPER = 1 } nnz_triangle;
 
 /* Solvers: conjugate gradients for Hermitian positive definite matrices, BiCGSTAB for any square one, and conjugate
  * gradients whose iterations are enqueued at once, which takes no preconditioner. */
@@ -232,6 +236,14 @@ nnz_status nnz_spmm(const nnz_matrix *matrix, size_t columns, double alpha, cons
 /* C <- alpha op(A) B + beta C; a transposed A has B with `rows` rows and C with `cols`. Codes as for nnz_spmm. */
 nnz_status nnz_spmm_op(const nnz_matrix *matrix, nnz_op op, size_t columns, nnz_complex alpha, const void *b,
                        size_t b_step, nnz_complex beta, void *c, size_t c_step);
+
+/* Solves op(A) X = B by substitution, for a triangle of a square A in NNZ_CSR or NNZ_CSC on the CPU and dense matrices by
+ * rows of `columns` columns, B and X with `rows` rows, b_step and x_step elements apart; X is not read, and what lies
+ * between its rows stays. Entries in the other triangle are ignored, with unit_diagonal also those on the diagonal, for
+ * which ones are taken. NNZ_SINGULAR if a row's diagonal is zero or not stored; NNZ_SHAPE if A is not square;
+ * NNZ_UNSUPPORTED for other formats and devices; and as nnz_spmm. */
+nnz_status nnz_trisolve(const nnz_matrix *matrix, nnz_triangle triangle, int unit_diagonal, nnz_op op, size_t columns,
+                        const void *b, size_t b_step, void *x, size_t x_step);
 
 /* Solves A x = b for a square A, with `rows` elements of b and x, from the x that is there, which gets the last
  * iterate. Not to converge is NNZ_OK: `solution` says how it ended. Waits for the device. NNZ_SHAPE if A is not

@@ -31,6 +31,8 @@ pub enum Status {
     Runtime = 8,
     /// A file cannot be read, or breaks its format.
     File = 9,
+    /// A row has no diagonal or pivot to divide by.
+    Singular = 10,
 }
 
 /// The reason why a call failed.
@@ -69,6 +71,7 @@ impl From<Error> for Failure {
             Error::WrongContext { .. } => Status::WrongMemory,
             Error::Unsupported { .. } => Status::Unsupported,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
+            Error::Singular { .. } => Status::Singular,
             Error::File { .. } | Error::Io { .. } => Status::File,
             _ => Status::Runtime,
         };

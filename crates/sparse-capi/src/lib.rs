@@ -16,14 +16,14 @@ mod sycl;
 
 pub use failure::Status;
 pub use matrix::{Arrays, Coordinates, Info, WideArrays};
-pub use names::{Index, MatrixFormat, Operation, SolveMethod, Type};
+pub use names::{Index, MatrixFormat, Operation, SolveMethod, Triangle, Type};
 pub use product::{Complex, Solution, SolverOptions};
 
 use failure::{Failure, reported};
 use memory::Dense;
 use nnz::op::Op;
 use nnz::{Cpu, Error, Format, Simd};
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `nnz_device`: the CPU, or the device of a queue.
 #[derive(Debug)]
@@ -401,6 +401,33 @@ pub unsafe extern "C" fn nnz_spmm_op(
         let b = Dense { name: "B", pointer: b, step: b_step };
         let c = Dense { name: "C", pointer: c, step: c_step };
         product::spmm(&matrix.0, (names::op(op)?, columns), (alpha.into(), b), (beta.into(), c))
+    })
+}
+
+/// `nnz_trisolve`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_trisolve(
+    matrix: *const Matrix,
+    triangle: Triangle,
+    unit_diagonal: c_int,
+    op: Operation,
+    columns: usize,
+    b: *const c_void,
+    b_step: usize,
+    x: *mut c_void,
+    x_step: usize,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe {
+        let matrix = given("matrix", matrix)?;
+        let system = names::triangle(triangle)?.with_op(names::op(op)?);
+        let system = if unit_diagonal != 0 { system.unit_diagonal() } else { system };
+        let b = Dense { name: "B", pointer: b, step: b_step };
+        let x = Dense { name: "X", pointer: x, step: x_step };
+        product::trisolve(&matrix.0, (system, columns), (b, x))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Constants of `nnz.h`, and what they stand for.
 
 use crate::failure::Failure;
-use nnz::op::Op;
+use nnz::op::{Op, Triangular};
 use nnz::{DType, Error, Format, IndexType, Method};
 
 /// `nnz_type` of `nnz.h`.
@@ -12,6 +12,8 @@ pub type Index = u32;
 pub type MatrixFormat = u32;
 /// `nnz_op` of `nnz.h`.
 pub type Operation = u32;
+/// `nnz_triangle` of `nnz.h`.
+pub type Triangle = u32;
 /// `nnz_method` of `nnz.h`.
 pub type SolveMethod = u32;
 
@@ -20,6 +22,7 @@ const TYPES: [DType; 6] = [DType::F32, DType::F64, DType::C32, DType::C64, DType
 const INDICES: [IndexType; 2] = [IndexType::I32, IndexType::I64];
 const FORMATS: [Format; 6] = [Format::Csr, Format::Csc, Format::Coo, Format::Ell, Format::Hyb, Format::Sell];
 
+const TRIANGLES: [Triangular; 2] = [Triangular::lower(), Triangular::upper()];
 const METHODS: [Method; 3] = [Method::Cg, Method::BiCgStab, Method::EnqueuedCg];
 
 fn named<T: Copy>(all: &[T], kind: &str, constant: u32) -> Result<T, Failure> {
@@ -50,6 +53,10 @@ pub(crate) fn format(constant: MatrixFormat) -> Result<Format, Failure> {
 
 pub(crate) fn op(constant: Operation) -> Result<Op, Failure> {
     named(&Op::ALL, "nnz_op", constant)
+}
+
+pub(crate) fn triangle(constant: Triangle) -> Result<Triangular, Failure> {
+    named(&TRIANGLES, "nnz_triangle", constant)
 }
 
 pub(crate) fn method(constant: SolveMethod) -> Result<Method, Failure> {

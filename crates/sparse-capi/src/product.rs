@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::memory::{Array, Dense, check_apart};
 use crate::names::{self, SolveMethod};
-use nnz::op::Op;
+use nnz::op::{Op, Triangular};
 use nnz::solvers;
-use nnz::{Matrix, SolveOptions, c64};
+use nnz::{Matrix, Preconditioning, SolveOptions, c64};
 use std::ffi::{c_int, c_void};
 use std::ops::ControlFlow;
 
@@ -91,6 +91,25 @@ pub(crate) unsafe fn spmm(
     Ok(matrix.spmm(op, alpha, &b, beta, &mut c)?)
 }
 
+/// op(A)·X = B with so many columns.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn trisolve(
+    matrix: &Matrix,
+    (system, columns): (Triangular, usize),
+    (b, x): (Dense<'_>, Dense<'_>),
+) -> Result<(), Failure> {
+    let (rows, dtype) = (matrix.nrows(), matrix.dtype());
+    let (operand, result) = (b.elements(rows, columns)?, x.elements(rows, columns)?);
+    let memory = (matrix.device(), dtype);
+    // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
+    let (b, mut x) =
+        unsafe { (b.as_matrix(memory, (rows, columns))?, x.as_matrix(memory, (rows, columns))?) };
+    check_apart(operand, result, dtype.bytes())?;
+    Ok(matrix.solve_triangular_into(system, &b, &mut x)?)
+}
+
 /// Writes all elements of a matrix.
 ///
 /// # Safety
@@ -119,7 +138,8 @@ pub(crate) unsafe fn solve(
     if max_iterations != 0 {
         solver.max_iterations = Some(max_iterations);
     }
-    let options = SolveOptions { method: names::method(method)?, jacobi: jacobi != 0, options: solver };
+    let preconditioner = if jacobi != 0 { Preconditioning::Jacobi } else { Preconditioning::None };
+    let options = SolveOptions { method: names::method(method)?, preconditioner, options: solver };
     let dtype = matrix.dtype();
     let operand = Array { name: "b", pointer: b, len: matrix.nrows() };
     let result = Array { name: "x", pointer: x, len: matrix.ncols() };

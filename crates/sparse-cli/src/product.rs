@@ -141,7 +141,7 @@ fn check_infinities<const N: usize>(text: &str, values: [f64; N]) -> Result<(), 
     Ok(())
 }
 
-fn parse_op(name: &str) -> Result<Op, String> {
+pub(crate) fn parse_op(name: &str) -> Result<Op, String> {
     name.to_ascii_lowercase().parse()
 }
 

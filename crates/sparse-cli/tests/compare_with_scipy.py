@@ -182,6 +182,22 @@ def compare_solve(nnz, a, rng, method):
     assert np.abs(x - expected).max() <= residual.max() + rounding, "the solution is further off than its residual"
 
 
+def compare_trisolve(nnz, a, rng):
+    """Each triangle of a matrix whose other one is stored too, within Higham's componentwise bound."""
+    system = dominant(a)
+    path = nnz.folder / "system.npz"
+    sp.save_npz(path, system)
+    b = random_operand(rng, a, system.shape[0])
+    np.save(nnz.folder / "b.npy", b)
+    for option, triangle in (("--lower", sp.tril(system)), ("--upper", sp.triu(system))):
+        out = nnz.folder / "solution.npy"
+        nnz("trisolve", path, nnz.folder / "b.npy", "-o", out, option)
+        x = np.load(out)
+        longest = np.diff(triangle.tocsr().indptr).max() + 8
+        bound = 4 * longest * np.finfo(np.float64).eps * (abs(triangle) @ np.abs(x))
+        assert (np.abs(b - triangle @ x) <= bound).all(), f"{option}: the residual passes its bound"
+
+
 def compare(nnz, path):
     rng = np.random.default_rng(2026)
     a = canonical(scipy.io.mmread(path))
@@ -192,6 +208,7 @@ def compare(nnz, path):
     compare_compress(nnz, a)
     compare_solve(nnz, a, rng, "cg")
     compare_solve(nnz, a, rng, "bicgstab")
+    compare_trisolve(nnz, a, rng)
 
 
 def random_matrix(rng, dtype):

@@ -101,7 +101,7 @@ impl<'a> Answers<'a> {
         let is_distinct = || self.problem.matrix.is_distinct();
         let claims = outcome.claims.map(|(sorted, unique)| (sorted, unique || is_distinct()));
         let (claims, canonical) = (claims.unwrap_or_default(), self.subject.check().is_canonical());
-        Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, refused: false })
+        Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, ..Expected::default() })
     }
 
     fn give(&self) -> Examined<Box<dyn Given + 'a>> {
@@ -296,6 +296,7 @@ impl Answer {
             return Some("the input operand was changed".into());
         }
         self.wrong_element(call, expected)
+            .or_else(|| expected.equations.as_ref()?.violation(&self.y))
             .or_else(|| self.outcome.made.difference(&expected.made))
             .or_else(|| self.false_claim(expected))
     }

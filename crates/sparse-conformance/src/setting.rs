@@ -1,6 +1,6 @@
 //! The parameters of plans.
 
-use sparse_core::op::{Duplicates, Elementwise, Keep, Op, ScanKind, ScanOrder};
+use sparse_core::op::{Diagonal, Duplicates, Elementwise, Keep, Op, ScanKind, ScanOrder, Triangular};
 use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
 use std::fmt::{self, Display};
 
@@ -17,6 +17,8 @@ pub enum Setting {
     Columns(Op, usize),
     /// A times a B that has A's entries at other coordinates.
     Right(RightFactor),
+    /// A triangular solve with this number of right-hand sides.
+    Triangular(Triangular, usize),
     /// COO to a compressed format.
     Duplicates(Duplicates),
     /// CSR to ELL.
@@ -78,6 +80,10 @@ impl Display for Setting {
             Self::Vector(op) => write!(f, "op={op}"),
             Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
             Self::Right(factor) => write!(f, "B={factor:?}"),
+            Self::Triangular(Triangular { triangle, diagonal, op }, columns) => {
+                let unit = if *diagonal == Diagonal::Unit { " unit" } else { "" };
+                write!(f, "{triangle:?}{unit} op={op} columns={columns}")
+            }
             Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
             Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
             Self::Hyb(width) => write!(f, "{width:?}"),

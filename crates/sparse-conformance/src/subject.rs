@@ -5,6 +5,7 @@ use crate::array_dump::ArrayDump;
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
 use crate::device_matrix::TrialMatrix;
+use crate::equations::Equations;
 use crate::error_bound::Bounded;
 use crate::guarded_operand::GuardedOperand;
 use crate::key::Key;
@@ -68,6 +69,8 @@ pub trait Trial {
 pub struct Expected {
     /// The elements of the output, column by column.
     pub y: Vec<Bounded>,
+    /// The equations that the output satisfies up to rounding; then it has no expected elements.
+    pub equations: Option<Equations>,
     /// True if the elements were moved, not computed: then −0 is not +0.
     pub moved: bool,
     /// The matrix or the numbers that the operation makes.

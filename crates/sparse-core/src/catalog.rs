@@ -144,6 +144,7 @@ macro_rules! for_each_operation {
             }
             host {
                 Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
+                Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
             }
             types {
                 DenseToCsr dense_to_csr DenseToCsrKernel "Dense → CSR, CSC, COO" { T, I, O }

@@ -82,6 +82,16 @@ pub enum Error {
         /// Why it cannot be done, and what could be.
         reason: String,
     },
+    /// A row cannot be eliminated: its diagonal or pivot is missing, zero or of the wrong sign.
+    #[error("{op}: row {row}: {reason}")]
+    Singular {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The row, counted from 0.
+        row: usize,
+        /// The diagonal or pivot that was found, and what is needed.
+        reason: String,
+    },
     /// Memory of the host or of a device does not suffice; the backend stays usable.
     #[error("out of memory: {needed} bytes needed, {available} available")]
     OutOfMemory {
@@ -132,6 +142,11 @@ impl Error {
     /// Operands of `op` whose types or devices do not fit.
     pub fn operands(op: &'static str, reason: impl Display) -> Self {
         Self::Operands { op, reason: reason.to_string() }
+    }
+
+    /// A row of `op` that cannot be eliminated.
+    pub fn singular(op: &'static str, row: usize, reason: impl Display) -> Self {
+        Self::Singular { op, row, reason: reason.to_string() }
     }
 
     /// Something that cannot be done, with the reason.

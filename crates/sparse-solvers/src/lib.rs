@@ -8,9 +8,20 @@
 //! [`EnqueuedCg`] is CG that takes many iterations between two checks of the residual, so that it seldom waits for a
 //! device; it can also take a fixed number of them.
 //!
-//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A; `Cg` and `BiCgStab`
-//! take a [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plan and its vectors: iterations allocate
-//! nothing.
+//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plan and
+//! its vectors: iterations allocate nothing.
+//!
+//! `Cg` and `BiCgStab` take a [`Preconditioner`]:
+//!
+//! | preconditioner | is | for | runs on |
+//! |---|---|---|---|
+//! | [`Identity`] | nothing | well-conditioned A | every backend |
+//! | [`Jacobi`] | the diagonal of A | badly scaled A | every backend |
+//! | [`BlockJacobi`] | diagonal blocks of A | unknowns in groups | every backend |
+//! | [`Ilu0`] | an incomplete LU factorisation | any A, with `BiCgStab` | the host |
+//! | [`Ic0`] | an incomplete Cholesky factorisation | Hermitian positive definite A, with `Cg` | the host |
+//!
+//! For new values of A on the same pattern `update` renews one without another analysis.
 //!
 //! # When a solver stops
 //! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂ and finite, with b − A·x
@@ -46,4 +57,4 @@ pub use cg::{Cg, ConjugateGradients};
 pub use enqueued::{EnqueuedCg, EnqueuedConjugateGradients};
 pub use krylov::{Iterate, Krylov, Recurrence};
 pub use outcome::{Breakdown, Halt, Iteration, Options, Outcome, Solution};
-pub use preconditioner::{Identity, Jacobi, Preconditioner, inverse_diagonal};
+pub use preconditioner::{BlockJacobi, Ic0, Identity, Ilu0, Jacobi, Preconditioner, inverse_diagonal};

@@ -2,16 +2,19 @@
 //!
 //! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
 //! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
-//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`] and [`spgemm`], which know
-//! nothing of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
+//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`], [`spgemm`] and
+//! [`trisolve`], which know nothing of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
 
 use super::spgemm::{self, SpgemmPlan};
 use super::spmm::source::SpmmFormat;
 use super::spmm::{self, SpmmPlan};
 use super::spmv::{self, SpmvFormat, SpmvPlan};
+use super::trisolve::{self, TrisolvePlan};
 use crate::Cpu;
 use sparse_core::catalog::Types;
-use sparse_core::op::{AccOf, Op, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel};
+use sparse_core::op::{
+    AccOf, Op, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, Triangular, TrisolveKernel,
+};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, BatchCsc, BatchCsr, Compressed, Coo, Csc, Csr, DenseView, DenseViewMut,
@@ -59,6 +62,7 @@ for_each_operation!(functions);
 impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
+    const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
 }
 
 macro_rules! spmv_of_all_types {
@@ -73,6 +77,10 @@ macro_rules! spgemm_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPGEMM),*] };
 }
 
+macro_rules! trisolve_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::TRISOLVE),*] };
+}
+
 /// The functions of SpMV.
 static SPMV: &Table = for_all_types!(spmv_of_all_types);
 
@@ -81,6 +89,9 @@ static SPMM: &Table = for_all_types!(spmm_of_all_types);
 
 /// The functions of SpGEMM.
 static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
+
+/// The functions of triangular solves.
+static TRISOLVE: &Table = for_all_types!(trisolve_of_all_types);
 
 /// The functions of type `F`.
 ///
@@ -196,6 +207,36 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
     ) -> Result<()> {
         // SAFETY: the caller makes the same promises.
         unsafe { plan.run(self, a, b, c) }
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = TrisolvePlan<T, I, O>;
+
+    fn trisolve_algorithms(&self) -> &'static [Algorithm] {
+        trisolve::algorithms()
+    }
+
+    unsafe fn plan_trisolve(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        system: Triangular,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let functions = find(TRISOLVE, "trisolve", A::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { TrisolvePlan::new(self, functions, a, system, options) }
+    }
+
+    unsafe fn trisolve(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        b: DenseView<'_, T>,
+        x: DenseViewMut<'_, T>,
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, a, b, x) }
     }
 }
 

@@ -25,6 +25,7 @@ mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;
+mod trisolve;
 mod update;
 mod vector;
 

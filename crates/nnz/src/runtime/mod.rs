@@ -31,6 +31,7 @@
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm), [`select`](Matrix::select) | [`SpmvPlan`](crate::op::SpmvPlan); [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
+//! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
@@ -68,11 +69,13 @@ mod matrix;
 mod matrix_set;
 mod operators;
 mod plan;
+mod preconditioner;
 mod products;
 mod reduce;
 mod select;
 mod solve;
 mod spgemm;
+mod trisolve;
 mod typed;
 mod typed_vector;
 mod vector;
@@ -84,6 +87,7 @@ pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
 pub use plan::{MatmulPlan, MatvecPlan};
+pub use preconditioner::Preconditioning;
 pub use reduce::{Each, Norm, Reduction};
 pub use solve::{Method, SolveOptions, Solver};
 pub use vector::Vector;

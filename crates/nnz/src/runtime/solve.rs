@@ -3,7 +3,8 @@
 use super::backend::RuntimeBackend;
 use super::erased::AnyMatrix;
 use super::fit::mismatch;
-use super::{Format, Matrix, Vector};
+use super::preconditioner::{AnyPreconditioner, Factorises};
+use super::{Matrix, Preconditioning, Vector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
@@ -14,9 +15,7 @@ use sparse_core::{
     Result, Scalar, Space, SparseFormat, c32, c64,
 };
 use sparse_device::Device as Accelerator;
-use sparse_solvers::{
-    BiCgStab, Cg, EnqueuedCg, Identity, Iteration, Jacobi, Options, Solution, inverse_diagonal,
-};
+use sparse_solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Iteration, Options, Solution};
 use std::any::Any;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -39,8 +38,8 @@ pub enum Method {
 pub struct SolveOptions {
     /// The method.
     pub method: Method,
-    /// True to precondition with the diagonal of the matrix.
-    pub jacobi: bool,
+    /// The preconditioner, made of the matrix.
+    pub preconditioner: Preconditioning,
     /// The stopping test, and the options of the plans of products.
     pub options: Options,
 }
@@ -65,7 +64,8 @@ impl Matrix {
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if A is not square or b not as
     /// long as A has rows; [`Unsupported`](Error::Unsupported) for values of 16 bits, for a preconditioner of
-    /// [`Method::EnqueuedCg`], and for a diagonal that Jacobi's preconditioner cannot take.
+    /// [`Method::EnqueuedCg`], for a diagonal that Jacobi's preconditioner cannot take, and for factorisations on devices
+    /// other than the CPU; [`Singular`](Error::Singular) with the first row that a factorisation cannot eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -207,13 +207,17 @@ trait AnySolver: Send {
 
 /// A backend with the products of a solver, and those that its preconditioner is declared for.
 trait Solves<T: Scalar>:
-    RuntimeBackend + VectorKernel<T> + SpmvKernel<Operator<T, SpaceOf<Self>>> + SpmvKernel<Csr<T, SpaceOf<Self>>>
+    RuntimeBackend
+    + Factorises<T>
+    + VectorKernel<T>
+    + SpmvKernel<Operator<T, SpaceOf<Self>>>
+    + SpmvKernel<Csr<T, SpaceOf<Self>>>
 {
 }
 
 impl<B, T> Solves<T> for B
 where
-    B: RuntimeBackend + VectorKernel<T>,
+    B: RuntimeBackend + Factorises<T> + VectorKernel<T>,
     B: SpmvKernel<Operator<T, SpaceOf<B>>> + SpmvKernel<Csr<T, SpaceOf<B>>>,
     T: Scalar,
 {
@@ -247,8 +251,8 @@ where
     B: Solves<T>,
     T: Accumulator,
 {
-    Cg(Cg<B, OperatorOn<B, T>, Option<Jacobi<B, T>>>),
-    BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<Jacobi<B, T>>>),
+    Cg(Cg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
+    BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>>),
 }
 
@@ -269,18 +273,15 @@ where
     T: Accumulator,
 {
     fn new(backend: &B, a: &Matrix, options: &SolveOptions) -> Result<Self> {
-        let &SolveOptions { method, jacobi, ref options } = options;
-        let preconditioner = || match jacobi {
-            true => Jacobi::<B, T>::new(backend, inverse_diagonal_of::<T>(a)?).map(Some),
-            false => Ok(None),
-        };
+        let &SolveOptions { method, preconditioner: preconditioning, ref options } = options;
+        let preconditioner = || preconditioning.of::<B, T>(backend, a);
         let operator = Operator { matrix: a.clone(), types: PhantomData };
         let method = match method {
             Method::Cg => TypedMethod::Cg(Cg::new(backend, &operator, preconditioner()?, options)?),
             Method::BiCgStab => {
                 TypedMethod::BiCgStab(BiCgStab::new(backend, &operator, preconditioner()?, options)?)
             }
-            Method::EnqueuedCg if jacobi => {
+            Method::EnqueuedCg if preconditioning != Preconditioning::None => {
                 let others = "CG and BiCGSTAB take one";
                 return Err(Error::unsupported("a preconditioner of enqueued CG", others));
             }
@@ -333,22 +334,6 @@ where
 
     fn choice(&self) -> &Choice {
         with_method!(&self.method, solver => solver.choice())
-    }
-}
-
-/// The inverse of the diagonal, on the host.
-fn inverse_diagonal_of<T: Accumulator>(a: &Matrix) -> Result<Vec<T>> {
-    let csr = a.to_format(Format::Csr)?;
-    let host = csr.on_host()?;
-    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i32>>() {
-        return inverse_diagonal(a);
-    }
-    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i64>>() {
-        return inverse_diagonal(a);
-    }
-    match host.typed().downcast_ref::<Csr<T, Host, i64, i64>>() {
-        Some(a) => inverse_diagonal(a),
-        None => Err(a.unknown_types("Jacobi's preconditioner")),
     }
 }
 

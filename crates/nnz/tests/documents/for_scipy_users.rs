@@ -1,5 +1,5 @@
 use nnz::prelude::*;
-use nnz::{Each, Method, Norm, Reduction, SolveOptions, generate};
+use nnz::{Each, Method, Norm, Preconditioning, Reduction, SolveOptions, generate};
 use std::ops::ControlFlow;
 
 fn main() -> nnz::Result<()> {
@@ -74,10 +74,12 @@ fn main() -> nnz::Result<()> {
     let mut options = SolveOptions::by(Method::Cg);
     options.options.tolerance = 1e-8;
     let (mut x, solution) = s.solve(&b, &options)?;
-    options.jacobi = true;
+    options.preconditioner = Preconditioning::Jacobi;
     options.method = Method::BiCgStab;
     let again = s.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     assert!(solution.converged() && again.converged());
+
+    let x = s.solve_triangular(Triangular::lower().unit_diagonal(), &b)?;
 
     // Files
     nnz::io::npy::write("x.npy", &x.to_vec::<f64>()?, &[100], Order::RowMajor)?;

@@ -120,6 +120,29 @@ fn formats_become_each_other_and_multiply_in_every_way() {
 }
 
 #[test]
+fn triangles_are_solved_in_the_callers_memory() {
+    let a = Owned::example();
+    let b = [1.0, 10.0, 0.0, 2.0, 20.0, 0.0, 3.0, 30.0];
+    let mut x = [7.0; 8];
+    let solve = |triangle, unit, x: *mut f64| {
+        // SAFETY: the matrix is alive; b and x have three rows of two columns, three elements apart.
+        unsafe { nnz_trisolve(a.0, triangle, unit, 0, 2, address(&b), 3, x.cast(), 3) }
+    };
+    assert_eq!(solve(0, 1, x.as_mut_ptr()), Status::Ok);
+    assert_eq!(x, [1.0, 10.0, 7.0, 2.0, 20.0, 7.0, -11.0, -110.0]);
+    assert_eq!(solve(1, 1, x.as_mut_ptr()), Status::Ok);
+    assert_eq!(x, [-5.0, -50.0, 7.0, -7.0, -70.0, 7.0, 3.0, 30.0]);
+    for (triangle, unit, x, expected, text) in [
+        (0, 0, x.as_mut_ptr(), Status::Singular, "trisolve: row 1: a diagonal entry is needed"),
+        (2, 0, x.as_mut_ptr(), Status::Unsupported, "nnz_triangle 2 is not supported"),
+        (0, 1, b.as_ptr().cast_mut(), Status::WrongMemory, "X: it shares memory with B"),
+    ] {
+        assert_eq!(solve(triangle, unit, x), expected, "{}", message());
+        assert!(message().starts_with(text), "{}", message());
+    }
+}
+
+#[test]
 fn what_is_made_of_borrowed_arrays_outlives_them() {
     let device = Cpu::open();
     let mut values = VALUES;

@@ -19,3 +19,4 @@ pub(crate) mod spmm;
 pub(crate) mod spmv;
 pub(crate) mod spy;
 pub(crate) mod transpose;
+pub(crate) mod trisolve;

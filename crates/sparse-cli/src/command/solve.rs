@@ -9,7 +9,7 @@ use crate::product::{self, parse_not_negative, tell_choice};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use nnz::solvers::{Options, Solution};
-use nnz::{DenseMatrix, Device, Error, Matrix, SolveOptions, Solver, Vector};
+use nnz::{DenseMatrix, Device, Error, Matrix, Preconditioning, SolveOptions, Solver, Vector};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -36,8 +36,12 @@ pub(crate) struct Solve {
     /// The residual to reach, relative to that of x = 0
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
-    /// Preconditions with the diagonal of A; not for enqueued-cg
-    #[arg(long)]
+    /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
+    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, on the CPU alone. Not for enqueued-cg
+    #[arg(long, value_name = "NAME", default_value = "none", value_parser = parse_preconditioner, ignore_case = true)]
+    preconditioner: Preconditioning,
+    /// The same as --preconditioner jacobi
+    #[arg(long, conflicts_with = "preconditioner")]
     jacobi: bool,
     /// The most iterations for each column; without it ten times the rows of A
     #[arg(long, value_name = "N")]
@@ -68,6 +72,25 @@ impl From<Method> for nnz::Method {
     }
 }
 
+/// Rows of a block where `--preconditioner block-jacobi` names none.
+const BLOCK_ROWS: usize = 8;
+
+fn parse_preconditioner(text: &str) -> Result<Preconditioning, String> {
+    let text = text.to_ascii_lowercase();
+    match text.split_once(':').unwrap_or((&text, "")) {
+        ("none", "") => Ok(Preconditioning::None),
+        ("jacobi", "") => Ok(Preconditioning::Jacobi),
+        ("block-jacobi", "") => Ok(Preconditioning::BlockJacobi(BLOCK_ROWS)),
+        ("ilu0", "") => Ok(Preconditioning::Ilu0),
+        ("ic0", "") => Ok(Preconditioning::Ic0),
+        ("block-jacobi", rows) => match rows.parse() {
+            Ok(rows) if rows > 0 => Ok(Preconditioning::BlockJacobi(rows)),
+            _ => Err("block-jacobi:N needs a number of rows of at least 1".into()),
+        },
+        _ => Err("one of none, jacobi, block-jacobi, block-jacobi:N, ilu0, ic0".into()),
+    }
+}
+
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let tolerance = parse_not_negative(text)?;
     if tolerance.is_infinite() { Err("a finite number is needed".into()) } else { Ok(tolerance) }
@@ -75,8 +98,9 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 
 impl Solve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        if self.jacobi && self.method == Method::EnqueuedCg {
-            return Err(usage("enqueued-cg takes no preconditioner: leave out --jacobi"));
+        if self.preconditioner() != Preconditioning::None && self.method == Method::EnqueuedCg {
+            let option = if self.jacobi { "--jacobi" } else { "--preconditioner" };
+            return Err(usage(format_args!("enqueued-cg takes no preconditioner: leave out {option}")));
         }
         if self.fixed_iterations.is_some() && self.method != Method::EnqueuedCg {
             return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
@@ -108,13 +132,17 @@ impl Solve {
     fn options(&self) -> SolveOptions {
         SolveOptions {
             method: self.method.into(),
-            jacobi: self.jacobi,
+            preconditioner: self.preconditioner(),
             options: Options {
                 tolerance: self.tol,
                 max_iterations: self.max_iterations,
                 ..Options::default()
             },
         }
+    }
+
+    fn preconditioner(&self) -> Preconditioning {
+        if self.jacobi { Preconditioning::Jacobi } else { self.preconditioner }
     }
 
     /// Solves for every column of `b`, from x = 0: X, and the outcome of each of its columns.

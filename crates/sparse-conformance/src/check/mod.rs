@@ -13,4 +13,5 @@ mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;
+mod trisolve;
 mod vector;

@@ -23,7 +23,7 @@ pub(crate) struct Spmm;
 const MANY: usize = 40;
 
 /// Orders of B and C, and the padding of their lines.
-const LAYOUTS: [(Order, Order, usize); 4] = [
+pub(super) const LAYOUTS: [(Order, Order, usize); 4] = [
     (Order::RowMajor, Order::RowMajor, 0),
     (Order::ColMajor, Order::ColMajor, 3),
     (Order::RowMajor, Order::ColMajor, 1),

@@ -24,6 +24,7 @@ pub(crate) enum Fault {
     ForgetsAnUpload,
     DropsZeros,
     TakesAlphaForBeta,
+    TakesTheOtherTriangle,
 }
 
 impl Fault {

@@ -8,7 +8,7 @@ use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
     Coefficient, GradientStep, Op, ScanKernel, ScanKind, ScanOrder, SpmmKernel, SpmvKernel, ToDenseKernel,
-    VectorKernel,
+    Triangle, Triangular, TrisolveKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -82,6 +82,7 @@ impl Faulty {
         }
         for_each_operation!(register);
         suite.spgemm::<Self, Csr<f64>>(self).spgemm::<Self, Csc<f64>>(self);
+        suite.trisolve::<Self, Csr<f64>>(self).trisolve::<Self, Csc<f64>>(self);
         suite.dense_to_csr::<Self, f64, i32, i32>(self).vector::<Self, f64>(self).scan::<Self, i32>(self);
         suite
     }
@@ -289,6 +290,44 @@ where
         // SAFETY: pattern and shapes are those that the caller promises.
         unsafe { self.cpu.spmm(&mut plan.plan, alpha, &a, b, beta, c.reborrow())? };
         self.fault.spoil_dense(&before, c, &mut plan.first);
+        Ok(())
+    }
+}
+
+impl<M: OnHost> TrisolveKernel<M> for Faulty
+where
+    Cpu: TrisolveKernel<M>,
+{
+    type Plan = FaultyPlan<<Cpu as TrisolveKernel<M>>::Plan, Vec<f64>>;
+
+    fn trisolve_algorithms(&self) -> &'static [Algorithm] {
+        TrisolveKernel::<M>::trisolve_algorithms(&self.cpu)
+    }
+
+    unsafe fn plan_trisolve(&self, a: &M, system: Triangular, options: &PlanOptions) -> Result<Self::Plan> {
+        let triangle = match (self.fault == Fault::TakesTheOtherTriangle, system.triangle) {
+            (true, Triangle::Lower) => Triangle::Upper,
+            (true, Triangle::Upper) => Triangle::Lower,
+            (false, triangle) => triangle,
+        };
+        // SAFETY: the caller promises the same.
+        let plan = unsafe { self.cpu.plan_trisolve(a, Triangular { triangle, ..system }, options)? };
+        Ok(FaultyPlan::new(plan, system.op))
+    }
+
+    unsafe fn trisolve(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        b: DenseView<'_, f64>,
+        mut x: DenseViewMut<'_, f64>,
+    ) -> Result<()> {
+        let (before, a, elements) =
+            (x.data_mut().to_vec(), self.fault.operand(a)?, self.fault.elements(b.data()));
+        let b = DenseView::<f64>::new(&elements, b.nrows(), b.ncols(), b.leading_dimension(), b.order())?;
+        // SAFETY: pattern and shapes are those that the caller promises.
+        unsafe { self.cpu.trisolve(&mut plan.plan, &a, b, x.reborrow())? };
+        self.fault.spoil_dense(&before, x, &mut plan.first);
         Ok(())
     }
 }

@@ -59,23 +59,23 @@ macro_rules! faults {
 faults! {
     a_lost_entry_is_found: LosesAnEntry, "an entry of the matrix is left out", [ON_MATRICES], "expected";
     a_dropped_entry_is_found: DropsAnEntry, "an entry is taken for zero",
-        ["spmv", "spmm", "spgemm", "to_dense", "convert", "sort", "prune", "elementwise", "dense_to_csr", "scan", "vector/dot",
-            "vector/nrm2"],
+        ["spmv", "spmm", "spgemm", "trisolve", "to_dense", "convert", "sort", "prune", "elementwise", "dense_to_csr", "scan",
+            "vector/dot", "vector/nrm2"],
         "expected";
     a_column_off_by_one_is_found: ReadsTheNextColumn, "x is read one element further",
-        ["spmv", "spmm", "vector/axpby", "vector/dot"], "element";
+        ["spmv", "spmm", "trisolve", "vector/axpby", "vector/dot"], "expected";
     an_index_off_by_one_is_found: ShiftsAnIndex, "an index is one too low",
         ["spgemm", "convert", "sort", "prune", "elementwise", "dense_to_csr"], "expected";
     an_element_that_is_not_written_is_found: KeepsAnElement, "the first element stays as it was",
         ["spmv", "spmm", "to_dense", "scan", "vector/axpby", "vector/scal", "vector/scale_dense"], "element";
     a_stale_workspace_is_found: KeepsTheFirstResult, "a second run gives what the first one gave",
-        ["spmv", "spmm", "spgemm", "to_dense", "convert", "sort", "prune", "elementwise", "dense_to_csr"], "expected";
+        ["spmv", "spmm", "spgemm", "trisolve", "to_dense", "convert", "sort", "prune", "elementwise", "dense_to_csr"], "expected";
     a_read_of_y_at_beta_zero_is_found: ReadsYAtBetaZero, "y is read where beta is 0",
         ["spmv"], "B1, B3: element";
     a_write_past_the_end_is_found: WritesPastTheEnd, "the element behind y is written",
         ["spmv"], "guard";
     a_wrong_leading_dimension_is_found: WrongLeadingDimension, "lines stand as if there were no padding",
-        ["spmm", "to_dense", "vector/scale_dense"], "padding";
+        ["spmm", "trisolve", "to_dense", "vector/scale_dense"], "padding";
     f32_accumulation_is_found_by_integers: AccumulatesInF32, "sums are made in single precision",
         ["spmv"], "A2: element";
     a_sum_in_the_order_of_threads_is_found: DependsOnThreadOrder, "sums depend on the order of threads",
@@ -90,6 +90,8 @@ faults! {
         ["elementwise"], "expected";
     a_factor_of_the_wrong_operand_is_found: TakesAlphaForBeta, "B is multiplied by the factor of A",
         ["elementwise"], "expected";
+    the_other_triangle_is_found: TakesTheOtherTriangle, "the other triangle is solved",
+        ["trisolve"], "expected 0";
 }
 
 /// Every operation in one type of values and indices.

@@ -17,6 +17,7 @@ pub mod spmm;
 pub mod spmv;
 pub mod to_dense;
 mod traits;
+pub mod trisolve;
 pub mod vector;
 
 pub use coefficient::{Coefficient, CoefficientOf};
@@ -34,6 +35,7 @@ pub use to_dense::{ToDenseKernel, ToDensePlan};
 pub use traits::{
     AllHostTypes, AllTypes, ElementOperations, FullBackend, HostOperations, Operations, WithBackend,
 };
+pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan, quotient};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
 use crate::format::SparseFormat;

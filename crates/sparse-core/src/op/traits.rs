@@ -210,6 +210,35 @@ pub trait Operations: Backend {
         SpgemmPlan::new(self, a, b, &PlanOptions::once())?.run(a, b)
     }
 
+    /// Solves `op(A)·x = b` with a triangle of A; see [`TrisolvePlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::{Operations, Triangular};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0, 7.0, 1.0, 4.0])?;
+    /// let mut x = [f64::NAN; 2];
+    /// Reference.trisolve(Triangular::lower(), &a, &[2.0, 9.0], &mut x)?; // 7 stands in the upper triangle
+    /// assert_eq!(x, [1.0, 2.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`TrisolvePlan::new`] and [`TrisolvePlan::run`].
+    fn trisolve<M>(
+        &self,
+        system: Triangular,
+        a: &M,
+        b: ViewOf<'_, Self, M::Scalar>,
+        x: ViewMutOf<'_, Self, M::Scalar>,
+    ) -> Result<()>
+    where
+        M: SparseFormat<Space = SpaceOf<Self>>,
+        Self: TrisolveKernel<M>,
+    {
+        TrisolvePlan::new(self, a, system, &PlanOptions::once())?.run(a, b, x)
+    }
+
     /// `from` in another format; see [`ConvertPlan`].
     ///
     /// ```

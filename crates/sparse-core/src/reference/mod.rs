@@ -15,6 +15,7 @@ mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;
+mod trisolve;
 mod vector;
 
 pub use convert::{ConversionPlan, Convert};
@@ -25,6 +26,7 @@ pub use scan::ScanSteps;
 pub use sort::Rebuild;
 pub use spgemm::SpgemmPattern;
 pub use spmv::ProductPlan;
+pub use trisolve::TrisolveChoice;
 
 use crate::algorithms;
 use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download};

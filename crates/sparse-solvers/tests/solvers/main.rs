@@ -7,4 +7,5 @@ mod enqueued;
 mod hard_systems;
 mod large_systems;
 mod outcomes;
+mod preconditioners;
 mod real_matrices;

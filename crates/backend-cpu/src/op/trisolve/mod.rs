@@ -1,0 +1,170 @@
+//! `op(A)·X = B` for triangular A: rows one after the other, or level by level.
+//!
+//! The plan brings the rows of the triangle to an order in which each comes after those that it needs, and has for each
+//! entry the position of the row that it multiplies and the place of its value: a solve reads these, the value and the
+//! element of x, 16 to 32 bytes an entry. Rows of one level need no other row of it, so that threads share a level;
+//! narrow levels run on one thread. A row is summed in one order by both algorithms, which so have the same bits.
+//!
+//! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1 (1989).
+
+mod schedule;
+mod substitution;
+mod thresholds;
+
+use super::SEQUENTIAL;
+use crate::Cpu;
+use schedule::{Entries, Levels, Schedule};
+use sparse_core::op::{Triangular, TrisolveKernel};
+use sparse_core::reference::{Reference, TrisolveChoice};
+use sparse_core::{
+    Algorithm, AlgorithmSet, Axis, Choice, Compressed, DenseView, DenseViewMut, Host, Index, KernelPlan,
+    PlanOptions, Result, Scalar, algorithms,
+};
+use std::fmt::{self, Debug, Formatter};
+use substitution::Substitution;
+use thresholds::TrisolveThresholds;
+
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    enum TrisolveAlgorithm {
+        RowByRow = Algorithm::new("row_by_row", "for a few calls, on one thread, or where levels are narrow")
+            .preprocessing("the rows of the triangle");
+        ByLevel = Algorithm::new("by_level", "if at least half of the entries lie in levels that are worth threads")
+            .preprocessing("levels of rows, and the rows of the triangle in their order");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+/// The algorithms, by which `op/compiled.rs` implements [`TrisolveKernel`].
+pub(super) fn algorithms() -> &'static [Algorithm] {
+    TrisolveAlgorithm::table(|_| true)
+}
+
+/// The plan of a triangular solve: the rows in an order of substitution, and X in that order.
+pub struct TrisolvePlan<T: Scalar, I: Index, O: Index> {
+    functions: &'static Functions<T, I, O>,
+    kernel: Kernel<T, I, O>,
+}
+
+enum Kernel<T: Scalar, I: Index, O: Index> {
+    Sequential(TrisolveChoice),
+    Rows { choice: Choice, system: Triangular, schedule: Schedule<I, O>, solved: Vec<T::Acc> },
+}
+
+impl<T: Scalar, I: Index, O: Index> Debug for TrisolvePlan<T, I, O> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("TrisolvePlan");
+        fields.field("choice", self.choice()).field("workspace_bytes", &self.workspace_bytes()).finish()
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> KernelPlan for TrisolvePlan<T, I, O> {
+    fn choice(&self) -> &Choice {
+        match &self.kernel {
+            Kernel::Sequential(plan) => plan.choice(),
+            Kernel::Rows { choice, .. } => choice,
+        }
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        match &self.kernel {
+            Kernel::Sequential(_) => 0,
+            Kernel::Rows { schedule, solved, .. } => schedule.bytes() + size_of_val(&solved[..]),
+        }
+    }
+}
+
+/// The functions for one triple of types, which are compiled in this crate.
+pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
+    plan: PlanOf<I, O>,
+    run: RunOf<T, I, O>,
+}
+
+/// As [`schedule_of`].
+type PlanOf<I, O> = fn(&Cpu, &Entries<'_, I, O>, &PlanOptions) -> Result<(Choice, Schedule<I, O>)>;
+
+/// As [`Substitution::run`].
+type RunOf<T, I, O> =
+    fn(&Substitution<'_, '_, T, I, O>, &Cpu, &mut Vec<<T as Scalar>::Acc>, DenseViewMut<'_, T>) -> Result<()>;
+
+impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
+    pub(super) const ALL: Self =
+        Self { plan: schedule_of, run: |operands, cpu, solved, x| operands.run(cpu, solved, x) };
+}
+
+/// Chooses an algorithm and brings the rows to its order.
+fn schedule_of<I: Index, O: Index>(
+    cpu: &Cpu,
+    entries: &Entries<'_, I, O>,
+    options: &PlanOptions,
+) -> Result<(Choice, Schedule<I, O>)> {
+    let lengths = entries.row_lengths()?;
+    let is_forced = options.algorithm.is_some();
+    let may_look = options.expected_calls >= TrisolveThresholds::CPU.calls && cpu.threads() > 1;
+    let levels = (is_forced || may_look).then(|| Levels::of(entries));
+    let (automatic, reason) = match &levels {
+        None if cpu.threads() == 1 => (TrisolveAlgorithm::RowByRow, "there is one thread".into()),
+        None => (TrisolveAlgorithm::RowByRow, format!("{} calls are expected", options.expected_calls)),
+        Some(levels) => choose(levels, &lengths),
+    };
+    let (algorithm, choice) = options.choose_among("trisolve", algorithms(), automatic, reason)?;
+    let levels = levels.filter(|_| algorithm == TrisolveAlgorithm::ByLevel);
+    Ok((choice, Schedule::new(entries, &lengths, levels)))
+}
+
+/// The algorithm for rows of these numbers of entries in levels, and the reason.
+fn choose(levels: &Levels, lengths: &[usize]) -> (TrisolveAlgorithm, String) {
+    let entries: usize = lengths.iter().sum();
+    let parallel = levels.parallel_entries(lengths);
+    let average = entries / levels.count().max(1);
+    let share = 100 * parallel / entries.max(1);
+    let reason =
+        format!("{} levels have {average} entries on average, {share} % in wide ones", levels.count());
+    let pays_off = entries > 0 && 2 * parallel >= entries;
+    (if pays_off { TrisolveAlgorithm::ByLevel } else { TrisolveAlgorithm::RowByRow }, reason)
+}
+
+impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
+    /// Chooses an algorithm and an order of substitution.
+    ///
+    /// # Safety
+    /// As for [`TrisolveKernel::plan_trisolve`].
+    pub(super) unsafe fn new<A: Axis>(
+        cpu: &Cpu,
+        functions: &'static Functions<T, I, O>,
+        a: &Compressed<A, T, Host, I, O>,
+        system: Triangular,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let has_rows = A::IS_ROW != system.op.transposes();
+        if options.algorithm.as_deref() == Some(SEQUENTIAL.name) {
+            // SAFETY: the caller makes the reference's promises of the matrix.
+            let plan = unsafe { Reference.plan_trisolve(a, system, options)? };
+            return Ok(Self { functions, kernel: Kernel::Sequential(plan) });
+        }
+        let entries = Entries { pattern: a.pattern(), has_rows, system };
+        let (choice, schedule) = (functions.plan)(cpu, &entries, options)?;
+        Ok(Self { functions, kernel: Kernel::Rows { choice, system, schedule, solved: vec![] } })
+    }
+
+    /// Solves for all columns of B.
+    ///
+    /// # Safety
+    /// As for [`TrisolveKernel::trisolve`].
+    pub(super) unsafe fn run<A: Axis>(
+        &mut self,
+        cpu: &Cpu,
+        a: &Compressed<A, T, Host, I, O>,
+        b: DenseView<'_, T>,
+        x: DenseViewMut<'_, T>,
+    ) -> Result<()> {
+        match &mut self.kernel {
+            // SAFETY: the caller promises the same for this plan, which contains the reference's own.
+            Kernel::Sequential(plan) => unsafe { Reference.trisolve(plan, a, b, x) },
+            Kernel::Rows { system, schedule, solved, .. } => {
+                let operands = Substitution { schedule, system: *system, values: a.values(), b };
+                (self.functions.run)(&operands, cpu, solved, x)
+            }
+        }
+    }
+}

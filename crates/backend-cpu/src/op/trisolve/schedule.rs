@@ -1,0 +1,176 @@
+//! Rows of a triangle in an order in which each comes after those that it needs.
+
+use super::thresholds::TrisolveThresholds;
+use sparse_core::op::{Diagonal, Triangular};
+use sparse_core::{CompressedPattern, Host, Index, Result};
+use std::ops::Range;
+
+/// The entries of a triangle of op(A), where they stand in the arrays of A.
+pub(super) struct Entries<'a, I: Index, O: Index> {
+    pub(super) pattern: &'a CompressedPattern<Host, I, O>,
+    /// True if the rows of op(A) are stored, false if its columns are.
+    pub(super) has_rows: bool,
+    pub(super) system: Triangular,
+}
+
+impl<I: Index, O: Index> Entries<'_, I, O> {
+    fn order(&self) -> usize {
+        self.pattern.major()
+    }
+
+    /// Calls `visit` with row, column and place of the entries in a stored row or column; those of the diagonal are
+    /// entries where they are read.
+    #[inline(always)]
+    fn visit(&self, major: usize, mut visit: impl FnMut(usize, usize, usize)) {
+        let (triangle, diagonal) = (self.system.solved_triangle(), self.system.diagonal);
+        for place in self.pattern.range(major) {
+            let minor = self.pattern.indices()[place].as_usize();
+            let (row, col) = if self.has_rows { (major, minor) } else { (minor, major) };
+            if triangle.has(row, col) || (row == col && diagonal == Diagonal::Stored) {
+                visit(row, col, place);
+            }
+        }
+    }
+
+    /// The number of entries of each row.
+    ///
+    /// # Errors
+    /// [`Singular`](sparse_core::Error::Singular) if the diagonal of a row is needed and not stored.
+    pub(super) fn row_lengths(&self) -> Result<Vec<usize>> {
+        let mut lengths = vec![0; self.order()];
+        let mut has_diagonal = vec![self.system.diagonal == Diagonal::Unit; self.order()];
+        for major in 0..self.order() {
+            self.visit(major, |row, col, _| {
+                lengths[row] += 1;
+                has_diagonal[row] |= row == col;
+            });
+        }
+        match has_diagonal.iter().position(|has| !has) {
+            Some(row) => Err(Triangular::missing_diagonal(row)),
+            None => Ok(lengths),
+        }
+    }
+
+    /// The level of each row: one more than the highest of the rows that it needs.
+    fn levels(&self) -> Vec<usize> {
+        let mut levels = vec![0; self.order()];
+        for major in self.system.rows(self.order()) {
+            // Rows before this one, or the column of this one, have their final levels.
+            self.visit(major, |row, col, _| {
+                if row != col {
+                    levels[row] = levels[row].max(levels[col] + 1);
+                }
+            });
+        }
+        levels
+    }
+}
+
+/// The rows by levels: those of one level need only rows of levels before it.
+pub(super) struct Levels {
+    /// All rows, level by level, those of one level in the order of substitution.
+    rows: Vec<usize>,
+    /// The first position of each level, and the number of rows.
+    starts: Vec<usize>,
+}
+
+impl Levels {
+    pub(super) fn of<I: Index, O: Index>(entries: &Entries<'_, I, O>) -> Self {
+        let levels = entries.levels();
+        let count = levels.iter().max().map_or(0, |highest| highest + 1);
+        let mut starts = vec![0; count + 1];
+        levels.iter().for_each(|&level| starts[level + 1] += 1);
+        (0..count).for_each(|level| starts[level + 1] += starts[level]);
+        let (mut next, mut rows) = (starts.clone(), vec![0; levels.len()]);
+        for row in entries.system.rows(levels.len()) {
+            let place = &mut next[levels[row]];
+            rows[*place] = row;
+            *place += 1;
+        }
+        Self { rows, starts }
+    }
+
+    /// The number of levels.
+    pub(super) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The entries in levels that are worth threads, of rows with these numbers of entries.
+    pub(super) fn parallel_entries(&self, lengths: &[usize]) -> usize {
+        let entries = |level: &[usize]| -> usize {
+            self.rows[level[0]..level[1]].iter().map(|&row| lengths[row]).sum()
+        };
+        let of_levels = self.starts.windows(2).map(entries);
+        of_levels.filter(|entries| *entries >= TrisolveThresholds::CPU.level_entries).sum()
+    }
+}
+
+/// The triangle of op(A), its rows in an order in which each comes after those that it needs.
+pub(super) struct Schedule<I, O> {
+    /// The row at each position.
+    pub(super) rows: Vec<I>,
+    /// The entries of each position.
+    offsets: Vec<O>,
+    /// The position of each entry's column: that of its own row for the diagonal.
+    pub(super) columns: Vec<I>,
+    /// The place of each entry's value in A.
+    pub(super) places: Vec<O>,
+    /// The first position of each level, and the number of rows; empty if rows are solved one after the other.
+    pub(super) levels: Vec<usize>,
+}
+
+impl<I: Index, O: Index> Schedule<I, O> {
+    /// The rows level by level, or in the order of substitution; `lengths` are their numbers of entries.
+    pub(super) fn new(entries: &Entries<'_, I, O>, lengths: &[usize], levels: Option<Levels>) -> Self {
+        let n = lengths.len();
+        let (order, levels) = match levels {
+            Some(Levels { rows, starts }) => (rows, starts),
+            None => (entries.system.rows(n).collect(), vec![]),
+        };
+        let mut position = vec![0; n];
+        order.iter().enumerate().for_each(|(at, &row)| position[row] = at);
+        let mut starts = Vec::with_capacity(n + 1);
+        let mut total = 0;
+        for &row in &order {
+            starts.push(total);
+            total += lengths[row];
+        }
+        starts.push(total);
+        let offsets = starts.iter().map(|&start| O::cast(start)).collect();
+        let (mut columns, mut places) = (vec![I::default(); total], vec![O::default(); total]);
+        for major in 0..n {
+            entries.visit(major, |row, col, place| {
+                let next = &mut starts[position[row]];
+                columns[*next] = I::cast(position[col]);
+                places[*next] = O::cast(place);
+                *next += 1;
+            });
+        }
+        let rows = order.into_iter().map(I::cast).collect();
+        Self { rows, offsets, columns, places, levels }
+    }
+
+    /// The number of rows.
+    pub(super) fn order(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The entries of the row at a position.
+    #[inline(always)]
+    pub(super) fn range(&self, position: usize) -> Range<usize> {
+        self.offsets[position].as_usize()..self.offsets[position + 1].as_usize()
+    }
+
+    /// The number of entries and rows before a position.
+    pub(super) fn weight(&self, position: usize) -> usize {
+        self.offsets[position].as_usize() + position
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.rows[..])
+            + size_of_val(&self.offsets[..])
+            + size_of_val(&self.columns[..])
+            + size_of_val(&self.places[..])
+            + size_of_val(&self.levels[..])
+    }
+}

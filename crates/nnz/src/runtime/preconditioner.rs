@@ -1,0 +1,123 @@
+//! Preconditioners that are chosen at run time.
+
+use super::{Format, Matrix};
+use crate::device::HostBackend;
+use sparse_core::backend::{Backend, SpaceOf};
+use sparse_core::op::{SpmvKernel, VectorKernel};
+use sparse_core::{Accumulator, Csr, Error, Host, Result, Scalar};
+use sparse_device::Device as Accelerator;
+use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
+use std::fmt::{self, Display, Formatter};
+
+/// A preconditioner of [`Matrix::solve`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Preconditioning {
+    /// None.
+    #[default]
+    None,
+    /// [`Jacobi`]: the diagonal of A.
+    Jacobi,
+    /// [`BlockJacobi`]: diagonal blocks of A with this number of rows.
+    BlockJacobi(usize),
+    /// [`Ilu0`]: an incomplete LU factorisation of A, on the CPU.
+    Ilu0,
+    /// [`Ic0`]: an incomplete Cholesky factorisation of a Hermitian positive definite A, on the CPU.
+    Ic0,
+}
+
+/// `none`, `jacobi`, `block-jacobi:8`, `ilu0`, `ic0`.
+impl Display for Preconditioning {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.pad("none"),
+            Self::Jacobi => f.pad("jacobi"),
+            Self::BlockJacobi(size) => write!(f, "block-jacobi:{size}"),
+            Self::Ilu0 => f.pad("ilu0"),
+            Self::Ic0 => f.pad("ic0"),
+        }
+    }
+}
+
+/// A preconditioner with its type hidden, so that solvers are compiled once for all.
+pub(super) type AnyPreconditioner<B, T> = Box<dyn Preconditioner<B, T> + Send>;
+
+/// A backend that preconditions by factorisations, or says why it does not.
+pub(super) trait Factorises<T: Scalar>: Backend {
+    /// The incomplete factorisation of `a`.
+    fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>>;
+}
+
+/// An incomplete factorisation.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Factorisation {
+    Ilu0,
+    Ic0,
+}
+
+/// Runs `$run` and returns its result, with `$a` as a matrix of the host in CSR.
+macro_rules! return_of_csr {
+    ($matrix:expr, $T:ty, $a:ident => $run:expr) => {{
+        let matrix = $matrix;
+        let host = matrix.on_host()?;
+        if let Some($a) = host.typed().downcast_ref::<Csr<$T, Host, i32, i32>>() {
+            return $run;
+        }
+        if let Some($a) = host.typed().downcast_ref::<Csr<$T, Host, i32, i64>>() {
+            return $run;
+        }
+        if let Some($a) = host.typed().downcast_ref::<Csr<$T, Host, i64, i64>>() {
+            return $run;
+        }
+        Err(matrix.unknown_types("a preconditioner"))
+    }};
+}
+
+impl Preconditioning {
+    /// The preconditioner of `a`.
+    pub(super) fn of<B, T>(self, backend: &B, a: &Matrix) -> Result<Option<AnyPreconditioner<B, T>>>
+    where
+        B: Factorises<T> + SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
+        T: Accumulator,
+    {
+        Ok(Some(match self {
+            Self::None => return Ok(None),
+            Self::Jacobi => Box::new(Jacobi::new(backend, inverse_diagonal_of::<T>(a)?)?),
+            Self::BlockJacobi(size) => Box::new(block_jacobi(backend, a, size)?),
+            Self::Ilu0 => backend.factorise(a, Factorisation::Ilu0)?,
+            Self::Ic0 => backend.factorise(a, Factorisation::Ic0)?,
+        }))
+    }
+}
+
+/// The inverse of the diagonal, on the host.
+fn inverse_diagonal_of<T: Accumulator>(a: &Matrix) -> Result<Vec<T>> {
+    return_of_csr!(a.to_format(Format::Csr)?, T, a => inverse_diagonal(a))
+}
+
+fn block_jacobi<B, T>(backend: &B, a: &Matrix, size: usize) -> Result<BlockJacobi<B, T>>
+where
+    B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
+    T: Accumulator,
+{
+    return_of_csr!(a.to_format(Format::Csr)?, T, a => BlockJacobi::new(backend, a, size))
+}
+
+impl<T: Accumulator> Factorises<T> for HostBackend {
+    fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>> {
+        return_of_csr!(a.to_format(Format::Csr)?.sort()?, T, a => Ok(match by {
+            Factorisation::Ilu0 => Box::new(Ilu0::new(self, a)?),
+            Factorisation::Ic0 => Box::new(Ic0::new(self, a)?),
+        }))
+    }
+}
+
+impl<T: Accumulator> Factorises<T> for Accelerator {
+    fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>> {
+        let name = match by {
+            Factorisation::Ilu0 => Preconditioning::Ilu0,
+            Factorisation::Ic0 => Preconditioning::Ic0,
+        };
+        let reason = format_args!("{name} is applied on the CPU: a.to_device(&Device::host()?)?");
+        Err(Error::unsupported(format_args!("{name} on {}", a.device()), reason))
+    }
+}

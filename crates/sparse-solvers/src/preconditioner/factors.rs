@@ -1,0 +1,94 @@
+//! The common part of incomplete factorisations: two triangular solves, and the lookup of entries by their columns.
+
+use sparse_core::op::{Triangular, TrisolveKernel, TrisolvePlan};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, PlanOptions, Result};
+
+/// The solves with two factors that one matrix stores, with their vectors.
+#[derive(Debug)]
+pub(super) struct FactorSolves<B, T, I, O>
+where
+    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    T: Accumulator,
+    I: Index,
+    O: Index,
+{
+    first: TrisolvePlan<B, Csr<T, Host, I, O>>,
+    second: TrisolvePlan<B, Csr<T, Host, I, O>>,
+    between: Vec<T>,
+    result: Vec<T>,
+}
+
+impl<B, T, I, O> FactorSolves<B, T, I, O>
+where
+    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    T: Accumulator,
+    I: Index,
+    O: Index,
+{
+    /// Plans the systems of the first and of the second factor, which `factors` stores.
+    pub(super) fn new(backend: &B, factors: &Csr<T, Host, I, O>, systems: [Triangular; 2]) -> Result<Self> {
+        let plan = |system| TrisolvePlan::new(backend, factors, system, &PlanOptions::default());
+        let zeros = || vec![T::zero(); factors.nrows()];
+        Ok(Self { first: plan(systems[0])?, second: plan(systems[1])?, between: zeros(), result: zeros() })
+    }
+
+    /// K⁻¹·r.
+    pub(super) fn apply(&mut self, factors: &Csr<T, Host, I, O>, r: &[T]) -> Result<&[T]> {
+        self.first.run(factors, r, &mut self.between)?;
+        self.second.run(factors, &self.between, &mut self.result)?;
+        Ok(&self.result)
+    }
+}
+
+/// The places of the entries of one row, by their columns.
+pub(super) struct RowPlaces(Vec<usize>);
+
+impl RowPlaces {
+    const NONE: usize = usize::MAX;
+
+    /// No row yet, of a matrix with `n` columns.
+    pub(super) fn new(n: usize) -> Self {
+        Self(vec![Self::NONE; n])
+    }
+
+    /// Takes a row whose first entry stands at `start`.
+    pub(super) fn set<I: Index>(&mut self, start: usize, columns: &[I]) {
+        columns.iter().enumerate().for_each(|(k, col)| self.0[col.as_usize()] = start + k);
+    }
+
+    /// Forgets the row, of which these are the columns.
+    pub(super) fn clear<I: Index>(&mut self, columns: &[I]) {
+        columns.iter().for_each(|col| self.0[col.as_usize()] = Self::NONE);
+    }
+
+    /// The place of the entry in this column.
+    pub(super) fn get<I: Index>(&self, col: I) -> Option<usize> {
+        Some(self.0[col.as_usize()]).filter(|&place| place != Self::NONE)
+    }
+}
+
+/// An error unless the rows of `a` are sorted and have no coordinate twice.
+pub(super) fn check_sorted<T: Accumulator, I: Index, O: Index>(
+    op: &'static str,
+    a: &Csr<T, Host, I, O>,
+) -> Result<()> {
+    if a.order().sorted && a.order().unique {
+        return Ok(());
+    }
+    let reason = "its columns must ascend in every row; convert it from COO, which sorts and adds duplicates";
+    Err(Error::unsupported(format_args!("{op} of this matrix"), reason))
+}
+
+/// An error unless a matrix has the pattern that was factorised.
+pub(super) fn check_pattern(op: &'static str, expected: PatternId, found: PatternId) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    let reason = format!("the factors were made for {expected:?}, the matrix has {found:?}");
+    Err(Error::PlanMismatch { op, reason })
+}
+
+/// The error of a row whose diagonal is not stored.
+pub(super) fn missing_diagonal(op: &'static str, row: usize) -> Error {
+    Error::singular(op, row, "a diagonal entry is needed, none is stored")
+}

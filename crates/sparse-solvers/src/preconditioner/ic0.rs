@@ -1,0 +1,151 @@
+//! The incomplete Cholesky factorisation without fill-in.
+
+use super::factors::{FactorSolves, RowPlaces, check_pattern, check_sorted, missing_diagonal};
+use super::{Preconditioner, check_square};
+use num_traits::{Float, Zero};
+use sparse_core::op::{Op, RealOf, Triangular, TrisolveKernel, quotient};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, Result, Scalar, SparseFormat};
+
+const OP: &str = "ic0";
+
+/// K = L·Lᴴ for Hermitian positive definite A, with the pattern of its lower triangle: (L·Lᴴ)ᵢⱼ = aᵢⱼ wherever A has an
+/// entry. The upper triangle of A is not read.
+///
+/// It exists for M-matrices, as of diffusion; for other positive definite A a pivot may become negative, which is an error.
+/// The factorisation runs on one thread of the host; an application is two triangular solves there. A backend whose memory
+/// is not the host's has none, for every application would copy two vectors.
+///
+/// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
+/// matrix is a symmetric M-matrix, Math. Comp. 31 (1977), 148–162.
+///
+/// ```
+/// use sparse_core::{Csr, reference::Reference};
+/// use sparse_solvers::{Cg, Ic0, Options};
+/// use std::ops::ControlFlow;
+///
+/// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
+/// let ic0 = Ic0::new(&Reference, &a)?;
+/// let mut x = vec![0.0; 100];
+/// let mut solver = Cg::new(&Reference, &a, ic0, &Options::default())?;
+/// assert!(solver.solve(&a, &[1.0; 100], &mut x, |_| ControlFlow::Continue(()))?.converged());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Ic0<B, T, I = i32, O = i32>
+where
+    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    T: Accumulator,
+    I: Index,
+    O: Index,
+{
+    /// The pattern of A.
+    pattern: PatternId,
+    factor: Csr<T, Host, I, O>,
+    solves: FactorSolves<B, T, I, O>,
+}
+
+impl<B, T, I, O> Ic0<B, T, I, O>
+where
+    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    T: Accumulator,
+    I: Index,
+    O: Index,
+{
+    /// Factorises `a`, whose rows are sorted and store the diagonal.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or have
+    /// duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is not
+    /// positive.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, reference::Reference};
+    /// # use sparse_solvers::Ic0;
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![1.0, 2.0, 2.0, 1.0])?;
+    /// let error = Ic0::new(&Reference, &a).unwrap_err();
+    /// assert!(error.to_string().starts_with("ic0: row 1: the pivot is -3, a positive one is needed"));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn new(backend: &B, a: &Csr<T, Host, I, O>) -> Result<Self> {
+        check_square(OP, a)?;
+        check_sorted(OP, a)?;
+        let (mut offsets, mut columns) = (vec![O::default()], vec![]);
+        for row in 0..a.nrows() {
+            columns.extend(
+                a.major_entries(row).map(|(col, _)| I::cast(col)).take_while(|col| col.as_usize() <= row),
+            );
+            if columns.last().is_none_or(|col| col.as_usize() != row) {
+                return Err(missing_diagonal(OP, row));
+            }
+            offsets.push(O::cast(columns.len()));
+        }
+        let zeros = vec![T::zero(); columns.len()];
+        let factor = Csr::new(a.nrows(), a.nrows(), offsets, columns, zeros)?;
+        let systems = [Triangular::lower(), Triangular::lower().with_op(Op::ConjugateTranspose)];
+        let solves = FactorSolves::new(backend, &factor, systems)?;
+        let mut ic0 = Self { pattern: a.pattern_id(), factor, solves };
+        ic0.factorise(a)?;
+        Ok(ic0)
+    }
+
+    /// Factorises a matrix of the same pattern, with other values; after an error the factor has any values.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Singular`](Error::Singular) as [`new`](Self::new).
+    pub fn update(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
+        check_pattern(OP, self.pattern, a.pattern_id())?;
+        self.factorise(a)
+    }
+
+    /// L, lower triangular.
+    pub fn factor(&self) -> &Csr<T, Host, I, O> {
+        &self.factor
+    }
+
+    /// Row by row, from the rows before.
+    fn factorise(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
+        let pattern = self.factor.pattern().clone();
+        let columns = pattern.indices();
+        let values = self.factor.values_mut();
+        let mut places = RowPlaces::new(pattern.major());
+        for row in 0..pattern.major() {
+            let range = pattern.range(row);
+            // The entries of L in a row are the first ones of A's; the diagonal is the last.
+            let (diagonal, start) = (range.end - 1, a.pattern().range(row).start);
+            values[range.clone()].copy_from_slice(&a.values()[start..start + range.len()]);
+            places.set(range.start, &columns[range.clone()]);
+            let mut squares = RealOf::<T>::zero();
+            for place in range.start..diagonal {
+                let above = pattern.range(columns[place].as_usize());
+                let mut sum = values[place];
+                for of_above in above.start..above.end - 1 {
+                    if let Some(of_row) = places.get(columns[of_above]) {
+                        sum -= values[of_row] * values[of_above].conj();
+                    }
+                }
+                values[place] = quotient(sum, values[above.end - 1]);
+                squares = squares + values[place].abs_squared();
+            }
+            places.clear(&columns[range]);
+            let pivot = values[diagonal].re() - squares;
+            if !(pivot > RealOf::<T>::zero() && Scalar::is_finite(pivot)) {
+                let reason = "a positive one is needed: A is not positive definite, or has no IC(0)";
+                return Err(Error::singular(OP, row, format_args!("the pivot is {pivot}, {reason}")));
+            }
+            values[diagonal] = T::from_real(pivot.sqrt());
+        }
+        Ok(())
+    }
+}
+
+impl<B, T, I, O> Preconditioner<B, T> for Ic0<B, T, I, O>
+where
+    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    T: Accumulator,
+    I: Index,
+    O: Index,
+{
+    fn apply<'a>(&'a mut self, r: &'a [T]) -> Result<&'a [T]> {
+        self.solves.apply(&self.factor, r)
+    }
+}

@@ -1,0 +1,88 @@
+//! Approximate inverses that speed up convergence.
+
+mod block_jacobi;
+mod factors;
+mod ic0;
+mod ilu0;
+mod inverse;
+mod jacobi;
+
+pub use block_jacobi::BlockJacobi;
+pub use ic0::Ic0;
+pub use ilu0::Ilu0;
+pub use jacobi::{Jacobi, inverse_diagonal};
+
+use sparse_core::backend::{Backend, ViewOf};
+use sparse_core::{Error, Result, Scalar, SparseFormat};
+use std::fmt::Debug;
+
+/// An approximation K of A whose inverse is cheap to apply.
+///
+/// ```
+/// use sparse_core::reference::Reference;
+/// use sparse_solvers::{Jacobi, Preconditioner};
+///
+/// let mut jacobi = Jacobi::new(&Reference, vec![0.5, 0.25])?;
+/// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [4.0, 2.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
+    /// K⁻¹·r, in memory that the preconditioner owns, or `r` itself.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
+
+    /// True if K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
+    fn is_identity(&self) -> bool {
+        false
+    }
+}
+
+/// K = I: no preconditioner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Identity;
+
+impl<B: Backend, T: Scalar> Preconditioner<B, T> for Identity {
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        Ok(r)
+    }
+
+    fn is_identity(&self) -> bool {
+        true
+    }
+}
+
+/// A preconditioner whose type is chosen at run time.
+impl<B: Backend, T: Scalar, P: Preconditioner<B, T> + ?Sized> Preconditioner<B, T> for Box<P> {
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        (**self).apply(r)
+    }
+
+    fn is_identity(&self) -> bool {
+        (**self).is_identity()
+    }
+}
+
+/// A preconditioner that may be there or not; `None` is [`Identity`].
+impl<B: Backend, T: Scalar, P: Preconditioner<B, T>> Preconditioner<B, T> for Option<P> {
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        match self {
+            Some(preconditioner) => preconditioner.apply(r),
+            None => Ok(r),
+        }
+    }
+
+    fn is_identity(&self) -> bool {
+        self.as_ref().is_none_or(Preconditioner::is_identity)
+    }
+}
+
+/// An error unless `a` is square.
+pub(crate) fn check_square(op: &'static str, a: &impl SparseFormat) -> Result<()> {
+    let (rows, cols) = (a.nrows(), a.ncols());
+    if rows == cols {
+        return Ok(());
+    }
+    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
+}
