@@ -86,7 +86,6 @@ const STEPS: &[Step] = &[
         needs: &["harness"],
         run: oclgrind,
     },
-    Step { name: "scipy", about: "the command against SciPy", budget: 390, needs: &["harness"], run: scipy },
     Step {
         name: "doc",
         about: "documentation builds without warnings; its algorithm tables are those of the code",
@@ -108,6 +107,7 @@ const STEPS: &[Step] = &[
         needs: &["harness", "opencl"],
         run: sycl,
     },
+    Step { name: "scipy", about: "the command against SciPy", budget: 390, needs: &["test"], run: scipy },
     Step {
         name: "bench",
         about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
@@ -353,28 +353,29 @@ fn oclgrind(sh: &Shell) -> Result<()> {
 fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // Built with the harness, so that common dependencies are compiled once.
-    let (nnz, harness) = (NNZ.package, HARNESS.package);
-    cmd!(sh, "cargo build --release --quiet -p {nnz} -p {harness}").run()?;
-    let nnz = target().join("release").join(NNZ.name);
+    // Built as the step `test` has built it: release mode takes longer to compile than it saves here.
+    let nnz = NNZ.name;
+    cmd!(sh, "cargo build --workspace --quiet --bin {nnz} --test command").run()?;
+    let nnz = NNZ.path();
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
 }
 
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
-    // With the profile and the features of the step `test`, so that little is compiled again.
+    // Builds the program, too, with the profile and the features of the step `test`, so that little is compiled again:
+    // the peers take minutes to compile in release mode, and a smoke run saves seconds by it.
     cmd!(sh, "cargo bench --quiet --profile dev --workspace --bench operations -- --test")
         .envs(Runtime::Pocl.variables(sh)?)
         .run()?;
     for suite in ["all", "choice"] {
-        BENCH.command(sh, &["--suite", suite, "--smoke"]).envs(bench::peers(sh)?).run()?;
+        BENCH.built(sh, &["--suite", suite, "--smoke"]).envs(bench::peers(sh)?).run()?;
         BENCH
-            .command(sh, &["--suite", suite, "--smoke", "--backend", "opencl"])
+            .built(sh, &["--suite", suite, "--smoke", "--backend", "opencl"])
             .envs(Runtime::Pocl.variables(sh)?)
             .envs(provision::viennacl())
             .run()?;
     }
-    let sycl = BENCH.command(sh, &["--suite", "all", "--smoke", "--backend", "sycl"]);
+    let sycl = BENCH.built(sh, &["--suite", "all", "--smoke", "--backend", "sycl"]);
     Ok(sycl.envs(provision::sycl(sh, Some(Runtime::Intel))?).run()?)
 }
 

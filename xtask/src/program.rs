@@ -1,4 +1,5 @@
-//! The programs of the workspace that chores start: cargo builds them in release mode first.
+//! The programs of the workspace that chores start: cargo builds them in release mode first, or a step of CI has built
+//! them as it builds the tests.
 
 use anyhow::{Context, Result};
 use provision::root;
@@ -28,6 +29,16 @@ impl Program {
             "cargo run --release --quiet --manifest-path {manifest} -p {package} --bin {name} --"
         );
         cargo.args(arguments.iter().map(AsRef::as_ref))
+    }
+
+    /// The command that runs the program that was built with the tests.
+    pub(crate) fn built<'a>(&self, shell: &'a Shell, arguments: &[impl AsRef<str>]) -> Cmd<'a> {
+        shell.cmd(self.path()).args(arguments.iter().map(AsRef::as_ref))
+    }
+
+    /// The path of the program that was built with the tests.
+    pub(crate) fn path(&self) -> PathBuf {
+        target().join("debug").join(self.name)
     }
 
     /// Builds and runs the program, and returns its exit code.

@@ -90,11 +90,12 @@ fn check(command: &str) -> Result<(), String> {
         }
         ["rustup", "toolchain", "install", version, options @ ..] => {
             check_toolchain(version)?;
+            let mut targets = options.windows(2).filter(|pair| pair[0] == "--target").map(|pair| pair[1]);
+            targets.try_for_each(check_target)?;
             // Without rustup its options are unknown.
             let Some(help) = output("rustup", &["toolchain", "install", "--help"]) else { return Ok(()) };
             options.iter().filter(|word| word.starts_with('-')).try_for_each(|word| check_option(&help, word))
         }
-        ["rustup", "target", "add", target] => check_target(target),
         _ => Err(format!("unknown command `{command}`")),
     }
 }
@@ -187,7 +188,7 @@ fn a_misspelt_command_is_found() {
         "cargo xtask ci --onyl test",
         "rustup run 1.88 cargo check",
         "rustup toolchain install 1.8",
-        "rustup target add aarch64",
+        "rustup toolchain install 1.89 --target aarch64",
     ] {
         assert!(check(command).is_err(), "{command}");
     }

@@ -56,7 +56,7 @@ void radix_sort_count(long n, __global const KEY *keys, int shift, int digits, _
 }
 
 // counts[digit*tiles + tile] <- the keys with this digit before the tile; totals[digit] <- all of them. A work-group
-// takes a digit, a work-item COUNTS neighbouring tiles at a time.
+// takes a digit, a work-item COUNTS neighbouring tiles at a time; small sorts use one of them.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void radix_sort_starts(int digits, long tiles, __global POS *counts, __global POS *totals)
 {
@@ -72,7 +72,8 @@ void radix_sort_starts(int digits, long tiles, __global POS *counts, __global PO
                 sum += of_digit[tile + i];
             sums[lid] = sum;
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int d = 1; d < BLOCK; d *= 2) {
+            int used = (int)min((long)BLOCK, (tiles - first + COUNTS - 1) / COUNTS);
+            for (int d = 1; d < used; d *= 2) {
                 POS left = lid >= d ? sums[lid - d] : 0;
                 barrier(CLK_LOCAL_MEM_FENCE);
                 sums[lid] += left;
@@ -84,7 +85,7 @@ void radix_sort_starts(int digits, long tiles, __global POS *counts, __global PO
                 of_digit[tile + i] = at;
                 at += count;
             }
-            before += sums[BLOCK - 1];
+            before += sums[used - 1];
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         if (lid == 0)
