@@ -104,6 +104,13 @@ fn wide_indices_agree_with_the_reference() {
     }
 }
 
+#[test]
+fn types_outside_the_catalogue_are_refused() {
+    let a = with_indices::<f32, i64, i32>(&band(10, 1, 1, 1).unwrap());
+    let error = SpmvPlan::new(&Cpu::new().unwrap(), &a, Op::None, &PlanOptions::default()).err().unwrap();
+    assert!(error.to_string().starts_with("spmv of csr with these types on the CPU"), "{error}");
+}
+
 /// Stencils have groups of few columns, the band has runs longer than a vector.
 #[test]
 fn repeated_rows_agree_with_the_reference() {

@@ -81,17 +81,32 @@ macro_rules! trisolve_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::TRISOLVE),*] };
 }
 
+// Functions and not statics, which cargo compiles again, with every product, for the unit tests of this crate. Never
+// inlined: the program that they were inlined into would compile every product, too.
+
 /// The functions of SpMV.
-static SPMV: &Table = for_all_types!(spmv_of_all_types);
+#[inline(never)]
+const fn spmv_table() -> &'static Table {
+    const { for_all_types!(spmv_of_all_types) }
+}
 
 /// The functions of SpMM.
-static SPMM: &Table = for_all_types!(spmm_of_all_types);
+#[inline(never)]
+const fn spmm_table() -> &'static Table {
+    const { for_all_types!(spmm_of_all_types) }
+}
 
 /// The functions of SpGEMM.
-static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
+#[inline(never)]
+const fn spgemm_table() -> &'static Table {
+    const { for_all_types!(spgemm_of_all_types) }
+}
 
 /// The functions of triangular solves.
-static TRISOLVE: &Table = for_all_types!(trisolve_of_all_types);
+#[inline(never)]
+const fn trisolve_table() -> &'static Table {
+    const { for_all_types!(trisolve_of_all_types) }
+}
 
 /// The functions of type `F`.
 ///
@@ -117,7 +132,7 @@ where
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &spmv::Functions<M> = find(SPMV, "spmv", M::FORMAT)?;
+        let functions: &spmv::Functions<M> = find(spmv_table(), "spmv", M::FORMAT)?;
         (functions.plan)(self, a, op, options)
     }
 
@@ -146,7 +161,7 @@ where
     }
 
     fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &spmm::Functions<M> = find(SPMM, "spmm", M::FORMAT)?;
+        let functions: &spmm::Functions<M> = find(spmm_table(), "spmm", M::FORMAT)?;
         (functions.plan)(a, op, columns, options)
     }
 
@@ -185,7 +200,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         b: &Compressed<A, T, Host, I, O>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let functions = find(SPGEMM, "spgemm", A::FORMAT)?;
+        let functions = find(spgemm_table(), "spgemm", A::FORMAT)?;
         // SAFETY: the caller makes the same promises.
         unsafe { SpgemmPlan::new(self, functions, a, b, options) }
     }
@@ -223,7 +238,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Hos
         system: Triangular,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let functions = find(TRISOLVE, "trisolve", A::FORMAT)?;
+        let functions = find(trisolve_table(), "trisolve", A::FORMAT)?;
         // SAFETY: the caller makes the same promises.
         unsafe { TrisolvePlan::new(self, functions, a, system, options) }
     }
@@ -245,21 +260,26 @@ mod tests {
     use super::*;
     use sparse_core::catalog::Operation;
 
-    #[test]
-    fn products_have_functions_for_every_format_and_type_of_the_catalogue() {
-        for (table, operation) in [(SPMV, Operation::Spmv), (SPMM, Operation::Spmm)] {
-            assert_eq!(table.len(), Types::ALL.len(), "{operation}");
-            // One more: CSR in the caller's memory.
-            let formats = operation.formats().len() + 1;
-            assert!(table.iter().all(|functions| functions.len() == formats), "{operation}");
+    /// The numbers of functions in the rows of a table, for a constant: a test that asks for a table when it runs has
+    /// every product compiled again.
+    const fn lengths(table: &Table) -> [usize; Types::ALL.len()] {
+        let mut lengths = [0; Types::ALL.len()];
+        let mut row = 0;
+        while row < table.len() {
+            lengths[row] = table[row].len();
+            row += 1;
         }
+        lengths
     }
 
     #[test]
-    fn functions_are_found_by_the_type_of_the_matrix() {
-        assert!(find::<spmv::Functions<Csr<f32>>>(SPMV, "spmv", "csr").is_ok());
-        assert!(find::<spmm::Functions<Ell<f64, Host, i64>>>(SPMM, "spmm", "ell").is_ok());
-        let error = find::<spmv::Functions<Csr<f32, Host, i64, i32>>>(SPMV, "spmv", "csr").err().unwrap();
-        assert!(error.to_string().starts_with("spmv of csr with these types on the CPU"), "{error}");
+    fn products_have_functions_for_every_format_and_type_of_the_catalogue() {
+        const OF_SPMV: [usize; Types::ALL.len()] = lengths(spmv_table());
+        const OF_SPMM: [usize; Types::ALL.len()] = lengths(spmm_table());
+        for (lengths, operation) in [(OF_SPMV, Operation::Spmv), (OF_SPMM, Operation::Spmm)] {
+            // One more: CSR in the caller's memory.
+            let formats = operation.formats().len() + 1;
+            assert_eq!(lengths, [formats; Types::ALL.len()], "{operation}");
+        }
     }
 }
