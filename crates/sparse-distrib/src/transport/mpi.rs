@@ -36,10 +36,10 @@ const CHUNK_BYTES: usize = 1 << 30;
 ///
 /// # A rank that is gone
 /// MPI's own errors, a lost connection among them, end the whole job: the transport's errors are only those of wrong
-/// ranks, threads and lengths. Where a process is killed, `mpirun` kills the others and ends with an error. A rank that panics aborts the
-/// job when its `Mpi` is dropped. A rank that returns early leaves the others waiting, since MPI waits for all ranks
-/// at the end: it must call [`abort`](Self::abort) unless all ranks have the same error, as those of
-/// [`distribute`](crate::distribute()) have.
+/// ranks and threads, and of messages that are shorter than announced. Where a process is killed, `mpirun` kills the
+/// others and ends with an error. A rank that panics aborts the job when its `Mpi` is dropped. A rank that returns
+/// early leaves the others waiting, since MPI waits for all ranks at the end: it must call [`abort`](Self::abort)
+/// unless all ranks have the same error, as those of [`distribute`](crate::distribute()) have.
 pub struct Mpi {
     rank: usize,
     ranks: usize,
