@@ -67,7 +67,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "mpi",
-        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads",
+        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads, and solvers over up to 4",
         budget: 90,
         needs: &["test"],
         run: mpi,
@@ -219,8 +219,9 @@ fn mpi(sh: &Shell) -> Result<()> {
     }
     // With the features of the workspace, so that little is compiled again.
     let feature = ["--workspace", "--quiet", "--features", "sparse-distrib/mpi"];
-    cmd!(sh, "cargo clippy {feature...} --test mpi --example mpi -- -D warnings").run()?;
-    cmd!(sh, "cargo build {feature...} --example mpi").run()?;
+    let examples = ["--example", "mpi", "--example", "mpi_cg"];
+    cmd!(sh, "cargo clippy {feature...} --test mpi {examples...} -- -D warnings").run()?;
+    cmd!(sh, "cargo build {feature...} {examples...}").run()?;
     Ok(cmd!(sh, "cargo test {feature...} --test mpi -- --quiet").run()?)
 }
 

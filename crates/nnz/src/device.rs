@@ -79,8 +79,28 @@ impl BackendKind {
     /// # Errors
     /// As for [`DeviceId::open`] with the first of them.
     pub fn open(self) -> Result<Device> {
+        self.open_for_rank(0)
+    }
+
+    /// Opens the device of a process that shares its host with others: process `local_rank` tries the devices of
+    /// [`open`](Self::open) from this one on, and the first behind the last. A number beyond the devices begins again.
+    ///
+    /// ```
+    /// use nnz::{BackendKind, distrib::transport::launched_local_rank};
+    ///
+    /// let local_rank = launched_local_rank().unwrap_or(0); // by mpirun or srun
+    /// assert_eq!(BackendKind::Cpu.open_for_rank(local_rank)?.caps().backend, "cpu");
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_for_rank(self, local_rank: usize) -> Result<Device> {
+        let mut devices = self.preferred()?;
+        let first = local_rank % devices.len();
+        devices.rotate_left(first);
         let mut refused = None;
-        for id in self.preferred()? {
+        for id in devices {
             match id.open() {
                 Ok(device) => return Ok(device),
                 Err(error) => refused = refused.or(Some(error)),
@@ -89,8 +109,8 @@ impl BackendKind {
         Err(refused.unwrap_or_else(|| Error::unsupported(self, self.not_built())))
     }
 
-    /// The devices of [`open`](Self::open) in its order; if there is none, the first by its index, whose opening fails
-    /// with the reason.
+    /// The devices of [`open`](Self::open) in its order, at least one; if there is none, the first by its index, whose
+    /// opening fails with the reason.
     fn preferred(self) -> Result<Vec<DeviceId>> {
         let indices = self.library().map_or(Ok(vec![]), Library::preferred)?;
         let indices = if indices.is_empty() { vec![0] } else { indices };

@@ -42,7 +42,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has eight programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
+//! The folder `examples` has nine programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
 //!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
@@ -68,8 +68,8 @@ mod readme {}
 pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
     CompressOptions, CompressPlan, DenseMatrix, Each, Format, IndexType, Layout, MatmulPlan, Matrix,
-    MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Preconditioning, Reduction, SolveOptions, Solver,
-    Symmetry, Vector,
+    MatrixOnDevices, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Preconditioning, Reduction,
+    SolveOptions, Solver, Symmetry, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};

@@ -371,3 +371,40 @@ fn reductions_see_zeros_and_nan() {
     assert_eq!(empty.reduce(Each::Column, Reduction::Min).unwrap().len(), 0);
     assert_eq!(empty.norm(Norm::Infinity).unwrap(), 0.0);
 }
+
+/// The products of exact entries are those of one device, whatever the type, the operation and the number of devices.
+#[test]
+fn rows_on_several_devices_multiply_and_refuse_as_on_one() {
+    let entries = [(0, 0, 1.0), (0, 2, 2.0), (2, 1, -3.0), (3, 0, 4.0), (3, 2, 5.0)];
+    for dtype in [DType::F32, DType::F64, DType::C32, DType::C64] {
+        let triplets = entries.map(|(i, j, v)| (i, j, c64::new(v, 0.0)));
+        let a = Matrix::from_triplets(&cpu(), dtype, IndexType::I32, (4, 3), &triplets).unwrap();
+        for (devices, op) in [(1, Op::None), (2, Op::None), (6, Op::None), (3, Op::Transpose)] {
+            let mut divided = a.distribute(&vec![cpu(); devices]).unwrap();
+            assert_eq!(divided.rows().last().unwrap().end, 4);
+            let (rows, columns) = a.shape_of(op);
+            let numbers = |len: usize| Vector::from_vec(&cpu(), (0..len).map(|k| k as f64 + 1.0).collect());
+            let x = numbers(columns).unwrap().cast(dtype).unwrap();
+            let (mut y, mut z) =
+                (numbers(rows).unwrap().cast(dtype).unwrap(), Vector::zeros(&cpu(), dtype, rows).unwrap());
+            z.axpby(1.0, &y, 0.0).unwrap();
+            for _ in 0..2 {
+                a.spmv(op, 2.0, &x, -1.0, &mut y).unwrap();
+                divided.spmv(op, 2.0, &x, -1.0, &mut z).unwrap();
+            }
+            z.axpby(-1.0, &y, 1.0).unwrap();
+            assert_eq!(z.nrm2().unwrap(), 0.0, "{dtype}, {devices} devices, {op:?}");
+        }
+    }
+    let a = Matrix::from_typed(&cpu(), nnz::generate::stencil_5::<f64>(2, 2).unwrap()).unwrap();
+    let refused = |result: nnz::Result<Vector>| result.unwrap_err().to_string();
+    let mut divided = a.distribute(&[cpu(), cpu()]).unwrap();
+    let short = Vector::zeros(&cpu(), DType::F64, 3).unwrap();
+    assert_eq!(refused(divided.matvec(&short)), "spmv: the length of x is 3 where 4 is needed");
+    let single = Vector::zeros(&cpu(), DType::F32, 4).unwrap();
+    assert!(refused(divided.matvec(&single)).contains("x.cast(DType::F64)? would fit"));
+    let b = Vector::zeros(&cpu(), DType::F64, 4).unwrap();
+    let enqueued = divided.solve(&b, &SolveOptions::by(Method::EnqueuedCg));
+    assert!(enqueued.unwrap_err().to_string().contains("CG and BiCGSTAB run on several"));
+    assert!(a.distribute(&[]).unwrap_err().to_string().contains("no ranks"));
+}

@@ -4,6 +4,7 @@ use crate::failure::{Unavailable, usage};
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use nnz::distrib::transport::launched_local_rank;
 use nnz::{BackendKind, DType, Device, DeviceId};
 use serde::Serialize;
 use std::fmt::Display;
@@ -146,7 +147,8 @@ impl Context {
     fn open(&self, default: fn() -> nnz::Result<Device>) -> Result<Device> {
         let opened = match (self.options.backend, self.options.device) {
             (None, None) => default(),
-            (Some(backend), None) => backend.open(),
+            // Under mpirun and srun, processes of a host take its devices in turn.
+            (Some(backend), None) => backend.open_for_rank(launched_local_rank().unwrap_or(0)),
             (Some(backend), Some(DeviceChoice::Index(index))) => DeviceId { backend, index }.open(),
             (None, Some(DeviceChoice::Index(index))) => {
                 return Err(usage(format_args!(

@@ -11,6 +11,7 @@ mod file;
 mod format;
 mod hypersparse;
 mod multiply;
+mod named_device;
 mod operand;
 mod pair;
 mod parts;

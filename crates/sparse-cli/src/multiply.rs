@@ -4,6 +4,7 @@ use crate::claim;
 use crate::context::Context;
 use crate::file;
 use crate::format::Format;
+use crate::named_device::{self, NamedDevice};
 use crate::operand::{self, Operand};
 use crate::product::{self, ProductOptions, check_algorithm, check_factor, tell_choice};
 use anyhow::{Result, bail};
@@ -20,17 +21,20 @@ pub(crate) enum Factor {
     Matrix,
 }
 
-/// Multiplies the matrix in one file with the operand in another, and writes the product.
+/// Multiplies the matrix in one file with the operand in another, and writes the product. `devices`, for a vector alone,
+/// divide the rows; without them one device computes.
 pub(crate) fn multiply(
     factor: Factor,
     context: &Context,
     options: &ProductOptions,
+    devices: &[NamedDevice],
     [matrix, x, out]: [&Path; 3],
 ) -> Result<()> {
     options.check()?;
     file::check_inputs([matrix, x].into_iter().chain(options.added().map(PathBuf::as_path)))?;
     file::output(out).check()?;
-    let device = context.device()?;
+    let devices = named_device::open(devices, context)?;
+    let device = if devices.is_empty() { context.device()? } else { Context::host()? };
     let x = Operand::read(x)?;
     let added = options.added().map(|path| Operand::read(path)).transpose()?;
     let matrix = file::open(matrix)?;
@@ -40,7 +44,10 @@ pub(crate) fn multiply(
     let dimensions = x.dimensions();
     let operands = Operands::new(factor, &a, (x, added), options)?;
     let a = if a.members().is_some() { a } else { a.to_format(options.format.into())? };
-    let y = operands.multiply(factor, &a, options, context)?;
+    let y = match devices.is_empty() {
+        true => operands.multiply(factor, &a, options, context)?,
+        false => operands.multiply_on(&devices, &a, options, context)?,
+    };
     operand::write(out, &y, dimensions)
 }
 
@@ -115,6 +122,21 @@ impl Operands {
         tell_choice(context, "spmv", format, plan.choice());
         let (x, mut y) = (self.x.into_values(), self.y.into_values());
         plan.run(alpha, a, &x, beta, &mut y)?;
+        let rows = y.len();
+        Ok(DenseMatrix::new(y, rows, 1, 1, Order::RowMajor)?)
+    }
+
+    /// `alpha·op(A)·x + beta·y` for a vector, with the rows of A divided among `devices`.
+    fn multiply_on(
+        self,
+        devices: &[Device],
+        a: &Matrix,
+        options: &ProductOptions,
+        context: &Context,
+    ) -> Result<DenseMatrix> {
+        let mut a = product::distribute(a, devices, context)?;
+        let (x, mut y) = (self.x.into_values(), self.y.into_values());
+        a.spmv(options.op, options.alpha, &x, options.beta, &mut y)?;
         let rows = y.len();
         Ok(DenseMatrix::new(y, rows, 1, 1, Order::RowMajor)?)
     }

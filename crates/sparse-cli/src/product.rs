@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use nnz::io::MatrixFile;
 use nnz::op::Op;
-use nnz::{Algorithm, Choice, DType, PlanOptions, Scalar, c64, with_dtype};
+use nnz::{Algorithm, Choice, DType, Device, Matrix, MatrixOnDevices, PlanOptions, Scalar, c64, with_dtype};
 use std::path::PathBuf;
 
 /// The options of a product `alpha·op(A)·X + beta·Y`.
@@ -105,6 +105,15 @@ pub(crate) fn check_factor(option: &str, value: c64, dtype: DType) -> Result<()>
         return Err(usage(format_args!("{option} {value} does not fit {dtype}")));
     }
     Ok(())
+}
+
+/// Divides the rows of a matrix among devices, and says on stderr who has which if -v was given.
+pub(crate) fn distribute(a: &Matrix, devices: &[Device], context: &Context) -> Result<MatrixOnDevices> {
+    let a = a.distribute(devices)?;
+    for (device, rows) in a.devices().iter().zip(a.rows()) {
+        context.detail(format_args!("rows {rows:?}: {device}"));
+    }
+    Ok(a)
 }
 
 /// Prints a plan's choice to stderr, if -v was given.

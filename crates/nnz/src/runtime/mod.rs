@@ -33,6 +33,7 @@
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
+//! | [`distribute`](Matrix::distribute) to several devices | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
 //!
@@ -67,6 +68,7 @@ mod format;
 mod formats;
 mod matrix;
 mod matrix_set;
+mod on_devices;
 mod operators;
 mod plan;
 mod preconditioner;
@@ -86,6 +88,7 @@ pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
+pub use on_devices::MatrixOnDevices;
 pub use plan::{MatmulPlan, MatvecPlan};
 pub use preconditioner::Preconditioning;
 pub use reduce::{Each, Norm, Reduction};

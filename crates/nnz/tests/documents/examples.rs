@@ -15,6 +15,8 @@ mod own_backend;
 mod pagerank;
 #[path = "../../examples/poisson.rs"]
 mod poisson;
+#[path = "../../examples/several_devices.rs"]
+mod several_devices;
 #[path = "../../examples/which_format.rs"]
 mod which_format;
 
@@ -31,6 +33,12 @@ fn device() -> Device {
 fn poisson_has_the_height_of_the_series() {
     let (middle, solution) = poisson::solve(&device(), 31).unwrap();
     assert!(solution.converged() && (middle - 0.07367).abs() < 2e-4, "{middle}, {solution}");
+}
+
+#[test]
+fn several_devices_solve_as_one() {
+    let (solution, error) = several_devices::solve(&[device(), device(), device()], 15).unwrap();
+    assert!(solution.converged() && error < 1e-8, "{solution}, {error}");
 }
 
 /// Pages 1 and 2 have a link to page 0, which has one to page 1; page 3 has none, and none leads there.

@@ -2,8 +2,9 @@
 
 use crate::command::compress::{Target, real};
 use crate::context::Context;
-use crate::failure::{Unavailable, usage};
+use crate::failure::usage;
 use crate::file;
+use crate::named_device::{self, NamedDevice};
 use crate::operand::common_type;
 use crate::product::{check_factor, parse_not_negative};
 use crate::text::bytes;
@@ -12,7 +13,7 @@ use clap::Args;
 use nnz::distrib::schedule::Policy;
 use nnz::distrib::{NpySource, Report, Source};
 use nnz::io::FileKind;
-use nnz::{BackendKind, DType, Device, DeviceId, MatrixSet, MatrixSetOptions};
+use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub(crate) struct Distribute {
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: PathBuf,
     /// The devices, as in cpu,cuda:0,cuda:1; without it that of --backend and --device, or the best that is there
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_device,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
     /// Which device gets which matrices: auto, pull, lpt, type1, type2_by_count or type2_by_bytes
@@ -45,24 +46,9 @@ pub(crate) struct Distribute {
     threshold: Option<f64>,
 }
 
-/// An element of `--devices`.
-#[derive(Debug, Clone, Copy)]
-enum NamedDevice {
-    DefaultOf(BackendKind),
-    Id(DeviceId),
-}
-
 /// A value of `--policy`; none of them is `auto`.
 #[derive(Debug, Clone, Copy)]
 struct NamedPolicy(Option<Policy>);
-
-fn parse_device(name: &str) -> Result<NamedDevice, nnz::Error> {
-    let name = name.to_ascii_lowercase();
-    match name.contains(':') {
-        true => name.parse().map(NamedDevice::Id),
-        false => name.parse().map(NamedDevice::DefaultOf),
-    }
-}
 
 fn parse_policy(name: &str) -> Result<NamedPolicy, nnz::Error> {
     match name.to_ascii_lowercase().as_str() {
@@ -121,14 +107,7 @@ impl Distribute {
         if self.devices.is_empty() {
             return Ok(vec![context.device()?]);
         }
-        let open = |device: &NamedDevice| {
-            let opened = match device {
-                NamedDevice::DefaultOf(backend) => backend.open(),
-                NamedDevice::Id(id) => id.open(),
-            };
-            context.prepare(opened.map_err(Unavailable)?)
-        };
-        self.devices.iter().map(open).collect()
+        named_device::open(&self.devices, context)
     }
 }
 

@@ -4,12 +4,15 @@ use crate::claim;
 use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
+use crate::named_device::{self, NamedDevice};
 use crate::operand::{self, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use nnz::solvers::{Options, Solution};
-use nnz::{DenseMatrix, Device, Error, Matrix, Preconditioning, SolveOptions, Solver, Vector};
+use nnz::solvers::{Iteration, Options, Solution};
+use nnz::{
+    DenseMatrix, Device, Error, Matrix, MatrixOnDevices, Preconditioning, SolveOptions, Solver, Vector,
+};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::ops::ControlFlow;
@@ -49,6 +52,10 @@ pub(crate) struct Solve {
     /// Takes exactly N iterations of enqueued-cg for each column, and looks at b − A·x once, behind them
     #[arg(long, value_name = "N", conflicts_with = "max_iterations")]
     fixed_iterations: Option<usize>,
+    /// Divides the rows of A among devices, as in cpu,cuda:0,cuda:1, by their entries; not for enqueued-cg
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
+          conflicts_with_all = ["backend", "device"])]
+    devices: Vec<NamedDevice>,
 }
 
 /// A value of `--method`.
@@ -91,6 +98,12 @@ fn parse_preconditioner(text: &str) -> Result<Preconditioning, String> {
     }
 }
 
+/// What solves: one device, or several that have some rows each.
+enum Solves {
+    One(Solver),
+    Several(MatrixOnDevices),
+}
+
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let tolerance = parse_not_negative(text)?;
     if tolerance.is_infinite() { Err("a finite number is needed".into()) } else { Ok(tolerance) }
@@ -105,9 +118,13 @@ impl Solve {
         if self.fixed_iterations.is_some() && self.method != Method::EnqueuedCg {
             return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
         }
+        if !self.devices.is_empty() && self.method == Method::EnqueuedCg {
+            return Err(usage("enqueued-cg runs on one device: leave out --devices"));
+        }
         file::check_inputs([&*self.matrix, &*self.b])?;
         file::output(&self.out).check()?;
-        let device = context.device()?;
+        let devices = named_device::open(&self.devices, context)?;
+        let device = if devices.is_empty() { context.device()? } else { Context::host()? };
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;
         let dtype = product::dtype(context, &matrix, [&b])?;
@@ -116,8 +133,7 @@ impl Solve {
         let dimensions = b.dimensions();
         let b = b.into_dense(dtype, &Context::host_of(&device)?)?;
         check_right_hand_sides(&a, &b)?;
-        let mut solver = a.solver(&self.options())?;
-        tell_choice(context, "spmv", a.format().name(), solver.choice());
+        let mut solver = self.solver(&a, &devices, context)?;
         let (x, columns) = self.solve(&mut solver, &device, &b, context)?;
         operand::write(&self.out, &x, dimensions)?;
         let outcome = Outcome { method: self.method, tolerance: self.tol, columns };
@@ -145,10 +161,19 @@ impl Solve {
         if self.jacobi { Preconditioning::Jacobi } else { self.preconditioner }
     }
 
+    fn solver(&self, a: &Matrix, devices: &[Device], context: &Context) -> Result<Solves> {
+        if !devices.is_empty() {
+            return product::distribute(a, devices, context).map(Solves::Several);
+        }
+        let solver = a.solver(&self.options())?;
+        tell_choice(context, "spmv", a.format().name(), solver.choice());
+        Ok(Solves::One(solver))
+    }
+
     /// Solves for every column of `b`, from x = 0: X, and the outcome of each of its columns.
     fn solve(
         &self,
-        solver: &mut Solver,
+        solver: &mut Solves,
         device: &Device,
         b: &DenseMatrix,
         context: &Context,
@@ -160,14 +185,16 @@ impl Solve {
             let b = b.column(j)?.to_device(device)?;
             let mut x = Vector::zeros(device, b.dtype(), rows)?;
             let spinner = context.spinner(format_args!("column {j}"));
-            let solution = match self.fixed_iterations {
-                Some(iterations) => solver.solve_fixed(&b, &mut x, iterations)?,
-                None => solver.solve_from(&b, &mut x, |iteration| {
-                    let (number, residual) = (iteration.number, iteration.relative_residual);
-                    let progress = format!("iteration {number}, relative residual {residual:.3e}");
-                    spinner.set_message(format!("column {j}: {progress}"));
-                    ControlFlow::Continue(())
-                })?,
+            let watch = |iteration: Iteration| {
+                let (number, residual) = (iteration.number, iteration.relative_residual);
+                let progress = format!("iteration {number}, relative residual {residual:.3e}");
+                spinner.set_message(format!("column {j}: {progress}"));
+                ControlFlow::Continue(())
+            };
+            let solution = match (&mut *solver, self.fixed_iterations) {
+                (Solves::One(solver), Some(iterations)) => solver.solve_fixed(&b, &mut x, iterations)?,
+                (Solves::One(solver), None) => solver.solve_from(&b, &mut x, watch)?,
+                (Solves::Several(a), _) => a.solve_from(&b, &mut x, &self.options(), watch)?,
             };
             spinner.finish_and_clear();
             solved.set_column(j, &x)?;

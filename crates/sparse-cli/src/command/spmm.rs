@@ -27,6 +27,6 @@ pub(crate) struct Spmm {
 
 impl Spmm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        multiply(Factor::Matrix, context, &self.options, [&self.matrix, &self.b, &self.out])
+        multiply(Factor::Matrix, context, &self.options, &[], [&self.matrix, &self.b, &self.out])
     }
 }

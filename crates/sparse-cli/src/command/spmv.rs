@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::multiply::{Factor, multiply};
+use crate::named_device::{self, NamedDevice};
 use crate::product::ProductOptions;
 use anyhow::Result;
 use clap::Args;
@@ -21,12 +22,17 @@ pub(crate) struct Spmv {
     /// The file to write Y to; - is standard output
     #[arg(short = 'o', long = "out", value_name = "Y.npy")]
     out: PathBuf,
+    /// Divides the rows of A among devices, as in cpu,cuda:0,cuda:1, by their entries; each has its own as csr
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
+          conflicts_with_all = ["backend", "device", "format", "algorithm"])]
+    devices: Vec<NamedDevice>,
     #[command(flatten)]
     options: ProductOptions,
 }
 
 impl Spmv {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        multiply(Factor::Vector, context, &self.options, [&self.matrix, &self.x, &self.out])
+        let files = [&*self.matrix, &*self.x, &*self.out];
+        multiply(Factor::Vector, context, &self.options, &self.devices, files)
     }
 }

@@ -11,7 +11,8 @@ use sparse_core::{
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A transport that threads may share, as solvers need it, whose backends promise so. All else takes any [`Transport`].
+/// A transport that may be sent to other threads, as solvers need it, whose backends promise so. All else takes any
+/// [`Transport`].
 pub trait SharedTransport: Transport + Debug + Send + Sync + 'static {}
 
 impl<X: Transport + Debug + Send + Sync + 'static> SharedTransport for X {}

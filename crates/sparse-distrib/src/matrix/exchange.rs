@@ -63,8 +63,7 @@ impl ExchangePlan {
             let list = remote[range.clone()].iter().map(|column| i32::cast(column - start));
             (*rank, bytemuck::cast_slice(&list.collect::<Vec<i32>>()).to_vec())
         });
-        let senders: Vec<_> = sends.iter().map(|segment| segment.rank).collect();
-        let lists = transport.exchange(requests.collect(), &senders, &mut || ())?;
+        let lists = transport.exchange(requests.collect(), &lengths(&sends, size_of::<i32>()), &mut || ())?;
         let own = columns.range(rank).len();
         let packed = Some(requested(&sends, &lists, own)?);
         Ok(Self { sends, receives, packed, own })
@@ -195,8 +194,8 @@ fn segments(counts: impl Iterator<Item = usize>) -> Vec<Segment> {
 /// The lists that other ranks sent, one after the other, checked.
 fn requested(sends: &[Segment], lists: &[Vec<u8>], own: usize) -> Result<Vec<i32>> {
     let mut packed = vec![];
-    for (Segment { rank, range }, list) in sends.iter().zip(lists) {
-        let list: Vec<i32> = elements(*rank, range.len(), list)?;
+    for (Segment { rank, .. }, list) in sends.iter().zip(lists) {
+        let list: Vec<i32> = bytemuck::pod_collect_to_vec(list);
         if let Some(element) = list.iter().find(|element| element.as_usize() >= own) {
             let reason = format!("rank {rank} asks for element {element} of {own} elements");
             return Err(Error::operands(OP, reason));
@@ -206,10 +205,14 @@ fn requested(sends: &[Segment], lists: &[Vec<u8>], own: usize) -> Result<Vec<i32
     Ok(packed)
 }
 
+/// The ranks of segments, each with the bytes of its elements.
+fn lengths(segments: &[Segment], element_bytes: usize) -> Vec<(usize, usize)> {
+    segments.iter().map(|Segment { rank, range }| (*rank, range.len() * element_bytes)).collect()
+}
+
 /// Sends the elements of `outgoing`, and returns those of `incoming`, one sender's after the other.
 ///
-/// A rank that has no elements for an error sends empty messages in their place. A receiver of such a message leaves
-/// zeros and reports nothing: the sender will, with the reason, when ranks agree.
+/// A rank that has no elements for an error sends zeros in their place, and reports the reason when ranks agree.
 fn exchange<T: Scalar>(
     transport: &impl Transport,
     width: usize,
@@ -217,35 +220,16 @@ fn exchange<T: Scalar>(
     incoming: &[Segment],
     mut meanwhile: impl FnMut() -> Result<()>,
 ) -> Result<Vec<T>> {
+    let element_bytes = width * size_of::<T>();
     let bytes = |range: &Range<usize>| match &elements_out {
         Ok(elements) => bytemuck::cast_slice(&elements[range.start * width..range.end * width]).to_vec(),
-        Err(_) => vec![],
+        Err(_) => vec![0; range.len() * element_bytes],
     };
     let messages = outgoing.iter().map(|Segment { rank, range }| (*rank, bytes(range))).collect();
-    let senders: Vec<_> = incoming.iter().map(|segment| segment.rank).collect();
+    let senders = lengths(incoming, element_bytes);
     let mut computed = Ok(());
     let messages = transport.exchange(messages, &senders, &mut || computed = meanwhile());
     elements_out?;
     computed?;
-    let mut received = vec![];
-    for (Segment { rank, range }, message) in incoming.iter().zip(messages?) {
-        let count = range.len() * width;
-        match message.is_empty() {
-            true => received.resize(received.len() + count, T::ZERO),
-            false => received.extend(elements::<T>(*rank, count, &message)?),
-        }
-    }
-    Ok(received)
-}
-
-/// The elements of a message from `rank`.
-fn elements<T: sparse_core::Element>(rank: usize, count: usize, message: &[u8]) -> Result<Vec<T>> {
-    if message.len() == count * size_of::<T>() {
-        return Ok(bytemuck::pod_collect_to_vec(message));
-    }
-    let needed = count * size_of::<T>();
-    Err(Error::operands(
-        OP,
-        format_args!("rank {rank} sent {} bytes where {needed} are needed", message.len()),
-    ))
+    Ok(messages?.iter().flat_map(|message| bytemuck::pod_collect_to_vec::<u8, T>(message)).collect())
 }

@@ -97,7 +97,8 @@ impl<T: Scalar, S: Space> DistributedVector<T, S> {
         let part = |rank| whole.get(ownership.range(rank)).unwrap_or_default();
         let others = (0..backend.ranks()).filter(|&other| rank == root && other != root);
         let messages = others.map(|other| (other, bytemuck::cast_slice(part(other)).to_vec())).collect();
-        let senders = if rank == root { vec![] } else { vec![root] };
+        let bytes = ownership.range(rank).len() * size_of::<T>();
+        let senders = if rank == root { vec![] } else { vec![(root, bytes)] };
         let received = transport.exchange(messages, &senders, &mut || ())?;
         match received.first() {
             Some(message) => Self::from_local(backend, ownership, &bytemuck::pod_collect_to_vec(message)),

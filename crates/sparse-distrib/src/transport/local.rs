@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process, joined by channels.
 
-use super::{Transport, check_peer, check_rank};
+use super::{Transport, check_peer, check_rank, with_length};
 use sparse_core::{Error, Result};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -83,13 +83,13 @@ impl Transport for Local {
     fn exchange(
         &self,
         messages: Vec<(usize, Vec<u8>)>,
-        senders: &[usize],
+        senders: &[(usize, usize)],
         meanwhile: &mut dyn FnMut(),
     ) -> Result<Vec<Vec<u8>>> {
         let sent = messages.into_iter().try_for_each(|(to, message)| self.send(to, message));
         meanwhile();
         sent?;
-        senders.iter().map(|&from| self.receive(from)).collect()
+        senders.iter().map(|&(from, bytes)| with_length(from, bytes, self.receive(from)?)).collect()
     }
 
     fn barrier(&self) -> Result<()> {

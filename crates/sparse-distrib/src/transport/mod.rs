@@ -4,10 +4,12 @@
 //! that sends is written over [`Transport`], so that another transport needs no other change.
 
 mod local;
+mod local_rank;
 #[cfg(feature = "mpi")]
 mod mpi;
 
 pub use local::Local;
+pub use local_rank::launched_local_rank;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 
@@ -46,40 +48,42 @@ pub trait Transport {
     fn receive(&self, from: usize) -> Result<Vec<u8>>;
 
     /// Sends `messages`, each to its receiver, calls `meanwhile` once while they travel, and returns one message from
-    /// each of the `senders`, in their order.
+    /// each of the `senders`, in their order. Beside a sender stands the number of bytes of its message.
     ///
-    /// A rank sends at most one message to each other rank, which names it among its `senders`; other ranks need not
-    /// call. These are messages as of [`send`](Self::send): they keep their order with its. Ranks that send to each
-    /// other do not wait forever, whether or not `send` waits for the receiver.
+    /// A rank sends at most one message to each other rank, which receives it by an exchange and names the sender and
+    /// the length; other ranks need not call. The messages keep their order with those of [`send`](Self::send). Ranks
+    /// that send to each other do not wait forever, whether or not `send` waits for the receiver.
     ///
     /// The default calls `meanwhile` first; then each rank meets its peers in ascending order, and the lower of two
-    /// ranks sends first. A transport that can send without waiting overlaps: it starts all sends (`MPI_Isend`), calls
-    /// `meanwhile`, receives from every sender, and waits for its sends (`MPI_Waitall`).
+    /// ranks sends first. A transport that can send without waiting overlaps: it starts to send and to receive, calls
+    /// `meanwhile`, and waits for its messages.
     ///
     /// # Errors
-    /// As for [`send`](Self::send) and [`receive`](Self::receive); `meanwhile` was called even so.
+    /// As for [`send`](Self::send) and [`receive`](Self::receive); [`Error::Operands`] if a message has another length.
+    /// `meanwhile` was called even so.
     fn exchange(
         &self,
         messages: Vec<(usize, Vec<u8>)>,
-        senders: &[usize],
+        senders: &[(usize, usize)],
         meanwhile: &mut dyn FnMut(),
     ) -> Result<Vec<Vec<u8>>> {
         meanwhile();
         let mut outgoing: BTreeMap<_, _> = messages.into_iter().collect();
-        let peers: BTreeSet<_> = outgoing.keys().chain(senders).copied().collect();
+        let expected: BTreeMap<_, _> = senders.iter().copied().collect();
+        let peers: BTreeSet<_> = outgoing.keys().chain(expected.keys()).copied().collect();
         let mut incoming = BTreeMap::new();
         for peer in peers {
             let is_first = self.rank() < peer;
             for sends in [is_first, !is_first] {
-                if !sends && senders.contains(&peer) {
-                    incoming.insert(peer, self.receive(peer)?);
+                if let Some(&bytes) = expected.get(&peer).filter(|_| !sends) {
+                    incoming.insert(peer, with_length(peer, bytes, self.receive(peer)?)?);
                 }
                 if let Some(message) = sends.then(|| outgoing.remove(&peer)).flatten() {
                     self.send(peer, message)?;
                 }
             }
         }
-        Ok(senders.iter().filter_map(|sender| incoming.remove(sender)).collect())
+        Ok(senders.iter().filter_map(|(sender, _)| incoming.remove(sender)).collect())
     }
 
     /// Waits until all ranks are here.
@@ -99,6 +103,15 @@ pub trait Transport {
     /// # Errors
     /// [`Error::Shape`] if `root` is no rank, [`Error::Backend`] if a rank is gone.
     fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>>;
+}
+
+/// The message of a rank in an exchange, if it has the length that was announced.
+fn with_length(from: usize, bytes: usize, message: Vec<u8>) -> Result<Vec<u8>> {
+    if message.len() == bytes {
+        return Ok(message);
+    }
+    let reason = format!("rank {from} sent {} bytes where {bytes} are needed", message.len());
+    Err(Error::operands("transport", reason))
 }
 
 /// An error unless `rank` is one.

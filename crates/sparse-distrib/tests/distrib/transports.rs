@@ -1,6 +1,7 @@
 //! The suite of transports on `Local`, and what is its own.
 
-use crate::suite::{distribution, transport};
+use crate::failing::Failing;
+use crate::suite::{distribution, solvers, transport};
 use backend_cpu::Cpu;
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
@@ -8,7 +9,9 @@ use sparse_core::{PlanOptions, Result};
 use sparse_distrib::{
     DistributedBackend, DistributedMatrix, DistributedSpmvPlan, DistributedVector, Local, Transport,
 };
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 #[test]
@@ -17,7 +20,8 @@ fn local_passes_the_suite() {
     for ranks in [1, 2, 3, 8] {
         Local::run(ranks, |rank| {
             transport::all(&rank);
-            distribution::all(&rank, &backend)
+            distribution::all(&rank, &backend);
+            solvers::all(&DistributedBackend::new(rank, backend.clone()));
         });
     }
 }
@@ -124,6 +128,91 @@ fn products_do_not_wait_for_sends_that_wait() {
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     });
     assert_eq!(found.swap_remove(0).unwrap(), Some(expected)); // small integers
+}
+
+/// A transport that notes how many operations its rank's backend has left when an exchange begins, around what runs
+/// meanwhile, and when it ends.
+struct Recording {
+    local: Local,
+    left: Arc<AtomicUsize>,
+    notes: Sender<[usize; 4]>,
+}
+
+impl Transport for Recording {
+    fn rank(&self) -> usize {
+        self.local.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.local.ranks()
+    }
+
+    fn local_rank(&self) -> usize {
+        self.local.local_rank()
+    }
+
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
+        self.local.send(to, message)
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>> {
+        self.local.receive(from)
+    }
+
+    fn exchange(
+        &self,
+        messages: Vec<(usize, Vec<u8>)>,
+        senders: &[(usize, usize)],
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<u8>>> {
+        let left = || self.left.load(Ordering::Relaxed);
+        let mut note = [left(); 4];
+        let received = self.local.exchange(messages, senders, &mut || {
+            note[1] = left();
+            meanwhile();
+            note[2] = left();
+        });
+        note[3] = left();
+        self.notes.send(note).unwrap();
+        received
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.local.barrier()
+    }
+
+    fn broadcast(&self, root: usize, message: Vec<u8>) -> Result<Vec<u8>> {
+        self.local.broadcast(root, message)
+    }
+
+    fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
+        self.local.gather(root, message)
+    }
+}
+
+/// Packing, the product with one block, and no more than copying and the product with the other: in this order.
+#[test]
+fn a_product_runs_one_block_between_posting_and_waiting() {
+    const OPERATIONS: usize = 1000;
+    let a = sparse_generate::stencil_5::<f64>(6, 6).unwrap();
+    Local::run(3, |local| {
+        let (left, (notes, noted)) = (Arc::new(AtomicUsize::new(OPERATIONS)), channel());
+        let transport = Recording { local, left: left.clone(), notes };
+        let backend = DistributedBackend::new(transport, Failing { left: left.clone() });
+        let a = DistributedMatrix::from_root(&backend, 0, Some(&a), None).unwrap();
+        for op in [Op::None, Op::Transpose] {
+            let x = DistributedVector::zeros(&backend, a.col_ownership()).unwrap();
+            let mut y = DistributedVector::zeros(&backend, a.row_ownership()).unwrap();
+            let mut plan = DistributedSpmvPlan::new(&backend, &a, op, &PlanOptions::default()).unwrap();
+            noted.try_iter().for_each(drop);
+            left.store(OPERATIONS, Ordering::Relaxed);
+            plan.run(1.0, &a, &x, 0.0, &mut y).unwrap();
+            let [posts, starts, ends, waited] = noted.try_recv().unwrap();
+            assert_eq!(OPERATIONS - posts, 2, "a product that packs, and copying");
+            assert_eq!((posts - starts, starts - ends, ends - waited), (0, 1, 0), "{op:?}");
+            assert_eq!(waited - left.load(Ordering::Relaxed), 2, "copying and the other block");
+        }
+    });
 }
 
 #[test]

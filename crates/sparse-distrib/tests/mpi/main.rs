@@ -43,6 +43,9 @@ fn main() -> ExitCode {
         trial("a_killed_rank_ends_the_job", a_killed_rank_ends_the_job),
         trial("a_panic_of_a_rank_ends_the_job", a_panic_of_a_rank_ends_the_job),
         trial("the_example_runs", the_example_runs),
+        trial("four_ranks_solve_as_one", || solves_as_one(&["30", "1e-9"])),
+        trial("four_ranks_solve_a_system_of_4_million_as_one", || solves_as_one(&["2000", "1e-3"]))
+            .with_ignored_flag(true),
         long.with_ignored_flag(true),
     ]);
     // A job has more ranks than there are cores already.
@@ -83,6 +86,17 @@ fn the_example_runs() {
     let expected = "rows 0..250: 749 entries\nrows 250..500: 750 entries\n\
         rows 500..750: 750 entries\nrows 750..1000: 749 entries\n";
     succeeds(4, &folder.join("mpi"), &[""; 0], expected);
+}
+
+/// The example `mpi_cg`, whose table has the iterations of four ranks and of one.
+fn solves_as_one(arguments: &[&str]) {
+    let folder = program().ancestors().nth(2).unwrap().join("examples");
+    let Output { status, stdout, stderr } = mpirun(4, &folder.join("mpi_cg"), arguments);
+    let told = String::from_utf8_lossy(&stdout);
+    assert!(status.success(), "{told}{}", String::from_utf8_lossy(&stderr));
+    let last = |line: &str| line.split(' ').next_back().unwrap().parse::<f64>().unwrap();
+    let [four, one, difference] = told.lines().map(last).collect::<Vec<_>>()[..] else { panic!("{told}") };
+    assert!((four - one).abs() <= 2.0 && difference <= 1e-7, "{told}");
 }
 
 fn program() -> PathBuf {

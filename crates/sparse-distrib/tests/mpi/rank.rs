@@ -1,11 +1,14 @@
 //! The work of a rank under `mpirun`.
 
-use crate::suite::{distribution, matrices, transport};
+use crate::suite::{distribution, matrices, solvers, transport};
 use backend_cpu::Cpu;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::Communicator;
 use sparse_core::{Csr, Row};
-use sparse_distrib::{Distribution, Local, Mpi, Partition, Scheme, Transport, collect, distribute};
+use sparse_distrib::transport::launched_local_rank;
+use sparse_distrib::{
+    DistributedBackend, Distribution, Local, Mpi, Partition, Scheme, Transport, collect, distribute,
+};
 use sparse_io::Output;
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,6 +32,7 @@ pub(crate) fn run(arguments: &[String]) {
 }
 
 fn suite(mut transport: Mpi) {
+    assert_eq!(launched_local_rank(), Some(transport.local_rank()));
     let backend = Cpu::new().unwrap();
     transport::all(&transport);
     as_on_threads(&transport, &backend);
@@ -36,8 +40,13 @@ fn suite(mut transport: Mpi) {
     transport.set_chunk_bytes(7);
     transport::all(&transport);
     as_on_threads(&transport, &backend);
-    if transport.rank() == 0 {
-        println!("{} ranks passed", transport.ranks());
+    other_threads_are_refused(&transport);
+    let rank = DistributedBackend::new(transport, backend);
+    if rank.ranks() <= 4 {
+        solvers::all(&rank);
+    }
+    if rank.rank() == 0 {
+        println!("{} ranks passed", rank.ranks());
     }
 }
 
@@ -50,6 +59,12 @@ fn as_on_threads(transport: &Mpi, backend: &Cpu) {
             assert!(mpi == thread, "rank {rank} of {} has other bytes than a thread", threads.len());
         }
     }
+}
+
+/// A rank on another thread is an error there, and no call of MPI.
+fn other_threads_are_refused(transport: &Mpi) {
+    let told = std::thread::scope(|scope| scope.spawn(|| transport.barrier()).join().unwrap());
+    assert!(told.unwrap_err().to_string().contains("from another thread"));
 }
 
 /// The ranks of each half pass the suite at once, between two messages of the whole.
@@ -113,8 +128,10 @@ fn long(transport: &Mpi) {
     if transport.rank() == 0 {
         transport.send(1, message()).unwrap();
         check(transport.broadcast(0, message()).unwrap());
+        transport.exchange(vec![(1, message())], &[], &mut || ()).unwrap();
     } else {
         check(transport.receive(0).unwrap());
         check(transport.broadcast(0, vec![]).unwrap());
+        check(transport.exchange(vec![], &[(0, LEN)], &mut || ()).unwrap().swap_remove(0));
     }
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod distribution;
 pub(crate) mod matrices;
+pub(crate) mod solvers;
 pub(crate) mod transport;

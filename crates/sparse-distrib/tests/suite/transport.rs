@@ -8,6 +8,7 @@ use sparse_distrib::{Distribution, Partition, Scheme, Transport, distribute};
 pub(crate) fn all(transport: &impl Transport) {
     messages_keep_their_order(transport);
     exchanges_do_not_wait_for_each_other(transport);
+    exchanges_overlap(transport);
     collectives_reach_all_ranks(transport);
     local_ranks_number_the_ranks_of_a_host(transport);
     messages_wait_behind_collectives(transport);
@@ -39,15 +40,44 @@ pub(crate) fn exchanges_do_not_wait_for_each_other(transport: &impl Transport) {
     let message = |from: usize, to: usize| vec![from as u8; 1000 * to + from];
     let messages = others.iter().map(|&to| (to, message(rank, to))).collect();
     let mut calls = 0;
-    let received = transport.exchange(messages, &others, &mut || calls += 1).unwrap();
+    let senders: Vec<_> = others.iter().map(|&from| (from, message(from, rank).len())).collect();
+    let received = transport.exchange(messages, &senders, &mut || calls += 1).unwrap();
     assert!(received.into_iter().eq(others.iter().map(|&from| message(from, rank))));
     assert_eq!(calls, 1);
 
     let to_next = (rank + 1 < ranks).then(|| (rank + 1, vec![rank as u8]));
-    let previous: Vec<_> = rank.checked_sub(1).into_iter().collect();
+    let previous: Vec<_> = rank.checked_sub(1).map(|from| (from, 1)).into_iter().collect();
     let received = transport.exchange(to_next.into_iter().collect(), &previous, &mut || ()).unwrap();
-    assert_eq!(received, previous.iter().map(|&from| vec![from as u8]).collect::<Vec<_>>());
+    assert_eq!(received, previous.iter().map(|&(from, _)| vec![from as u8]).collect::<Vec<_>>());
     transport.barrier().unwrap();
+}
+
+/// Rank 0 meets rank 1 during its exchange: first when rank 1 has received and been received, then before rank 1 has
+/// sent. It would wait forever if messages were not posted before the meeting and waited for behind it.
+fn exchanges_overlap(transport: &impl Transport) {
+    if transport.ranks() == 1 {
+        return;
+    }
+    let (rank, message) = (transport.rank(), vec![5; 1 << 15]); // longer than what MPI buffers
+    let exchange = |meanwhile: &mut dyn FnMut()| {
+        let (peer, sent) = (1 - rank, message.clone());
+        let received = transport.exchange(vec![(peer, sent)], &[(peer, message.len())], meanwhile);
+        assert!(received.unwrap() == [message.clone()]);
+    };
+    for is_behind in [true, false] {
+        match (rank, is_behind) {
+            (0, _) => exchange(&mut || transport.barrier().unwrap()),
+            (1, true) => {
+                exchange(&mut || ());
+                transport.barrier().unwrap();
+            }
+            (1, false) => {
+                transport.barrier().unwrap();
+                exchange(&mut || ());
+            }
+            _ => transport.barrier().unwrap(),
+        }
+    }
 }
 
 fn collectives_reach_all_ranks(transport: &impl Transport) {
@@ -88,6 +118,7 @@ fn wrong_peers_are_errors(transport: &impl Transport) {
     for peer in [transport.rank(), transport.ranks()] {
         assert!(matches!(transport.send(peer, vec![]), Err(Error::Shape { .. })));
         assert!(matches!(transport.receive(peer), Err(Error::Shape { .. })));
+        assert!(transport.exchange(vec![], &[(peer, 1)], &mut || ()).is_err());
     }
     assert!(transport.broadcast(transport.ranks(), vec![]).is_err());
     assert!(transport.gather(transport.ranks(), vec![]).is_err());

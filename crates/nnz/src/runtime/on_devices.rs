@@ -1,0 +1,484 @@
+//! One matrix on several devices: products and solvers over the rows that each of them has.
+
+use super::fit::{factor, mismatch};
+use super::{Format, Matrix, Method, Preconditioning, SolveOptions, Vector};
+use crate::Device;
+use crate::device::HostBackend;
+use sparse_core::backend::SpaceOf;
+use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::{Accumulator, Csr, DType, Error, Host, Index, PlanOptions, Result, SparseFormat, c32, c64};
+use sparse_device::Device as Accelerator;
+use sparse_distrib::{
+    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
+    DistributedVector, Local, Ownership, Transport,
+};
+use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal};
+use std::fmt::{Debug, Formatter};
+use std::ops::{ControlFlow, Range};
+use std::thread;
+
+/// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`] makes it.
+///
+/// Vectors are in the host's memory; each device gets its part of them, and devices compute at the same time. The same
+/// devices give the same bits on every run. A row is added in another order than on one device: results differ by
+/// rounding, within the bound of a product.
+///
+/// ```
+/// use nnz::{Method, SolveOptions, prelude::*};
+///
+/// let cpu = Device::host()?;
+/// let a = Matrix::from_typed(&cpu, nnz::generate::stencil_5::<f64>(8, 8)?)?;
+/// let mut divided = a.distribute(&[cpu.clone(), Device::host()?])?; // as well cuda:0 and cuda:1
+/// let ones = Vector::from_vec(&cpu, vec![1.0; 64])?;
+/// let b = divided.matvec(&ones)?;
+/// assert_eq!(b.to_vec::<f64>()?, a.matvec(&ones)?.to_vec::<f64>()?); // small integers
+///
+/// let (mut x, solution) = divided.solve(&b, &SolveOptions::by(Method::Cg))?;
+/// x.axpby(1.0, &ones, -1.0)?;
+/// assert!(solution.converged() && x.nrm2()? < 1e-9);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct MatrixOnDevices {
+    devices: Vec<Device>,
+    host: Device,
+    dtype: DType,
+    nnz: usize,
+    rows: Ownership,
+    columns: Ownership,
+    ranks: Box<dyn AnyRanks>,
+}
+
+/// Several devices.
+impl Matrix {
+    /// A copy of the matrix with its rows divided among `devices` by their entries, as CSR with 32-bit indices. A device
+    /// may be there several times.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) without devices; [`Unsupported`](Error::Unsupported) for values of 16 bits;
+    /// [`IndexOverflow`](Error::IndexOverflow) where a device would get 2³¹ entries or more; those of
+    /// [`to_format`](Self::to_format), and what a device's runtime reports.
+    pub fn distribute(&self, devices: &[Device]) -> Result<MatrixOnDevices> {
+        match self.dtype() {
+            DType::F32 => distribute::<f32>(self, devices),
+            DType::F64 => distribute::<f64>(self, devices),
+            DType::C32 => distribute::<c32>(self, devices),
+            DType::C64 => distribute::<c64>(self, devices),
+            half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
+                format_args!("a matrix of {half} values on several devices"),
+                "f32, f64, c32 and c64 can be distributed: a.cast(DType::F32)?",
+            )),
+        }
+    }
+}
+
+impl MatrixOnDevices {
+    /// The devices, in the order of their rows.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// The rows of each device.
+    pub fn rows(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.devices.len()).map(|rank| self.rows.range(rank))
+    }
+
+    /// (rows, columns).
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows.len(), self.columns.len())
+    }
+
+    /// The type of the values.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The number of stored entries of all devices.
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// `A·x`.
+    ///
+    /// # Errors
+    /// Those of [`spmv`](Self::spmv).
+    pub fn matvec(&mut self, x: &Vector) -> Result<Vector> {
+        let mut y = Vector::zeros(&self.host, self.dtype, self.rows.len())?;
+        self.spmv(Op::None, 1.0, x, 0.0, &mut y)?;
+        Ok(y)
+    }
+
+    /// `y ← alpha·op(A)·x + beta·y`; a `beta` of zero does not read `y`. The plan serves further products by this `op`.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let cpu = Device::host()?;
+    /// let a = Matrix::from_typed(&cpu, Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?)?;
+    /// let x = Vector::from_slice(&cpu, &[1.0, 10.0])?;
+    /// let mut y = Vector::zeros(&cpu, DType::F64, 3)?;
+    /// a.distribute(&[cpu.clone(), cpu])?.spmv(Op::Transpose, 2.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.to_vec::<f64>()?, [2.0, 60.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types differ, vectors are not in the host's memory, or a factor does not fit the
+    /// type, and with the number of the first device that failed; [`Shape`](Error::Shape) for vectors of other lengths.
+    pub fn spmv(
+        &mut self,
+        op: Op,
+        alpha: impl Into<c64>,
+        x: &Vector,
+        beta: impl Into<c64>,
+        y: &mut Vector,
+    ) -> Result<()> {
+        let (rows, columns) = match op.transposes() {
+            false => (&self.rows, &self.columns),
+            true => (&self.columns, &self.rows),
+        };
+        check_lengths("spmv", [("x", x.len(), columns.len()), ("y", y.len(), rows.len())])?;
+        self.check_operands("spmv", &[("x", x), ("y", y)])?;
+        self.ranks.multiply(op, alpha.into(), (x, columns), beta.into(), (y, rows))
+    }
+
+    /// The solution of A·x = b, sought from x = 0, and how the iteration ended. Not to converge is no error.
+    ///
+    /// # Errors
+    /// Those of [`solve_from`](Self::solve_from).
+    pub fn solve(&mut self, b: &Vector, options: &SolveOptions) -> Result<(Vector, Solution)> {
+        let mut x = Vector::zeros(&self.host, self.dtype, self.columns.len())?;
+        let solution = self.solve_from(b, &mut x, options, |_| ControlFlow::Continue(()))?;
+        Ok((x, solution))
+    }
+
+    /// Solves A·x = b from the `x` that is given, which gets the last iterate. `callback` is called after each
+    /// computation of the residual's norm, by the thread of the first device, and may stop.
+    ///
+    /// # Errors
+    /// Those of [`Matrix::solve`] and [`spmv`](Self::spmv); [`Unsupported`](Error::Unsupported) for
+    /// [`Method::EnqueuedCg`].
+    pub fn solve_from(
+        &mut self,
+        b: &Vector,
+        x: &mut Vector,
+        options: &SolveOptions,
+        mut callback: impl FnMut(Iteration) -> ControlFlow<()> + Send,
+    ) -> Result<Solution> {
+        let (rows, columns) = self.shape();
+        check_lengths("solve", [("b", b.len(), rows), ("x", x.len(), columns)])?;
+        self.check_operands("solve", &[("b", b), ("x", x)])?;
+        self.ranks.solve(options, (b, &self.rows), (x, &self.columns), &mut callback)
+    }
+
+    fn check_operands(&self, op: &'static str, operands: &[(&'static str, &Vector)]) -> Result<()> {
+        let fits = |x: &Vector| x.dtype() == self.dtype && matches!(x.device(), Device::Cpu(_));
+        if operands.iter().all(|(_, x)| fits(x)) {
+            return Ok(());
+        }
+        let others: Vec<_> = operands.iter().map(|(name, x)| x.as_operand(name)).collect();
+        Err(mismatch(op, ("the matrix", self.dtype, &self.host), &others))
+    }
+}
+
+impl Debug for MatrixOnDevices {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (rows, columns) = self.shape();
+        write!(f, "MatrixOnDevices({rows} x {columns}, {} entries of {}, on", self.nnz, self.dtype)?;
+        self.devices.iter().try_for_each(|device| write!(f, " {device}"))?;
+        f.write_str(")")
+    }
+}
+
+fn check_lengths(op: &'static str, operands: [(&str, usize, usize); 2]) -> Result<()> {
+    match operands.into_iter().find(|(_, found, needed)| found != needed) {
+        None => Ok(()),
+        Some((name, found, needed)) => {
+            Err(Error::shape(op, format_args!("the length of {name} is {found} where {needed} is needed")))
+        }
+    }
+}
+
+type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
+
+/// The ranks of all devices, whose types of values are hidden. Vectors have the type and are on the host; beside each
+/// stands its division.
+trait AnyRanks: Send {
+    fn multiply(
+        &mut self,
+        op: Op,
+        alpha: c64,
+        x: (&Vector, &Ownership),
+        beta: c64,
+        y: (&mut Vector, &Ownership),
+    ) -> Result<()>;
+    fn solve(
+        &mut self,
+        options: &SolveOptions,
+        b: (&Vector, &Ownership),
+        x: (&mut Vector, &Ownership),
+        callback: &mut Callback<'_>,
+    ) -> Result<Solution>;
+}
+
+/// A rank whose backend is hidden. Every call is collective.
+trait AnyRank<T>: Send {
+    fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
+    fn solve(
+        &mut self,
+        options: &SolveOptions,
+        b: &[T],
+        x: &mut [T],
+        callback: Option<&mut Callback<'_>>,
+    ) -> Result<Solution>;
+}
+
+/// A backend with the products of ranks and their solvers.
+trait Computes<T: Accumulator>: SpmvKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T> {}
+
+impl<B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>, T: Accumulator> Computes<T> for B {}
+
+/// The rows of a device as they are sent to it.
+type HostRows<T> = Csr<T, Host, i64, i32>;
+
+fn distribute<T: Accumulator>(a: &Matrix, devices: &[Device]) -> Result<MatrixOnDevices>
+where
+    HostBackend: Computes<T>,
+    Accelerator: Computes<T>,
+{
+    let csr = a.to_format(Format::Csr)?;
+    let (rows, parts) = divide::<T>(&csr, devices.len())?;
+    let columns = match a.nrows() == a.ncols() {
+        true => rows.clone(),
+        false => Ownership::even(a.ncols(), devices.len())?,
+    };
+    let items = Local::group(devices.len()).into_iter().zip(devices).zip(parts).collect();
+    let ranks = on_all(items, |((end, device), part)| -> Result<Box<dyn AnyRank<T>>> {
+        Ok(match device {
+            Device::Cpu(backend) => Box::new(Rank::new(end, backend, &part, &columns)?),
+            Device::Accelerator(backend, _) => Box::new(Rank::new(end, backend, &part, &columns)?),
+        })
+    })?;
+    Ok(MatrixOnDevices {
+        devices: devices.to_vec(),
+        host: Device::host_with_threads(1)?,
+        dtype: T::DTYPE,
+        nnz: a.nnz(),
+        rows,
+        columns,
+        ranks: Box::new(Ranks(ranks)),
+    })
+}
+
+/// The rows of a CSR matrix, divided by their entries.
+fn divide<T: Accumulator>(csr: &Matrix, ranks: usize) -> Result<(Ownership, Vec<HostRows<T>>)> {
+    let host = csr.on_host()?;
+    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i32>>() {
+        return divide_rows(a, ranks);
+    }
+    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i64>>() {
+        return divide_rows(a, ranks);
+    }
+    match host.typed().downcast_ref::<Csr<T, Host, i64, i64>>() {
+        Some(a) => divide_rows(a, ranks),
+        None => Err(csr.unknown_types("a distribution")),
+    }
+}
+
+fn divide_rows<T: Accumulator, I: Index, O: Index>(
+    a: &Csr<T, Host, I, O>,
+    ranks: usize,
+) -> Result<(Ownership, Vec<HostRows<T>>)> {
+    let ownership = Ownership::by_nnz(a.row_ptr(), ranks)?;
+    let part = |rank| {
+        let rows = ownership.range(rank);
+        let ends = &a.row_ptr()[rows.start..=rows.end];
+        let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
+        i32::try_new("the number of entries of a device", last - first)?;
+        let offsets = ends.iter().map(|end| i32::cast(end.as_usize() - first)).collect();
+        let columns = a.col_idx()[first..last].iter().map(|column| i64::cast(column.as_usize())).collect();
+        Csr::new_unsorted(rows.len(), a.ncols(), offsets, columns, a.values()[first..last].to_vec())
+    };
+    let parts = (0..ranks).map(part).collect::<Result<_>>()?;
+    Ok((ownership, parts))
+}
+
+/// Runs `work` for each item on a thread of its own; the error of the first that failed.
+fn on_all<I: Send, R: Send>(items: Vec<I>, work: impl Fn(I) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> = items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
+        let joined: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        let results = joined.into_iter();
+        results.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// The ranks of all devices.
+struct Ranks<T>(Vec<Box<dyn AnyRank<T>>>);
+
+impl<T: Accumulator> AnyRanks for Ranks<T> {
+    fn multiply(
+        &mut self,
+        op: Op,
+        alpha: c64,
+        (x, columns): (&Vector, &Ownership),
+        beta: c64,
+        (y, rows): (&mut Vector, &Ownership),
+    ) -> Result<()> {
+        let (alpha, beta) = (factor::<T>("spmv", "alpha", alpha)?, factor::<T>("spmv", "beta", beta)?);
+        let (x, y) = (on_host(x)?, on_host_mut(y)?);
+        let parts = parts(x, columns).zip(parts_mut(y, rows));
+        let items = self.0.iter_mut().zip(parts).collect();
+        on_all(items, |(rank, (x, y))| rank.multiply(op, alpha, x, beta, y)).map(drop)
+    }
+
+    fn solve(
+        &mut self,
+        options: &SolveOptions,
+        (b, rows): (&Vector, &Ownership),
+        (x, columns): (&mut Vector, &Ownership),
+        callback: &mut Callback<'_>,
+    ) -> Result<Solution> {
+        let (b, x) = (on_host(b)?, on_host_mut(x)?);
+        let parts = parts(b, rows).zip(parts_mut(x, columns));
+        let mut callback = Some(callback);
+        let items = self.0.iter_mut().zip(parts).map(|item| (item, callback.take())).collect();
+        let solutions = on_all(items, |((rank, (b, x)), callback)| rank.solve(options, b, x, callback))?;
+        solutions.first().copied().ok_or_else(|| Error::shape("solve", "there are no devices"))
+    }
+}
+
+fn on_host<T: Accumulator>(x: &Vector) -> Result<&[T]> {
+    x.as_slice().ok_or_else(|| not_on_host::<T>())
+}
+
+fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<&mut [T]> {
+    x.as_mut_slice().ok_or_else(|| not_on_host::<T>())
+}
+
+fn not_on_host<T: Accumulator>() -> Error {
+    Error::operands("distribute", format_args!("vectors of {} in the host's memory are needed", T::DTYPE))
+}
+
+/// The part of each rank.
+fn parts<'a, T>(x: &'a [T], ownership: &Ownership) -> impl Iterator<Item = &'a [T]> {
+    (0..ownership.ranks()).map(|rank| &x[ownership.range(rank)])
+}
+
+/// The part of each rank, to be changed.
+fn parts_mut<'a, T>(mut x: &'a mut [T], ownership: &Ownership) -> impl Iterator<Item = &'a mut [T]> {
+    (0..ownership.ranks()).map(move |rank| {
+        let (part, rest) = std::mem::take(&mut x).split_at_mut(ownership.range(rank).len());
+        x = rest;
+        part
+    })
+}
+
+/// The rows of one device.
+struct Rank<B, T>
+where
+    B: Computes<T>,
+    T: Accumulator,
+{
+    backend: DistributedBackend<Local, B>,
+    a: DistributedMatrix<T, SpaceOf<B>>,
+    /// The plan of the last product.
+    plan: Option<(Op, DistributedSpmvPlan<Local, B, T>)>,
+}
+
+impl<B, T> Rank<B, T>
+where
+    B: Computes<T>,
+    T: Accumulator,
+{
+    fn new(end: Local, backend: &B, rows: &HostRows<T>, columns: &Ownership) -> Result<Self> {
+        let backend = DistributedBackend::new(end, backend.clone());
+        let a = DistributedMatrix::from_rows(&backend, rows, Some(columns))?;
+        Ok(Self { backend, a, plan: None })
+    }
+
+    fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<Local, B, T>> {
+        match self.plan.take() {
+            Some((planned, plan)) if planned == op => Ok(plan),
+            _ => DistributedSpmvPlan::new(&self.backend, &self.a, op, &PlanOptions::default()),
+        }
+    }
+
+    /// Copies this rank's elements of `x` to the host.
+    fn download(&self, x: &DistributedVector<T, SpaceOf<B>>, host: &mut [T]) -> Result<()> {
+        self.backend.agree("download", self.backend.local().download_into(x.local(), host))
+    }
+
+    fn jacobi(&self) -> Result<Jacobi<DistributedBackend<Local, B>, T>> {
+        let block = self.a.diagonal_block().to_host(self.backend.local())?;
+        let first = self.a.row_ownership().range(self.backend.rank()).start;
+        let inverse = inverse_diagonal(&block)
+            .map_err(|error| Error::operands("solve", format_args!("from row {first} on: {error}")))?;
+        Jacobi::new(&self.backend, inverse)
+    }
+}
+
+impl<B, T> AnyRank<T> for Rank<B, T>
+where
+    B: Computes<T>,
+    T: Accumulator,
+{
+    fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
+        let mut plan = self.take_plan(op)?;
+        let (backend, a) = (&self.backend, &self.a);
+        let (rows, columns) = match op.transposes() {
+            false => (a.row_ownership(), a.col_ownership()),
+            true => (a.col_ownership(), a.row_ownership()),
+        };
+        let x = DistributedVector::from_local(backend, columns, x)?;
+        let mut y = match beta.is_zero() {
+            true => DistributedVector::zeros(backend, rows)?,
+            false => DistributedVector::from_local(backend, rows, host_y)?,
+        };
+        plan.run(alpha, a, &x, beta, &mut y)?;
+        self.plan = Some((op, plan));
+        self.download(&y, host_y)
+    }
+
+    fn solve(
+        &mut self,
+        options: &SolveOptions,
+        b: &[T],
+        host_x: &mut [T],
+        mut callback: Option<&mut Callback<'_>>,
+    ) -> Result<Solution> {
+        let (backend, a) = (&self.backend, &self.a);
+        let SolveOptions { method, preconditioner, options } = options;
+        let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
+        let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
+        let preconditioner = match preconditioner {
+            Preconditioning::None => None,
+            Preconditioning::Jacobi => Some(backend.agree("solve", self.jacobi())?),
+            other => {
+                let reason = "jacobi is the preconditioner that several have";
+                return Err(Error::unsupported(format_args!("{other} on several devices"), reason));
+            }
+        };
+        // The rank with the callback decides for all.
+        let decide = |iteration| {
+            let stops = callback.as_mut().is_some_and(|callback| callback(iteration).is_break());
+            match backend.transport().broadcast(0, vec![u8::from(stops)]) {
+                Ok(message) if message == [0] => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        };
+        let solution = match method {
+            Method::Cg => {
+                DistributedCg::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
+            }
+            Method::BiCgStab => {
+                DistributedBiCgStab::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
+            }
+            Method::EnqueuedCg => {
+                let others = "CG and BiCGSTAB run on several";
+                return Err(Error::unsupported("enqueued CG on several devices", others));
+            }
+        };
+        self.download(&x, host_x)?;
+        Ok(solution)
+    }
+}

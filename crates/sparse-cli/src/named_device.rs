@@ -1,0 +1,34 @@
+//! The elements of `--devices`.
+
+use crate::context::Context;
+use crate::failure::Unavailable;
+use anyhow::Result;
+use nnz::{BackendKind, Device, DeviceId};
+
+/// A device by its name, or the default one of a backend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NamedDevice {
+    DefaultOf(BackendKind),
+    Id(DeviceId),
+}
+
+/// Parses `cpu`, `opencl` or `cuda:1`.
+pub(crate) fn parse(name: &str) -> Result<NamedDevice, nnz::Error> {
+    let name = name.to_ascii_lowercase();
+    match name.contains(':') {
+        true => name.parse().map(NamedDevice::Id),
+        false => name.parse().map(NamedDevice::DefaultOf),
+    }
+}
+
+/// Opens the devices in their order.
+pub(crate) fn open(devices: &[NamedDevice], context: &Context) -> Result<Vec<Device>> {
+    let open = |device: &NamedDevice| {
+        let opened = match device {
+            NamedDevice::DefaultOf(backend) => backend.open(),
+            NamedDevice::Id(id) => id.open(),
+        };
+        context.prepare(opened.map_err(Unavailable)?)
+    };
+    devices.iter().map(open).collect()
+}
