@@ -124,7 +124,7 @@ where
                     }
                 }
                 values[place] = quotient(sum, values[above.end - 1]);
-                squares = squares + values[place].abs_squared();
+                squares += values[place].abs_squared();
             }
             places.clear(&columns[range]);
             let pivot = values[diagonal].re() - squares;
