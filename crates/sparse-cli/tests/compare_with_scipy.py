@@ -2,7 +2,7 @@
 
 `convert`, `compress`, `add`, `multiply`, `slice`, `transpose` and `spgemm` of integers must give SciPy's arrays to the bit, `spmv` and `spmm` the componentwise
 bound around a product in extended precision, `solve` the residual that it promises and the solution that follows from
-it.
+it, `trisolve` a residual within Higham's componentwise bound.
 
     python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz target/release/nnz
 """

@@ -79,7 +79,11 @@ fn main() -> nnz::Result<()> {
     let again = s.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     assert!(solution.converged() && again.converged());
 
-    let x = s.solve_triangular(Triangular::lower().unit_diagonal(), &b)?;
+    let (left, right) = (s.to_device(&host)?, b.to_device(&host)?);
+    let x = left.solve_triangular(Triangular::lower().unit_diagonal(), &right)?;
+    options.preconditioner = Preconditioning::Ilu0;
+    let (_, solution) = left.solve(&right, &options)?;
+    assert!(solution.converged());
 
     // Files
     nnz::io::npy::write("x.npy", &x.to_vec::<f64>()?, &[100], Order::RowMajor)?;
