@@ -29,6 +29,9 @@ use std::process::ExitCode;
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     if !arguments.from.is_empty() {
+        if seed001::show_recorded(&arguments)? {
+            return Ok(ExitCode::SUCCESS);
+        }
         return Report::recorded(&arguments)?.finish().map(|()| ExitCode::SUCCESS);
     }
     if arguments.suite == Suite::Seed001 {

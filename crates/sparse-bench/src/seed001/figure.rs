@@ -2,22 +2,23 @@
 
 use crate::report::plot::{self, Axes};
 use anyhow::{Context as _, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 
 /// Series of points by one axis.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Figure {
-    name: &'static str,
+    #[serde(rename = "figure")]
+    name: String,
     title: String,
-    x: &'static str,
-    y: &'static str,
+    x: String,
+    y: String,
     series: Vec<Series>,
     notes: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Series {
     name: String,
     points: Vec<(f64, f64)>,
@@ -25,25 +26,10 @@ struct Series {
     drawn: bool,
 }
 
-/// A point as a line of JSON.
-#[derive(Serialize)]
-struct Record<'a> {
-    figure: &'a str,
-    series: &'a str,
-    x: f64,
-    of: &'a str,
-    value: f64,
-    unit: &'a str,
-}
-
 impl Figure {
     /// A figure without series; `x` and `y` name the axes with their units.
-    pub(super) fn new(
-        name: &'static str,
-        title: impl Into<String>,
-        x: &'static str,
-        y: &'static str,
-    ) -> Self {
+    pub(super) fn new(name: &str, title: impl Into<String>, x: &str, y: &str) -> Self {
+        let (name, x, y) = (name.into(), x.into(), y.into());
         Self { name, title: title.into(), x, y, series: vec![], notes: vec![] }
     }
 
@@ -93,17 +79,25 @@ impl Figure {
         self.notes.iter().for_each(|note| println!("  {note}"));
     }
 
-    /// Writes a line of JSON for each point.
+    /// Writes a line of JSON.
     pub(super) fn write(&self, json: &mut impl Write) -> Result<()> {
-        for series in &self.series {
-            for &(x, value) in &series.points {
-                let (figure, series) = (self.name, &series.name);
-                let record = Record { figure, series, x, of: self.x, value, unit: self.y };
-                serde_json::to_writer(&mut *json, &record)?;
-                writeln!(json)?;
-            }
-        }
+        serde_json::to_writer(&mut *json, self)?;
+        writeln!(json)?;
         Ok(json.flush()?)
+    }
+
+    /// The figures that were written to a file; `None` if its first line is none.
+    pub(super) fn read(path: &Path) -> Result<Option<Vec<Self>>> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let figures: Vec<serde_json::Result<Self>> = text.lines().map(serde_json::from_str).collect();
+        if matches!(figures.first(), None | Some(Err(_))) {
+            return Ok(None);
+        }
+        let number = |(k, figure): (usize, serde_json::Result<Self>)| {
+            figure.with_context(|| format!("{}: line {}: no figure", path.display(), k + 1))
+        };
+        figures.into_iter().enumerate().map(number).collect::<Result<_>>().map(Some)
     }
 
     /// Draws what is above zero, if there is anything, to `seed-001-NAME.svg` in a folder, which is made.
@@ -119,7 +113,7 @@ impl Figure {
         if drawn.is_empty() {
             return Ok(());
         }
-        let axes = Axes { caption: self.title.clone(), x: self.x, y: self.y };
+        let axes = Axes { caption: self.title.clone(), x: &self.x, y: &self.y };
         plot::write_lines(&folder.join(format!("seed-001-{}.svg", self.name)), &axes, &drawn)
     }
 }
@@ -140,19 +134,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_written_and_drawn_with_every_point() {
+    fn a_figure_is_written_read_and_drawn_with_every_point() {
         let mut figure = Figure::new("ratio", "total time", "ratio", "ms");
         for (x, y) in [(0.01, 2.5), (0.5, 40.0)] {
             figure.add("cpu", x, y);
             figure.add_to_table("MB moved", x, y / 2.0);
         }
         assert_eq!((figure.value("cpu", 0.5), figure.value("cpu", 0.1)), (Some(40.0), None));
-        let mut json = vec![];
-        figure.write(&mut json).unwrap();
-        let text = String::from_utf8(json).unwrap();
-        let first = r#"{"figure":"ratio","series":"cpu","x":0.01,"of":"ratio","value":2.5,"unit":"ms"}"#;
-        assert_eq!((text.lines().count(), text.lines().next()), (4, Some(first)));
         let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("figures.jsonl");
+        figure.write(&mut std::fs::File::create(&path).unwrap()).unwrap();
+        let read = Figure::read(&path).unwrap().unwrap();
+        assert_eq!((read.len(), read[0].value("MB moved", 0.5)), (1, Some(20.0)));
+        std::fs::write(&path, "{}").unwrap();
+        assert!(Figure::read(&path).unwrap().is_none());
         figure.draw(folder.path()).unwrap();
         let drawn = std::fs::read_to_string(folder.path().join("seed-001-ratio.svg")).unwrap();
         // Two points, and the mark in the legend.

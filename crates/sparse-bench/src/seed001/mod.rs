@@ -80,17 +80,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             continue;
         }
         for figure in measure(&context)? {
-            figure.print();
+            show(&figure, arguments)?;
             if let Some(json) = &mut json {
                 figure.write(json)?;
-            }
-            if let Some(folder) = &arguments.plot {
-                figure.draw(folder)?;
             }
         }
     }
     println!("\n{:.0} s", context.start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Prints and draws the figures of earlier runs. False if a file has none.
+pub(crate) fn show_recorded(arguments: &Arguments) -> Result<bool> {
+    for path in &arguments.from {
+        let Some(figures) = Figure::read(path)? else { return Ok(false) };
+        figures.iter().try_for_each(|figure| show(figure, arguments))?;
+    }
+    Ok(true)
+}
+
+fn show(figure: &Figure, arguments: &Arguments) -> Result<()> {
+    figure.print();
+    arguments.plot.as_deref().map_or(Ok(()), |folder| figure.draw(folder))
 }
 
 impl Context<'_> {

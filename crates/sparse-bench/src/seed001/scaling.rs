@@ -3,7 +3,7 @@
 use super::data::Data;
 use super::figure::Figure;
 use super::processor::{Compressor, Processor};
-use super::sweeps::{AMOUNTS, Point, WARM_UP, add_series};
+use super::sweeps::{AMOUNTS, Point, WARM_UP, add_bytes, add_series};
 use super::{Context, ORDER};
 use anyhow::Result;
 use backend_cpu::Simd;
@@ -49,12 +49,11 @@ pub(super) fn by_devices(context: &Context<'_>) -> Result<Vec<Figure>> {
     let what = format!("{count} matrices of order {}, ratio 0.5", data.order);
     let mut times = Figure::new("devices", format!("total time of {what}"), "devices", "ms");
     let mut speedups = Figure::new("speedup", format!("speed-up, {what}"), "devices", "x");
-    let processors = [("one scalar thread", &context.processors[0]), ("all threads", &context.processors[1])];
     let mut baselines = vec![];
-    for (name, processor) in processors {
+    for processor in &context.processors[..2] {
         let seconds = seconds(context, std::slice::from_ref(processor), &data, count)?;
-        times.add(name, 1.0, seconds * 1e3);
-        baselines.push((name, seconds));
+        times.add(format!("one engine of {}", processor.name), 1.0, seconds * 1e3);
+        baselines.push((&processor.name, seconds));
     }
     for group in groups(context)? {
         for number in numbers(group.devices.len()) {
@@ -65,7 +64,7 @@ pub(super) fn by_devices(context: &Context<'_>) -> Result<Vec<Figure>> {
             let seconds = seconds(context, &group.devices[..number], &data, count)?;
             times.add(&group.name, number as f64, seconds * 1e3);
             for (name, baseline) in &baselines {
-                speedups.add(format!("{} over {name}", group.name), number as f64, baseline / seconds);
+                speedups.add(format!("{}: over {name}", group.name), number as f64, baseline / seconds);
             }
         }
     }
@@ -88,6 +87,7 @@ pub(super) fn large(context: &Context<'_>) -> Result<Vec<Figure>> {
     let groups = groups(context)?;
     let points: Vec<_> =
         amounts.into_iter().map(|count| Point { x: count as f64, data: &data, count }).collect();
+    add_bytes(&mut figure, &points);
     let all_threads = std::slice::from_ref(&context.processors[1]);
     let devices = groups[1..].iter().map(|group| (&group.name, &group.devices[..]));
     for (name, devices) in std::iter::once((&all_threads[0].name, all_threads)).chain(devices) {

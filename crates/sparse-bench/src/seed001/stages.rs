@@ -108,34 +108,23 @@ pub(super) fn schemes(context: &Context<'_>) -> Result<Vec<Figure>> {
     let title =
         format!("schemes, {count} matrices of order {}, one after the other", context.order(super::ORDER));
     let mut figure = Figure::new("schemes", title, "ratio", "ms");
-    figure.note(
-        "what senders compress is compressed and encoded by all threads of the host; stages do not overlap",
-    );
-    let host = Cpu::new()?;
-    figure.note("measured: as many matrices as take a second, two at least; the rest in proportion");
-    let receivers = &context.processors[1..];
+    figure.note("senders compress and encode with all threads of the host; stages do not overlap");
+    figure.note("measured: as many matrices as take 0.3 s, two at least; the rest in proportion");
+    let (host, receivers) = (Cpu::new()?, &context.processors[1..]);
     for percent in PERCENTS {
-        let data = context.data(percent)?;
-        for receiver in receivers {
-            for info in &SCHEMES {
-                let series = format!("{} to {}", info.name, receiver.name);
-                let sent = with_backend!(receiver, backend => {
-                    let mut transfer = Transfer::new(&host, backend, info.scheme, &data)?;
-                    let sample = transfer.run(2)?;
-                    // As many as there is time for, and at least two.
-                    let affordable = (SCHEME_SECONDS / sample.seconds * 2.0) as usize;
-                    if context.is_late() { None } else { Some(transfer.run(count.min(affordable.max(2)))?) }
-                });
-                let Some(Sent { seconds, bytes, matrices }) = sent else {
-                    figure.note(format!("left out for want of time: {series} at {}", ratio(percent)));
-                    continue;
-                };
-                let scale = count as f64 / matrices as f64;
-                figure.add(&series, ratio(percent), seconds * 1e3 * scale);
-                if receiver.name == receivers[0].name {
-                    let series = format!("MB sent by {}", info.name);
-                    figure.add_to_table(series, ratio(percent), bytes as f64 / 1e6 * scale);
-                }
+        let (data, x) = (context.data(percent)?, ratio(percent));
+        for (receiver, info) in
+            receivers.iter().flat_map(|receiver| SCHEMES.iter().map(move |info| (receiver, info)))
+        {
+            let series = format!("{} to {}", info.name, receiver.name);
+            if context.is_late() {
+                figure.note(format!("left out for want of time: {series} at {x}"));
+                continue;
+            }
+            let sent = with_backend!(receiver, backend => Transfer::new(&host, backend, info.scheme, &data)?.sample(count)?);
+            figure.add(&series, x, sent.seconds * 1e3);
+            if receiver.name == receivers[0].name {
+                figure.add_to_table(format!("MB sent by {}", info.name), x, sent.bytes / 1e6);
             }
         }
     }
@@ -143,13 +132,30 @@ pub(super) fn schemes(context: &Context<'_>) -> Result<Vec<Figure>> {
 }
 
 /// Seconds of one scheme at one ratio to one receiver, at most.
-const SCHEME_SECONDS: f64 = 1.0;
+const SCHEME_SECONDS: f64 = 0.3;
 
-/// What a scheme has sent.
+/// The time of a scheme, and the bytes that it sends.
 struct Sent {
     seconds: f64,
-    bytes: usize,
-    matrices: usize,
+    bytes: f64,
+}
+
+type Encode = fn(&Part, &Csr<f32>, &mut Vec<u8>) -> sparse_core::Result<()>;
+type Decode = fn(&Part, &[u8]) -> sparse_core::Result<Csr<f32>>;
+
+/// Encoder and decoder of a scheme whose sender compresses.
+fn codec(scheme: Scheme) -> Option<(Encode, Decode)> {
+    let ed1_encode: Encode = |part, block, message| {
+        *message = ed1::encode(part, block)?;
+        Ok(())
+    };
+    match scheme {
+        Scheme::Sfc => None,
+        Scheme::Cfs => Some((cfs::encode_into, cfs::decode)),
+        Scheme::Ed1 => Some((ed1_encode, ed1::decode)),
+        Scheme::Ed2 => Some((ed2::encode_into, ed2::decode)),
+        Scheme::Bitmap => Some((bitmap::encode_into, bitmap::decode)),
+    }
 }
 
 /// A sender, a receiver, and a message that is used again.
@@ -173,6 +179,16 @@ impl<'a, B: Compresses> Transfer<'a, B> {
         Ok(Self { receiver, scheme, data, part, message, bytes_sent: 0, sender_plan, receiver_plan: None })
     }
 
+    /// What `count` matrices take, by as many of them as there is time for.
+    fn sample(&mut self, count: usize) -> Result<Sent> {
+        let first = self.run(2)?;
+        let affordable = (2.0 * SCHEME_SECONDS / first.seconds) as usize;
+        let measured = count.min(affordable.max(2));
+        let Sent { seconds, bytes } = self.run(measured)?;
+        let scale = count as f64 / measured as f64;
+        Ok(Sent { seconds: seconds * scale, bytes: bytes * scale })
+    }
+
     /// Sends `count` matrices; the last is compared with the reference's.
     fn run(&mut self, count: usize) -> Result<Sent> {
         let mut seconds = 0.0;
@@ -187,34 +203,21 @@ impl<'a, B: Compresses> Transfer<'a, B> {
                 self.data.check(self.scheme.info().name, item, &made.to_host(self.receiver)?)?;
             }
         }
-        Ok(Sent { seconds, bytes: self.bytes_sent, matrices: count })
+        Ok(Sent { seconds, bytes: self.bytes_sent as f64 })
     }
 
     fn send(&mut self, item: usize) -> Result<Csr<f32, SpaceOf<B>>> {
         let n = self.data.order;
         let elements = self.data.member(item);
-        if self.scheme == Scheme::Sfc {
+        let Some((encode, decode)) = codec(self.scheme) else {
             self.bytes_sent += size_of_val(elements);
             return self.compress_at_receiver(elements);
-        }
-        let matrix = DenseView::row_major(elements, n, n)?;
-        let block: Csr<f32> = self.sender_plan.run(matrix)?;
-        let (part, message) = (&self.part, &mut self.message);
-        match self.scheme {
-            Scheme::Cfs => cfs::encode_into(part, &block, message)?,
-            Scheme::Ed1 => *message = ed1::encode(part, &block)?,
-            Scheme::Ed2 => ed2::encode_into(part, &block, message)?,
-            Scheme::Bitmap | Scheme::Sfc => bitmap::encode_into(part, &block, message)?,
-        }
-        drop(block);
-        self.bytes_sent += message.len();
-        let decoded: Csr<f32> = match self.scheme {
-            Scheme::Cfs => cfs::decode(part, message)?,
-            Scheme::Ed1 => ed1::decode(part, message)?,
-            Scheme::Ed2 => ed2::decode(part, message)?,
-            Scheme::Bitmap | Scheme::Sfc => bitmap::decode(part, message)?,
         };
-        Ok(decoded.to_device(self.receiver)?)
+        let block: Csr<f32> = self.sender_plan.run(DenseView::row_major(elements, n, n)?)?;
+        encode(&self.part, &block, &mut self.message)?;
+        drop(block);
+        self.bytes_sent += self.message.len();
+        Ok(decode(&self.part, &self.message)?.to_device(self.receiver)?)
     }
 
     /// Copies a dense matrix to the receiver, which compresses it.

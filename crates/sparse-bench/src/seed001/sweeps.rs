@@ -56,19 +56,26 @@ pub(super) fn ratio(percent: u32) -> f64 {
 
 /// The times of all processors, with the bytes that must move, and the times that these take at least.
 fn sweep(context: &Context<'_>, mut figure: Figure, points: &[Point<'_>]) -> Result<Vec<Figure>> {
+    add_bytes(&mut figure, points);
+    for processor in &context.processors {
+        add_series(context, &mut figure, &processor.name, std::slice::from_ref(processor), points)?;
+    }
+    for Floor { name, rate, is_link } in floors(context)? {
+        for &Point { x, data, count } in points {
+            let written = if is_link { 0 } else { data.csr_bytes(count) };
+            figure.add(&name, x, (data.dense_bytes(count) + written) as f64 / rate * 1e3);
+        }
+        figure.note(format!("{name}: {:.1} GB/s", rate / 1e9));
+    }
+    Ok(vec![figure])
+}
+
+/// Adds the bytes that must move at each point: the dense ones once, and those of the results.
+pub(super) fn add_bytes(figure: &mut Figure, points: &[Point<'_>]) {
     for &Point { x, data, count } in points {
         let bytes = data.dense_bytes(count) + data.csr_bytes(count);
         figure.add_to_table("MB read and written", x, bytes as f64 / 1e6);
     }
-    for processor in &context.processors {
-        add_series(context, &mut figure, &processor.name, std::slice::from_ref(processor), points)?;
-    }
-    for (name, floor) in floors(context)? {
-        for &Point { x, data, count } in points {
-            figure.add(&name, x, floor.seconds(data, count) * 1e3);
-        }
-    }
-    Ok(vec![figure])
 }
 
 /// Adds the times of some devices together.
@@ -97,31 +104,22 @@ pub(super) fn add_series(
 /// Matrices of each device in the run before the first: kernels are compiled, memory is touched.
 pub(super) const WARM_UP: usize = 8;
 
-/// What bounds a processor from below.
-enum Floor {
-    /// Reading the dense and writing the compressed bytes, at this rate.
-    Memory(f64),
-    /// Copying the dense bytes to the device, at this rate.
-    Link(f64),
+/// A rate that no processor of a kind exceeds.
+struct Floor {
+    name: String,
+    /// Bytes per second.
+    rate: f64,
+    /// True if only the dense bytes pass; of memory, the results do too.
+    is_link: bool,
 }
 
-impl Floor {
-    fn seconds(&self, data: &Data, count: usize) -> f64 {
-        match self {
-            Self::Memory(rate) => (data.dense_bytes(count) + data.csr_bytes(count)) as f64 / rate,
-            Self::Link(rate) => data.dense_bytes(count) as f64 / rate,
-        }
-    }
-}
-
-/// The floor of all threads and of each device, by rates that are measured now.
-fn floors(context: &Context<'_>) -> Result<Vec<(String, Floor)>> {
-    let threads = Cpu::new()?.threads();
-    let memory = Machine::new(threads)?.reading(context.arguments.smoke).bandwidth()?;
-    let mut floors = vec![(format!("floor: memory, {:.1} GB/s", memory / 1e9), Floor::Memory(memory))];
+/// The floors of all threads and of each device, measured now.
+fn floors(context: &Context<'_>) -> Result<Vec<Floor>> {
+    let rate = Machine::new(Cpu::new()?.threads())?.reading(context.arguments.smoke).bandwidth()?;
+    let mut floors = vec![Floor { name: "floor: reading memory".into(), rate, is_link: false }];
     for processor in context.processors.iter().filter(|processor| processor.is_device()) {
-        let rate = link_rate(context, processor)?;
-        floors.push((format!("floor: {}, {:.1} GB/s", processor.name, rate / 1e9), Floor::Link(rate)));
+        let (name, rate) = (format!("floor: copies to {}", processor.name), link_rate(context, processor)?);
+        floors.push(Floor { name, rate, is_link: true });
     }
     Ok(floors)
 }

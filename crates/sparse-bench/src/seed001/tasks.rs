@@ -11,7 +11,6 @@ use backend_cpu::{Cpu, Simd};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{DenseToCompressedPlan, Keep};
 use sparse_core::{Axis, BatchCsr, Col, Csr, DenseBatchView, DenseView, Order, PlanOptions, Row, Space};
-use sparse_device::Device;
 use sparse_distrib::{Partition, dispatch};
 use std::hint::black_box;
 use std::thread;
@@ -134,19 +133,33 @@ pub(super) fn inter_and_intra(context: &Context<'_>) -> Result<Vec<Figure>> {
     figure.note("intra: all threads or work-items compress one matrix after the other; batch: all of them in one call");
     figure
         .note("no kernel here gives a whole matrix to one work-item, as the slides' inter-task kernel does");
+    let (by_rows, all) = (PlanOptions::forced("row_per_thread"), PlanOptions::default());
     for order in ORDERS {
         let data = Data::new(context.order(order), 50)?;
+        let elements = data.elements(count);
         for processor in &context.processors[1..] {
             if context.is_late() {
                 figure.note(format!("left out for want of time: {} at {}", processor.name, data.order));
                 continue;
             }
-            let inter = match &processor.backend {
-                AnyBackend::Cpu(cpu) => by_threads(context, cpu.threads(), &data, count)?,
-                AnyBackend::Device(device) => by_rows(context, device, &data, count)?,
+            let (inter, intra, batch) = match &processor.backend {
+                AnyBackend::Cpu(cpu) => {
+                    let batch = Batch::new(cpu, &data, &elements)?;
+                    (
+                        by_threads(context, cpu.threads(), &data, &elements)?,
+                        batch.one_by_one(context)?,
+                        batch.at_once(context, &all)?,
+                    )
+                }
+                AnyBackend::Device(device) => {
+                    let batch = Batch::new(device, &data, &elements)?;
+                    (
+                        batch.at_once(context, &by_rows)?,
+                        batch.one_by_one(context)?,
+                        batch.at_once(context, &all)?,
+                    )
+                }
             };
-            let [intra, batch] =
-                with_backend!(processor, backend => together(context, backend, &data, count)?);
             for (what, seconds) in [("inter", inter), ("intra", intra), ("batch", batch)] {
                 figure.add(format!("{}: {what}", processor.name), data.order as f64, seconds * 1e3);
             }
@@ -156,14 +169,16 @@ pub(super) fn inter_and_intra(context: &Context<'_>) -> Result<Vec<Figure>> {
 }
 
 /// Seconds of `threads` threads that compress whole matrices.
-fn by_threads(context: &Context<'_>, threads: usize, data: &Data, count: usize) -> Result<f64> {
-    let n = data.order;
+fn by_threads(context: &Context<'_>, threads: usize, data: &Data, elements: &[f32]) -> Result<f64> {
+    let (n, size) = (data.order, data.order * data.order);
+    let count = elements.len() / size;
+    let matrix = |item: usize| DenseView::row_major(&elements[item * size..][..size], n, n);
     let backends = (0..threads).map(|_| Cpu::with(1, Simd::detect())).collect::<Result<Vec<_>, _>>()?;
     let compress = |backend: &Cpu, items: &mut dyn Iterator<Item = usize>| -> Result<()> {
-        let first = DenseView::row_major(data.member(0), n, n)?;
-        let mut plan = DenseToCompressedPlan::new(backend, first, Keep::NonZero, &PlanOptions::default())?;
+        let mut plan =
+            DenseToCompressedPlan::new(backend, matrix(0)?, Keep::NonZero, &PlanOptions::default())?;
         for item in items {
-            let made: Csr<f32> = plan.run(DenseView::row_major(data.member(item), n, n)?)?;
+            let made: Csr<f32> = plan.run(matrix(item)?)?;
             ensure!(made.nnz() == data.csr(item).nnz(), "matrix {item} has {} entries", made.nnz());
         }
         Ok(())
@@ -184,23 +199,6 @@ fn by_threads(context: &Context<'_>, threads: usize, data: &Data, count: usize) 
     })
 }
 
-/// Seconds of a device that gives each row of a batch to one work-item.
-fn by_rows(context: &Context<'_>, device: &Device, data: &Data, count: usize) -> Result<f64> {
-    let options = PlanOptions::forced("row_per_thread");
-    Batch::new(device, data, count)?.seconds_of_batches(context, &options)
-}
-
-/// Seconds of matrix after matrix, and of all in one batch.
-fn together<B: Compresses>(
-    context: &Context<'_>,
-    backend: &B,
-    data: &Data,
-    count: usize,
-) -> Result<[f64; 2]> {
-    let batch = Batch::new(backend, data, count)?;
-    Ok([batch.seconds_of_members(context)?, batch.seconds_of_batches(context, &PlanOptions::default())?])
-}
-
 /// Matrices in the memory of a backend.
 struct Batch<'a, B: Compresses> {
     backend: &'a B,
@@ -210,8 +208,9 @@ struct Batch<'a, B: Compresses> {
 }
 
 impl<'a, B: Compresses> Batch<'a, B> {
-    fn new(backend: &'a B, data: &'a Data, count: usize) -> Result<Self> {
-        Ok(Self { backend, data, count, elements: backend.upload(&data.elements(count))? })
+    fn new(backend: &'a B, data: &'a Data, elements: &[f32]) -> Result<Self> {
+        let count = elements.len() / (data.order * data.order);
+        Ok(Self { backend, data, count, elements: backend.upload(elements)? })
     }
 
     fn view(&self) -> Result<DenseBatchView<'_, f32, SpaceOf<B>>> {
@@ -220,7 +219,8 @@ impl<'a, B: Compresses> Batch<'a, B> {
         Ok(DenseBatchView::new(elements, self.count, n * n, (n, n), n, Order::RowMajor)?)
     }
 
-    fn seconds_of_batches(&self, context: &Context<'_>, options: &PlanOptions) -> Result<f64> {
+    /// Seconds of all matrices in one call.
+    fn at_once(&self, context: &Context<'_>, options: &PlanOptions) -> Result<f64> {
         let view = self.view()?;
         let mut plan =
             DenseToCompressedPlan::<_, Row, _, _, i32>::new(self.backend, view, Keep::NonZero, options)?;
@@ -234,7 +234,8 @@ impl<'a, B: Compresses> Batch<'a, B> {
         context.timed(run)
     }
 
-    fn seconds_of_members(&self, context: &Context<'_>) -> Result<f64> {
+    /// Seconds of matrix after matrix.
+    fn one_by_one(&self, context: &Context<'_>) -> Result<f64> {
         let view = self.view()?;
         let options = PlanOptions::default();
         let mut plan = DenseToCompressedPlan::<_, Row, _, _, i32>::new(
