@@ -10,22 +10,23 @@ use xshell::Shell;
 /// The variables of an environment.
 type Variables = Vec<(&'static str, OsString)>;
 
-/// Runs the benchmark, with peers for the CPU and OpenCL and with the runtime for SYCL. Returns its exit code.
+/// Runs the benchmark, with peers for the CPU and OpenCL and with the runtime for SYCL. The figures of `seed-001` have
+/// no peers. Returns its exit code.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let shell = Shell::new()?;
-    let variables = match ["sycl", "opencl", "cuda"].map(|backend| names(arguments, backend)) {
+    let variables = match ["sycl", "opencl", "cuda", "seed-001"].map(|name| names(arguments, name)) {
         [true, ..] => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
-        [_, true, _] => viennacl().into_iter().collect(),
-        [.., true] => vec![],
+        [_, true, ..] => viennacl().into_iter().collect(),
+        [.., true, _] | [.., true] => vec![],
         _ => peers(&shell)?,
     };
     exit_code(BENCH.command(&shell, arguments).envs(variables))
 }
 
-/// True if the arguments name a backend.
-fn names(arguments: &[String], backend: &str) -> bool {
+/// True if the arguments name a backend or a suite.
+fn names(arguments: &[String], name: &str) -> bool {
     let mut values = arguments.iter().filter_map(|argument| argument.rsplit('=').next());
-    values.any(|value| value == backend)
+    values.any(|value| value == name)
 }
 
 /// The environment variables for SciPy, and for MKL where PyPI has it for this machine.

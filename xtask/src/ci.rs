@@ -376,6 +376,8 @@ fn bench(sh: &Shell) -> Result<()> {
             .envs(provision::viennacl())
             .run()?;
     }
+    let figures = BENCH.built(sh, &["--suite", "seed-001", "--smoke"]);
+    figures.envs(Runtime::Pocl.variables(sh)?).run()?;
     let sycl = BENCH.built(sh, &["--suite", "all", "--smoke", "--backend", "sycl"]);
     Ok(sycl.envs(provision::sycl(sh, Some(Runtime::Intel))?).run()?)
 }

@@ -21,6 +21,8 @@ pub(crate) enum Suite {
     /// Matrix Market files to CSR; CPU only.
     Io,
     /// Batches of dense matrices to CSR.
+    Batches,
+    /// The figures of a compressor of any amount of dense matrices, on all devices that are here.
     #[value(name = "seed-001")]
     Seed001,
     /// CSR, ELL and HYB of a denser matrix, with one conversion in the time.
@@ -29,16 +31,16 @@ pub(crate) enum Suite {
     /// SpMM on the stand-ins of 13 graphs.
     #[value(name = "seed-004")]
     Seed004,
-    /// All but `seed-…`, on the CPU.
+    /// All but `batches` and `seed-…`, on the CPU.
     Cpu,
-    /// All but `seed-…`, on a CUDA device.
+    /// All but `batches` and `seed-…`, on a CUDA device.
     Cuda,
-    /// All but `seed-…`, on an OpenCL device.
+    /// All but `batches` and `seed-…`, on an OpenCL device.
     Opencl,
     /// The chosen algorithm's time beside the best one's and the best of another library, on many matrices: SpMV in
     /// f32 and f64, SpMM in f32.
     Choice,
-    /// Everything that the backend has, but `choice`.
+    /// Everything that the backend has, but `choice` and `seed-001`.
     All,
 }
 
@@ -51,7 +53,8 @@ impl Suite {
             Self::Spmm => op == "spmm",
             Self::Cg => op == "cg",
             Self::Io => op == "io",
-            Self::Seed001 => op == "seed-001",
+            Self::Batches => op == "seed-001",
+            Self::Seed001 => false,
             Self::Seed003 => op == "seed-003",
             Self::Seed004 => op == "seed-004",
             Self::Choice => ["spmv", "spmm"].contains(&op),
@@ -59,6 +62,37 @@ impl Suite {
             Self::All => true,
         }
     }
+}
+
+/// A figure of suite `seed-001`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FigureName {
+    /// Total time by the ratio of nonzeros.
+    Ratio,
+    /// Total time by the order of matrices.
+    Size,
+    /// Total time by the amount of matrices.
+    Amount,
+    /// Shares of copy and compression.
+    Shares,
+    /// SFC, CFS, ED and bitmaps.
+    Schemes,
+    /// With and without prefix sums.
+    Prefix,
+    /// CRS and CCS by rows and by columns.
+    Dispatch,
+    /// Inter- and intra-task.
+    Tasks,
+    /// Prefix sums with and without padding.
+    Scan,
+    /// Total time and speed-up by the number of devices.
+    Devices,
+    /// Total time of large amounts with a ratio of 0.5.
+    Large,
+    /// Policies that give matrices to devices.
+    Policies,
+    /// The simulator beside measurements, and for more devices.
+    Simulation,
 }
 
 /// The backend of a run.
@@ -114,9 +148,15 @@ pub(crate) struct Arguments {
     /// `choice`.
     #[arg(long, value_name = "K")]
     k: Vec<usize>,
-    /// Suite `choice`: begin no matrix after so many seconds.
+    /// Suite `choice`: begin no matrix after so many seconds. Suite `seed-001`: begin no point, 200 by default.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<u64>,
+    /// Suite `seed-001`: only this figure; may be repeated.
+    #[arg(long, value_enum, value_name = "NAME")]
+    figure: Vec<FigureName>,
+    /// Suite `seed-001`: the part of the amounts of matrices that is measured.
+    #[arg(long, value_name = "PART", default_value_t = 1.0)]
+    pub(crate) scale: f64,
     /// Timed runs of each contender.
     #[arg(long, default_value_t = 21)]
     rounds: usize,
@@ -154,6 +194,11 @@ impl Arguments {
     /// True if the operation is selected.
     pub(crate) fn wants_op(&self, op: &str) -> bool {
         self.suite.includes(op) && (self.op.is_empty() || self.op.iter().any(|name| name == op))
+    }
+
+    /// True if the figure is selected.
+    pub(crate) fn wants_figure(&self, figure: FigureName) -> bool {
+        self.figure.is_empty() || self.figure.contains(&figure)
     }
 
     /// True if the library is selected.

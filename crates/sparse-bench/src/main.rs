@@ -17,10 +17,11 @@ mod op;
 mod peer;
 mod product;
 mod report;
+mod seed001;
 mod workload;
 
 use anyhow::Result;
-use arguments::{Arguments, Target};
+use arguments::{Arguments, Suite, Target};
 use clap::Parser;
 use report::Report;
 use std::process::ExitCode;
@@ -28,7 +29,13 @@ use std::process::ExitCode;
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     if !arguments.from.is_empty() {
+        if seed001::show_recorded(&arguments)? {
+            return Ok(ExitCode::SUCCESS);
+        }
         return Report::recorded(&arguments)?.finish().map(|()| ExitCode::SUCCESS);
+    }
+    if arguments.suite == Suite::Seed001 {
+        return seed001::run(&arguments).map(|()| ExitCode::SUCCESS);
     }
     match arguments.target() {
         Target::Cpu => op::run(&arguments).map(|()| ExitCode::SUCCESS),

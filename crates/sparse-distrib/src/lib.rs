@@ -20,7 +20,8 @@
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this machine
-//!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices.
+//!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices; [`simulate`]: a run of them,
+//!   from chunk to chunk.
 //! - [`pointers`]: row pointers 1-based, or as counts.
 //! - [`matrix`]: products and solvers of a [`DistributedMatrix`], whose rows are divided among ranks.
 //!
@@ -58,6 +59,7 @@ pub mod partition;
 pub mod pointers;
 pub mod schedule;
 pub mod scheme;
+pub mod simulate;
 pub mod transport;
 pub mod wire;
 

@@ -1,4 +1,5 @@
-//! Scheduling policies: which device gets which jobs, and a simulator of the time that they take.
+//! Scheduling policies: which device gets which jobs, and the time that they take by the devices' rates alone.
+//! [`simulate`](crate::simulate) adds host and links.
 //!
 //! | policy | idea | its weakness |
 //! |---|---|---|
@@ -177,7 +178,7 @@ impl Schedule {
     }
 }
 
-fn check_devices(devices: &[Device]) -> Result<()> {
+pub(crate) fn check_devices(devices: &[Device]) -> Result<()> {
     if devices.is_empty() {
         return Err(Error::shape("schedule", "0 devices where at least one is needed"));
     }
@@ -248,7 +249,8 @@ fn lpt(jobs: &[Job], devices: &[Device]) -> Vec<Vec<usize>> {
 
 fn pull(jobs: &[Job], devices: &[Device], chunk_bytes: u64) -> Vec<Vec<usize>> {
     let mut loads = Loads::new(devices);
-    let mut chunks = chunks(jobs, devices.len(), chunk_bytes);
+    let limit = chunk_limit(chunk_bytes, total(jobs, |job| job.bytes), devices.len());
+    let mut chunks = chunks(jobs, limit);
     biggest_first(&mut chunks, devices.len(), |chunk| chunk.1);
     for (positions, bytes) in chunks {
         let device = loads.first_by(|seconds, _| seconds);
@@ -269,9 +271,8 @@ pub(crate) fn chunk_limit(chunk_bytes: u64, total: u64, devices: usize) -> u64 {
     chunk_bytes.min(total / (CHUNKS_PER_DEVICE * devices as u64))
 }
 
-/// Neighbouring jobs of at most `chunk_bytes` together, or one larger job; and their bytes.
-fn chunks(jobs: &[Job], devices: usize, chunk_bytes: u64) -> Vec<(Range<usize>, u64)> {
-    let limit = chunk_limit(chunk_bytes, total(jobs, |job| job.bytes), devices);
+/// Neighbouring jobs of at most `limit` bytes together, or one larger job; and their bytes.
+pub(crate) fn chunks(jobs: &[Job], limit: u64) -> Vec<(Range<usize>, u64)> {
     let mut chunks: Vec<(Range<usize>, u64)> = vec![];
     for (position, job) in jobs.iter().enumerate() {
         match chunks.last_mut() {

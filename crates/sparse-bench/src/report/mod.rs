@@ -1,7 +1,7 @@
 //! Tables for people, JSON Lines for programs.
 
 mod baseline;
-mod plot;
+pub(crate) mod plot;
 mod row;
 mod summary;
 

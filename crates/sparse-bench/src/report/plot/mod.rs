@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use bars::Group;
 use drawing::Area;
 use plotters::prelude::*;
-use points::{Axes, Series};
+pub(crate) use points::{Axes, Series};
 use std::path::Path;
 
 /// Writes the plots of all operations into a folder, which is made. `limit` is in bytes a second.
@@ -25,10 +25,10 @@ pub(super) fn write(rows: &[Row], limit: f64, folder: &Path) -> Result<()> {
         let title = |what: &str| format!("{op}: {what}");
         if rows.iter().any(|row| row.flops > 0) {
             let axes = Axes { caption: title("roofline"), x: "flop a byte", y: "Gflop/s" };
-            save(&path("roofline"), (900, 600), |area| points::draw(area, &axes, &roofline(&rows, limit)))?;
+            write_lines(&path("roofline"), &axes, &roofline(&rows, limit))?;
         }
         let axes = Axes { caption: title("scaling with size"), x: "entries", y: "GB/s" };
-        save(&path("scaling"), (900, 600), |area| points::draw(area, &axes, &scaling(&rows)))?;
+        write_lines(&path("scaling"), &axes, &scaling(&rows))?;
         let groups = ratios(&rows);
         if groups.iter().any(|group| !group.bars.is_empty()) {
             save(&path("ratios"), bars::size(&groups), |area| {
@@ -37,6 +37,11 @@ pub(super) fn write(rows: &[Row], limit: f64, folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a plot of lines by two logarithmic axes.
+pub(crate) fn write_lines(path: &Path, axes: &Axes<'_>, series: &[Series]) -> Result<()> {
+    save(path, (900, 600), |area| points::draw(area, axes, series))
 }
 
 fn save(path: &Path, size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<()> {

@@ -8,20 +8,20 @@ use plotters::prelude::*;
 const LEGEND: f64 = 0.4;
 
 /// Points of one colour.
-pub(super) struct Series {
-    pub(super) name: String,
-    pub(super) points: Vec<(f64, f64)>,
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
     /// True if a line joins them.
-    pub(super) joined: bool,
+    pub(crate) joined: bool,
     /// True if each has a mark.
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }
 
 /// The labels of the axes, and the title.
-pub(super) struct Axes<'a> {
-    pub(super) caption: String,
-    pub(super) x: &'a str,
-    pub(super) y: &'a str,
+pub(crate) struct Axes<'a> {
+    pub(crate) caption: String,
+    pub(crate) x: &'a str,
+    pub(crate) y: &'a str,
 }
 
 pub(super) fn draw(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Result<()> {
