@@ -1,6 +1,6 @@
 //! The parameters of plans.
 
-use sparse_core::op::{Duplicates, Elementwise, Keep, Op, ScanKind, ScanOrder};
+use sparse_core::op::{Duplicates, Elementwise, Keep, Op, Sampling, ScanKind, ScanOrder};
 use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
 use std::fmt::{self, Display};
 
@@ -17,6 +17,8 @@ pub enum Setting {
     Columns(Op, usize),
     /// A times a B that has A's entries at other coordinates.
     Right(RightFactor),
+    /// Scalar products of rows of two dense matrices at the entries of a sparse one.
+    Sampled(SampledProduct),
     /// COO to a compressed format.
     Duplicates(Duplicates),
     /// CSR to ELL.
@@ -63,6 +65,41 @@ pub enum RightFactor {
     Scattered,
 }
 
+/// The parameters of a sampled product.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledProduct {
+    /// What counts as the value of an entry.
+    pub sampling: Sampling,
+    /// The number of columns of U and V.
+    pub inner: usize,
+    /// The memory orders of U and V.
+    pub orders: (Order, Order),
+    /// True if rows or columns of U and V begin at multiples of 16 bytes.
+    pub aligned: bool,
+    /// The number of entries of P.
+    pub entries: usize,
+    /// The order in which the format stores them.
+    pub entry_order: EntryOrder,
+}
+
+/// The order in which a format stores entries; those that are equal in it are in the order in which they are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryOrder {
+    /// By rows.
+    Rows,
+    /// By columns.
+    Columns,
+    /// As given.
+    Given,
+}
+
+impl Display for SampledProduct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sampling, inner, orders: (u, v), aligned, .. } = self;
+        write!(f, "{sampling} k={inner} U={u:?} V={v:?}{}", if *aligned { " aligned" } else { "" })
+    }
+}
+
 impl Setting {
     /// The elements that become entries.
     pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
@@ -78,6 +115,7 @@ impl Display for Setting {
             Self::Vector(op) => write!(f, "op={op}"),
             Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
             Self::Right(factor) => write!(f, "B={factor:?}"),
+            Self::Sampled(product) => write!(f, "{product}"),
             Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
             Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
             Self::Hyb(width) => write!(f, "{width:?}"),

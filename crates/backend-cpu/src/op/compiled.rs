@@ -2,16 +2,17 @@
 //!
 //! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
 //! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
-//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`] and [`spgemm`], which know
-//! nothing of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
+//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`], [`sddmm`] and [`spgemm`], which
+//! know nothing of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
 
+use super::sddmm::{self, SddmmFormat, SddmmPlan};
 use super::spgemm::{self, SpgemmPlan};
 use super::spmm::source::SpmmFormat;
 use super::spmm::{self, SpmmPlan};
 use super::spmv::{self, SpmvFormat, SpmvPlan};
 use crate::Cpu;
 use sparse_core::catalog::Types;
-use sparse_core::op::{AccOf, Op, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel};
+use sparse_core::op::{AccOf, Op, Sampling, SddmmKernel, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, BatchCsc, BatchCsr, Compressed, Coo, Csc, Csr, DenseView, DenseViewMut,
@@ -59,6 +60,8 @@ for_each_operation!(functions);
 impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
+    // All formats have the same functions, whatever their offsets.
+    const SDDMM: &'static Functions = &[&sddmm::Functions::<T, I>::ALL];
 }
 
 macro_rules! spmv_of_all_types {
@@ -73,6 +76,10 @@ macro_rules! spgemm_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPGEMM),*] };
 }
 
+macro_rules! sddmm_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SDDMM),*] };
+}
+
 /// The functions of SpMV.
 static SPMV: &Table = for_all_types!(spmv_of_all_types);
 
@@ -81,6 +88,9 @@ static SPMM: &Table = for_all_types!(spmm_of_all_types);
 
 /// The functions of SpGEMM.
 static SPGEMM: &Table = for_all_types!(spgemm_of_all_types);
+
+/// The functions of SDDMM.
+static SDDMM: &Table = for_all_types!(sddmm_of_all_types);
 
 /// The functions of type `F`.
 ///
@@ -196,6 +206,33 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
     ) -> Result<()> {
         // SAFETY: the caller makes the same promises.
         unsafe { plan.run(self, a, b, c) }
+    }
+}
+
+impl<M: SddmmFormat> SddmmKernel<M> for Cpu {
+    type Plan = SddmmPlan<M::Scalar>;
+
+    fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+        sddmm::algorithms()
+    }
+
+    fn plan_sddmm(&self, _: &M, sampling: Sampling, _: usize, options: &PlanOptions) -> Result<Self::Plan> {
+        SddmmPlan::new(sampling, options)
+    }
+
+    unsafe fn sddmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        p: &M,
+        u: DenseView<'_, M::Scalar>,
+        v: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: &mut [M::Scalar],
+    ) -> Result<()> {
+        let functions = find(SDDMM, "sddmm", M::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, functions, (alpha, p), (u, v), (beta, c)) }
     }
 }
 
