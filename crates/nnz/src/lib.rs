@@ -68,7 +68,8 @@ mod readme {}
 pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
     CompressOptions, CompressPlan, DenseMatrix, Each, Format, IndexType, Layout, MatmulPlan, Matrix,
-    MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Reduction, SolveOptions, Solver, Symmetry, Vector,
+    MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Reduction, SampledPlan, SolveOptions, Solver,
+    Symmetry, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};
