@@ -1,7 +1,7 @@
 //! Constants of `nnz.h`, and what they stand for.
 
 use crate::failure::Failure;
-use nnz::op::Op;
+use nnz::op::{Op, Sampling};
 use nnz::{DType, Error, Format, IndexType, Method};
 
 /// `nnz_type` of `nnz.h`.
@@ -12,6 +12,8 @@ pub type Index = u32;
 pub type MatrixFormat = u32;
 /// `nnz_op` of `nnz.h`.
 pub type Operation = u32;
+/// `nnz_sampling` of `nnz.h`.
+pub type SampledBy = u32;
 /// `nnz_method` of `nnz.h`.
 pub type SolveMethod = u32;
 
@@ -50,6 +52,10 @@ pub(crate) fn format(constant: MatrixFormat) -> Result<Format, Failure> {
 
 pub(crate) fn op(constant: Operation) -> Result<Op, Failure> {
     named(&Op::ALL, "nnz_op", constant)
+}
+
+pub(crate) fn sampling(constant: SampledBy) -> Result<Sampling, Failure> {
+    named(&Sampling::ALL, "nnz_sampling", constant)
 }
 
 pub(crate) fn method(constant: SolveMethod) -> Result<Method, Failure> {
