@@ -212,6 +212,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "sddmm",
+                ["sddmm_chunk_per_thread", "sddmm_lanes_per_entry"],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "sell_deltas",
                 ["sell_deltas_make", "sell_deltas_spmv"],
                 [SCALAR, IDX, OFF]

@@ -69,7 +69,7 @@ pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
     CompressOptions, CompressPlan, DenseMatrix, Each, Format, IndexType, Layout, MatmulPlan, Matrix,
     MatrixOnDevices, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Preconditioning, Reduction,
-    SolveOptions, Solver, Symmetry, Vector,
+    SampledPlan, SolveOptions, Solver, Symmetry, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library};

@@ -67,6 +67,9 @@ typedef enum nnz_op { NNZ_NO_TRANSPOSE = 0, NNZ_TRANSPOSE = 1, NNZ_CONJUGATE_TRA
 /* The triangle of A that a triangular solve reads. */
 typedef enum nnz_triangle { NNZ_LOWER = 0, NNZ_UPPER = 1 } nnz_triangle;
 
+/* What a sampled product takes of the matrix: its values, or its pattern alone, whose values count as 1. */
+typedef enum nnz_sampling { NNZ_BY_VALUES = 0, NNZ_BY_PATTERN = 1 } nnz_sampling;
+
 /* Solvers: conjugate gradients for Hermitian positive definite matrices, BiCGSTAB for any square one, and conjugate
  * gradients whose iterations are enqueued at once, which takes no preconditioner. */
 typedef enum nnz_method { NNZ_CG = 0, NNZ_BICGSTAB = 1, NNZ_ENQUEUED_CG = 2 } nnz_method;
@@ -244,6 +247,14 @@ nnz_status nnz_spmm_op(const nnz_matrix *matrix, nnz_op op, size_t columns, nnz_
  * NNZ_UNSUPPORTED for other formats and devices; and as nnz_spmm. */
 nnz_status nnz_trisolve(const nnz_matrix *matrix, nnz_triangle triangle, int unit_diagonal, nnz_op op, size_t columns,
                         const void *b, size_t b_step, void *x, size_t x_step);
+
+/* C <- alpha A o (U V^T) + beta C, element by element: for each entry (i, j) of A, in the order of the entries, the
+ * product of its value, alpha, and row i of U times row j of V, which is not conjugated. U has `rows` rows and V `cols`,
+ * both `inner` columns, their rows u_step and v_step elements apart. C is an array of nnz values,
+ * apart from those of A; where beta is 0, it is not read. NNZ_UNSUPPORTED unless A is in CSR, CSC or COO, NNZ_FORMAT if
+ * a step is below `inner`, and as nnz_spmv. */
+nnz_status nnz_sddmm(const nnz_matrix *matrix, nnz_sampling sampling, size_t inner, nnz_complex alpha, const void *u,
+                     size_t u_step, const void *v, size_t v_step, nnz_complex beta, void *c);
 
 /* Solves A x = b for a square A, with `rows` elements of b and x, from the x that is there, which gets the last
  * iterate. Not to converge is NNZ_OK: `solution` says how it ended. Waits for the device. NNZ_SHAPE if A is not

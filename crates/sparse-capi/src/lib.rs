@@ -16,7 +16,7 @@ mod sycl;
 
 pub use failure::Status;
 pub use matrix::{Arrays, Coordinates, Info, WideArrays};
-pub use names::{Index, MatrixFormat, Operation, SolveMethod, Triangle, Type};
+pub use names::{Index, MatrixFormat, Operation, SampledBy, SolveMethod, Triangle, Type};
 pub use product::{Complex, Solution, SolverOptions};
 
 use failure::{Failure, reported};
@@ -428,6 +428,33 @@ pub unsafe extern "C" fn nnz_trisolve(
         let b = Dense { name: "B", pointer: b, step: b_step };
         let x = Dense { name: "X", pointer: x, step: x_step };
         product::trisolve(&matrix.0, (system, columns), (b, x))
+    })
+}
+
+/// `nnz_sddmm`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_sddmm(
+    matrix: *const Matrix,
+    sampling: SampledBy,
+    inner: usize,
+    alpha: Complex,
+    u: *const c_void,
+    u_step: usize,
+    v: *const c_void,
+    v_step: usize,
+    beta: Complex,
+    c: *mut c_void,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe {
+        let matrix = given("matrix", matrix)?;
+        let u = Dense { name: "U", pointer: u, step: u_step };
+        let v = Dense { name: "V", pointer: v, step: v_step };
+        let product = (names::sampling(sampling)?, inner);
+        product::sddmm(&matrix.0, product, (alpha.into(), u, v), (beta.into(), c))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Constants of `nnz.h`, and what they stand for.
 
 use crate::failure::Failure;
-use nnz::op::{Op, Triangular};
+use nnz::op::{Op, Sampling, Triangular};
 use nnz::{DType, Error, Format, IndexType, Method};
 
 /// `nnz_type` of `nnz.h`.
@@ -14,6 +14,8 @@ pub type MatrixFormat = u32;
 pub type Operation = u32;
 /// `nnz_triangle` of `nnz.h`.
 pub type Triangle = u32;
+/// `nnz_sampling` of `nnz.h`.
+pub type SampledBy = u32;
 /// `nnz_method` of `nnz.h`.
 pub type SolveMethod = u32;
 
@@ -57,6 +59,10 @@ pub(crate) fn op(constant: Operation) -> Result<Op, Failure> {
 
 pub(crate) fn triangle(constant: Triangle) -> Result<Triangular, Failure> {
     named(&TRIANGLES, "nnz_triangle", constant)
+}
+
+pub(crate) fn sampling(constant: SampledBy) -> Result<Sampling, Failure> {
+    named(&Sampling::ALL, "nnz_sampling", constant)
 }
 
 pub(crate) fn method(constant: SolveMethod) -> Result<Method, Failure> {

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::memory::{Array, Dense, check_apart};
 use crate::names::{self, SolveMethod};
-use nnz::op::{Op, Triangular};
+use nnz::op::{Op, Sampling, Triangular};
 use nnz::solvers;
 use nnz::{Matrix, Preconditioning, SolveOptions, c64};
 use std::ffi::{c_int, c_void};
@@ -108,6 +108,30 @@ pub(crate) unsafe fn trisolve(
         unsafe { (b.as_matrix(memory, (rows, columns))?, x.as_matrix(memory, (rows, columns))?) };
     check_apart(operand, result, dtype.bytes())?;
     Ok(matrix.solve_triangular_into(system, &b, &mut x)?)
+}
+
+/// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where U and V have so many columns and C is an array of values.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn sddmm(
+    matrix: &Matrix,
+    (sampling, inner): (Sampling, usize),
+    (alpha, u, v): (c64, Dense<'_>, Dense<'_>),
+    (beta, c): (c64, *mut c_void),
+) -> Result<(), Failure> {
+    let ((rows, cols), dtype) = (matrix.shape(), matrix.dtype());
+    let (left, right) = (u.elements(rows, inner)?, v.elements(cols, inner)?);
+    let result = Array { name: "C", pointer: c, len: matrix.nnz() };
+    let memory = (matrix.device(), dtype);
+    // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
+    let (u, v, mut c) = unsafe {
+        let (u, v) = (u.as_matrix(memory, (rows, inner))?, v.as_matrix(memory, (cols, inner))?);
+        (u, v, result.as_vector(matrix.device(), dtype)?)
+    };
+    check_apart(left, result, dtype.bytes())?;
+    check_apart(right, result, dtype.bytes())?;
+    Ok(matrix.sddmm_into(sampling, alpha, (&u, &v), beta, &mut c)?)
 }
 
 /// Writes all elements of a matrix.

@@ -67,6 +67,17 @@ impl Sum {
         sum
     }
 
+    /// `factor·sum`.
+    pub(crate) fn times(self, factor: c64, arithmetic: &Arithmetic) -> Self {
+        let real = c64::new(factor.re * self.value.re, 0.0);
+        Self {
+            value: if arithmetic.complex { factor * self.value } else { real },
+            magnitude: factor.norm() * self.magnitude,
+            bulk: factor.l1_norm() * self.bulk,
+            entries: self.entries + 1,
+        }
+    }
+
     /// `alpha·sum + beta·y`; `beta == 0` does not read y, `alpha == 0` not the sum.
     pub(crate) fn scaled(self, alpha: c64, beta: c64, y: c64, arithmetic: &Arithmetic) -> Self {
         let mut result = Self { entries: self.entries, ..Self::ZERO };

@@ -58,7 +58,7 @@ pub use key::Key;
 pub use process::{Ending, Reporter, Supervisor};
 pub use report::{Listener, Record, Status};
 pub use runner::{Filter, Run};
-pub use setting::{RightFactor, Setting};
+pub use setting::{EntryOrder, RightFactor, SampledProduct, Setting};
 pub use snapshot::Snapshots;
 pub use subject::{Check, Expected, Given, Subject, Trial};
 pub use suite::Suite;

@@ -1,6 +1,8 @@
 //! The parameters of plans.
 
-use sparse_core::op::{Diagonal, Duplicates, Elementwise, Keep, Op, ScanKind, ScanOrder, Triangular};
+use sparse_core::op::{
+    Diagonal, Duplicates, Elementwise, Keep, Op, Sampling, ScanKind, ScanOrder, Triangular,
+};
 use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
 use std::fmt::{self, Display};
 
@@ -19,6 +21,8 @@ pub enum Setting {
     Right(RightFactor),
     /// A triangular solve with this number of right-hand sides.
     Triangular(Triangular, usize),
+    /// Scalar products of rows of two dense matrices at the entries of a sparse one.
+    Sampled(SampledProduct),
     /// COO to a compressed format.
     Duplicates(Duplicates),
     /// CSR to ELL.
@@ -65,6 +69,41 @@ pub enum RightFactor {
     Scattered,
 }
 
+/// The parameters of a sampled product.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledProduct {
+    /// What counts as the value of an entry.
+    pub sampling: Sampling,
+    /// The number of columns of U and V.
+    pub inner: usize,
+    /// The memory orders of U and V.
+    pub orders: (Order, Order),
+    /// True if rows or columns of U and V begin at multiples of 16 bytes.
+    pub aligned: bool,
+    /// The number of entries of P.
+    pub entries: usize,
+    /// The order in which the format stores them.
+    pub entry_order: EntryOrder,
+}
+
+/// The order in which a format stores entries; those that are equal in it are in the order in which they are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryOrder {
+    /// By rows.
+    Rows,
+    /// By columns.
+    Columns,
+    /// As given.
+    Given,
+}
+
+impl Display for SampledProduct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sampling, inner, orders: (u, v), aligned, .. } = self;
+        write!(f, "{sampling} k={inner} U={u:?} V={v:?}{}", if *aligned { " aligned" } else { "" })
+    }
+}
+
 impl Setting {
     /// The elements that become entries.
     pub(crate) fn keep<T: Scalar>(&self) -> Keep<T> {
@@ -84,6 +123,7 @@ impl Display for Setting {
                 let unit = if *diagonal == Diagonal::Unit { " unit" } else { "" };
                 write!(f, "{triangle:?}{unit} op={op} columns={columns}")
             }
+            Self::Sampled(product) => write!(f, "{product}"),
             Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
             Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
             Self::Hyb(width) => write!(f, "{width:?}"),

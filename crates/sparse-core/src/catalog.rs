@@ -120,6 +120,7 @@ macro_rules! for_each_operation {
                 Spmm spmm SpmmKernel "SpMM" {
                     Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
                 }
+                Sddmm sddmm SddmmKernel "SDDMM" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Convert convert ConvertKernel "Conversions" {
                     Coo<I> => Csr<I, O>,
                     Coo<I> => Csc<I, O>,

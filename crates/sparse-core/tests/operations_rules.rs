@@ -3,11 +3,11 @@
 //! Nothing here touches files or threads, so that all but one large case runs under Miri.
 
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
-use sparse_core::op::{Duplicates, Elementwise, ElementwisePlan, Keep, Op, Operations};
+use sparse_core::op::{Duplicates, Elementwise, ElementwisePlan, Keep, Op, Operations, Sampling, SddmmPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Order, PlanOptions, Result,
-    Sell, SellLayout, c64, f16,
+    Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EllLayout, Error, Host, Hyb, HybWidth, Order, PlanOptions,
+    Result, Sell, SellLayout, c64, f16,
 };
 
 fn refusal<M: std::fmt::Debug>(result: Result<M>) -> String {
@@ -337,5 +337,33 @@ fn e2_operands_of_other_shapes_and_patterns_are_refused() -> Result<()> {
     assert_eq!(plan.run(1.0, &a, 1.0, &b)?, a);
     assert!(refusal(plan.run(1.0, &a, 1.0, &a)).starts_with("elementwise: the plan was made for "));
     assert!(refusal(plan.run(1.0, &b, 1.0, &b)).starts_with("elementwise: the plan was made for "));
+    Ok(())
+}
+
+#[test]
+fn a_sampled_product_checks_every_operand_and_reads_nothing_that_counts_zero_times() -> Result<()> {
+    let p = Csr::<f64>::new(2, 3, vec![0, 1, 2], vec![2, 0], vec![1.0, 2.0])?;
+    let (two, three, nan) = ([1.0, 2.0], [1.0, 2.0, 3.0], [f64::NAN; 6]);
+    let (u, v) = (DenseView::row_major(&two, 2, 1)?, DenseView::row_major(&three, 3, 1)?);
+    let mut plan = SddmmPlan::new(&Reference, &p, Sampling::Values, 1, &PlanOptions::default())?;
+    let mut c = [f64::NAN; 2];
+    for (u, v, values, what) in [
+        (v, v, 2, "rows of U is 3 where 2"),
+        (u, u, 2, "rows of V is 2 where 3"),
+        (DenseView::row_major(&nan, 2, 3)?, v, 2, "columns of U is 3 where 1"),
+        (u, DenseView::row_major(&nan, 3, 2)?, 2, "columns of V is 2 where 1"),
+        (u, v, 1, "values of C is 1 where 2"),
+    ] {
+        let error = plan.run(1.0, &p, u, v, 0.0, &mut c[..values]).unwrap_err();
+        assert_eq!(error.to_string(), format!("sddmm: the number of {what} is needed"));
+        assert!(c.iter().all(|c| c.is_nan()));
+    }
+    plan.run(0.0, &p.with_values(vec![f64::NAN; 2])?, u, v, 0.0, &mut c)?;
+    assert_eq!(c, [0.0; 2]);
+    let mut by_pattern = SddmmPlan::new(&Reference, &p, Sampling::Pattern, 1, &PlanOptions::default())?;
+    by_pattern.run(1.0, &p.with_values(vec![f64::NAN; 2])?, u, v, 2.0, &mut c)?;
+    assert_eq!(c, [3.0, 2.0]);
+    let other = Csr::<f64>::new(2, 3, vec![0, 1, 2], vec![2, 0], vec![1.0, 2.0])?;
+    assert!(matches!(plan.run(1.0, &other, u, v, 0.0, &mut c), Err(Error::PlanMismatch { .. })));
     Ok(())
 }

@@ -2,9 +2,11 @@
 //!
 //! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
 //! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
-//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`], [`spgemm`] and
-//! [`trisolve`], which know nothing of the tables. The tables have the rows of the catalogue: a format that gets a product there has it here.
+//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`], [`sddmm`], [`spgemm`]
+//! and [`trisolve`], which know nothing of the tables. The tables have the rows of the catalogue: a format that gets a product
+//! there has it here.
 
+use super::sddmm::{self, SddmmFormat, SddmmPlan};
 use super::spgemm::{self, SpgemmPlan};
 use super::spmm::source::SpmmFormat;
 use super::spmm::{self, SpmmPlan};
@@ -13,7 +15,8 @@ use super::trisolve::{self, TrisolvePlan};
 use crate::Cpu;
 use sparse_core::catalog::Types;
 use sparse_core::op::{
-    AccOf, Op, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, Triangular, TrisolveKernel,
+    AccOf, Op, Sampling, SddmmKernel, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, Triangular,
+    TrisolveKernel,
 };
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -63,6 +66,8 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
+    // All formats have the same functions, whatever their offsets.
+    const SDDMM: &'static Functions = &[&sddmm::Functions::<T, I>::ALL];
 }
 
 macro_rules! spmv_of_all_types {
@@ -83,6 +88,10 @@ macro_rules! trisolve_of_all_types {
 
 // Functions and not statics, which cargo compiles again, with every product, for the unit tests of this crate. Never
 // inlined: the program that they were inlined into would compile every product, too.
+
+macro_rules! sddmm_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SDDMM),*] };
+}
 
 /// The functions of SpMV.
 #[inline(never)]
@@ -106,6 +115,12 @@ const fn spgemm_table() -> &'static Table {
 #[inline(never)]
 const fn trisolve_table() -> &'static Table {
     const { for_all_types!(trisolve_of_all_types) }
+}
+
+/// The functions of SDDMM.
+#[inline(never)]
+const fn sddmm_table() -> &'static Table {
+    const { for_all_types!(sddmm_of_all_types) }
 }
 
 /// The functions of type `F`.
@@ -252,6 +267,33 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Hos
     ) -> Result<()> {
         // SAFETY: the caller makes the same promises.
         unsafe { plan.run(self, a, b, x) }
+    }
+}
+
+impl<M: SddmmFormat> SddmmKernel<M> for Cpu {
+    type Plan = SddmmPlan<M::Scalar>;
+
+    fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+        sddmm::algorithms()
+    }
+
+    fn plan_sddmm(&self, _: &M, sampling: Sampling, _: usize, options: &PlanOptions) -> Result<Self::Plan> {
+        SddmmPlan::new(sampling, options)
+    }
+
+    unsafe fn sddmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        p: &M,
+        u: DenseView<'_, M::Scalar>,
+        v: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: &mut [M::Scalar],
+    ) -> Result<()> {
+        let functions = find(sddmm_table(), "sddmm", M::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, functions, (alpha, p), (u, v), (beta, c)) }
     }
 }
 

@@ -19,6 +19,7 @@ mod row_sort;
 mod row_statistics;
 mod rows;
 mod scan;
+mod sddmm;
 mod slab;
 mod sort;
 mod spgemm;

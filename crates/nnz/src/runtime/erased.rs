@@ -1,9 +1,10 @@
 //! A matrix behind one object-safe trait.
 
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
-use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
+use super::sddmm::AnySampledPlan;
+use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
-use sparse_core::op::{Elementwise, Op, RowStatistics};
+use sparse_core::op::{Elementwise, Op, RowStatistics, Sampling};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 
@@ -39,6 +40,14 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm];
     fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>>;
     fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>>;
+    fn sddmm_algorithms(&self) -> &'static [Algorithm];
+    fn plan_sddmm(
+        &self,
+        sampling: Sampling,
+        inner: usize,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn AnySampledPlan>>;
+    fn with_values(&self, values: &Vector) -> Result<Matrix>;
     fn to_layout(&self, layout: &Layout) -> Result<Matrix>;
     fn transpose(&self) -> Result<Matrix>;
     fn to_device(&self, device: &Device) -> Result<Matrix>;

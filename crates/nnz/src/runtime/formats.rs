@@ -3,18 +3,19 @@
 use super::backend::RuntimeBackend;
 use super::erased::BatchShape;
 use super::plan::AnyMatmulPlan;
+use super::sddmm::AnySampledPlan;
 use super::{Format, IndexType, Layout, Matrix};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{
     AccOf, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan,
-    RowStatistics, SortPlan, SpmmKernel, SpmmPlan,
+    RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpmmKernel, SpmmPlan,
 };
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, Col, Compressed, Coo, Csc, Csr, DenseViewMut, Element, Ell, EllLayout, Error, Host, HostCsr,
-    Hyb, HybWidth, Index, PlanOptions, Result, Row, Scalar, Sell, SellLayout, Space, SparseFormat,
+    Algorithm, Col, Compressed, Coo, Csc, Csr, DenseViewMut, Element, Ell, Error, Host, HostCsr, Hyb, Index,
+    PlanOptions, Result, Row, Scalar, Sell, Space, SparseFormat,
 };
 
 /// A device and its backend.
@@ -90,6 +91,24 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable("spmm", Self::KIND))
     }
 
+    /// The algorithms of [`plan_sddmm`](Self::plan_sddmm).
+    fn sddmm_algorithms(backend: &B) -> &'static [Algorithm] {
+        let _ = backend;
+        &[]
+    }
+
+    /// A plan of sampled products of two dense matrices.
+    fn plan_sddmm(
+        &self,
+        backend: &B,
+        sampling: Sampling,
+        inner: usize,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn AnySampledPlan>> {
+        let _ = (backend, sampling, inner, options);
+        Err(unavailable("sddmm", Self::KIND))
+    }
+
     /// Writes all elements to a dense matrix.
     fn write_dense(&self, backend: &B, dense: DenseViewMut<'_, Self::Scalar, SpaceOf<B>>) -> Result<()> {
         let _ = (backend, dense);
@@ -127,7 +146,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
 }
 
 /// The error of an operation that a format lacks.
-fn unavailable(op: &str, format: Format) -> Error {
+pub(super) fn unavailable(op: &str, format: Format) -> Error {
     let instead = match format {
         Format::BatchCsr | Format::BatchCsc => "the members have it: a.member(k)?",
         _ => "csr, csc and coo have it: a.to_format(Format::Csr)?",
@@ -213,10 +232,32 @@ macro_rules! one_matrix_members {
     };
 }
 
+pub(super) use one_matrix_members;
+
+/// The members of [`RuntimeFormat`] of sampled products.
+macro_rules! sampled_members {
+    ($backend:ty) => {
+        fn sddmm_algorithms(backend: &$backend) -> &'static [Algorithm] {
+            SddmmKernel::<Self>::sddmm_algorithms(backend)
+        }
+
+        fn plan_sddmm(
+            &self,
+            backend: &$backend,
+            sampling: Sampling,
+            inner: usize,
+            options: &PlanOptions,
+        ) -> Result<Box<dyn AnySampledPlan>> {
+            Ok(Box::new(SddmmPlan::new(backend, self, sampling, inner, options)?))
+        }
+    };
+}
+
 /// The members of [`RuntimeFormat`] that CSR and CSC share.
 macro_rules! compressed_members {
     ($axis:ty) => {
         one_matrix_members!(B);
+        sampled_members!(B);
 
         type With<U: Scalar> = Compressed<$axis, U, SpaceOf<B>, I, O>;
 
@@ -289,6 +330,7 @@ where
     O: Index,
 {
     one_matrix_members!(HostBackend);
+    sampled_members!(HostBackend);
 
     type With<U: Scalar> = Csr<U, Host, I, O>;
     const KIND: Format = Format::Csr;
@@ -361,6 +403,7 @@ where
     const KIND: Format = Format::Coo;
 
     one_matrix_members!(B);
+    sampled_members!(B);
 
     type With<U: Scalar> = Coo<U, SpaceOf<B>, I>;
 
@@ -404,75 +447,3 @@ where
         PrunePlan::new(backend, self, &PlanOptions::once())?.run(self, keep)
     }
 }
-
-/// Implements [`RuntimeFormat`] for a format that pads rows: what is not done with its values alone goes by way of CSR.
-///
-/// A row has the format with its index types, the offset type of that CSR, the type of the format's own offsets, the
-/// default layout, and its arrays: of offsets, of indices, and of values beside their columns.
-macro_rules! padded_format {
-    (
-        $format:ident<$($index:ident),+>, $offset:ident, $offset_type:expr, $layout:expr,
-        offsets [$($($offsets:ident).+),*],
-        indices [$($($indices:ident).+),+],
-        values [$($($values:ident).+ beside $($cols:ident).+),+]
-    ) => {
-        impl<B, T, $($index),+> RuntimeFormat<B> for $format<T, SpaceOf<B>, $($index),+>
-        where
-            B: RuntimeBackend + FullBackend<T, I, $offset>,
-            T: Scalar,
-            $($index: Index),+
-        {
-            const KIND: Format = Format::$format;
-
-            one_matrix_members!(B);
-
-            type With<U: Scalar> = $format<U, SpaceOf<B>, $($index),+>;
-
-            fn offset_type() -> Option<IndexType> {
-                $offset_type
-            }
-
-            fn bytes(&self) -> usize {
-                0 $(+ bytes_of::<SpaceOf<B>, $offset>(self$(.$offsets())+))*
-                    $(+ bytes_of::<SpaceOf<B>, I>(self$(.$indices())+))+
-                    $(+ bytes_of::<SpaceOf<B>, T>(self$(.$values())+))+
-            }
-
-            fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
-                self.with_values($(map(self$(.$values())+, Some(self$(.$cols())+))?),+)
-            }
-
-            fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
-                let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
-                into_layout(on, csr, layout)
-            }
-
-            fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
-                let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
-                let columns = csr.into_transpose();
-                let csr =
-                    Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, &columns, &())?;
-                into_layout(on, csr, &$layout)
-            }
-
-            fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
-                let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(backend, self, &())?;
-                Operations::row_statistics(backend, &csr)
-            }
-        }
-    };
-}
-
-padded_format!(
-    Ell<I>, I, None, Layout::Ell(EllLayout::default()),
-    offsets [], indices [col_idx], values [values beside col_idx]
-);
-padded_format!(
-    Hyb<I>, I, None, Layout::Hyb(HybWidth::default()),
-    offsets [], indices [ell.col_idx, coo.row_idx, coo.col_idx],
-    values [ell.values beside ell.col_idx, coo.values beside coo.col_idx]
-);
-padded_format!(
-    Sell<I, O>, O, Some(IndexType::of::<O>()), Layout::Sell(SellLayout::default()),
-    offsets [slice_ptr], indices [row_order, col_idx], values [values beside col_idx]
-);

@@ -23,6 +23,7 @@
 //! |---|---|
 //! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
+//! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`plan_sddmm`](Matrix::plan_sddmm) | [`SddmmPlan`](crate::op::SddmmPlan) |
 //! | [`matmul_sparse`](Matrix::matmul_sparse) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
@@ -35,7 +36,7 @@
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
 //! | [`distribute`](Matrix::distribute) to several devices | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
-//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
+//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
 //!
 //! # Cost
 //! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix keeps the plans
@@ -70,10 +71,12 @@ mod matrix;
 mod matrix_set;
 mod on_devices;
 mod operators;
+mod padded_formats;
 mod plan;
 mod preconditioner;
 mod products;
 mod reduce;
+mod sddmm;
 mod select;
 mod solve;
 mod spgemm;
@@ -92,6 +95,7 @@ pub use on_devices::MatrixOnDevices;
 pub use plan::{MatmulPlan, MatvecPlan};
 pub use preconditioner::Preconditioning;
 pub use reduce::{Each, Norm, Reduction};
+pub use sddmm::SampledPlan;
 pub use solve::{Method, SolveOptions, Solver};
 pub use vector::Vector;
 

@@ -1,7 +1,7 @@
 //! Plans of products whose types are known at run time.
 
-use super::{DenseMatrix, Matrix, Vector};
-use sparse_core::op::Op;
+use super::{DenseMatrix, Matrix, SampledPlan, Vector};
+use sparse_core::op::{Op, Sampling};
 use sparse_core::{Choice, Result, c64};
 use std::fmt::{Debug, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -175,11 +175,12 @@ impl Debug for MatmulPlan {
     }
 }
 
-/// The plans of [`Matrix::spmv`] and [`Matrix::spmm`], which a matrix keeps from one call to the next.
+/// The plans of [`Matrix::spmv`], [`Matrix::spmm`] and [`Matrix::sddmm`], which a matrix keeps from one call to the next.
 #[derive(Default)]
 pub(crate) struct ProductPlans {
     pub(crate) spmv: PlanCache<Op, MatvecPlan>,
     pub(crate) spmm: PlanCache<(Op, usize), MatmulPlan>,
+    pub(crate) sddmm: PlanCache<(Sampling, usize), SampledPlan>,
 }
 
 /// Plans that wait for the next call. A call takes its plan out and puts it back, so that calls of several threads do not

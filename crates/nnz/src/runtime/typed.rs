@@ -3,19 +3,23 @@
 use super::backend::{Computes, RuntimeBackend};
 use super::erased::{AnyMatrix, Properties};
 use super::fit::{Operand, factor, mismatch};
-use super::formats::{On, RuntimeFormat};
+use super::formats::{On, RuntimeFormat, unavailable};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
+use super::sddmm::AnySampledPlan;
 use super::solve::OperatorPlan;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{
-    AccOf, Elementwise, Keep, Op, RealOf, RowStatistics, SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel,
+    AccOf, Elementwise, Keep, Op, RealOf, RowStatistics, Sampling, SpmmKernel, SpmmPlan, SpmvPlan,
+    VectorKernel,
 };
 use sparse_core::{
     Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
-    cast_slice, space::Buffer as _, with_dtype,
+    cast_slice,
+    space::{Buffer as _, View as _},
+    with_dtype,
 };
 use std::any::Any;
 
@@ -144,6 +148,34 @@ where
 
     fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>> {
         self.matrix.plan_spmm(&self.backend, op, columns, options)
+    }
+
+    fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+        M::sddmm_algorithms(&self.backend)
+    }
+
+    fn plan_sddmm(
+        &self,
+        sampling: Sampling,
+        inner: usize,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn AnySampledPlan>> {
+        self.matrix.plan_sddmm(&self.backend, sampling, inner, options)
+    }
+
+    fn with_values(&self, values: &Vector) -> Result<Matrix> {
+        let Some(values) = values.view_in::<B, M::Scalar>(self.matrix.context()) else {
+            return Err(mismatch("with_values", self.as_operand(), &[values.as_operand("the vector")]));
+        };
+        let replace = |_: &Buf<B, M::Scalar>, columns: Option<&Buf<B, M::Index>>| {
+            if columns.is_some() {
+                return Err(unavailable("with_values", M::KIND));
+            }
+            let mut copy = self.backend.zeros(values.len())?;
+            self.backend.copy::<M::Scalar>(values, SpaceOf::<B>::view_mut(&mut copy))?;
+            Ok(copy)
+        };
+        self.on().erase(self.matrix.map_values::<M::Scalar>(&replace)?)
     }
 
     fn to_layout(&self, layout: &Layout) -> Result<Matrix> {

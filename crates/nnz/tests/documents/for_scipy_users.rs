@@ -54,6 +54,9 @@ fn main() -> nnz::Result<()> {
     let b = DenseMatrix::from_vec(&device, vec![1.0; 6], 3, 2, Order::RowMajor)?;
     let c = (&a * &b)?;
     assert_eq!(c.values().to_vec::<f64>()?, [3.0; 4]);
+    let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    let scores = a.sddmm(&u, &b)?;
+    assert_eq!(scores.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 6.0, 0.0, 21.0, 0.0]);
     let host = Device::host()?;
     let (left, right) = (a.to_device(&host)?, eye.to_device(&host)?);
     let product = (&left * &right)?;

@@ -28,9 +28,21 @@ fn products_read_the_values_of_the_moment() {
     unsafe {
         let status = nnz_spmm(matrix, 2, 1.0, address(&b), 3, 0.0, c.as_mut_ptr().cast(), 3);
         assert_eq!(status, Status::Ok);
-        nnz_release(matrix);
     }
     assert_eq!(c, [201.0, 402.0, -1.0, -300.0, -600.0, -1.0, 54.0, 108.0, -1.0]);
+
+    // The entries times products of B's rows: of the first column, and with the pattern alone of both.
+    let one = complex(1.0, 0.0);
+    let mut scores = [1.0; 5];
+    // SAFETY: as above, and there are 5 values.
+    unsafe {
+        let (b, scores) = (address(&b), scores.as_mut_ptr().cast());
+        assert_eq!(nnz_sddmm(matrix, 0, 1, one, b, 3, b, 3, complex(0.0, 0.0), scores), Status::Ok);
+        assert_eq!(nnz_sddmm(matrix, 1, 2, one, b, 3, b, 3, one, scores), Status::Ok);
+        assert_eq!(nnz_sddmm(matrix, 2, 2, one, b, 3, b, 3, one, scores), Status::Unsupported);
+        nnz_release(matrix);
+    }
+    assert_eq!(scores, [200.0 + 500.0, 1.0 + 5.0, -3000.0 + 5000.0, 400.0 + 500.0, 5000.0 + 5000.0]);
 }
 
 #[test]

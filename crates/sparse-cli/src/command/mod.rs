@@ -12,6 +12,7 @@ pub(crate) mod info;
 pub(crate) mod multiply;
 pub(crate) mod norm;
 pub(crate) mod reduce;
+pub(crate) mod sddmm;
 pub(crate) mod slice;
 pub(crate) mod solve;
 pub(crate) mod spgemm;

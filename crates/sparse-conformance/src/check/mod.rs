@@ -8,6 +8,7 @@ mod prune;
 mod row_statistics;
 pub(crate) mod rule;
 mod scan;
+mod sddmm;
 mod sort;
 mod spgemm;
 mod spmm;

@@ -7,8 +7,8 @@ use backend_cpu::Cpu;
 use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
-    Coefficient, GradientStep, Op, ScanKernel, ScanKind, ScanOrder, SpmmKernel, SpmvKernel, ToDenseKernel,
-    Triangle, Triangular, TrisolveKernel, VectorKernel,
+    Coefficient, GradientStep, Op, Sampling, ScanKernel, ScanKind, ScanOrder, SddmmKernel, SpmmKernel,
+    SpmvKernel, ToDenseKernel, Triangle, Triangular, TrisolveKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -54,6 +54,7 @@ impl<P: KernelPlan, R: Debug + Send> KernelPlan for FaultyPlan<P, R> {
 macro_rules! if_implemented {
     (spmv, $($call:tt)+) => { $($call)+ };
     (spmm, $($call:tt)+) => { $($call)+ };
+    (sddmm, $($call:tt)+) => { $($call)+ };
     (convert, $($call:tt)+) => { $($call)+ };
     (to_dense, $($call:tt)+) => { $($call)+ };
     (sort, $($call:tt)+) => { $($call)+ };
@@ -328,6 +329,46 @@ where
         // SAFETY: pattern and shapes are those that the caller promises.
         unsafe { self.cpu.trisolve(&mut plan.plan, &a, b, x.reborrow())? };
         self.fault.spoil_dense(&before, x, &mut plan.first);
+        Ok(())
+    }
+}
+
+impl<M: OnHost> SddmmKernel<M> for Faulty
+where
+    Cpu: SddmmKernel<M>,
+{
+    type Plan = FaultyPlan<<Cpu as SddmmKernel<M>>::Plan, Vec<f64>>;
+
+    fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+        SddmmKernel::<M>::sddmm_algorithms(&self.cpu)
+    }
+
+    fn plan_sddmm(
+        &self,
+        p: &M,
+        sampling: Sampling,
+        inner: usize,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        Ok(FaultyPlan::new(self.cpu.plan_sddmm(p, sampling, inner, options)?, Op::None))
+    }
+
+    unsafe fn sddmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: f64,
+        p: &M,
+        u: DenseView<'_, f64>,
+        v: DenseView<'_, f64>,
+        beta: f64,
+        c: &mut [f64],
+    ) -> Result<()> {
+        let (before, p, elements) = (c.to_vec(), self.fault.operand(p)?, self.fault.elements(v.data()));
+        let v = DenseView::<f64>::new(&elements, v.nrows(), v.ncols(), v.leading_dimension(), v.order())?;
+        // SAFETY: pattern and shapes are those that the caller promises.
+        unsafe { self.cpu.sddmm(&mut plan.plan, alpha, &p, u, v, beta, c)? };
+        self.fault.spoil(&before, c);
+        self.fault.bring_back(&(0..c.len()).collect::<Vec<_>>(), c, &mut plan.first);
         Ok(())
     }
 }

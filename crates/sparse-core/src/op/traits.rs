@@ -4,11 +4,12 @@ use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::format::{
-    BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, Hyb, Sell, SparseFormat,
+    BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EntryValues, Hyb, Sell, SparseFormat,
 };
 use crate::index::Index;
 use crate::plan::PlanOptions;
 use crate::scalar::Scalar;
+use crate::space::Space;
 use crate::{for_all_types, for_each_operation};
 use num_traits::One;
 
@@ -187,6 +188,39 @@ pub trait Operations: Backend {
         Self: SpmmKernel<M> + VectorKernel<M::Scalar>,
     {
         SpmmPlan::new(self, a, op, b.ncols(), &PlanOptions::once())?.run(alpha, a, b, beta, c)
+    }
+
+    /// `P ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of P, each times the value there, on the pattern of P; see
+    /// [`SddmmPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, DenseView, reference::Reference};
+    ///
+    /// let p = Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, 10.0])?;
+    /// let u = DenseView::row_major(&[1.0, 2.0, 3.0, 4.0], 2, 2)?;
+    /// let v = DenseView::row_major(&[1.0, 0.0, 0.0, 1.0], 2, 2)?;
+    /// let c = Reference.sddmm(&p, u, v)?;
+    /// assert!(c.triplets().eq([(0, 1, 2.0), (1, 0, 30.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`SddmmPlan::new`] and [`SddmmPlan::run`].
+    fn sddmm<M>(
+        &self,
+        p: &M,
+        u: DenseView<'_, M::Scalar, SpaceOf<Self>>,
+        v: DenseView<'_, M::Scalar, SpaceOf<Self>>,
+    ) -> Result<M>
+    where
+        M: EntryValues<Space = SpaceOf<Self>>,
+        Self: SddmmKernel<M> + VectorKernel<M::Scalar>,
+    {
+        let mut plan = SddmmPlan::new(self, p, Sampling::Values, u.ncols(), &PlanOptions::once())?;
+        let mut c = self.zeros(p.nnz())?;
+        plan.run(AccOf::<M>::one(), p, u, v, AccOf::<M>::ZERO, SpaceOf::<Self>::view_mut(&mut c))?;
+        p.with_entry_values(c)
     }
 
     /// `A·B`, sorted; see [`SpgemmPlan`].

@@ -7,6 +7,7 @@ mod elementwise;
 mod prune;
 mod row_statistics;
 mod scan;
+mod sddmm;
 mod sort;
 mod spmm;
 mod spmv;

@@ -1,0 +1,220 @@
+//! Sampled products of two dense matrices.
+
+use super::backend::{Computes, RuntimeBackend};
+use super::fit::{factor, mismatch};
+use super::formats::RuntimeFormat;
+use super::{DenseMatrix, Matrix, Vector};
+use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
+use sparse_core::{Algorithm, Choice, PlanOptions, Result, Scalar, c64};
+use std::fmt::{Debug, Formatter};
+
+/// Sampled products of two dense matrices.
+impl Matrix {
+    /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix that shares the
+    /// pattern of A; of CSR, CSC and COO.
+    ///
+    /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has factors,
+    /// and products that the values of A do not scale.
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) unless U has as many
+    /// rows as A, V as many as A has columns, and both as many columns; [`Unsupported`](crate::Error::Unsupported) for other
+    /// formats; an error of the device's runtime.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, 10.0])?)?;
+    /// let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// let v = DenseMatrix::from_vec(&device, vec![1.0, 1.0, 0.0, 1.0], 2, 2, Order::RowMajor)?;
+    /// let scores = a.sddmm(&u, &v)?;
+    /// assert_eq!(scores.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 70.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sddmm(&self, u: &DenseMatrix, v: &DenseMatrix) -> Result<Self> {
+        let mut c = Vector::zeros(self.device(), self.dtype(), self.nnz())?;
+        self.sddmm_into(Sampling::Values, 1.0, (u, v), 0.0, &mut c)?;
+        self.with_values(&c)
+    }
+
+    /// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where `c` has a value for each entry of A, in the order of the entries; a `beta` of
+    /// zero does not read it. With [`Sampling::Pattern`] the values of A count as 1.
+    ///
+    /// # Errors
+    /// As [`sddmm`](Self::sddmm), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
+    ///
+    /// ```
+    /// # use nnz::{op::Sampling, prelude::*};
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, 10.0])?)?;
+    /// let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
+    /// let mut c = Vector::from_slice(&device, &[1.0, 1.0])?;
+    /// a.sddmm_into(Sampling::Pattern, 2.0, (&u, &u), -1.0, &mut c)?;
+    /// assert_eq!(c.to_vec::<f64>()?, [3.0, 3.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sddmm_into(
+        &self,
+        sampling: Sampling,
+        alpha: impl Into<c64>,
+        (u, v): (&DenseMatrix, &DenseMatrix),
+        beta: impl Into<c64>,
+        c: &mut Vector,
+    ) -> Result<()> {
+        let (plans, key) = (&self.plans.sddmm, (sampling, u.ncols()));
+        let mut plan = match plans.take(&key) {
+            Some(plan) => plan,
+            None => self.plan_sddmm(sampling, u.ncols(), &PlanOptions::default())?,
+        };
+        let done = plan.run(alpha, self, (u, v), beta, c);
+        plans.put(key, plan);
+        done
+    }
+
+    /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` for `inner` columns of U and V, with options of its own.
+    ///
+    /// # Errors
+    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for formats other than CSR, CSC and COO.
+    ///
+    /// ```
+    /// # use nnz::{op::Sampling, prelude::*};
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let plan = a.plan_sddmm(Sampling::Values, 4, &PlanOptions::forced("sequential"))?;
+    /// assert_eq!(plan.choice().algorithm, "sequential");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plan_sddmm(&self, sampling: Sampling, inner: usize, options: &PlanOptions) -> Result<SampledPlan> {
+        self.any().plan_sddmm(sampling, inner, options).map(SampledPlan)
+    }
+
+    /// The algorithms of [`plan_sddmm`](Self::plan_sddmm), the default first; none of formats that lack it.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// assert_eq!(a.sddmm_algorithms()[0].name, "entry_chunks");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+        self.any().sddmm_algorithms()
+    }
+
+    /// The same pattern with these values, one for each entry in the order of the entries; of CSR, CSC, COO and batches.
+    /// Plans stay valid, but those of a matrix over borrowed arrays, whose pattern is copied.
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Format`](crate::Error::Format) if there are not as
+    /// many values as entries; [`Unsupported`](crate::Error::Unsupported) for other formats.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = a.with_values(&Vector::from_slice(a.device(), &[3.0, 4.0])?)?;
+    /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 0.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_values(&self, values: &Vector) -> Result<Self> {
+        self.any().with_values(values)
+    }
+}
+
+/// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` behind one object-safe trait.
+pub(crate) trait AnySampledPlan: Send {
+    fn run(
+        &mut self,
+        alpha: c64,
+        a: &Matrix,
+        factors: (&DenseMatrix, &DenseMatrix),
+        beta: c64,
+        c: &mut Vector,
+    ) -> Result<()>;
+    fn choice(&self) -> &Choice;
+    fn workspace_bytes(&self) -> usize;
+}
+
+impl<B, M> AnySampledPlan for SddmmPlan<B, M>
+where
+    B: RuntimeBackend + Computes<M> + SddmmKernel<M>,
+    M: RuntimeFormat<B>,
+{
+    fn run(
+        &mut self,
+        alpha: c64,
+        a: &Matrix,
+        (u, v): (&DenseMatrix, &DenseMatrix),
+        beta: c64,
+        c: &mut Vector,
+    ) -> Result<()> {
+        let op = "sddmm";
+        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>(op)) };
+        let (operand, context) = (("the matrix", M::Scalar::DTYPE, a.device()), matrix.context());
+        let views = (u.view_in::<B, M::Scalar>(context), v.view_in::<B, M::Scalar>(context));
+        let (Some(u_view), Some(v_view)) = views else {
+            return Err(mismatch(op, operand, &[u.as_operand("U"), v.as_operand("V"), c.as_operand("C")]));
+        };
+        let Some(c) = c.view_mut_in::<B, M::Scalar>(context) else {
+            return Err(mismatch(op, operand, &[c.as_operand("C")]));
+        };
+        let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
+        self.run(alpha, matrix, u_view?, v_view?, beta, c?)
+    }
+
+    fn choice(&self) -> &Choice {
+        self.choice()
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.workspace_bytes()
+    }
+}
+
+/// A plan for `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, as [`Matrix::plan_sddmm`] makes it; values may change between runs.
+///
+/// ```
+/// use nnz::op::Sampling;
+/// use nnz::prelude::*;
+/// let device: Device = "cpu".parse()?;
+/// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+/// let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
+/// let mut c = Vector::zeros(&device, DType::F64, a.nnz())?;
+/// let mut plan = a.plan_sddmm(Sampling::Values, u.ncols(), &PlanOptions::default())?;
+/// plan.run(1.0, &a, (&u, &u), 0.0, &mut c)?;
+/// plan.run(1.0, &a.with_values(&c)?, (&u, &u), 0.0, &mut c)?; // other values, the same pattern
+/// assert_eq!(c.to_vec::<f64>()?, [1.0, 16.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct SampledPlan(Box<dyn AnySampledPlan>);
+
+impl SampledPlan {
+    /// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`; a `beta` of zero does not read C. There is an example at the type.
+    ///
+    /// # Errors
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for a matrix of another pattern, type or device than the plan was
+    /// made for; [`Operands`](crate::Error::Operands) and [`Shape`](crate::Error::Shape) for operands that do not fit.
+    pub fn run(
+        &mut self,
+        alpha: impl Into<c64>,
+        a: &Matrix,
+        factors: (&DenseMatrix, &DenseMatrix),
+        beta: impl Into<c64>,
+        c: &mut Vector,
+    ) -> Result<()> {
+        self.0.run(alpha.into(), a, factors, beta.into(), c)
+    }
+
+    /// The algorithm that runs, and why.
+    pub fn choice(&self) -> &Choice {
+        self.0.choice()
+    }
+
+    /// Bytes of workspace that the plan owns.
+    pub fn workspace_bytes(&self) -> usize {
+        self.0.workspace_bytes()
+    }
+}
+
+impl Debug for SampledPlan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SampledPlan").field(self.choice()).finish()
+    }
+}

@@ -1,0 +1,61 @@
+//! `nnz sddmm`: the product of two dense matrices at the entries of a sparse one.
+
+use crate::context::Context;
+use crate::file;
+use crate::operand::Operand;
+use crate::product::{self, check_algorithm, check_factor, parse_factor, tell_choice};
+use anyhow::Result;
+use clap::Args;
+use nnz::op::Sampling;
+use nnz::{PlanOptions, Vector, c64};
+use std::path::PathBuf;
+
+/// Multiplies two dense matrices where a sparse one has entries: C = alpha·A ∘ (U·Vᵀ)
+///
+/// Entry (i, j) of C is alpha·a_ij times the scalar product of row i of U and row j of V; nothing is conjugated. A vector
+/// counts as one column. Without --dtype C is computed in the type that holds the values of all operands exactly.
+#[derive(Debug, Args)]
+pub(crate) struct Sddmm {
+    /// The sparse matrix A; - is standard input
+    matrix: PathBuf,
+    /// The dense matrix U, with as many rows as A; - is standard input
+    #[arg(value_name = "U.npy")]
+    u: PathBuf,
+    /// The dense matrix V, with as many rows as A has columns, and the columns of U; - is standard input
+    #[arg(value_name = "V.npy")]
+    v: PathBuf,
+    /// The file to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    #[arg(short = 'o', long = "out", value_name = "C")]
+    out: PathBuf,
+    /// The factor of the product; complex as in 1+2i
+    #[arg(long, default_value = "1", value_parser = parse_factor, allow_hyphen_values = true)]
+    alpha: c64,
+    /// Takes the pattern of A alone: its values count as 1
+    #[arg(long)]
+    pattern_only: bool,
+    /// The algorithm by name; without it the plan chooses. -v says which runs, and why
+    #[arg(long, value_name = "NAME")]
+    algorithm: Option<String>,
+}
+
+impl Sddmm {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        file::check_output(&self.out)?;
+        file::check_inputs([self.matrix.as_path(), &self.u, &self.v])?;
+        let device = context.device()?;
+        let (u, v) = (Operand::read(&self.u)?, Operand::read(&self.v)?);
+        let matrix = file::open(&self.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&u, &v])?;
+        check_factor("--alpha", self.alpha, dtype)?;
+        let a = file::read(&matrix, dtype, &device)?;
+        let (u, v) = (u.into_dense(dtype, &device)?, v.into_dense(dtype, &device)?);
+        check_algorithm(self.algorithm.as_deref(), a.format().name(), a.sddmm_algorithms())?;
+        let options = PlanOptions { algorithm: self.algorithm, ..PlanOptions::once() };
+        let sampling = if self.pattern_only { Sampling::Pattern } else { Sampling::Values };
+        let mut plan = a.plan_sddmm(sampling, u.ncols(), &options)?;
+        tell_choice(context, "sddmm", a.format().name(), plan.choice());
+        let mut c = Vector::zeros(&device, dtype, a.nnz())?;
+        plan.run(self.alpha, &a, (&u, &v), 0.0, &mut c)?;
+        file::write(&self.out, &a.with_values(&c)?)
+    }
+}

@@ -1,0 +1,184 @@
+//! `C ← alpha·P ∘ (U·Vᵀ) + beta·C`: chunks of entries of equal size, whatever the lengths of rows.
+
+use super::available_algorithms::Needs;
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::driver::Value;
+use crate::lanes::{LANES, in_words, vector};
+use crate::place::{DensePlace, Place};
+use crate::primitive::raw::{RawCompressed, RawCoo};
+use crate::{Device, Kernel, ViewMut};
+use sparse_core::op::{Sampling, SddmmKernel};
+use sparse_core::{
+    Algorithm, Axis, Backend, Choice, Compressed, Coo, DType, DenseView, Index, KernelPlan, PlanOptions,
+    Result, Scalar, algorithms,
+};
+
+/// The file of the kernels.
+const FILE: &str = "sddmm";
+
+/// Entries of a chunk: the kernels' macro `CHUNK`.
+const CHUNK: usize = 128;
+
+/// Bytes of a row of V that neighbouring lanes read together: a line of the cache. More lanes would add to the steps of
+/// the sum over lanes, fewer would read parts of lines.
+const LINE: usize = 128;
+
+algorithms! {
+    /// The algorithms of all formats.
+    enum SddmmAlgorithm needs Needs {
+        LanesPerEntry = Algorithm::new(
+            "lanes_per_entry",
+            "the device is no CPU: up to 32 lanes for four neighbouring entries, by 16 bytes a lane where rows of U and V \
+             are aligned",
+        ),
+        Needs::Nothing;
+
+        ChunkPerThread =
+            Algorithm::new("chunk_per_thread", "the device is a CPU: a work-item for 128 neighbouring entries"),
+        Needs::Nothing;
+    }
+}
+
+/// The plan of a sampled product.
+#[derive(Debug)]
+pub struct SddmmPlan {
+    choice: Choice,
+    algorithm: SddmmAlgorithm,
+    sampling: Sampling,
+    kernel: Kernel,
+}
+
+impl KernelPlan for SddmmPlan {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+}
+
+/// Entries by compressed rows or with a row each; those of CSC are of the transpose.
+#[derive(Debug, Clone, Copy)]
+struct RawEntries<'a> {
+    dtype: DType,
+    rows: usize,
+    offsets: Option<&'a RawBuffer>,
+    row_idx: Option<&'a RawBuffer>,
+    indices: &'a RawBuffer,
+    values: &'a RawBuffer,
+}
+
+impl<'a> From<RawCompressed<'a>> for RawEntries<'a> {
+    fn from(p: RawCompressed<'a>) -> Self {
+        let RawCompressed { dtype, rows, offsets, indices, values, .. } = p;
+        Self { dtype, rows, offsets: Some(offsets), row_idx: None, indices, values }
+    }
+}
+
+impl<'a> From<RawCoo<'a>> for RawEntries<'a> {
+    fn from(p: RawCoo<'a>) -> Self {
+        let RawCoo { dtype, shape, row_idx, col_idx, values, .. } = p;
+        Self { dtype, rows: shape.0, offsets: None, row_idx: Some(row_idx), indices: col_idx, values }
+    }
+}
+
+/// The operands but for the entries.
+#[derive(Debug, Clone, Copy)]
+struct SampledOperands<'a> {
+    alpha: Value,
+    u: DensePlace<'a>,
+    v: DensePlace<'a>,
+    beta: Value,
+    c: Place<'a>,
+}
+
+impl SampledOperands<'_> {
+    /// Lanes for an entry, and 1 if each reads 16 bytes at a time, else 0.
+    fn lanes(&self, dtype: DType) -> (usize, usize) {
+        let (bytes, inner) = (dtype.bytes(), self.u.cols);
+        let wide = [self.u, self.v].iter().all(|dense| in_words(bytes, &[dense.place.start], dense.steps));
+        let elements = if wide { vector(bytes) } else { 1 };
+        let most = (LINE / (elements * bytes)).min(LANES);
+        (inner.div_ceil(elements).next_power_of_two().min(most), usize::from(wide))
+    }
+}
+
+impl SddmmPlan {
+    fn new(backend: &Device, p: RawEntries<'_>, sampling: Sampling, options: &PlanOptions) -> Result<Self> {
+        let fitting = match backend.caps().is_cpu {
+            true => (SddmmAlgorithm::ChunkPerThread, "the device is a CPU"),
+            false => (SddmmAlgorithm::LanesPerEntry, "the device is no CPU"),
+        };
+        let offered = backend.offered::<SddmmAlgorithm>();
+        let (algorithm, choice) = backend.choose("sddmm", options, offered, fitting)?;
+        let entry = match algorithm {
+            SddmmAlgorithm::LanesPerEntry => "sddmm_lanes_per_entry",
+            SddmmAlgorithm::ChunkPerThread => "sddmm_chunk_per_thread",
+        };
+        let (index, offset) = (p.indices.index_type(), p.offsets.unwrap_or(p.indices).index_type());
+        let defines = Defines::default().index(index).offset(offset);
+        let kernel = backend.kernel_of(p.dtype, FILE, entry, defines)?;
+        Ok(Self { choice, algorithm, sampling, kernel })
+    }
+
+    fn run(&self, backend: &Device, p: RawEntries<'_>, operands: SampledOperands<'_>) -> Result<()> {
+        let SampledOperands { alpha, u, v, beta, c } = operands;
+        let entries = p.indices.len;
+        let values = (self.sampling == Sampling::Values).then_some(p.values);
+        let launch = backend.launch(&self.kernel).size(entries).size(p.rows).size(u.cols);
+        let launch = match self.algorithm {
+            SddmmAlgorithm::LanesPerEntry => {
+                let (lanes, wide) = operands.lanes(p.dtype);
+                launch.size(lanes).size(wide)
+            }
+            SddmmAlgorithm::ChunkPerThread => launch,
+        };
+        let launch = launch.buffer_or_null(p.offsets).buffer_or_null(p.row_idx).buffer(p.indices);
+        let launch = launch.buffer_or_null(values).factor(alpha).dense(u).dense(v).factor(beta).view(c);
+        let chunks = entries.div_ceil(CHUNK);
+        match self.algorithm {
+            SddmmAlgorithm::LanesPerEntry => launch.warps(chunks),
+            SddmmAlgorithm::ChunkPerThread => launch.items(chunks),
+        }
+    }
+}
+
+macro_rules! sddmm {
+    ([$($generics:tt)*], $matrix:ty, $raw:ident, $is_transposed:expr) => {
+        impl<T: Scalar, $($generics)*> SddmmKernel<$matrix> for Device {
+            type Plan = SddmmPlan;
+
+            fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+                self.offered::<SddmmAlgorithm>()
+            }
+
+            fn plan_sddmm(
+                &self,
+                p: &$matrix,
+                sampling: Sampling,
+                _: usize,
+                options: &PlanOptions,
+            ) -> Result<SddmmPlan> {
+                SddmmPlan::new(self, $raw::from(p).into(), sampling, options)
+            }
+
+            unsafe fn sddmm(
+                &self,
+                plan: &mut SddmmPlan,
+                alpha: T::Acc,
+                p: &$matrix,
+                u: DenseView<'_, T, Self>,
+                v: DenseView<'_, T, Self>,
+                beta: T::Acc,
+                c: ViewMut<'_, T>,
+            ) -> Result<()> {
+                let (u, v) = (u.into(), v.into());
+                let (u, v) = if $is_transposed { (v, u) } else { (u, v) };
+                let (alpha, beta) = (Value::new(&alpha), Value::new(&beta));
+                let operands = SampledOperands { alpha, u, v, beta, c: c.into() };
+                plan.run(self, $raw::from(p).into(), operands)
+            }
+        }
+    };
+}
+
+sddmm!([A: Axis, I: Index, O: Index], Compressed<A, T, Device, I, O>, RawCompressed, !A::IS_ROW);
+sddmm!([I: Index], Coo<T, Device, I>, RawCoo, false);
