@@ -59,10 +59,17 @@ const STEPS: &[Step] = &[
         run: kernels,
     },
     Step {
+        name: "build",
+        about: "every program of the tests compiles",
+        budget: 900,
+        needs: &["portability"],
+        run: build_tests,
+    },
+    Step {
         name: "test",
         about: "unit, property, snapshot and command tests",
-        budget: 1200,
-        needs: &["portability"],
+        budget: 400,
+        needs: &["build"],
         run: test,
     },
     Step {
@@ -107,19 +114,19 @@ const STEPS: &[Step] = &[
         needs: &["harness", "opencl"],
         run: sycl,
     },
-    Step { name: "scipy", about: "the command against SciPy", budget: 390, needs: &["test"], run: scipy },
+    Step { name: "scipy", about: "the command against SciPy", budget: 390, needs: &["build"], run: scipy },
     Step {
         name: "bench",
         about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
         budget: 280,
-        needs: &["test"],
+        needs: &["build"],
         run: bench,
     },
     Step {
         name: "package",
         about: "every crate that is published packages",
         budget: 25,
-        needs: &["test"],
+        needs: &["build"],
         run: package,
     },
 ];
@@ -202,6 +209,11 @@ fn portability(sh: &Shell) -> Result<()> {
 fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
     let (program, arguments) = line.split_once(' ').unwrap_or((line, ""));
     sh.cmd(program).args(arguments.split_whitespace())
+}
+
+/// Compiles the tests in a step of its own: others need what it builds, but not that the tests pass.
+fn build_tests(sh: &Shell) -> Result<()> {
+    Ok(cmd!(sh, "cargo test --workspace --quiet --no-run").run()?)
 }
 
 /// Runs the tests without OpenCL: those of its devices are run by the step `opencl`.
@@ -312,7 +324,7 @@ fn sycl_table(sh: &Shell, runtime: Runtime, part: &[&str]) -> Result<()> {
 /// Runs a C++ program that calls the C library on a SYCL queue of its own; Intel's runtime has the memory that it
 /// takes.
 fn host_program(sh: &Shell) -> Result<()> {
-    // With the features of the step `test`, which has built it.
+    // With the features of the step `build`, which has built it.
     cmd!(sh, "cargo test --workspace --quiet --test c_example --no-run").run()?;
     let (crate_folder, libraries) = (root().join("crates/sparse-capi"), target().join("debug/deps"));
     let flags = [
@@ -354,7 +366,7 @@ fn oclgrind(sh: &Shell) -> Result<()> {
 fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // Built as the step `test` has built it: release mode takes longer to compile than it saves here.
+    // Built by the step `build`: release mode takes longer to compile than it saves here.
     let nnz = NNZ.name;
     cmd!(sh, "cargo build --workspace --quiet --bin {nnz} --test command").run()?;
     let nnz = NNZ.path();
@@ -363,7 +375,7 @@ fn scipy(sh: &Shell) -> Result<()> {
 
 fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
-    // Builds the program, too, with the profile and the features of the step `test`, so that little is compiled again:
+    // Builds the program, too, with the profile and the features of the step `build`, so that little is compiled again:
     // the peers take minutes to compile in release mode, and a smoke run saves seconds by it.
     cmd!(sh, "cargo bench --quiet --profile dev --workspace --bench operations -- --test")
         .envs(Runtime::Pocl.variables(sh)?)

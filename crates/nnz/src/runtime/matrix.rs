@@ -1,6 +1,6 @@
 //! Sparse matrices whose format, types and device are known at run time.
 
-use super::backend::{BORROWING_CONSTRUCTORS, RuntimeBackend};
+use super::backend::{RuntimeBackend, borrowing_constructors};
 use super::erased::{AnyMatrix, Properties};
 use super::fit::Operand;
 use super::plan::ProductPlans;
@@ -137,7 +137,7 @@ impl Matrix {
 /// crate and not in every program.
 fn construct(mut matrix: Box<dyn Any>, device: &Device) -> Option<Arc<dyn AnyMatrix>> {
     let (constructors, borrowing) = match device {
-        Device::Cpu(_) => (HostBackend::CONSTRUCTORS, BORROWING_CONSTRUCTORS),
+        Device::Cpu(_) => (HostBackend::CONSTRUCTORS, borrowing_constructors()),
         Device::Accelerator(..) => (Accelerator::CONSTRUCTORS, &[][..]),
     };
     for constructor in constructors.iter().chain(borrowing) {

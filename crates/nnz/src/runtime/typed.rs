@@ -54,11 +54,7 @@ where
     /// The matrix with its values as `U`, by way of the host.
     fn cast_to<U: Scalar>(&self) -> Result<Matrix> {
         let cast = |values: &Buf<B, M::Scalar>, columns: Option<&Buf<B, M::Index>>| {
-            let mut values = self.backend.download(values)?;
-            if let Some(columns) = columns {
-                clear_padding(&mut values, &self.backend.download(columns)?);
-            }
-            self.backend.upload(&cast_slice::<M::Scalar, U>(&values)?)
+            cast_values(&self.backend, values, columns)
         };
         self.on().erase(self.matrix.map_values::<U>(&cast)?)
     }
@@ -268,6 +264,19 @@ fn clear_padding<T: Scalar, I: Index>(values: &mut [T], columns: &[I]) {
             *value = T::ZERO;
         }
     }
+}
+
+/// The values as `U`, in new memory. Compiled for each type of values and indices, not for each format.
+fn cast_values<B: RuntimeBackend, T: Scalar, I: Index, U: Scalar>(
+    backend: &B,
+    values: &Buf<B, T>,
+    columns: Option<&Buf<B, I>>,
+) -> Result<Buf<B, U>> {
+    let mut values = backend.download(values)?;
+    if let Some(columns) = columns {
+        clear_padding(&mut values, &backend.download(columns)?);
+    }
+    backend.upload(&cast_slice::<T, U>(&values)?)
 }
 
 /// `alpha·values`, in new memory.
