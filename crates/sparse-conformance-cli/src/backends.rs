@@ -17,17 +17,26 @@ pub(crate) struct Known {
     pub(crate) on_request: bool,
     /// True if concurrent processes are slower than one: they take turns on a GPU, and each compiles all kernels.
     pub(crate) alone: bool,
+    /// True if it compiles kernels: then a part of its table has all cases of some operations, so that no two processes
+    /// compile one kernel. Other parts have all operations of some cases, which share a matrix and expected results.
+    pub(crate) compiles: bool,
     /// Opens its suite on each of these numbers of threads, or on the usual one if there is none, or returns the reason why
     /// it cannot.
     pub(crate) open: fn(threads: &[usize]) -> Result<Suite>,
 }
 
 pub(crate) const KNOWN: [Known; 5] = [
-    Known { name: "reference", on_request: true, alone: false, open: |_| Ok(Suite::reference()) },
-    Known { name: "cpu", on_request: false, alone: false, open: cpu },
-    Known { name: "opencl", on_request: false, alone: false, open: opencl },
-    Known { name: "sycl", on_request: true, alone: false, open: sycl },
-    Known { name: "cuda", on_request: false, alone: true, open: cuda },
+    Known {
+        name: "reference",
+        on_request: true,
+        alone: false,
+        compiles: false,
+        open: |_| Ok(Suite::reference()),
+    },
+    Known { name: "cpu", on_request: false, alone: false, compiles: false, open: cpu },
+    Known { name: "opencl", on_request: false, alone: false, compiles: true, open: opencl },
+    Known { name: "sycl", on_request: true, alone: false, compiles: true, open: sycl },
+    Known { name: "cuda", on_request: false, alone: true, compiles: true, open: cuda },
 ];
 
 /// The backend called `name`.
