@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut report = Report::new(options)?;
-    for known in backends::KNOWN.into_iter().filter(|known| options.takes(known)) {
+    for known in backends::known().into_iter().filter(|known| options.takes(known)) {
         if let Ending::Missing(reason) = run_or_provision(known, options, &mut report)? {
             report.missing(known.name, &reason, options.requires(known.name));
         }
