@@ -34,12 +34,12 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
         Explanation::decoded_on_host(density, bytes, &rates)
     };
     let explanation = options.rates.map(explain);
-    let scheme = |worker: &Box<dyn Worker<T, I, O>>| match (options.scheme, &explanation) {
+    let scheme = |worker: &dyn Worker<T, I, O>| match (options.scheme, &explanation) {
         (Some(scheme), _) => scheme,
         (None, Some(explanation)) if !worker.is_host() => explanation.chosen,
         _ => Scheme::Sfc,
     };
-    (workers.iter().map(scheme).collect(), explanation)
+    (workers.iter().map(|worker| scheme(worker.as_ref())).collect(), explanation)
 }
 
 /// Nonzeros over elements of the middle rows of some items. What the source cannot read now does not count.

@@ -44,11 +44,11 @@ use std::ops::Range;
 pub(crate) type Encode<A, T, I, O> = fn(&Part, &Block<A, T, I, O>, &mut Vec<u8>) -> Result<()>;
 /// The decoder of a wire format.
 pub(crate) type Decode<A, T, I, O> = fn(&Part, &[u8]) -> Result<Block<A, T, I, O>>;
+/// The encoder and the decoder of a wire format.
+pub(crate) type Codec<A, T, I, O> = (Encode<A, T, I, O>, Decode<A, T, I, O>);
 
 /// The encoder and the decoder of a scheme whose sender compresses; `None` for [`Scheme::Sfc`].
-pub(crate) fn codec<A: Axis, T: Scalar, I: Index, O: Index>(
-    scheme: Scheme,
-) -> Option<(Encode<A, T, I, O>, Decode<A, T, I, O>)> {
+pub(crate) fn codec<A: Axis, T: Scalar, I: Index, O: Index>(scheme: Scheme) -> Option<Codec<A, T, I, O>> {
     match scheme {
         Scheme::Sfc => None,
         Scheme::Cfs => Some((cfs::encode_into, cfs::decode)),
