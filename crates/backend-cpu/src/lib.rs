@@ -13,7 +13,7 @@ use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::AllHostTypes;
 use sparse_core::reference::Reference;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The host's processor: a pool of threads and the instruction sets available.
 #[derive(Debug, Clone)]
@@ -83,13 +83,27 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Bytes that processes could be given without swapping when this was first asked, as Linux estimates them; `None` on
+/// other systems. It stays the same, since devices with equal abilities are the same to users.
+fn available_memory() -> Option<u64> {
+    static AVAILABLE: OnceLock<Option<u64>> = OnceLock::new();
+    *AVAILABLE.get_or_init(|| available_in(&std::fs::read_to_string("/proc/meminfo").ok()?))
+}
+
+/// `MemAvailable` of `/proc/meminfo`, which counts in units of 1024 bytes.
+fn available_in(meminfo: &str) -> Option<u64> {
+    let rest = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = rest.trim().strip_suffix(" kB")?.parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
 fn caps(threads: usize, simd: Simd) -> Caps {
     Caps {
         backend: "cpu",
         device: std::env::consts::ARCH.to_string(),
         compute_units: threads,
         is_cpu: true,
-        memory_bytes: None,
+        memory_bytes: available_memory(),
         f64: true,
         flushes_subnormals: false,
         features: vec![simd.name().to_string()],
@@ -127,5 +141,21 @@ unsafe impl Backend for Cpu {
 
     fn synchronize(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_available_memory_is_read_from_its_line() {
+        let meminfo = "MemTotal:       65536 kB\nMemFree:          10 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available_in(meminfo), Some(2 << 20));
+        assert_eq!(available_in("MemAvailable: 2048 pages"), None);
+        assert_eq!(available_in(""), None);
+        let cpu = Cpu::with(1, Simd::detect()).unwrap();
+        assert_eq!(cpu.caps().memory_bytes, probe().devices[0].memory_bytes);
+        assert!(cpu.caps().memory_bytes.is_some() || !cfg!(target_os = "linux"));
     }
 }

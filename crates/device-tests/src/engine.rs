@@ -5,7 +5,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Axis, BatchCsr, Col, Error, Row};
 use sparse_device::{Device, Library};
 use sparse_distrib::schedule::Policy;
-use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Worker};
+use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Partition, SCHEMES, Worker};
 
 /// 40 matrices of three shapes, the more entries the later; one shape has no elements.
 fn matrices() -> Generated<impl Fn(usize, &mut [f32]) -> Result<(), Error> + Sync> {
@@ -34,7 +34,7 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
         let used = &report.devices[0];
         assert!(used.items > 10 && used.failure.is_none(), "{report:?}");
         assert_eq!(used.spills > 0, budget == 24_000, "{report:?}");
-        let on_device = handle.parts().iter().find(|part| part.placement() == "device").unwrap();
+        let on_device = handle.batches().iter().find(|batch| batch.placement() == "device").unwrap();
         assert!(on_device.resident().as_any().is::<BatchCsr<f32, Device>>());
 
         let larger = device().with_budget(1 << 30);
@@ -43,9 +43,18 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
         handle.move_to_host().unwrap();
         assert_eq!((larger.ledger().used(), handle.fetch_all().unwrap()), (0, expected.clone()));
     }
+    for scheme in SCHEMES.iter().map(|info| info.scheme) {
+        let device = DeviceWorker::new(backend.clone()).named("device").with_budget(1 << 30);
+        let partition = Some(Partition::mesh(2, 3).unwrap());
+        let options = Options { scheme: Some(scheme), partition, ..Options::default() };
+        let mut engine = Engine::new(vec![Box::new(device) as Box<dyn Worker<f32, i32, i32>>]).unwrap();
+        let (handle, _) = engine.compress::<A>(&source, &options).unwrap().complete().unwrap();
+        assert_eq!(handle.fetch_all().unwrap(), expected, "{scheme}");
+    }
 }
 
-/// Matrices have the reference's bytes, whatever of them the device has memory for, and move to the host and back.
+/// Matrices have the reference's bytes, whatever of them the device has memory for and by whichever scheme they come, in
+/// parts too, and move to the host and back.
 pub fn a_device_and_the_host_compress_together(library: &Library) {
     each_device(library, |backend| {
         compresses_as_the_reference::<Row>(backend);

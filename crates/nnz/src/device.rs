@@ -13,6 +13,15 @@ pub(crate) type HostBackend = backend_cpu::Cpu;
 #[cfg(not(feature = "cpu"))]
 pub(crate) type HostBackend = sparse_core::reference::Reference;
 
+/// The host's backend with all processors.
+pub(crate) fn host_backend() -> Result<HostBackend> {
+    #[cfg(feature = "cpu")]
+    let backend = HostBackend::new()?;
+    #[cfg(not(feature = "cpu"))]
+    let backend = HostBackend::default();
+    Ok(backend)
+}
+
 /// The backends of this workspace, built in or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BackendKind {
@@ -199,11 +208,7 @@ impl Device {
     /// # Errors
     /// [`Error::Backend`] if the operating system refuses the threads.
     pub fn host() -> Result<Self> {
-        #[cfg(feature = "cpu")]
-        let backend = HostBackend::new()?;
-        #[cfg(not(feature = "cpu"))]
-        let backend = HostBackend::default();
-        Ok(Self::Cpu(backend))
+        host_backend().map(Self::Cpu)
     }
 
     /// The host's processor with `threads` threads; see [`host`](Self::host).

@@ -13,6 +13,9 @@ pub(crate) struct Parts {
     /// Blocks that rows and columns are cut into; none for a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks: Option<(usize, usize)>,
+    /// Matrices on the diagonal; none for one matrix and for a batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matrices: Option<usize>,
     /// The bytes of all files.
     file_bytes: u64,
 }
@@ -21,18 +24,23 @@ impl Parts {
     /// The parts of `file`, if it is a set.
     pub(crate) fn of(file: &MatrixFile) -> Option<Self> {
         let set = file.parts()?;
-        let blocks = match set.kind() {
-            SetKind::Matrix { row_blocks, col_blocks } => Some((row_blocks, col_blocks)),
-            SetKind::Batch { .. } => None,
+        let (blocks, matrices) = match set.kind() {
+            SetKind::Matrix { row_blocks, col_blocks } => (Some((row_blocks, col_blocks)), None),
+            SetKind::Matrices { members } => (None, Some(members)),
+            SetKind::Batch { .. } => (None, None),
         };
         let file_bytes = set.parts().iter().map(|part| part.bytes).sum();
-        Some(Self { files: set.parts().len(), blocks, file_bytes })
+        Some(Self { files: set.parts().len(), blocks, matrices, file_bytes })
     }
 }
 
 impl Display for Parts {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} files, {}", self.files, bytes(self.file_bytes))?;
-        self.blocks.map_or(Ok(()), |(rows, cols)| write!(f, ", {rows} x {cols} blocks"))
+        match (self.blocks, self.matrices) {
+            (Some((rows, cols)), _) => write!(f, ", {rows} x {cols} blocks"),
+            (None, Some(matrices)) => write!(f, ", {matrices} matrices on the diagonal"),
+            (None, None) => Ok(()),
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each `cmd/*.trycmd` runs in a copy of `data/` (its `.in`), and the files that it leaves are compared with its
 //! `.out`. No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with and without
-//! one.
+//! one; and no measured rates are read or stored.
 
 use std::fs;
 
@@ -12,7 +12,8 @@ fn transcripts() -> trycmd::TestCases {
     transcripts
         .env("OCL_ICD_VENDORS", "/nowhere/vendors")
         .env("NNZ_SYCL_SHIM", "/nowhere/libnnz_sycl.so")
-        .env("CUDA_VISIBLE_DEVICES", "");
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .env("NNZ_RATES_CACHE", "");
     transcripts
 }
 

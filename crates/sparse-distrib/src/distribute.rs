@@ -7,7 +7,7 @@ use crate::merge::merge;
 use crate::partition::{Part, Partition};
 use crate::scheme::Scheme;
 use crate::transport::Transport;
-use crate::wire::{bitmap, cfs, dense, ed1, ed2};
+use crate::wire::{codec, dense, ed2};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{DenseToCsrKernel, ScanElement, ScanKernel};
 use sparse_core::{Axis, Compressed, DenseView, Error, Index, Order, Result, Scalar, Space, SparseFormat};
@@ -251,18 +251,16 @@ where
     O: Index,
 {
     let view = part.view(matrix)?;
-    let encode = match scheme {
-        Scheme::Sfc => return Ok(dense::encode(view)),
-        Scheme::Cfs => cfs::encode::<A, T, I, O>,
-        Scheme::Ed1 => ed1::encode::<A, T, I, O>,
-        Scheme::Ed2 => ed2::encode::<A, T, I, O>,
-        Scheme::Bitmap => bitmap::encode::<A, T, I, O>,
+    let Some((encode, _)) = codec::<A, T, I, O>(scheme) else {
+        return Ok(dense::encode(view));
     };
     let block = compress_from_host::<B, A, T, I, O>(backend, view)?;
+    let mut message = vec![];
     match (&block as &dyn Any).downcast_ref::<Block<A, T, I, O>>() {
-        Some(block) => encode(part, block),
-        None => encode(part, &block.to_host(backend)?),
+        Some(block) => encode(part, block, &mut message)?,
+        None => encode(part, &block.to_host(backend)?, &mut message)?,
     }
+    Ok(message)
 }
 
 fn decode<B, A, T, I, O>(
@@ -279,17 +277,13 @@ where
     I: Index,
     O: Index,
 {
-    let block = match scheme {
-        Scheme::Sfc => {
+    match codec::<A, T, I, O>(scheme) {
+        Some((_, decode)) => decode(part, message)?.to_device(backend),
+        None => {
             let elements = dense::decode::<T>(part, order, message)?;
-            return compress_from_host(backend, elements.as_view());
+            compress_from_host(backend, elements.as_view())
         }
-        Scheme::Cfs => cfs::decode::<A, T, I, O>(part, message)?,
-        Scheme::Ed1 => ed1::decode(part, message)?,
-        Scheme::Ed2 => ed2::decode(part, message)?,
-        Scheme::Bitmap => bitmap::decode(part, message)?,
-    };
-    block.to_device(backend)
+    }
 }
 
 /// The nonzeros of a part of the host's memory, found by `backend` and in its memory.

@@ -1,6 +1,6 @@
 //! The predictions of all schemes side by side, as a table.
 
-use crate::scheme::{Compressor, Density, Rates, SCHEMES, Scheme, Stage, choose, slowest};
+use crate::scheme::{Compressor, Density, Rates, SCHEMES, Scheme, SchemeInfo, Stage, fastest, slowest};
 use std::fmt::{Display, Formatter};
 
 /// The predicted times of all schemes for one amount of data, and the scheme that the model prefers.
@@ -15,6 +15,10 @@ use std::fmt::{Display, Formatter};
 /// let table = explanation.to_string();
 /// let line = table.lines().find(|line| line.starts_with("ed2")).unwrap();
 /// assert!(line.split_whitespace().eq("ed2 sender 0.020 251.700 ms host scan chosen".split(' ')));
+///
+/// let table = explanation.with_outcome(Scheme::Ed2, 0.28).to_string();
+/// let line = table.lines().find(|line| line.starts_with("ed2")).unwrap();
+/// assert!(line.split_whitespace().eq("ed2 sender 0.020 251.700 ms 280.000 ms host scan chosen".split(' ')));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
@@ -26,8 +30,10 @@ pub struct Explanation {
     pub rates: Rates,
     /// A prediction for each scheme, in the order of [`SCHEMES`].
     pub predictions: Vec<Prediction>,
-    /// The scheme of [`choose`].
+    /// The scheme of [`choose`](crate::choose).
     pub chosen: Scheme,
+    /// The scheme that was taken, and its time in seconds.
+    pub outcome: Option<(Scheme, f64)>,
 }
 
 /// The predicted time of one scheme.
@@ -44,19 +50,50 @@ pub struct Prediction {
 }
 
 impl Explanation {
-    /// The predictions of [`predict`](crate::predict) and the choice of [`choose`].
+    /// The predictions of [`predict`](crate::predict) and the choice of [`choose`](crate::choose).
     pub fn new(density: Density, dense_bytes: f64, rates: &Rates) -> Self {
+        Self::with_ratios(density, dense_bytes, rates, |info| (info.wire_ratio)(density))
+    }
+
+    /// The predictions for messages that are decoded in the host's memory, as the [`engine`](crate::engine)'s are: whatever
+    /// the message was, the arrays of the compressed matrix cross the link.
+    ///
+    /// ```
+    /// use sparse_distrib::{Density, Explanation, Rates};
+    ///
+    /// let density = Density { nonzeros: 0.1, value_bytes: 4.0, index_bytes: 4.0 };
+    /// let rates = Rates { devices: 1, link: 55e9, host_scan: 100e9, host_memory: 250e9, device: 3e12 };
+    /// let explanation = Explanation::decoded_on_host(density, 1e9, &rates);
+    /// let ratios: Vec<f64> = explanation.predictions.iter().map(|prediction| prediction.wire_ratio).collect();
+    /// assert_eq!(ratios, [1.0, 0.2, 0.2, 0.2, 0.2]); // a bitmap alone would have 0.13
+    /// ```
+    pub fn decoded_on_host(density: Density, dense_bytes: f64, rates: &Rates) -> Self {
+        Self::with_ratios(density, dense_bytes, rates, |info| match info.compressor {
+            Compressor::Receiver => (info.wire_ratio)(density),
+            Compressor::Sender => (Scheme::Cfs.info().wire_ratio)(density),
+        })
+    }
+
+    fn with_ratios(
+        density: Density,
+        dense_bytes: f64,
+        rates: &Rates,
+        ratio: impl Fn(&SchemeInfo) -> f64,
+    ) -> Self {
         let predictions = SCHEMES.iter().map(|info| {
-            let (limit, seconds_per_byte) = slowest(info.scheme, density, rates);
-            Prediction {
-                scheme: info.scheme,
-                wire_ratio: (info.wire_ratio)(density),
-                seconds: dense_bytes * seconds_per_byte,
-                limit,
-            }
+            let wire_ratio = ratio(info);
+            let (limit, seconds_per_byte) = slowest(info.compressor, wire_ratio, rates);
+            Prediction { scheme: info.scheme, wire_ratio, seconds: dense_bytes * seconds_per_byte, limit }
         });
         let predictions = predictions.collect();
-        Self { density, dense_bytes, rates: *rates, predictions, chosen: choose(density, rates) }
+        let chosen = fastest(ratio, rates);
+        Self { density, dense_bytes, rates: *rates, predictions, chosen, outcome: None }
+    }
+
+    /// The explanation with the scheme that was taken and its time, which the table shows beside the prediction.
+    #[must_use]
+    pub fn with_outcome(self, scheme: Scheme, seconds: f64) -> Self {
+        Self { outcome: Some((scheme, seconds)), ..self }
     }
 }
 
@@ -77,20 +114,31 @@ impl Display for Explanation {
             rate(host_memory),
             rate(device)
         )?;
-        write!(f, "\nscheme  compressed by  wire ratio     predicted  limited by")?;
+        let measured = if self.outcome.is_some() { "      measured" } else { "" };
+        write!(f, "\nscheme  compressed by  wire ratio     predicted{measured}  limited by")?;
         for Prediction { scheme, wire_ratio, seconds, limit } in &self.predictions {
             let compressor = match scheme.info().compressor {
                 Compressor::Sender => "sender",
                 Compressor::Receiver => "receiver",
             };
-            let milliseconds = format!("{:.3} ms", seconds * 1e3);
-            let line =
-                format!("{scheme:<6}  {compressor:<13}  {wire_ratio:>10.3}  {milliseconds:>12}  {limit:<11}");
+            let predicted = milliseconds(*seconds);
+            let measured = match self.outcome {
+                Some((taken, seconds)) if taken == *scheme => format!("  {:>12}", milliseconds(seconds)),
+                Some(_) => " ".repeat(14),
+                None => String::new(),
+            };
+            let line = format!(
+                "{scheme:<6}  {compressor:<13}  {wire_ratio:>10.3}  {predicted:>12}{measured}  {limit:<11}"
+            );
             let chosen = if *scheme == self.chosen { "  chosen" } else { "" };
             write!(f, "\n{}", format!("{line}{chosen}").trim_end())?;
         }
         Ok(())
     }
+}
+
+fn milliseconds(seconds: f64) -> String {
+    format!("{:.3} ms", seconds * 1e3)
 }
 
 /// A rate in GB/s.

@@ -14,7 +14,7 @@
 //!
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
-//! - [`engine`]: any amount of matrices, streamed to several devices that compress and keep them.
+//! - [`engine`]: any amount of matrices, streamed by any scheme to several devices, which keep them compressed.
 //! - [`transport`]: ranks that are threads ([`Local`]) or, with the feature `mpi`, processes of an MPI job (`Mpi`); to
 //!   the bytes, they hold the same parts.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
@@ -65,7 +65,7 @@ pub mod wire;
 
 pub use calibrate::{Calibration, Target};
 pub use distribute::{Distribution, LocalPart, collect, distribute};
-pub use engine::handle::Handle;
+pub use engine::handle::{Handle, ResidentBatch};
 pub use engine::ledger::{Lease, Ledger};
 pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{Generated, NpySource, Source};

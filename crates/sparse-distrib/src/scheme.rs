@@ -212,14 +212,13 @@ impl Display for Stage {
 /// assert!((seconds - 0.25).abs() < 0.005); // the scan of the host
 /// ```
 pub fn predict(scheme: Scheme, density: Density, dense_bytes: f64, rates: &Rates) -> f64 {
-    dense_bytes * slowest(scheme, density, rates).1
+    let info = scheme.info();
+    dense_bytes * slowest(info.compressor, (info.wire_ratio)(density), rates).1
 }
 
-/// The stage that sets the time of `scheme`, and its seconds for a byte of the dense data.
-pub(crate) fn slowest(scheme: Scheme, density: Density, rates: &Rates) -> (Stage, f64) {
-    let info = scheme.info();
-    let ratio = (info.wire_ratio)(density);
-    let stages = match info.compressor {
+/// The stage that sets the time of a scheme with this wire ratio, and its seconds for a byte of the dense data.
+pub(crate) fn slowest(compressor: Compressor, ratio: f64, rates: &Rates) -> (Stage, f64) {
+    let stages = match compressor {
         Compressor::Receiver => [
             (Stage::Link, 1.0 / rates.links()),
             (Stage::HostMemory, 1.0 / rates.host_memory),
@@ -236,8 +235,8 @@ pub(crate) fn slowest(scheme: Scheme, density: Density, rates: &Rates) -> (Stage
         .fold((Stage::Link, 0.0), |slowest, stage| if stage.1 > slowest.1 { stage } else { slowest })
 }
 
-/// The scheme that the model prefers: the shorter of `ed2` and `bitmap` where that is shorter than the dense data and
-/// the host compresses faster than its links send, else `sfc`.
+/// The fastest of `sfc`, `ed2` and `bitmap`, as the model predicts; of equally fast ones that which sends less. `cfs` and
+/// `ed1` are predicted as `ed2` is. Over an unlimited link, compressing first gains nothing: then it is `sfc`.
 ///
 /// ```
 /// use sparse_distrib::{Density, Rates, Scheme, choose};
@@ -248,9 +247,18 @@ pub(crate) fn slowest(scheme: Scheme, density: Density, rates: &Rates) -> (Stage
 /// assert_eq!(choose(density, &Rates { host_scan: 100e9, ..one_core }), Scheme::Bitmap);
 /// ```
 pub fn choose(density: Density, rates: &Rates) -> Scheme {
-    let ratio = |scheme: Scheme| (scheme.info().wire_ratio)(density);
-    let compressing = if ratio(Scheme::Bitmap) < ratio(Scheme::Ed2) { Scheme::Bitmap } else { Scheme::Ed2 };
-    let shorter = ratio(compressing);
-    let host = rates.host_scan.min(rates.host_memory / (1.0 + 2.0 * shorter));
-    if shorter < 1.0 && rates.links() < host { compressing } else { Scheme::Sfc }
+    fastest(|info| (info.wire_ratio)(density), rates)
+}
+
+/// The choice of [`choose`] for other wire ratios.
+pub(crate) fn fastest(ratio: impl Fn(&SchemeInfo) -> f64, rates: &Rates) -> Scheme {
+    if rates.link.is_infinite() {
+        return Scheme::Sfc;
+    }
+    let cost = |scheme: Scheme| {
+        let ratio = ratio(scheme.info());
+        (slowest(scheme.info().compressor, ratio, rates).1, ratio)
+    };
+    let faster = |best, scheme| if cost(scheme) < cost(best) { scheme } else { best };
+    [Scheme::Ed2, Scheme::Bitmap].into_iter().fold(Scheme::Sfc, faster)
 }

@@ -398,3 +398,40 @@ fn a_set_is_read_as_what_it_is() {
     }
     assert!(PartSet::open(folder.path().join("a.npz")).is_err());
 }
+
+#[test]
+fn matrices_of_any_shapes_are_blocks_of_a_diagonal() {
+    let (_folder, path) = new_set();
+    let (tall, wide) = (batch_of((2, 1), 2), batch_of((1, 3), 1));
+    let mut writer = PartWriter::<Col, f32>::matrices(&path).unwrap();
+    for members in [&tall, &wide, &tall] {
+        writer.write_members(members).unwrap();
+    }
+    writer.finish().unwrap();
+
+    let set = PartSet::open(&path).unwrap();
+    assert_eq!((set.shape(), set.nnz(), set.is_batch()), ((9, 7), 5, false));
+    assert_eq!(set.read_members(1).unwrap().cols, 3);
+    let file = MatrixFile::open(&path).unwrap();
+    assert_eq!((file.claim().unwrap().stored, file.batch_format().unwrap()), (5, None));
+    let whole = file.read_csr::<f32, i32, i32>().unwrap();
+    assert!(whole.triplets().eq([(0, 0, 1.0), (2, 1, 1.0), (4, 2, 1.0), (5, 5, 1.0), (7, 6, 1.0)]));
+    let folder = path.display();
+    let error = set.read_block(0).unwrap_err().to_string();
+    assert_eq!(error, format!("{folder}: several matrices, not one in blocks"));
+    let error = set.read_batch().unwrap_err().to_string();
+    assert_eq!(error, format!("{folder}: matrices of several shapes, not a batch of matrices"));
+
+    // A shape that is not the sum of the members'.
+    let manifest = path.join(MANIFEST);
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replacen("9,", "8,", 1)).unwrap();
+    let error = PartSet::open(&path).unwrap_err().to_string();
+    assert!(error.contains("the shape 8 x 7 is not the sum"), "{error}");
+}
+
+/// So many members of one shape with a one in the first row and column.
+fn batch_of(shape: (usize, usize), count: usize) -> BatchCompressed<Col, f32> {
+    let member = Compressed::from_triplets(shape.0, shape.1, [(0, 0, 1.0)]).unwrap();
+    BatchCompressed::from_members(&vec![&member; count]).unwrap()
+}

@@ -3,13 +3,18 @@
 use super::fit::factor;
 use super::{Format, Matrix};
 use crate::Device;
-use crate::device::HostBackend;
+use crate::device::{HostBackend, host_backend};
 use sparse_core::op::{DenseToCsrKernel, Keep, RealOf};
 use sparse_core::{Axis, Col, DType, Error, Result, Row, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::schedule::Policy;
-use sparse_distrib::{DeviceWorker, Engine, Handle, NpySource, Options, Outcome, Progress, Report, Worker};
+use sparse_distrib::{
+    Calibration, DeviceWorker, Engine, Handle, NpySource, Options, Outcome, Partition, Progress, Rates,
+    Report, Scheme, Target, Worker,
+};
+use sparse_io::parts::PartWriter;
 use std::fmt::{Debug, Formatter};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Settings of [`MatrixSet::compress`].
@@ -23,6 +28,15 @@ pub struct MatrixSetOptions<'a> {
     pub tolerance: Option<f64>,
     /// The policy that gives matrices to devices; without it the engine chooses.
     pub policy: Option<Policy>,
+    /// The form in which matrices reach the devices; without it the one that is predicted to be the fastest, by rates of
+    /// this machine that are measured once and stored. The CPU reads and compresses in place then.
+    pub scheme: Option<Scheme>,
+    /// True if the report is to have the predictions: the rates are measured even where nothing depends on them.
+    pub explain: bool,
+    /// The parts that every matrix is cut into; without it only those are cut that no device may have memory for.
+    pub partition: Option<Partition>,
+    /// Bytes of each device's memory that may be used; without it nearly all that it has.
+    pub memory: Option<u64>,
     /// Called as matrices are compressed, by one thread at a time.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Ends the run when it becomes true; what was compressed before is in the set.
@@ -32,7 +46,18 @@ pub struct MatrixSetOptions<'a> {
 impl MatrixSetOptions<'_> {
     /// All elements but zeros.
     pub fn to(format: Format, dtype: DType) -> Self {
-        Self { format, dtype, tolerance: None, policy: None, progress: None, cancel: None }
+        Self {
+            format,
+            dtype,
+            tolerance: None,
+            policy: None,
+            scheme: None,
+            explain: false,
+            partition: None,
+            memory: None,
+            progress: None,
+            cancel: None,
+        }
     }
 }
 
@@ -40,7 +65,9 @@ impl Debug for MatrixSetOptions<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("MatrixSetOptions");
         debug.field("format", &self.format).field("dtype", &self.dtype);
-        debug.field("tolerance", &self.tolerance).field("policy", &self.policy).finish_non_exhaustive()
+        debug.field("tolerance", &self.tolerance).field("policy", &self.policy).field("scheme", &self.scheme);
+        debug.field("explain", &self.explain).field("partition", &self.partition);
+        debug.field("memory", &self.memory).finish_non_exhaustive()
     }
 }
 
@@ -77,7 +104,8 @@ impl MatrixSet {
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) without devices, [`Unsupported`](Error::Unsupported) for a format but CSR and CSC,
-    /// [`Operands`](Error::Operands) for a device that is named twice or a tolerance that the type of values cannot hold.
+    /// [`Operands`](Error::Operands) for a device that is named twice or a tolerance that the type of values cannot hold;
+    /// where rates are measured, what a device's runtime reports.
     pub fn compress(
         devices: &[Device],
         source: &NpySource,
@@ -107,7 +135,13 @@ impl MatrixSet {
         self.0.nnz(item)
     }
 
-    /// The device that has a matrix, by its name as in `cuda:0`, or `host`; `None` if it was not compressed.
+    /// The parts that a matrix was cut into: one if it is whole. `None` if there is no such matrix.
+    pub fn partition(&self, item: usize) -> Option<Partition> {
+        (item < self.len()).then(|| self.0.partition(item))
+    }
+
+    /// The device that has a matrix, by its name as in `cuda:0`, or `host`; `None` if it was not compressed. Of a matrix in
+    /// parts it is that of the first.
     pub fn placement(&self, item: usize) -> Option<&str> {
         self.0.placement(item)
     }
@@ -123,6 +157,50 @@ impl MatrixSet {
     /// [`Shape`](Error::Shape) if there is no such matrix or it was not compressed; what a device's runtime reports.
     pub fn get(&self, item: usize, device: &Device) -> Result<Matrix> {
         self.0.get(item, device)
+    }
+
+    /// A copy of part `index` of a matrix's [`partition`](Self::partition) in the memory of `device`, with local indices.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn get_part(&self, item: usize, index: usize, device: &Device) -> Result<Matrix> {
+        self.0.get_part(item, index, device)
+    }
+
+    /// Writes all matrices to a folder of `.npz` parts and a manifest ([`parts`](sparse_io::parts)), which is made if it is
+    /// not there: a batch if they have one shape, else the blocks of a diagonal. Only one part is in memory at a time.
+    ///
+    /// ```
+    /// use nnz::{MatrixSet, MatrixSetOptions, distrib::NpySource, prelude::*};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = |name: &str| folder.path().join(name);
+    /// nnz::io::npy::write(&path("wide.npy"), &[1.0, 0.0, 2.0], &[1, 3], Order::RowMajor)?;
+    /// nnz::io::npy::write(&path("tall.npy"), &[0.0, 3.0], &[2, 1], Order::RowMajor)?;
+    /// let source = NpySource::open_all([path("wide.npy"), path("tall.npy")])?;
+    /// let cpu: Device = "cpu".parse()?;
+    /// let options = MatrixSetOptions::to(Format::Csr, DType::F64);
+    /// let (set, _) = MatrixSet::compress(&[cpu.clone()], &source, &options)?;
+    /// set.write_folder(path("set"))?;
+    /// let both = Matrix::read_csr(&cpu, &nnz::io::MatrixFile::open(path("set"))?, DType::F64)?;
+    /// assert_eq!((both.shape(), both.nnz()), ((3, 4), 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if a matrix was not compressed; [`Io`](Error::Io) if a file cannot be written;
+    /// [`Unsupported`](Error::Unsupported) for values that no file has.
+    pub fn write_folder(&self, folder: impl AsRef<Path>) -> Result<()> {
+        self.0.write_folder(folder.as_ref())
+    }
+
+    /// Writes one matrix, in the parts of its [`partition`](Self::partition), to a folder as
+    /// [`write_folder`](Self::write_folder) makes it.
+    ///
+    /// # Errors
+    /// As for [`write_folder`](Self::write_folder).
+    pub fn write_blocks(&self, item: usize, folder: impl AsRef<Path>) -> Result<()> {
+        self.0.write_blocks(item, folder.as_ref())
     }
 
     /// Copies of all matrices as one batch in the memory of `device`: of matrices of one shape.
@@ -153,12 +231,19 @@ trait AnyHandle: Debug + Send + Sync {
     fn len(&self) -> usize;
     fn shape(&self, item: usize) -> (usize, usize);
     fn nnz(&self, item: usize) -> Option<usize>;
+    fn partition(&self, item: usize) -> Partition;
     fn placement(&self, item: usize) -> Option<&str>;
     fn bytes(&self) -> u64;
     fn get(&self, item: usize, device: &Device) -> Result<Matrix>;
+    fn get_part(&self, item: usize, index: usize, device: &Device) -> Result<Matrix>;
     fn to_batch(&self, device: &Device) -> Result<Matrix>;
+    fn write_folder(&self, folder: &Path) -> Result<()>;
+    fn write_blocks(&self, item: usize, folder: &Path) -> Result<()>;
     fn move_to(&mut self, device: &Device) -> Result<()>;
 }
+
+/// Entries and offsets of a file of a folder, unless it is one matrix.
+const FILE_ENTRIES: usize = 8 << 20;
 
 impl<A: Axis, T: Scalar> AnyHandle for Handle<A, T>
 where
@@ -177,6 +262,10 @@ where
         Handle::nnz(self, item)
     }
 
+    fn partition(&self, item: usize) -> Partition {
+        Handle::partition(self, item)
+    }
+
     fn placement(&self, item: usize) -> Option<&str> {
         Handle::placement(self, item)
     }
@@ -189,13 +278,58 @@ where
         Matrix::from_typed(device, self.fetch(item)?)
     }
 
+    fn get_part(&self, item: usize, index: usize, device: &Device) -> Result<Matrix> {
+        Matrix::from_typed(device, self.fetch_part(item, index)?)
+    }
+
     fn to_batch(&self, device: &Device) -> Result<Matrix> {
         Matrix::from_typed(device, Handle::to_batch(self)?)
     }
 
-    fn move_to(&mut self, device: &Device) -> Result<()> {
-        Handle::move_to(self, worker(device).as_ref())
+    fn write_folder(&self, folder: &Path) -> Result<()> {
+        let shapes: Vec<_> = (0..self.len()).map(|item| Handle::shape(self, item)).collect();
+        let has_one_shape = shapes.windows(2).all(|pair| pair[0] == pair[1]);
+        let mut writer = match has_one_shape {
+            true => PartWriter::<A, T>::batch(folder, shapes.first().copied().unwrap_or_default())?,
+            false => PartWriter::matrices(folder)?,
+        };
+        let sizes = shapes
+            .iter()
+            .enumerate()
+            .map(|(item, &(rows, cols))| Handle::nnz(self, item).unwrap_or_default() + A::swap(rows, cols).0);
+        let sizes: Vec<_> = sizes.collect();
+        let mut start = 0;
+        while start < shapes.len() {
+            let end = end_of_file(&shapes, &sizes, start);
+            writer.write_members(&self.to_batch_of(start..end)?)?;
+            start = end;
+        }
+        writer.finish()
     }
+
+    fn write_blocks(&self, item: usize, folder: &Path) -> Result<()> {
+        let (shape, partition) = (Handle::shape(self, item), Handle::partition(self, item));
+        let mut writer = PartWriter::<A, T>::matrix(folder, shape, partition.grid())?;
+        for (index, part) in partition.iter(shape).enumerate() {
+            writer.write_block(part.rows, part.cols, &self.fetch_part(item, index)?)?;
+        }
+        writer.finish()
+    }
+
+    fn move_to(&mut self, device: &Device) -> Result<()> {
+        Handle::move_to(self, worker(device, None).as_ref())
+    }
+}
+
+/// The end of the matrices from `start` on that one file has: of one shape, and of sizes that sum up to a file's.
+fn end_of_file(shapes: &[(usize, usize)], sizes: &[usize], start: usize) -> usize {
+    let mut entries = sizes[start];
+    let mut end = start + 1;
+    while end < shapes.len() && shapes[end] == shapes[start] && entries + sizes[end] <= FILE_ENTRIES {
+        entries += sizes[end];
+        end += 1;
+    }
+    end
 }
 
 fn check_devices(devices: &[Device]) -> Result<()> {
@@ -216,14 +350,48 @@ fn name(device: &Device) -> String {
     }
 }
 
-fn worker<T: Scalar>(device: &Device) -> Box<dyn Worker<T, i32, i32>>
+/// The worker of a device, with at most `memory` bytes of it.
+fn worker<T: Scalar>(device: &Device, memory: Option<u64>) -> Box<dyn Worker<T, i32, i32>>
 where
     HostBackend: DenseToCsrKernel<T, i32, i32>,
     Accelerator: DenseToCsrKernel<T, i32, i32>,
 {
+    fn named<B, T>(backend: &B, name: String, memory: Option<u64>) -> Box<dyn Worker<T, i32, i32>>
+    where
+        B: DenseToCsrKernel<T, i32, i32>,
+        T: Scalar,
+    {
+        let worker = DeviceWorker::<B, T, i32, i32>::new(backend.clone()).named(name);
+        Box::new(match memory {
+            Some(bytes) => worker.with_budget(bytes),
+            None => worker,
+        })
+    }
     match device {
-        Device::Cpu(backend) => Box::new(DeviceWorker::new(backend.clone()).named(name(device))),
-        Device::Accelerator(backend, _) => Box::new(DeviceWorker::new(backend.clone()).named(name(device))),
+        Device::Cpu(backend) => named(backend, name(device), memory),
+        Device::Accelerator(backend, _) => named(backend, name(device), memory),
+    }
+}
+
+/// The backend by which the host compresses: that of the CPU among the devices, else a new one.
+fn host_of(devices: &[Device]) -> Result<HostBackend> {
+    let backend = |device: &Device| match device {
+        Device::Cpu(backend) => Some(backend.clone()),
+        Device::Accelerator(..) => None,
+    };
+    devices.iter().find_map(backend).map_or_else(host_backend, Ok)
+}
+
+/// The rates of the accelerators among the devices, which count as equal ones, or else of the CPU.
+fn rates_of(devices: &[Device], host: &HostBackend) -> Result<Rates> {
+    let accelerators = devices.iter().filter_map(|device| match device {
+        Device::Cpu(_) => None,
+        Device::Accelerator(backend, _) => Some(backend),
+    });
+    let (calibration, driver) = (Calibration::of_user(), "");
+    match accelerators.clone().next() {
+        Some(backend) => calibration.rates(host, &Target { backend, devices: accelerators.count(), driver }),
+        None => calibration.rates(host, &Target { backend: host, devices: 1, driver }),
     }
 }
 
@@ -236,10 +404,21 @@ where
     HostBackend: DenseToCsrKernel<T, i32, i32>,
     Accelerator: DenseToCsrKernel<T, i32, i32>,
 {
-    let mut engine = Engine::<T>::new(devices.iter().map(worker).collect())?;
+    let workers = devices.iter().map(|device| worker(device, options.memory)).collect();
+    let mut engine = Engine::<T>::new(workers)?;
+    let has_accelerator = devices.iter().any(|device| matches!(device, Device::Accelerator(..)));
+    let chooses = options.scheme.is_none() && has_accelerator;
+    let mut rates = None;
+    if chooses || options.explain || options.scheme.is_some_and(|scheme| scheme != Scheme::Sfc) {
+        let host = host_of(devices)?;
+        if chooses || options.explain {
+            rates = Some(rates_of(devices, &host)?);
+        }
+        engine = engine.with_host(host);
+    }
     match options.format {
-        Format::Csr => run::<Row, T>(&mut engine, source, options),
-        Format::Csc => run::<Col, T>(&mut engine, source, options),
+        Format::Csr => run::<Row, T>(&mut engine, source, options, rates),
+        Format::Csc => run::<Col, T>(&mut engine, source, options, rates),
         other => Err(Error::unsupported(format_args!("compression to {other}"), "csr and csc are")),
     }
 }
@@ -248,6 +427,7 @@ fn run<A: Axis, T: Scalar>(
     engine: &mut Engine<T>,
     source: &NpySource,
     options: &MatrixSetOptions<'_>,
+    rates: Option<Rates>,
 ) -> Result<(MatrixSet, Report)>
 where
     Handle<A, T>: AnyHandle,
@@ -256,8 +436,8 @@ where
         None => Keep::NonZero,
         Some(tolerance) => Keep::Above(factor::<RealOf<T>>("compress", "the tolerance", tolerance.into())?),
     };
-    let &MatrixSetOptions { policy, progress, cancel, .. } = options;
-    let options = Options { policy, keep, progress, cancel, ..Options::default() };
+    let &MatrixSetOptions { policy, scheme, partition, progress, cancel, .. } = options;
+    let options = Options { policy, scheme, rates, partition, keep, progress, cancel, ..Options::default() };
     let Outcome { handle, report } = engine.compress::<A>(source, &options)?;
     Ok((MatrixSet(Box::new(handle)), report))
 }

@@ -2,9 +2,11 @@
 
 use super::handle::Handle;
 use sparse_core::error::checked_product;
+use sparse_core::op::ScanElement;
 use sparse_core::{Axis, BatchCompressed, Error, Host, Index, Result, Scalar};
+use std::ops::Range;
 
-impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
+impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
     /// Copies of all matrices on the host, as one batch in the order of the source: of matrices of one shape. A handle
     /// without matrices is a batch of 0 × 0 matrices.
     ///
@@ -28,22 +30,46 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         let shape = self.common_shape()?;
         let lines = A::swap(shape.0, shape.1).0;
         let mut member_ptr = vec![0; self.len() + 1];
-        for item in 0..self.len() {
-            member_ptr[item + 1] = member_ptr[item] + self.nnz(item).ok_or_else(|| self.missing(item))?;
+        for matrix in 0..self.len() {
+            let nnz = self.nnz(matrix).ok_or_else(|| self.missing(matrix))?;
+            member_ptr[matrix + 1] = member_ptr[matrix] + nnz;
         }
         let nnz = member_ptr[self.len()];
         let mut offsets = vec![O::default(); checked_product("count x offsets", self.len(), lines + 1)?];
         let (mut indices, mut values) = (vec![I::default(); nnz], vec![T::ZERO; nnz]);
-        for part in self.parts() {
-            let members = part.resident().to_host()?;
-            for (position, &item) in part.items().iter().enumerate() {
-                let (member, entries) = (members.member(position), member_ptr[item]..member_ptr[item + 1]);
-                offsets[item * (lines + 1)..][..lines + 1].copy_from_slice(member.offsets);
-                indices[entries.clone()].copy_from_slice(member.indices);
-                values[entries].copy_from_slice(member.values);
+        let mut place = |matrix: usize, member: (&[O], &[I], &[T])| {
+            let entries = member_ptr[matrix]..member_ptr[matrix + 1];
+            offsets[matrix * (lines + 1)..][..lines + 1].copy_from_slice(member.0);
+            indices[entries.clone()].copy_from_slice(member.1);
+            values[entries].copy_from_slice(member.2);
+        };
+        for batch in self.batches() {
+            let items = batch.items().iter().enumerate();
+            let whole: Vec<_> =
+                items.filter_map(|(at, &item)| Some((at, self.whole_matrix(item)?))).collect();
+            if whole.is_empty() {
+                continue;
+            }
+            let members = batch.resident().to_host()?;
+            for (at, matrix) in whole {
+                let member = members.member(at);
+                place(matrix, (member.offsets, member.indices, member.values));
             }
         }
+        for matrix in (0..self.len()).filter(|&matrix| self.is_cut(matrix)) {
+            let merged = self.fetch(matrix)?;
+            place(matrix, (merged.offsets(), merged.indices(), merged.values()));
+        }
         BatchCompressed::new(shape, member_ptr, offsets, indices, values)
+    }
+
+    /// Copies of some neighbouring matrices on the host as one batch: of matrices of one shape.
+    ///
+    /// # Errors
+    /// As for [`to_batch`](Self::to_batch); [`Error::Shape`] for no matrix at all.
+    pub fn to_batch_of(&self, matrices: Range<usize>) -> Result<BatchCompressed<A, T, Host, I, O>> {
+        let members: Vec<_> = matrices.map(|matrix| self.fetch(matrix)).collect::<Result<_>>()?;
+        BatchCompressed::from_members(&members.iter().collect::<Vec<_>>())
     }
 
     /// The shape of all matrices.

@@ -1,40 +1,11 @@
-//! The chunks of a run: matrices of one shape that are compressed together.
+//! The chunks of a run: items of one shape that are compressed together.
 
-use super::source::Source;
+use super::item::Item;
 use crate::schedule::{self, Device, Job, Policy};
-use sparse_core::error::checked_product;
-use sparse_core::{Error, Order, Result, Scalar};
+use sparse_core::{Error, Order, Result};
 use std::collections::{HashMap, VecDeque};
 
-/// Size and order of a matrix.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Item {
-    pub(super) shape: (usize, usize),
-    pub(super) order: Order,
-    pub(super) elements: usize,
-    /// Bytes of the elements.
-    pub(super) bytes: u64,
-}
-
-impl Item {
-    /// The items of a source.
-    pub(super) fn all<T: Scalar>(source: &dyn Source<T>) -> Result<Vec<Self>> {
-        let item = |k| {
-            let (shape, order) = (source.shape(k), source.order(k));
-            let elements = checked_product("rows x columns", shape.0, shape.1)?;
-            Ok(Self { shape, order, elements, bytes: elements as u64 * size_of::<T>() as u64 })
-        };
-        (0..source.len()).map(item).collect()
-    }
-
-    /// Bytes that decide the size of a chunk: matrices without elements take memory too.
-    fn weight(&self) -> u64 {
-        let lines = (self.shape.0.max(self.shape.1) as u64).saturating_add(1);
-        self.bytes.saturating_add(lines.saturating_mul(size_of::<u64>() as u64))
-    }
-}
-
-/// Matrices of one shape and order, by their positions in the source.
+/// Items of one shape and order, by their positions among all.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) items: Vec<usize>,
@@ -88,7 +59,7 @@ fn chunks(items: &[Item], positions: impl Iterator<Item = usize>, limit: u64) ->
     let mut open = HashMap::new();
     for position in positions {
         let item = &items[position];
-        let key = (item.shape, item.order == Order::RowMajor);
+        let key = (item.shape(), item.order == Order::RowMajor);
         let weight = item.weight();
         match open.get_mut(&key) {
             Some((chunk, bytes)) if weight <= limit.saturating_sub(*bytes) => {

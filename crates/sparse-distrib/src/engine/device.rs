@@ -1,23 +1,43 @@
 //! A device in a run: it compresses the chunks that are sent to it, and finds memory for them.
 
 use super::chunk::Chunk;
-use super::handle::Part;
+use super::handle::ResidentBatch;
 use super::ledger::Lease;
+use super::message;
 use super::report::DeviceReport;
-use super::run::{Filled, Run};
-use super::worker::{Worker, peak_bytes};
-use sparse_core::{DenseBatchView, Error, Index, Order, Result, Scalar};
+use super::run::{Filled, Run, Slot};
+use super::worker::{Resident, Worker, batch_bytes, peak_bytes};
+use crate::scheme::Scheme;
+use sparse_core::op::Keep;
+use sparse_core::{BatchCsr, DenseBatchView, Error, Host, Index, Order, Result, Scalar};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-/// A device with the parts that it has finished.
+/// A device with the batches that it has finished.
 pub(super) struct ActiveDevice<'r, T: Scalar, I: Index, O: Index> {
     run: &'r Run<'r, T>,
     index: usize,
     worker: &'r mut dyn Worker<T, I, O>,
-    parts: Vec<Part<T, I, O>>,
+    batches: Vec<ResidentBatch<T, I, O>>,
     report: DeviceReport,
+}
+
+/// Matrices of one shape, as a device gets them.
+enum Input<'s, T: Scalar, I: Index, O: Index> {
+    /// Their elements, which the device compresses.
+    Dense(DenseBatchView<'s, T>),
+    /// Their entries, which the host has found.
+    Compressed(BatchCsr<T, Host, I, O>),
+}
+
+impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
+    fn send_to(&self, worker: &mut dyn Worker<T, I, O>, keep: Keep<T>) -> Result<Box<dyn Resident<T, I, O>>> {
+        match self {
+            Self::Dense(view) => worker.compress(*view, keep),
+            Self::Compressed(batch) => worker.adopt(batch),
+        }
+    }
 }
 
 /// The items of a chunk that a device has not compressed when it failed, and its error.
@@ -28,16 +48,16 @@ struct DeviceFailure {
 
 impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     pub(super) fn new(run: &'r Run<'r, T>, index: usize, worker: &'r mut dyn Worker<T, I, O>) -> Self {
-        let report = DeviceReport { name: worker.name().to_owned(), ..DeviceReport::default() };
-        Self { run, index, worker, parts: vec![], report }
+        let report = DeviceReport::new(worker.name(), run.schemes[index]);
+        Self { run, index, worker, batches: vec![], report }
     }
 
     /// Compresses filled chunks until there are no more or the device fails, and gives their slots back.
     pub(super) fn serve(
         mut self,
         filled: &Receiver<Filled<T>>,
-        free: Sender<Vec<T>>,
-    ) -> (Vec<Part<T, I, O>>, DeviceReport) {
+        free: Sender<Slot<T>>,
+    ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
         let _guard = self.run.queue.stop_on_panic();
         while let Ok(Filled { chunk, slot }) = filled.recv() {
             if self.run.has_ended() {
@@ -56,21 +76,20 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         }
         drop(free);
         filled.iter().for_each(|Filled { chunk, .. }| self.run.queue.give_back(chunk));
-        for part in &self.parts {
-            self.report.items += part.items().len();
-            self.report.bytes_in += self.run.bytes(part.items());
-            self.report.bytes_out += part.bytes();
+        for batch in &self.batches {
+            self.report.items += batch.items().len();
+            self.report.bytes_in += self.run.bytes(batch.items());
+            self.report.bytes_out += batch.bytes();
         }
-        (self.parts, self.report)
+        (self.batches, self.report)
     }
 
     /// Compresses a chunk, in halves where memory is short. What the device has no memory for goes to another.
-    fn compress(&mut self, chunk: &Chunk, slot: &[T]) -> Result<(), DeviceFailure> {
+    fn compress(&mut self, chunk: &Chunk, slot: &Slot<T>) -> Result<(), DeviceFailure> {
         let whole = 0..chunk.items.len();
         let mut ranges = vec![whole];
         while let Some(range) = ranges.pop() {
-            let items = chunk.items[range.clone()].to_vec();
-            match self.compress_items(items, &slot[self.elements_of(chunk, &range)]) {
+            match self.compress_items(&chunk.items, range.clone(), slot) {
                 Ok(()) => {}
                 Err(Error::OutOfMemory { .. } | Error::IndexOverflow { .. }) if range.len() > 1 => {
                     self.report.splits += 1;
@@ -95,45 +114,52 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         Ok(())
     }
 
-    /// The elements of some items of a chunk in its slot.
-    fn elements_of(&self, chunk: &Chunk, range: &Range<usize>) -> Range<usize> {
-        let elements = self.run.items[chunk.items[0]].elements;
-        range.start * elements..range.end * elements
-    }
-
-    /// Compresses items of one shape to a part.
-    fn compress_items(&mut self, items: Vec<usize>, elements: &[T]) -> Result<()> {
-        let view = self.view(&items, elements)?;
-        let lease = self.reserve_for(view)?;
+    /// Compresses a range of the items of a chunk to a batch.
+    fn compress_items(&mut self, items: &[usize], range: Range<usize>, slot: &Slot<T>) -> Result<()> {
+        let input = self.input(items, range.clone(), slot)?;
+        let lease = self.reserve_for(&input)?;
         let keep = self.run.options.keep;
-        let mut result = self.worker.compress(view, keep);
+        let mut result = input.send_to(self.worker, keep);
         // The account knows nothing of other users of the device.
         if is_out_of_memory(&result) {
             self.worker.trim();
-            result = self.worker.compress(view, keep);
+            result = input.send_to(self.worker, keep);
         }
         if is_out_of_memory(&result) && self.spill(lease.bytes())? {
-            result = self.worker.compress(view, keep);
+            result = input.send_to(self.worker, keep);
         }
-        let part = Part::new(items, result?, self.report.name.clone(), lease);
-        self.run.finish(part.items());
-        self.parts.push(part);
+        let batch = ResidentBatch::new(items[range].to_vec(), result?, self.report.name.clone(), lease);
+        self.run.finish(batch.items());
+        self.batches.push(batch);
         Ok(())
     }
 
-    /// The items as the worker is to compress them: transposed for CSC.
-    fn view<'s>(&self, items: &[usize], elements: &'s [T]) -> Result<DenseBatchView<'s, T>> {
+    /// A range of the items of a chunk, as the worker is to get them: by rows, transposed for CSC.
+    fn input<'s>(
+        &self,
+        items: &[usize],
+        range: Range<usize>,
+        slot: &'s Slot<T>,
+    ) -> Result<Input<'s, T, I, O>> {
+        let scheme = self.report.scheme;
+        if scheme != Scheme::Sfc {
+            let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
+            return Ok(Input::Compressed(message::decode(scheme, parts, &slot.messages[range])?));
+        }
         let item = &self.run.items[items[0]];
-        // A plan would name the extents of the transpose.
-        I::try_new("rows", item.shape.0)?;
-        I::try_new("columns", item.shape.1)?;
-        let ld = if item.order == Order::RowMajor { item.shape.1 } else { item.shape.0 };
-        let view = DenseBatchView::new(elements, items.len(), item.elements, item.shape, ld, item.order)?;
-        Ok(if self.run.is_by_rows { view } else { view.transposed() })
+        self.run.check_extents::<I>(item)?;
+        let elements = &slot.elements[range.start * item.elements..range.end * item.elements];
+        let ld = if item.order == Order::RowMajor { item.shape().1 } else { item.shape().0 };
+        let view = DenseBatchView::new(elements, range.len(), item.elements, item.shape(), ld, item.order)?;
+        Ok(Input::Dense(if self.run.is_by_rows { view } else { view.transposed() }))
     }
 
     /// Reserves memory for a compression: for as many entries as there may be, or else as there are.
-    fn reserve_for(&mut self, view: DenseBatchView<'_, T>) -> Result<Lease> {
+    fn reserve_for(&mut self, input: &Input<'_, T, I, O>) -> Result<Lease> {
+        let view = match input {
+            Input::Dense(view) => view,
+            Input::Compressed(batch) => return self.reserve(batch_bytes(batch)),
+        };
         let (elements, lines) = (view.data(), view.count().saturating_mul(view.nrows().saturating_add(1)));
         let most = peak_bytes::<T, I, O>(lines, elements.len(), elements.len());
         if let Ok(lease) = self.worker.ledger().reserve(most, Duration::ZERO) {
@@ -143,7 +169,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         self.reserve(peak_bytes::<T, I, O>(lines, elements.len(), nnz))
     }
 
-    /// Reserves memory: waits for others, frees the plan, then moves finished parts to the host.
+    /// Reserves memory: waits for others, frees the plan, then moves finished batches to the host.
     fn reserve(&mut self, bytes: u64) -> Result<Lease> {
         let ledger = self.worker.ledger().clone();
         if let Ok(lease) = ledger.reserve(bytes, self.run.options.patience) {
@@ -157,38 +183,38 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         ledger.reserve(bytes, Duration::ZERO)
     }
 
-    /// Moves the oldest parts to the host until the device has `wanted` bytes more. Does nothing, and returns false, if
+    /// Moves the oldest batches to the host until the device has `wanted` bytes more. Does nothing, and returns false, if
     /// all of them together have less.
     fn spill(&mut self, wanted: u64) -> Result<bool> {
-        let on_device = || self.parts.iter().filter(|part| part.is_on_device());
-        let movable: u64 = on_device().map(Part::bytes).sum();
+        let on_device = || self.batches.iter().filter(|batch| batch.is_on_device());
+        let movable: u64 = on_device().map(ResidentBatch::bytes).sum();
         if self.worker.is_host() || !self.run.options.spill || movable < wanted {
             return Ok(false);
         }
         let mut moved = 0;
-        for part in self.parts.iter_mut().filter(|part| part.is_on_device()) {
+        for batch in self.batches.iter_mut().filter(|batch| batch.is_on_device()) {
             if moved >= wanted {
                 break;
             }
-            part.move_to_host()?;
-            moved += part.bytes();
+            batch.move_to_host()?;
+            moved += batch.bytes();
             self.report.spills += 1;
         }
         Ok(true)
     }
 
-    /// Takes the device out of service: its parts are moved to the host, and what it has lost or not compressed is left
+    /// Takes the device out of service: its batches are moved to the host, and what it has lost or not compressed is left
     /// to others.
     fn fail(&mut self, failure: DeviceFailure) {
         self.report.failure = Some(failure.error.to_string());
         if !self.worker.is_host() {
-            for mut part in std::mem::take(&mut self.parts) {
-                let was_on_device = part.is_on_device();
-                if part.move_to_host().is_ok() {
+            for mut batch in std::mem::take(&mut self.batches) {
+                let was_on_device = batch.is_on_device();
+                if batch.move_to_host().is_ok() {
                     self.report.spills += usize::from(was_on_device);
-                    self.parts.push(part);
+                    self.batches.push(batch);
                 } else {
-                    self.run.reopen(part.into_items());
+                    self.run.reopen(batch.into_items());
                 }
             }
         }

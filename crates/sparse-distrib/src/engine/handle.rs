@@ -1,8 +1,12 @@
 //! Compressed matrices that stay on the devices that made them.
 
+use super::item::Layout;
 use super::ledger::Lease;
 use super::worker::{DeviceBatch, Resident, Worker};
 use crate::Block;
+use crate::merge::merge;
+use crate::partition::Partition;
+use sparse_core::op::ScanElement;
 use sparse_core::reference::Reference;
 use sparse_core::{Axis, BatchCsr, Compressed, Error, Host, Index, Result, Scalar};
 use std::fmt::Debug;
@@ -15,7 +19,8 @@ const HOST: &str = "host";
 /// The compressed matrices of a run, each in the memory of some device: CSR for `A` = [`Row`](sparse_core::Row), CSC for
 /// [`Col`](sparse_core::Col). Dropping it frees them.
 ///
-/// A matrix that the run did not finish has a shape, and nothing else.
+/// A matrix that the run did not finish has a shape, and nothing else. One that was cut lies there in parts, perhaps on
+/// several devices; [`fetch`](Self::fetch) makes it whole.
 ///
 /// ```
 /// use sparse_core::reference::Reference;
@@ -33,83 +38,86 @@ const HOST: &str = "host";
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub struct Handle<A: Axis, T: Scalar, I: Index = i32, O: Index = i32> {
-    shapes: Vec<(usize, usize)>,
-    parts: Vec<Part<T, I, O>>,
-    /// The part of each matrix, and its position there.
+    matrices: Vec<Layout>,
+    batches: Vec<ResidentBatch<T, I, O>>,
+    /// The batch of each part of each matrix, and its position there.
     places: Vec<Option<(usize, usize)>>,
     axis: PhantomData<A>,
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
-    pub(super) fn new(shapes: Vec<(usize, usize)>, parts: Vec<Part<T, I, O>>) -> Self {
-        let mut places = vec![None; shapes.len()];
-        for (part, Part { items, .. }) in parts.iter().enumerate() {
+    pub(super) fn new(matrices: Vec<Layout>, batches: Vec<ResidentBatch<T, I, O>>) -> Self {
+        let mut places = vec![None; matrices.last().map_or(0, |last| last.items().end)];
+        for (batch, ResidentBatch { items, .. }) in batches.iter().enumerate() {
             for (position, &item) in items.iter().enumerate() {
-                places[item] = Some((part, position));
+                places[item] = Some((batch, position));
             }
         }
-        Self { shapes, parts, places, axis: PhantomData }
+        Self { matrices, batches, places, axis: PhantomData }
     }
 
     /// The number of matrices, finished or not.
     pub fn len(&self) -> usize {
-        self.shapes.len()
+        self.matrices.len()
     }
 
     /// True if there are no matrices.
     pub fn is_empty(&self) -> bool {
-        self.shapes.is_empty()
+        self.matrices.is_empty()
     }
 
-    /// The positions of the matrices that are here.
+    /// The positions of the matrices that are here, with all their parts.
     pub fn finished(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(item, _)| item)
+        (0..self.len()).filter(|&matrix| self.is_finished(matrix))
     }
 
     /// (rows, columns) of a matrix, which is below [`len`](Self::len).
-    pub fn shape(&self, item: usize) -> (usize, usize) {
-        self.shapes[item]
+    pub fn shape(&self, matrix: usize) -> (usize, usize) {
+        self.matrices[matrix].shape
+    }
+
+    /// The parts that a matrix, which is below [`len`](Self::len), was cut into: one if it is whole.
+    pub fn partition(&self, matrix: usize) -> Partition {
+        self.matrices[matrix].partition
     }
 
     /// The number of entries of a matrix; `None` if it is not finished.
-    pub fn nnz(&self, item: usize) -> Option<usize> {
-        let (part, position) = self.place(item)?;
-        let starts = part.resident.member_ptr();
-        Some(starts[position + 1] - starts[position])
+    pub fn nnz(&self, matrix: usize) -> Option<usize> {
+        self.matrices.get(matrix)?.items().map(|item| self.item_nnz(item)).sum()
     }
 
-    /// The device whose memory has a matrix, or `host`; `None` if it is not finished.
-    pub fn placement(&self, item: usize) -> Option<&str> {
-        self.place(item).map(|(part, _)| part.placement())
+    /// The device whose memory has a matrix, or `host`; `None` if it is not finished. Of a matrix in parts it is that of
+    /// the first.
+    pub fn placement(&self, matrix: usize) -> Option<&str> {
+        let first = self.matrices.get(matrix)?.first;
+        self.is_finished(matrix).then(|| self.place(first).map(|(batch, _)| batch.placement()))?
     }
 
     /// Bytes of all matrices, wherever they are.
     pub fn bytes(&self) -> u64 {
-        self.parts.iter().map(Part::bytes).sum()
+        self.batches.iter().map(ResidentBatch::bytes).sum()
     }
 
-    /// The parts: matrices of one shape in one allocation.
-    pub fn parts(&self) -> &[Part<T, I, O>] {
-        &self.parts
+    /// The allocations of the devices, each with parts of one shape.
+    pub fn batches(&self) -> &[ResidentBatch<T, I, O>] {
+        &self.batches
     }
 
-    /// A copy of a matrix on the host.
+    /// A copy of a part of a matrix on the host, with local indices: of part `index` of its
+    /// [`partition`](Self::partition).
     ///
     /// # Errors
-    /// [`Error::Shape`] if there is no such matrix or it is not finished; an error of the device's runtime.
-    pub fn fetch(&self, item: usize) -> Result<Block<A, T, I, O>> {
-        let (part, position) = self.place(item).ok_or_else(|| self.missing(item))?;
-        let (rows, cols) = self.shapes[item];
-        let (offsets, indices, values) = part.resident.member(position)?;
+    /// [`Error::Shape`] if there is no such part or it is not finished; an error of the device's runtime.
+    pub fn fetch_part(&self, matrix: usize, index: usize) -> Result<Block<A, T, I, O>> {
+        let layout = self.matrices.get(matrix).ok_or_else(|| self.missing(matrix))?;
+        let item = layout.items().nth(index).ok_or_else(|| {
+            let parts = layout.partition.parts();
+            Error::shape("fetch", format_args!("part {index} of matrix {matrix}, which has {parts}"))
+        })?;
+        let (batch, position) = self.place(item).ok_or_else(|| self.missing(matrix))?;
+        let (rows, cols) = layout.partition.part(layout.shape, index).shape();
+        let (offsets, indices, values) = batch.resident.member(position)?;
         Compressed::new(rows, cols, offsets, indices, values)
-    }
-
-    /// Copies of all matrices on the host, in the order of the source.
-    ///
-    /// # Errors
-    /// As for [`fetch`](Self::fetch), with the first matrix that is not there.
-    pub fn fetch_all(&self) -> Result<Vec<Block<A, T, I, O>>> {
-        (0..self.len()).map(|item| self.fetch(item)).collect()
     }
 
     /// Moves all matrices to the memory of one device. After an error those that were moved before stay there, the
@@ -118,7 +126,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     /// # Errors
     /// [`Error::OutOfMemory`], or an error of a device's runtime.
     pub fn move_to(&mut self, worker: &dyn Worker<T, I, O>) -> Result<()> {
-        self.parts.iter_mut().try_for_each(|part| part.move_to(worker))
+        self.batches.iter_mut().try_for_each(|batch| batch.move_to(worker))
     }
 
     /// Moves all matrices to the host's memory. After an error, as for [`move_to`](Self::move_to).
@@ -126,38 +134,86 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     /// # Errors
     /// An error of a device's runtime.
     pub fn move_to_host(&mut self) -> Result<()> {
-        self.parts.iter_mut().try_for_each(Part::move_to_host)
+        self.batches.iter_mut().try_for_each(ResidentBatch::move_to_host)
+    }
+
+    /// True if the matrix was cut.
+    pub(super) fn is_cut(&self, matrix: usize) -> bool {
+        self.matrices[matrix].is_cut()
+    }
+
+    /// The matrix of an item that is not cut.
+    pub(super) fn whole_matrix(&self, item: usize) -> Option<usize> {
+        let matrix = self.matrices.partition_point(|layout| layout.items().end <= item);
+        (!self.is_cut(matrix)).then_some(matrix)
     }
 
     /// The error for a matrix that is not there.
     #[cold]
-    pub(super) fn missing(&self, item: usize) -> Error {
-        let reason = format!("matrix {item} of {} is not there: it was not compressed", self.len());
+    pub(super) fn missing(&self, matrix: usize) -> Error {
+        let reason = format!("matrix {matrix} of {} is not there: it was not compressed", self.len());
         Error::shape("fetch", reason)
     }
 
-    fn place(&self, item: usize) -> Option<(&Part<T, I, O>, usize)> {
-        let (part, position) = self.places.get(item).copied()??;
-        Some((&self.parts[part], position))
+    fn is_finished(&self, matrix: usize) -> bool {
+        self.matrices[matrix].items().all(|item| self.places[item].is_some())
+    }
+
+    fn place(&self, item: usize) -> Option<(&ResidentBatch<T, I, O>, usize)> {
+        let (batch, position) = self.places[item]?;
+        Some((&self.batches[batch], position))
+    }
+
+    fn item_nnz(&self, item: usize) -> Option<usize> {
+        let (batch, position) = self.place(item)?;
+        let starts = batch.resident.member_ptr();
+        Some(starts[position + 1] - starts[position])
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
+    /// A copy of a matrix on the host; its parts are merged.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there is no such matrix or it is not finished; [`Error::IndexOverflow`] if the parts have more
+    /// entries than `O` counts; an error of the device's runtime.
+    pub fn fetch(&self, matrix: usize) -> Result<Block<A, T, I, O>> {
+        let layout = self.matrices.get(matrix).ok_or_else(|| self.missing(matrix))?;
+        if !layout.is_cut() {
+            return self.fetch_part(matrix, 0);
+        }
+        let blocks: Vec<_> = (0..layout.partition.parts())
+            .map(|index| self.fetch_part(matrix, index))
+            .collect::<Result<_>>()?;
+        merge(&Reference, layout.partition, layout.shape, &blocks)
+    }
+
+    /// Copies of all matrices on the host, in the order of the source.
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch), with the first matrix that is not there.
+    pub fn fetch_all(&self) -> Result<Vec<Block<A, T, I, O>>> {
+        (0..self.len()).map(|matrix| self.fetch(matrix)).collect()
     }
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Debug for Handle<A, T, I, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("Handle");
-        debug.field("format", &A::FORMAT).field("matrices", &self.len()).field("parts", &self.parts).finish()
+        debug.field("format", &A::FORMAT).field("matrices", &self.len());
+        debug.field("batches", &self.batches).finish()
     }
 }
 
-/// Compressed matrices of one shape in one allocation of a device.
-pub struct Part<T: Scalar, I: Index, O: Index> {
+/// Compressed matrices, or parts of some, of one shape in one allocation of a device.
+pub struct ResidentBatch<T: Scalar, I: Index, O: Index> {
     items: Vec<usize>,
     resident: Box<dyn Resident<T, I, O>>,
     /// The device and the account of its memory; none on the host after a move.
     device: Option<(String, Lease)>,
 }
 
-impl<T: Scalar, I: Index, O: Index> Part<T, I, O> {
+impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
     pub(super) fn new(
         items: Vec<usize>,
         resident: Box<dyn Resident<T, I, O>>,
@@ -168,17 +224,18 @@ impl<T: Scalar, I: Index, O: Index> Part<T, I, O> {
         Self { items, resident, device: Some((device, lease)) }
     }
 
-    /// The positions of the members in the source.
+    /// The positions of the members among the parts of all matrices, in the order of the source. Where no matrix was
+    /// cut, these are the positions of the matrices.
     pub fn items(&self) -> &[usize] {
         &self.items
     }
 
-    /// The device whose memory has the part, or `host`.
+    /// The device whose memory has the batch, or `host`.
     pub fn placement(&self) -> &str {
         self.device.as_ref().map_or(HOST, |(name, _)| name)
     }
 
-    /// Bytes of the part.
+    /// Bytes of the batch.
     pub fn bytes(&self) -> u64 {
         self.resident.bytes()
     }
@@ -194,7 +251,7 @@ impl<T: Scalar, I: Index, O: Index> Part<T, I, O> {
         self.resident.as_ref()
     }
 
-    /// True if the part is in the memory of its device.
+    /// True if the batch is in the memory of its device.
     pub(super) fn is_on_device(&self) -> bool {
         self.device.is_some()
     }
@@ -224,9 +281,9 @@ impl<T: Scalar, I: Index, O: Index> Part<T, I, O> {
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> Debug for Part<T, I, O> {
+impl<T: Scalar, I: Index, O: Index> Debug for ResidentBatch<T, I, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut debug = f.debug_struct("Part");
+        let mut debug = f.debug_struct("ResidentBatch");
         debug.field("items", &self.items.len()).field("placement", &self.placement());
         debug.field("nnz", &self.nnz()).field("bytes", &self.bytes()).finish()
     }

@@ -8,19 +8,25 @@
 //! | [`report`] | progress, and what a run did |
 //! | [`handle`] | the compressed matrices, wherever they are |
 //!
-//! Matrices of one shape are brought together in chunks of up to 64 MiB. Each device has two threads and a ring of
+//! Matrices of one shape are brought together in chunks of up to 64 MiB. One that no device has memory for is cut into
+//! blocks of rows (CSR) or columns (CSC), and all are cut where a [`Partition`] is asked for: parts go to devices as
+//! matrices do. Each device has two threads and a ring of
 //! slots in the host's memory: one thread fills a slot from the source while the other has the device compress the slot
 //! before. So a device needs memory for one dense chunk and for the results, whatever the amount, and the host for the
 //! slots.
 //!
+//! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has the
+//! host compress them to messages; the device's thread decodes these and copies the arrays to the device. Where the rates
+//! of the machine are known, the scheme is the one that the model predicts to be faster.
+//!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
-//! others each has a queue of its own from the start. Whatever the policy is, and whichever devices fail or run out of
-//! memory, a compressed matrix has the same bytes.
+//! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run
+//! out of memory, a compressed matrix has the same bytes.
 //!
 //! | trouble | remedy, in this order |
 //! |---|---|
-//! | memory is short | wait for operations of others; free the plan; move finished parts to the host; halve the chunk; let another device do it |
-//! | the device fails | its finished parts are moved to the host, or done again; others do the rest |
+//! | memory is short | wait for operations of others; free the plan; move finished batches to the host; halve the chunk; let another device do it |
+//! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
 //! The [`Report`] names every matrix that is not compressed, and why; the others are.
@@ -29,24 +35,32 @@
 //! thesis, Chang Gung University 2013, where all dense data lay in the devices' memory.
 
 mod batch;
+mod choice;
 mod chunk;
 mod device;
 pub mod handle;
+mod item;
 pub mod ledger;
+mod message;
 mod queue;
 pub mod report;
 mod run;
 pub mod source;
 pub mod worker;
 
+use crate::partition::Partition;
 use crate::schedule::{CHUNK_BYTES, Device, Policy};
-use chunk::{Assignment, Item};
+use crate::scheme::{Rates, Scheme};
+use crate::wire::ed1;
+use chunk::Assignment;
 use handle::Handle;
+use message::HostCompressor;
 use report::{Cause, Progress, Report};
 use run::Run;
 use source::Source;
-use sparse_core::op::Keep;
-use sparse_core::{Axis, Error, Index, Result, Scalar};
+use sparse_core::op::{DenseToCsrKernel, Keep};
+use sparse_core::reference::Reference;
+use sparse_core::{Axis, Backend, Error, Host, Index, Result, Scalar};
 use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -74,6 +88,7 @@ use worker::Worker;
 /// ```
 pub struct Engine<T: Scalar, I: Index = i32, O: Index = i32> {
     workers: Vec<Box<dyn Worker<T, I, O>>>,
+    host: Box<dyn HostCompressor<T, I, O>>,
 }
 
 /// Settings of a run.
@@ -82,6 +97,14 @@ pub struct Options<'a, T: Scalar> {
     /// The policy that gives matrices to devices. `None` chooses: [`Policy::Lpt`] where the rates of all devices are
     /// known, else [`Policy::Pull`], which needs none.
     pub policy: Option<Policy>,
+    /// The form in which matrices reach the devices. `None` chooses: what the model predicts by `rates` to be faster, on
+    /// devices with memory of their own; else [`Scheme::Sfc`].
+    pub scheme: Option<Scheme>,
+    /// The rates of the machine: [`Calibration`](crate::Calibration) measures them. With them the report explains the
+    /// scheme.
+    pub rates: Option<Rates>,
+    /// The parts that every matrix is cut into. `None` cuts those that no device may have memory for, and no other.
+    pub partition: Option<Partition>,
     /// The elements that become entries.
     pub keep: Keep<T>,
     /// Bytes of a chunk at most, unless it is one matrix. A [`Policy::Pull`] that is asked for names its own.
@@ -91,9 +114,9 @@ pub struct Options<'a, T: Scalar> {
     pub slots: usize,
     /// The longest wait for other operations on a device whose memory is short.
     pub patience: Duration,
-    /// True if finished parts may be moved to the host where memory is short.
+    /// True if finished batches may be moved to the host where memory is short.
     pub spill: bool,
-    /// Called after each part, by one thread at a time; devices wait for it.
+    /// Called after each batch, by one thread at a time; devices wait for it.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Ends the run when it becomes true, after the chunks that are being compressed.
     pub cancel: Option<&'a AtomicBool>,
@@ -103,6 +126,9 @@ impl<T: Scalar> Default for Options<'_, T> {
     fn default() -> Self {
         Self {
             policy: None,
+            scheme: None,
+            rates: None,
+            partition: None,
             keep: Keep::NonZero,
             chunk_bytes: CHUNK_BYTES,
             slots: 2,
@@ -117,7 +143,9 @@ impl<T: Scalar> Default for Options<'_, T> {
 impl<T: Scalar> Debug for Options<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("Options");
-        debug.field("policy", &self.policy).field("keep", &self.keep).field("chunk_bytes", &self.chunk_bytes);
+        debug.field("policy", &self.policy).field("scheme", &self.scheme).field("rates", &self.rates);
+        debug.field("partition", &self.partition);
+        debug.field("keep", &self.keep).field("chunk_bytes", &self.chunk_bytes);
         debug.field("slots", &self.slots).field("patience", &self.patience).field("spill", &self.spill);
         debug.finish_non_exhaustive()
     }
@@ -157,7 +185,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Outcome<A, T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
-    /// An engine of these devices.
+    /// An engine of these devices. Where the host compresses, the serial reference does;
+    /// [`with_host`](Self::with_host) names a faster backend.
     ///
     /// # Errors
     /// [`Error::Shape`] if there is none.
@@ -165,7 +194,32 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         if workers.is_empty() {
             return Err(Error::shape("engine", "0 devices where at least one is needed"));
         }
-        Ok(Self { workers })
+        Ok(Self { workers, host: Box::new(Reference) })
+    }
+
+    /// The engine with a backend of the host that compresses what travels compressed.
+    ///
+    /// ```
+    /// use sparse_core::reference::Reference;
+    /// use sparse_core::{DenseView, Row};
+    /// use sparse_distrib::{DeviceWorker, Engine, Options, Scheme};
+    ///
+    /// let elements = [0.0, 1.0, 2.0, 0.0];
+    /// let source = vec![DenseView::row_major(&elements, 2, 2)?];
+    /// let device = DeviceWorker::new(Reference); // or a GPU's backend
+    /// let mut engine = Engine::<f64>::new(vec![Box::new(device)])?.with_host(Reference);
+    /// let options = Options { scheme: Some(Scheme::Bitmap), ..Options::default() };
+    /// let (handle, report) = engine.compress::<Row>(&source, &options)?.complete()?;
+    /// assert!(handle.fetch(0)?.triplets().eq([(0, 1, 1.0), (1, 0, 2.0)]));
+    /// assert_eq!(report.devices[0].scheme, Scheme::Bitmap);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_host<H>(self, host: H) -> Self
+    where
+        H: DenseToCsrKernel<T, I, O> + Backend<Space = Host>,
+    {
+        Self { host: Box::new(host), ..self }
     }
 
     /// The devices.
@@ -180,23 +234,29 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate is
-    /// not positive.
+    /// not positive; [`Error::Unsupported`] for [`Scheme::Ed1`] of values of half a word.
     pub fn compress<A: Axis>(
         &mut self,
         source: &dyn Source<T>,
         options: &Options<'_, T>,
     ) -> Result<Outcome<A, T, I, O>> {
-        let items = Item::all(source)?;
+        if options.scheme == Some(Scheme::Ed1) {
+            ed1::check_value::<T>()?;
+        }
+        let largest_budget = self.workers.iter().map(|worker| worker.ledger().budget()).max();
+        let budget = largest_budget.unwrap_or_default();
+        let layouts = item::layouts::<T, I, O>(source, options.partition, budget, A::IS_ROW)?;
+        let items = item::items(source, &layouts);
+        let (schemes, explanation) = choice::choose(&self.workers, source, &items, options);
         let policy = options.policy.unwrap_or_else(|| self.choose_policy(options.chunk_bytes));
         let chunk_bytes = match policy {
             Policy::Pull { chunk_bytes } => chunk_bytes,
             _ => options.chunk_bytes,
         };
         let assignment = Assignment::new(&items, policy, &self.devices(), chunk_bytes)?;
-        let shapes = items.iter().map(|item| item.shape).collect();
-        let run = Run::new(source, items, options, assignment, A::IS_ROW);
-        let (parts, report) = run.execute(&mut self.workers, policy);
-        Ok(Outcome { handle: Handle::new(shapes, parts), report })
+        let run = Run::new(source, (&layouts, items), options, assignment, schemes, A::IS_ROW);
+        let (batches, report) = run.execute(&mut self.workers, self.host.as_ref(), policy, explanation);
+        Ok(Outcome { handle: Handle::new(layouts, batches), report })
     }
 
     fn choose_policy(&self, chunk_bytes: u64) -> Policy {

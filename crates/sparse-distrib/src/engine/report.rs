@@ -1,5 +1,6 @@
 //! The report of a run, and its progress.
 
+use crate::explain::Explanation;
 use crate::schedule::Policy;
 use crate::scheme::Scheme;
 use sparse_core::Error;
@@ -14,11 +15,11 @@ pub struct Report {
     pub seconds: f64,
     /// The policy that gave matrices to devices.
     pub policy: Policy,
-    /// The form in which matrices reached the devices.
-    pub scheme: Scheme,
+    /// The model's predictions and the time that the run took, where the options have the rates.
+    pub explanation: Option<Explanation>,
     /// Matrices that were compressed.
     pub items: usize,
-    /// Bytes of their elements.
+    /// Bytes of the elements that were compressed.
     pub bytes_in: u64,
     /// Bytes of the compressed matrices.
     pub bytes_out: u64,
@@ -33,12 +34,14 @@ pub struct Report {
 }
 
 /// The part of one device in a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeviceReport {
     /// The device's name.
     pub name: String,
-    /// Matrices that it compressed.
+    /// The form in which matrices reached it.
+    pub scheme: Scheme,
+    /// Matrices that it compressed, and parts of matrices that were cut.
     pub items: usize,
     /// Bytes of their elements.
     pub bytes_in: u64,
@@ -46,12 +49,29 @@ pub struct DeviceReport {
     pub bytes_out: u64,
     /// Seconds in which it copied and compressed.
     pub busy_seconds: f64,
-    /// Parts that were moved to the host for want of memory, or because the device failed.
+    /// Batches that were moved to the host for want of memory, or because the device failed.
     pub spills: usize,
     /// Times that a chunk was halved: for want of memory, or to find the matrix that does not fit the types.
     pub splits: usize,
     /// The error that took the device out of service.
     pub failure: Option<String>,
+}
+
+impl DeviceReport {
+    /// The report of a device that has done nothing yet.
+    pub(super) fn new(name: &str, scheme: Scheme) -> Self {
+        Self {
+            name: name.to_owned(),
+            scheme,
+            items: 0,
+            bytes_in: 0,
+            bytes_out: 0,
+            busy_seconds: 0.0,
+            spills: 0,
+            splits: 0,
+            failure: None,
+        }
+    }
 }
 
 /// Matrices that are not compressed.

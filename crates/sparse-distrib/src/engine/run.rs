@@ -1,16 +1,21 @@
 //! A run of the engine: a thread that fills slots and one that compresses them, for each device.
 
 use super::Options;
-use super::chunk::{Assignment, Chunk, Item};
+use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
-use super::handle::Part;
+use super::handle::ResidentBatch;
+use super::item::{Item, Layout};
+use super::message::{self, HostCompressor};
 use super::queue::Queue;
-use super::report::{DeviceReport, Progress, Report};
-use super::source::Source;
+use super::report::{DeviceReport, Progress, Report, Unfinished};
+use super::source::{Source, resize};
 use super::worker::Worker;
+use crate::explain::Explanation;
+use crate::partition::Part;
 use crate::schedule::Policy;
 use crate::scheme::Scheme;
-use sparse_core::{Error, Index, Result, Scalar};
+use sparse_core::{DenseView, Error, Index, Order, Result, Scalar};
+use std::collections::HashSet;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,6 +29,8 @@ pub(super) struct Run<'a, T: Scalar> {
     pub(super) items: Vec<Item>,
     pub(super) options: &'a Options<'a, T>,
     pub(super) queue: Queue,
+    /// The scheme of each device.
+    pub(super) schemes: Vec<Scheme>,
     /// True for CSR.
     pub(super) is_by_rows: bool,
     start: Instant,
@@ -31,92 +38,123 @@ pub(super) struct Run<'a, T: Scalar> {
 }
 
 /// The finished work, and the retries.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Tally {
-    items: usize,
+    /// The parts of each matrix that are not finished.
+    open_parts: Vec<usize>,
+    /// Matrices without open parts.
+    matrices: usize,
     bytes: u64,
     retries: usize,
 }
 
-/// A chunk whose elements are in a slot.
+/// Memory of the host for a chunk on its way to a device: elements, or a message for each item.
+#[derive(Debug, Default)]
+pub(super) struct Slot<T> {
+    pub(super) elements: Vec<T>,
+    pub(super) messages: Vec<Vec<u8>>,
+}
+
+/// A chunk whose items are in a slot.
 pub(super) struct Filled<T> {
     pub(super) chunk: Chunk,
-    pub(super) slot: Vec<T>,
+    pub(super) slot: Slot<T>,
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
     pub(super) fn new(
         source: &'a dyn Source<T>,
-        items: Vec<Item>,
+        (layouts, items): (&[Layout], Vec<Item>),
         options: &'a Options<'a, T>,
         assignment: Assignment,
+        schemes: Vec<Scheme>,
         is_by_rows: bool,
     ) -> Self {
-        let (queue, start, tally) = (Queue::new(assignment), Instant::now(), Mutex::default());
-        Self { source, items, options, queue, is_by_rows, start, tally }
+        let open_parts = layouts.iter().map(|layout| layout.partition.parts()).collect();
+        let tally = Mutex::new(Tally { open_parts, matrices: 0, bytes: 0, retries: 0 });
+        let (queue, start) = (Queue::new(assignment), Instant::now());
+        Self { source, items, options, queue, schemes, is_by_rows, start, tally }
     }
 
-    /// Compresses all chunks; returns the parts of all devices. A panic of a source or a callback goes on here, after the
-    /// other threads have ended.
+    /// Compresses all chunks; returns the batches of all devices. A panic of a source or a callback goes on here, after
+    /// the other threads have ended.
     pub(super) fn execute<I: Index, O: Index>(
         self,
         workers: &mut [Box<dyn Worker<T, I, O>>],
+        host: &dyn HostCompressor<T, I, O>,
         policy: Policy,
-    ) -> (Vec<Part<T, I, O>>, Report) {
+        explanation: Option<Explanation>,
+    ) -> (Vec<ResidentBatch<T, I, O>>, Report) {
         let run = &self;
         let joined: Vec<_> = thread::scope(|scope| {
             let mut threads = vec![];
             for (index, worker) in workers.iter_mut().enumerate() {
                 let (to_device, filled) = channel();
                 let (to_filler, free) = channel();
-                (0..run.options.slots.max(1)).for_each(|_| to_filler.send(vec![]).expect("`free` exists"));
+                let slots = 0..run.options.slots.max(1);
+                slots.for_each(|_| to_filler.send(Slot::default()).expect("`free` exists"));
                 let device = ActiveDevice::new(run, index, worker.as_mut());
-                let filler = scope.spawn(move || run.fill_slots(index, &free, &to_device));
+                let filler = scope.spawn(move || run.fill_slots(index, host, &free, &to_device));
                 threads.push((filler, scope.spawn(move || device.serve(&filled, to_filler))));
             }
             threads.into_iter().map(|(filler, device)| (filler.join(), device.join())).collect()
         });
-        let (mut parts, mut devices) = (vec![], vec![]);
+        let (mut batches, mut devices) = (vec![], vec![]);
         for (filler, device) in joined {
             filler.unwrap_or_else(|panic| resume_unwind(panic));
-            let (parts_of_device, report) = device.unwrap_or_else(|panic| resume_unwind(panic));
-            parts.extend(parts_of_device);
+            let (batches_of_device, report) = device.unwrap_or_else(|panic| resume_unwind(panic));
+            batches.extend(batches_of_device);
             devices.push(report);
         }
-        let report = self.report(policy, &parts, devices);
-        (parts, report)
+        let report = self.report(policy, &batches, devices, explanation);
+        (batches, report)
     }
 
     fn report<I: Index, O: Index>(
         self,
         policy: Policy,
-        parts: &[Part<T, I, O>],
+        batches: &[ResidentBatch<T, I, O>],
         devices: Vec<DeviceReport>,
+        explanation: Option<Explanation>,
     ) -> Report {
+        let seconds = self.start.elapsed().as_secs_f64();
+        // Devices that compute in the host's memory may have sfc beside another one's scheme.
+        let scheme =
+            self.schemes.iter().copied().find(|&scheme| scheme != Scheme::Sfc).unwrap_or(Scheme::Sfc);
         let tally = self.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
         Report {
-            seconds: self.start.elapsed().as_secs_f64(),
+            seconds,
             policy,
-            scheme: Scheme::Sfc,
-            items: tally.items,
+            explanation: explanation.map(|table| table.with_outcome(scheme, seconds)),
+            items: tally.matrices,
             bytes_in: tally.bytes,
-            bytes_out: parts.iter().map(Part::bytes).sum(),
-            nnz: parts.iter().map(|part| part.nnz() as u64).sum(),
+            bytes_out: batches.iter().map(ResidentBatch::bytes).sum(),
+            nnz: batches.iter().map(|batch| batch.nnz() as u64).sum(),
             devices,
             retries: tally.retries,
-            unfinished: self.queue.into_unfinished(),
+            unfinished: matrices_of(self.queue.into_unfinished(), &self.items),
         }
     }
 
     /// Fills free slots with the chunks of a device and sends them there, until there are no more.
-    fn fill_slots(&self, device: usize, free: &Receiver<Vec<T>>, to_device: &Sender<Filled<T>>) {
+    fn fill_slots<I: Index, O: Index>(
+        &self,
+        device: usize,
+        host: &dyn HostCompressor<T, I, O>,
+        free: &Receiver<Slot<T>>,
+        to_device: &Sender<Filled<T>>,
+    ) {
         let _guard = self.queue.stop_on_panic();
         while let Ok(mut slot) = free.recv() {
             loop {
                 let Some(chunk) = self.take(device) else {
                     return;
                 };
-                match self.fill(&chunk, &mut slot) {
+                let filled = match self.schemes[device] {
+                    Scheme::Sfc => self.fill(&chunk, &mut slot.elements),
+                    scheme => self.encode(scheme, host, &chunk, &mut slot),
+                };
+                match filled {
                     Ok(()) => {
                         if let Err(unsent) = to_device.send(Filled { chunk, slot }) {
                             return self.queue.give_back(unsent.0.chunk);
@@ -145,18 +183,60 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// chunk.
     fn fill(&self, chunk: &Chunk, slot: &mut Vec<T>) -> Result<(), (usize, Error)> {
         let elements = self.items[chunk.items[0]].elements;
-        let needed = elements * chunk.items.len();
-        if slot.len() < needed {
-            slot.try_reserve_exact(needed - slot.len()).map_err(|_| {
-                let needed = needed as u64 * size_of::<T>() as u64;
-                (0, Error::OutOfMemory { needed, available: 0 })
-            })?;
-            slot.resize(needed, T::ZERO);
-        }
+        // More than usize counts is more than there is.
+        let needed = elements.saturating_mul(chunk.items.len());
+        resize(slot, needed).map_err(|error| (0, error))?;
         for (position, &item) in chunk.items.iter().enumerate() {
             let target = &mut slot[position * elements..][..elements];
-            self.source.fill(item, target).map_err(|error| (position, error))?;
+            self.fill_item(item, target).map_err(|error| (position, error))?;
         }
+        Ok(())
+    }
+
+    fn fill_item(&self, item: usize, elements: &mut [T]) -> Result<()> {
+        let Item { matrix, part, .. } = &self.items[item];
+        self.source.fill_part(*matrix, part, elements)
+    }
+
+    /// Compresses the items of a chunk on the host, one by one, to the messages of a slot.
+    fn encode<I: Index, O: Index>(
+        &self,
+        scheme: Scheme,
+        host: &dyn HostCompressor<T, I, O>,
+        chunk: &Chunk,
+        slot: &mut Slot<T>,
+    ) -> Result<(), (usize, Error)> {
+        let Slot { elements, messages } = slot;
+        messages.resize_with(chunk.items.len().max(messages.len()), Vec::new);
+        for (position, (&item, message)) in chunk.items.iter().zip(messages).enumerate() {
+            let mut encode = || {
+                let Item { elements: len, order, .. } = self.items[item];
+                let (rows, cols) = self.items[item].shape();
+                self.check_extents::<I>(&self.items[item])?;
+                resize(elements, len)?;
+                self.fill_item(item, &mut elements[..len])?;
+                let ld = if order == Order::RowMajor { cols } else { rows };
+                let matrix = DenseView::new(&elements[..len], rows, cols, ld, order)?;
+                let matrix = if self.is_by_rows { matrix } else { matrix.transposed() };
+                let (part, keep) = (self.message_part(item), self.options.keep);
+                message::encode(host, scheme, &part, matrix, keep, message)
+            };
+            encode().map_err(|error| (position, error))?;
+        }
+        Ok(())
+    }
+
+    /// The part of an item in messages, which have rows: matrices that are compressed by columns travel as their
+    /// transposes.
+    pub(super) fn message_part(&self, item: usize) -> Part {
+        let Part { rows, cols } = self.items[item].part.clone();
+        if self.is_by_rows { Part { rows, cols } } else { Part { rows: cols, cols: rows } }
+    }
+
+    /// An error if an extent of the item does not fit `I`. A plan would name the extents of the transpose.
+    pub(super) fn check_extents<I: Index>(&self, item: &Item) -> Result<()> {
+        I::try_new("rows", item.shape().0)?;
+        I::try_new("columns", item.shape().1)?;
         Ok(())
     }
 
@@ -173,15 +253,20 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.queue.give_back(Chunk { is_retry: true, ..Chunk::new(vec![item]) });
     }
 
-    /// Counts matrices that are finished, and tells the caller.
+    /// Counts items that are finished, and tells the caller.
     pub(super) fn finish(&self, items: &[usize]) {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.items += items.len();
+        let Tally { open_parts, matrices, .. } = &mut *tally;
+        for &item in items {
+            let open_parts = &mut open_parts[self.items[item].matrix];
+            *open_parts -= 1;
+            *matrices += usize::from(*open_parts == 0);
+        }
         tally.bytes += self.bytes(items);
         if let Some(progress) = self.options.progress {
             progress(Progress {
-                items: tally.items,
-                total_items: self.items.len(),
+                items: tally.matrices,
+                total_items: tally.open_parts.len(),
                 bytes: tally.bytes,
                 total_bytes: self.items.iter().map(|item| item.bytes).fold(0, u64::saturating_add),
                 elapsed: self.start.elapsed(),
@@ -191,23 +276,38 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.queue.finish(items.len());
     }
 
-    /// Opens matrices again that were finished, and whose device has lost them.
+    /// Opens items again that were finished, and whose device has lost them.
     pub(super) fn reopen(&self, items: Vec<usize>) {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.items -= items.len();
+        let Tally { open_parts, matrices, .. } = &mut *tally;
+        for &item in &items {
+            let open_parts = &mut open_parts[self.items[item].matrix];
+            *matrices -= usize::from(*open_parts == 0);
+            *open_parts += 1;
+        }
         tally.bytes -= self.bytes(&items);
         tally.retries += items.len();
         drop(tally);
         self.queue.reopen(items);
     }
 
-    /// Counts matrices that are given to a device once more.
+    /// Counts items that are given to a device once more.
     pub(super) fn count_retries(&self, items: usize) {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).retries += items;
     }
 
-    /// Bytes of the elements of matrices.
+    /// Bytes of the elements of items.
     pub(super) fn bytes(&self, items: &[usize]) -> u64 {
         items.iter().map(|&item| self.items[item].bytes).sum()
     }
+}
+
+/// The matrices of unfinished items, each with the first cause that one of its parts has.
+fn matrices_of(unfinished: Vec<Unfinished>, items: &[Item]) -> Vec<Unfinished> {
+    let mut seen = HashSet::new();
+    let named = unfinished.into_iter().map(|Unfinished { items: parts, cause }| {
+        let matrices = parts.into_iter().map(|item| items[item].matrix);
+        Unfinished { items: matrices.filter(|&matrix| seen.insert(matrix)).collect(), cause }
+    });
+    named.filter(|unfinished| !unfinished.items.is_empty()).collect()
 }

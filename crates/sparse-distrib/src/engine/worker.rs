@@ -119,6 +119,8 @@ type PlanKey<T> = (usize, (usize, usize), Order, Keep<T>);
 const HEADROOM_BYTES: u64 = 512 << 20;
 /// The least part of a device's memory that is left: one of so many.
 const HEADROOM_PART: u64 = 20;
+/// The part of the host's memory that is left to others: one of so many.
+const HOST_HEADROOM_PART: u64 = 8;
 
 impl<B, T, I, O> DeviceWorker<B, T, I, O>
 where
@@ -127,14 +129,17 @@ where
     I: Index,
     O: Index,
 {
-    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, or as much
-    /// as is asked for where the backend does not know.
+    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, of the host's
+    /// memory less an eighth, and as much as is asked for where the backend does not know.
     pub fn new(backend: B) -> Self {
         let caps = backend.caps();
         let name = format!("{}: {}", caps.backend, caps.device);
-        let budget = caps
-            .memory_bytes
-            .map_or(u64::MAX, |bytes| bytes.saturating_sub(HEADROOM_BYTES.max(bytes / HEADROOM_PART)));
+        let is_host = backend.context() == ContextId::HOST;
+        let headroom = |bytes: u64| match is_host {
+            true => bytes / HOST_HEADROOM_PART,
+            false => HEADROOM_BYTES.max(bytes / HEADROOM_PART),
+        };
+        let budget = caps.memory_bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(headroom(bytes)));
         Self { backend, name, rate: None, ledger: Ledger::new(budget), plan: None }
     }
 
@@ -258,8 +263,7 @@ impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatc
     }
 
     fn bytes(&self) -> u64 {
-        let (offsets, entries) = (self.batch.offsets().len(), self.batch.nnz());
-        (offsets * size_of::<O>() + entries * (size_of::<I>() + size_of::<T>())) as u64
+        batch_bytes(&self.batch)
     }
 
     fn to_host(&self) -> Result<BatchCsr<T, Host, I, O>> {
@@ -280,6 +284,12 @@ impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatc
     fn as_any(&self) -> &dyn Any {
         &self.batch
     }
+}
+
+/// Bytes of the arrays of a batch.
+pub(super) fn batch_bytes<T: Scalar, S: Space, I: Index, O: Index>(batch: &BatchCsr<T, S, I, O>) -> u64 {
+    let (offsets, entries) = (batch.offsets().len(), batch.nnz());
+    (offsets * size_of::<O>() + entries * (size_of::<I>() + size_of::<T>())) as u64
 }
 
 /// Bytes that compressing a chunk may take at most of a device's memory, its plan apart: the dense elements, the arrays

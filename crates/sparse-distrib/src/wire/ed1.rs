@@ -26,11 +26,26 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,
     block: &Block<A, T, I, O>,
 ) -> Result<Vec<u8>> {
+    let mut message = vec![];
+    encode_into(part, block, &mut message)?;
+    Ok(message)
+}
+
+/// As [`encode`], to a buffer that is cleared first.
+///
+/// # Errors
+/// As for [`encode`].
+pub fn encode_into<A: Axis, T: Scalar, I: Index, O: Index>(
+    part: &Part,
+    block: &Block<A, T, I, O>,
+    message: &mut Vec<u8>,
+) -> Result<()> {
     check_value::<T>()?;
     check_block("ed1", part, block)?;
     check_extents::<i32>(part)?;
     let (major, minor) = part.major_minor::<A>();
-    let mut message = Vec::with_capacity(WORD * major.len() + block.nnz() * entry_bytes::<T>());
+    message.clear();
+    message.reserve(WORD * major.len() + block.nnz() * entry_bytes::<T>());
     for line in 0..major.len() {
         message.extend(i32::cast(block.major_entries(line).count()).to_le_bytes());
         for (index, value) in block.major_entries(line) {
@@ -38,7 +53,7 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
             message.extend(bytemuck::bytes_of(&value));
         }
     }
-    Ok(message)
+    Ok(())
 }
 
 /// The compressed part of a message, with local indices.
@@ -96,7 +111,8 @@ const fn entry_bytes<T>() -> usize {
     WORD + size_of::<T>()
 }
 
-fn check_value<T: Scalar>() -> Result<()> {
+/// An error unless a value fills words.
+pub(crate) fn check_value<T: Scalar>() -> Result<()> {
     if size_of::<T>().is_multiple_of(WORD) {
         return Ok(());
     }

@@ -36,8 +36,27 @@ pub mod ed2;
 
 use crate::Block;
 use crate::partition::Part;
+use crate::scheme::Scheme;
 use sparse_core::{Axis, Compressed, Element, Error, Index, Result, Scalar};
 use std::ops::Range;
+
+/// The encoder of a wire format: to a buffer that is cleared first.
+pub(crate) type Encode<A, T, I, O> = fn(&Part, &Block<A, T, I, O>, &mut Vec<u8>) -> Result<()>;
+/// The decoder of a wire format.
+pub(crate) type Decode<A, T, I, O> = fn(&Part, &[u8]) -> Result<Block<A, T, I, O>>;
+/// The encoder and the decoder of a wire format.
+pub(crate) type Codec<A, T, I, O> = (Encode<A, T, I, O>, Decode<A, T, I, O>);
+
+/// The encoder and the decoder of a scheme whose sender compresses; `None` for [`Scheme::Sfc`].
+pub(crate) fn codec<A: Axis, T: Scalar, I: Index, O: Index>(scheme: Scheme) -> Option<Codec<A, T, I, O>> {
+    match scheme {
+        Scheme::Sfc => None,
+        Scheme::Cfs => Some((cfs::encode_into, cfs::decode)),
+        Scheme::Ed1 => Some((ed1::encode_into, ed1::decode)),
+        Scheme::Ed2 => Some((ed2::encode_into, ed2::decode)),
+        Scheme::Bitmap => Some((bitmap::encode_into, bitmap::decode)),
+    }
+}
 
 /// The unread rest of a message.
 struct Reader<'a> {

@@ -1,7 +1,7 @@
 //! The engine against the compression of each matrix by itself: any shapes, policies and devices, failures, and memory
 //! that does not suffice.
 
-use crate::common::{cases, matrices};
+use crate::common::{cases, matrices, partitions};
 use crate::faulty::{Fault, Faults, FaultyWorker, STEPS, Step};
 use crate::suite::matrices::same;
 use backend_cpu::Cpu;
@@ -11,14 +11,14 @@ use sparse_core::reference::Reference;
 use sparse_core::{Axis, BatchCsr, Col, Compressed, Dense, DenseBatchView, DenseView, Error, Order, Row};
 use sparse_distrib::schedule::Policy;
 use sparse_distrib::{
-    Cause, DeviceWorker, Engine, Generated, Handle, Ledger, NpySource, Options, Outcome, Progress, Source,
-    Worker,
+    Cause, DeviceWorker, Engine, Generated, Handle, Ledger, NpySource, Options, Outcome, Partition, Progress,
+    Scheme, Source, Worker,
 };
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-const POLICIES: [Option<Policy>; 6] = [
+pub(crate) const POLICIES: [Option<Policy>; 6] = [
     None,
     Some(Policy::Type1),
     Some(Policy::Type2ByCount),
@@ -27,28 +27,31 @@ const POLICIES: [Option<Policy>; 6] = [
     Some(Policy::Pull { chunk_bytes: 320 }),
 ];
 
-type Workers = Vec<Box<dyn Worker<f32, i32, i32>>>;
+pub(crate) const SCHEMES: [Option<Scheme>; 6] =
+    [None, Some(Scheme::Sfc), Some(Scheme::Cfs), Some(Scheme::Ed1), Some(Scheme::Ed2), Some(Scheme::Bitmap)];
 
-fn reference(name: &str) -> Box<dyn Worker<f32, i32, i32>> {
+pub(crate) type Workers = Vec<Box<dyn Worker<f32, i32, i32>>>;
+
+pub(crate) fn reference(name: &str) -> Box<dyn Worker<f32, i32, i32>> {
     Box::new(DeviceWorker::new(Reference).named(name).with_budget(1 << 30).with_rate(1e9))
 }
 
 /// Twenty matrices of 4 x 6 with up to 23 entries each.
-fn twenty() -> Vec<Dense<f32>> {
+pub(crate) fn twenty() -> Vec<Dense<f32>> {
     let element = |k: usize, at: usize| if (at * 7 + k) % 24 < k { (at + 1) as f32 } else { 0.0 };
     let elements = |k| (0..24).map(|at| element(k, at)).collect();
     (0..20).map(|k| Dense::new(elements(k), 4, 6, Order::RowMajor).unwrap()).collect()
 }
 
-fn views(matrices: &[Dense<f32>]) -> Vec<DenseView<'_, f32>> {
+pub(crate) fn views(matrices: &[Dense<f32>]) -> Vec<DenseView<'_, f32>> {
     matrices.iter().map(Dense::as_view).collect()
 }
 
-fn options(policy: Option<Policy>) -> Options<'static, f32> {
+pub(crate) fn options(policy: Option<Policy>) -> Options<'static, f32> {
     Options { policy, chunk_bytes: 320, patience: Duration::ZERO, ..Options::default() }
 }
 
-fn compress<A: Axis>(
+pub(crate) fn compress<A: Axis>(
     workers: Workers,
     matrices: &[Dense<f32>],
     options: &Options<'_, f32>,
@@ -67,13 +70,17 @@ fn check<A: Axis>(handle: &Handle<A, f32>, matrices: &[Dense<f32>]) {
 }
 
 /// All matrices are there, with their bytes.
-fn check_all<A: Axis>(outcome: Outcome<A, f32, i32, i32>, matrices: &[Dense<f32>]) -> sparse_distrib::Report {
+pub(crate) fn check_all<A: Axis>(
+    outcome: Outcome<A, f32, i32, i32>,
+    matrices: &[Dense<f32>],
+) -> sparse_distrib::Report {
     let (handle, report) = outcome.complete().unwrap();
     check(&handle, matrices);
     assert_eq!((handle.finished().count(), report.items), (matrices.len(), matrices.len()));
+    let parts = (0..handle.len()).map(|matrix| handle.partition(matrix).parts()).sum::<usize>();
     assert_eq!(
         (report.bytes_out, report.devices.iter().map(|device| device.items).sum::<usize>()),
-        (handle.bytes(), matrices.len())
+        (handle.bytes(), parts)
     );
     report
 }
@@ -101,10 +108,12 @@ proptest! {
     fn policies_and_devices_change_nothing(
         matrices in amounts(),
         policy in prop::sample::select(&POLICIES[..]),
+        scheme in prop::sample::select(&SCHEMES[..]),
+        partition in prop::option::of(partitions()),
         devices in 1_usize..5,
         slots in 0_usize..3,
     ) {
-        let options = Options { slots, ..options(policy) };
+        let options = Options { scheme, partition, slots, ..options(policy) };
         let workers = || (0..devices).map(|k| reference(&k.to_string())).collect();
         check_all(compress::<Row>(workers(), &matrices, &options), &matrices);
         check_all(compress::<Col>(workers(), &matrices, &options), &matrices);
@@ -114,6 +123,7 @@ proptest! {
     fn neither_do_failures(
         matrices in amounts(),
         policy in prop::sample::select(&POLICIES[..]),
+        scheme in prop::sample::select(&SCHEMES[..]),
         step in prop::sample::select(&STEPS[..]),
         fault in prop_oneof![Just(Fault::Broken), Just(Fault::OutOfMemory)],
         start in 0_usize..4,
@@ -123,7 +133,7 @@ proptest! {
         let faults = Faults::new(step, fault, start..start + length);
         let workers = vec![FaultyWorker::boxed("faulty", &faults, budget), reference("sound")];
         // A fault of the download may come as late as here, after the run.
-        let outcome = compress::<Row>(workers, &matrices, &options(policy));
+        let outcome = compress::<Row>(workers, &matrices, &Options { scheme, ..options(policy) });
         prop_assert!(outcome.report.unfinished.is_empty(), "{:?}", outcome.report);
         let mut handle = outcome.handle;
         let moved = (0..length + 1).any(|_| handle.move_to_host().is_ok());
@@ -237,17 +247,21 @@ fn out_of_memory_at_any_step_is_not_the_end() {
 
 #[test]
 fn short_memory_spills_then_splits_then_goes_elsewhere_then_fails() {
-    let matrices = twenty();
+    let matrices = in_one_row(twenty());
     let run = |budget, workers_beside: Workers, spill| {
         let mut workers = vec![FaultyWorker::boxed("small", &Faults::none(), budget)];
         workers.extend(workers_beside);
-        compress::<Row>(workers, &matrices, &Options { spill, ..options(Some(Policy::Lpt)) })
+        compress::<Row>(
+            workers,
+            &matrices,
+            &Options { spill, chunk_bytes: 700, ..options(Some(Policy::Lpt)) },
+        )
     };
     // One chunk at a time, but not all parts.
     let report = check_all(run(1000, vec![], true), &matrices);
     assert!(report.devices[0].spills > 0 && report.devices[0].splits == 0, "{report:?}");
-    // One matrix: 96 bytes of elements and twice 5 offsets and 19 entries.
-    let report = check_all(run(96 + 2 * (20 + 19 * 8), vec![], true), &matrices);
+    // One matrix: 96 bytes of elements and twice 2 offsets and 19 entries.
+    let report = check_all(run(96 + 2 * (8 + 19 * 8), vec![], true), &matrices);
     assert!(report.devices[0].splits > 0, "{report:?}");
     // A matrix with few entries fits, others do not.
     let outcome = run(300, vec![], true);
@@ -265,6 +279,13 @@ fn short_memory_spills_then_splits_then_goes_elsewhere_then_fails() {
     // Without spills what is finished stays, and the rest goes elsewhere.
     let report = check_all(run(1000, vec![reference("large")], false), &matrices);
     assert_eq!(report.devices[0].spills, 0);
+}
+
+/// The same elements as matrices of one row, which cannot be cut by rows.
+fn in_one_row(matrices: Vec<Dense<f32>>) -> Vec<Dense<f32>> {
+    let in_one_row =
+        |a: Dense<f32>| Dense::new(a.data().to_vec(), 1, a.data().len(), Order::RowMajor).unwrap();
+    matrices.into_iter().map(in_one_row).collect()
 }
 
 #[test]
@@ -384,7 +405,7 @@ fn handles_move_and_give_their_memory_back() {
     let small = DeviceWorker::new(Reference).named("small").with_budget(10);
     assert!(matches!(handle.move_to(&small), Err(Error::OutOfMemory { .. })));
     assert_eq!(handle.fetch_all().unwrap(), before);
-    assert!(handle.parts()[0].resident().as_any().is::<BatchCsr<f32>>());
+    assert!(handle.batches()[0].resident().as_any().is::<BatchCsr<f32>>());
     drop(handle);
     assert_eq!(other.ledger().used(), 0);
 }
@@ -435,7 +456,12 @@ fn sources_agree_on_the_same_matrices() {
     }
     let padded: Vec<f32> =
         (0..33).map(|n| if n % 11 < 10 { at(n / 11, n % 11 / 5, n % 11 % 5) } else { -1.0 }).collect();
-    let sources: [Box<dyn Source<f32>>; 4] = [
+    let generated = Generated::new(vec![(2, 4); 3], |k, elements: &mut [f32]| {
+        elements.iter_mut().enumerate().for_each(|(n, element)| *element = at(k, n / 4, n % 4));
+        Ok(())
+    });
+    let sources: [Box<dyn Source<f32>>; 5] = [
+        Box::new(generated),
         Box::new(DenseBatchView::new(&padded[..], 3, 11, (2, 4), 5, Order::RowMajor).unwrap()),
         Box::new(NpySource::open(&c_path).unwrap()),
         Box::new(NpySource::open(&f_path).unwrap()),
@@ -447,6 +473,18 @@ fn sources_agree_on_the_same_matrices() {
         for (k, matrix) in found.iter().enumerate() {
             for (i, j) in (0..2).flat_map(|i| (0..4).map(move |j| (i, j))) {
                 assert_eq!(matrix.at(i, j), at(k, i, j));
+            }
+            for part in Partition::mesh(2, 3).unwrap().iter((2, 4)) {
+                let mut elements = vec![f32::NAN; part.rows.len() * part.cols.len()];
+                source.fill_part(k, &part, &mut elements).unwrap();
+                let (rows, cols) = part.shape();
+                let found = Dense::new(elements, rows, cols, source.order(k)).unwrap();
+                let positions = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j)));
+                assert!(
+                    positions
+                        .into_iter()
+                        .all(|(i, j)| { found.at(i, j) == at(k, part.rows.start + i, part.cols.start + j) })
+                );
             }
         }
     }

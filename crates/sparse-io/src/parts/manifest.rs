@@ -18,6 +18,11 @@ pub enum SetKind {
         /// The number of matrices.
         members: usize,
     },
+    /// Matrices of any shapes, in order. Read as one matrix, they are the blocks of its diagonal.
+    Matrices {
+        /// The number of matrices.
+        members: usize,
+    },
     /// One matrix, cut into blocks.
     Matrix {
         /// The number of blocks that the rows are cut into.
@@ -31,7 +36,7 @@ pub enum SetKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Cover {
-    /// Members of a batch.
+    /// Members of a batch, or matrices of one shape.
     Members(Range<usize>),
     /// A block of a matrix.
     Block {
@@ -109,7 +114,14 @@ impl Manifest {
         }
         self.parts.iter().try_for_each(|part| check_name(&part.file))?;
         match self.kind {
-            SetKind::Batch { members } => self.check_members(members)?,
+            SetKind::Batch { members } => {
+                self.check_members(members)?;
+                self.parts.iter().try_for_each(|part| part.check_shape(self.shape))?;
+            }
+            SetKind::Matrices { members } => {
+                self.check_members(members)?;
+                self.check_diagonal()?;
+            }
             SetKind::Matrix { row_blocks, col_blocks } => self.check_blocks(row_blocks, col_blocks)?,
         }
         let nnz = self.parts.iter().try_fold(0_usize, |nnz, part| nnz.checked_add(part.nnz));
@@ -138,8 +150,29 @@ impl Manifest {
             Cover::Block { .. } => Err(part.error("covers a block where members are needed")),
         });
         let ranges: Vec<_> = ranges.collect::<Result<_, _>>()?;
-        check_cuts("members", members, &ranges)?;
-        self.parts.iter().try_for_each(|part| part.check_shape(self.shape))
+        check_cuts("members", members, &ranges)
+    }
+
+    /// Fails unless the shape is that of the matrix with all members on its diagonal.
+    fn check_diagonal(&self) -> Result<(), String> {
+        match self.diagonal_shape() {
+            Some(shape) if shape == self.shape => Ok(()),
+            _ => {
+                let (rows, cols) = self.shape;
+                Err(format!("the shape {rows} x {cols} is not the sum of those of the members"))
+            }
+        }
+    }
+
+    /// The rows and the columns of all members together; `None` if they cannot be counted.
+    pub(super) fn diagonal_shape(&self) -> Option<(usize, usize)> {
+        self.parts.iter().try_fold((0_usize, 0_usize), |(rows, cols), part| {
+            let members = part.members();
+            Some((
+                rows.checked_add(part.shape.0.checked_mul(members)?)?,
+                cols.checked_add(part.shape.1.checked_mul(members)?)?,
+            ))
+        })
     }
 
     fn check_blocks(&self, row_blocks: usize, col_blocks: usize) -> Result<(), String> {
@@ -173,6 +206,14 @@ impl Manifest {
 }
 
 impl Part {
+    /// The number of members; 0 of a block.
+    pub(super) fn members(&self) -> usize {
+        match &self.covers {
+            Cover::Members(range) => range.len(),
+            Cover::Block { .. } => 0,
+        }
+    }
+
     fn check_shape(&self, needed: (usize, usize)) -> Result<(), String> {
         if self.shape == needed {
             return Ok(());

@@ -1,6 +1,8 @@
 //! Reading of sets.
 
-use super::concat::{append_batch, append_values, batch_of, coordinates_of};
+use super::concat::{
+    Coordinates, append_batch, append_values, batch_of, coordinates_of, diagonal_coordinates,
+};
 use super::manifest::{Cover, Manifest, Part, SetKind};
 use super::{MANIFEST, folder_of};
 use crate::any::{AnyIndices, AnyValues};
@@ -64,7 +66,7 @@ impl PartSet {
         self.manifest.kind
     }
 
-    /// True if the set is a batch of matrices, false if it is one matrix.
+    /// True if the set is a batch of matrices of one shape, false if it is read as one matrix.
     pub fn is_batch(&self) -> bool {
         matches!(self.kind(), SetKind::Batch { .. })
     }
@@ -79,7 +81,7 @@ impl PartSet {
         self.manifest.dtype
     }
 
-    /// (rows, columns) of the matrix, or of each member of the batch.
+    /// (rows, columns) of the matrix, or of each member of the batch; of matrices of any shapes, their sums.
     pub fn shape(&self) -> (usize, usize) {
         self.manifest.shape
     }
@@ -101,6 +103,7 @@ impl PartSet {
     /// not what the manifest says, or if the set is a batch.
     pub fn read_block(&self, index: usize) -> Result<AnySparse> {
         self.check_matrix()?;
+        self.check_no_members()?;
         let part = self.part(index)?;
         let (path, bytes) = self.part_bytes(part)?;
         let block = npz::parse_file(&path, &bytes)?;
@@ -109,12 +112,14 @@ impl PartSet {
         Ok(block)
     }
 
-    /// Part `index` of a batch.
+    /// Part `index` of a batch, or of matrices of any shapes.
     ///
     /// # Errors
-    /// As for [`read_block`](Self::read_block).
+    /// As for [`read_block`](Self::read_block), where the set is one matrix.
     pub fn read_members(&self, index: usize) -> Result<AnyBatch> {
-        self.check_batch()?;
+        if let SetKind::Matrix { .. } = self.kind() {
+            return Err(self.not_a_batch("one matrix"));
+        }
         let part = self.part(index)?;
         let (path, bytes) = self.part_bytes(part)?;
         let batch = npz::parse_batch_file(&path, &bytes)?;
@@ -129,20 +134,25 @@ impl PartSet {
         }
     }
 
-    /// The whole matrix as COO: the entries of all parts, one after the other, with indices of 64 bits.
+    /// The whole matrix as COO: the entries of all parts, one after the other, with indices of 64 bits. Matrices of any
+    /// shapes are the blocks of its diagonal.
     ///
     /// # Errors
     /// Those of [`read_block`](Self::read_block); [`Error::File`] if the arrays of a part are not sound.
     pub fn read_matrix(&self) -> Result<AnySparse> {
         self.check_matrix()?;
         let (mut major, mut minor, mut values) = (vec![], vec![], self.no_values()?);
+        let mut corner = (0, 0); // of the next members on the diagonal
         for (index, part) in self.parts().iter().enumerate() {
-            let Cover::Block { rows, cols } = &part.covers else { continue };
-            let coordinates = coordinates_of(self.read_block(index)?);
-            let (row_idx, col_idx, block_values) = coordinates.map_err(|error| self.in_part(part, error))?;
-            major.extend(row_idx.into_iter().map(|row| row + rows.start as i64));
-            minor.extend(col_idx.into_iter().map(|col| col + cols.start as i64));
-            append_values(&mut values, block_values)?;
+            let ((row, col), (row_idx, col_idx, part_values)) = match &part.covers {
+                Cover::Block { rows, cols } => ((rows.start, cols.start), self.block_coordinates(index)?),
+                Cover::Members(_) => (corner, self.members_coordinates(index)?),
+            };
+            corner.0 += part.shape.0 * part.members();
+            corner.1 += part.shape.1 * part.members();
+            major.extend(row_idx.into_iter().map(|index| index + row as i64));
+            minor.extend(col_idx.into_iter().map(|index| index + col as i64));
+            append_values(&mut values, part_values)?;
         }
         let (rows, cols) = self.shape();
         let (major, minor) = (AnyIndices::I64(major), AnyIndices::I64(minor));
@@ -161,6 +171,18 @@ impl PartSet {
             append_batch(&mut batch, members).map_err(|error| self.in_part(part, error))?;
         }
         Ok(batch)
+    }
+
+    /// The entries of part `index` of a matrix, with indices of the part.
+    fn block_coordinates(&self, index: usize) -> Result<Coordinates> {
+        let coordinates = coordinates_of(self.read_block(index)?);
+        coordinates.map_err(|error| self.in_part(&self.parts()[index], error))
+    }
+
+    /// The entries of the members of part `index`, as blocks of a diagonal.
+    fn members_coordinates(&self, index: usize) -> Result<Coordinates> {
+        let coordinates = diagonal_coordinates(self.read_members(index)?);
+        coordinates.map_err(|error| self.in_part(&self.parts()[index], error))
     }
 
     fn no_values(&self) -> Result<AnyValues> {
@@ -220,17 +242,30 @@ impl PartSet {
     /// Fails if the set is a batch.
     pub(crate) fn check_matrix(&self) -> Result<()> {
         match self.kind() {
-            SetKind::Matrix { .. } => Ok(()),
+            SetKind::Matrix { .. } | SetKind::Matrices { .. } => Ok(()),
             SetKind::Batch { .. } => Err(file_error(&self.folder, "a batch of matrices, not one matrix")),
         }
     }
 
-    /// Fails if the set is one matrix.
+    /// Fails if the parts are members in place of blocks.
+    fn check_no_members(&self) -> Result<()> {
+        match self.kind() {
+            SetKind::Matrices { .. } => Err(file_error(&self.folder, "several matrices, not one in blocks")),
+            SetKind::Matrix { .. } | SetKind::Batch { .. } => Ok(()),
+        }
+    }
+
+    /// Fails unless the set is a batch.
     fn check_batch(&self) -> Result<()> {
         match self.kind() {
             SetKind::Batch { .. } => Ok(()),
-            SetKind::Matrix { .. } => Err(file_error(&self.folder, "one matrix, not a batch of matrices")),
+            SetKind::Matrix { .. } => Err(self.not_a_batch("one matrix")),
+            SetKind::Matrices { .. } => Err(self.not_a_batch("matrices of several shapes")),
         }
+    }
+
+    fn not_a_batch(&self, found: &str) -> Error {
+        file_error(&self.folder, format_args!("{found}, not a batch of matrices"))
     }
 
     /// `error` with the name of the part's file, if it is an error of the arrays.

@@ -51,6 +51,32 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         Self::new(folder.as_ref(), SetKind::Batch { members: 0 }, shape)
     }
 
+    /// A writer of matrices of any shapes to a folder, which is made if it is not there.
+    ///
+    /// ```
+    /// use sparse_core::{BatchCsr, Csr, Row};
+    /// use sparse_io::{MatrixFile, parts::PartWriter};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("set");
+    /// let (one, wide) = (Csr::<f64>::identity(1)?, Csr::from_triplets(1, 3, [(0, 2, 5.0)])?);
+    /// let mut writer = PartWriter::<Row, f64>::matrices(&path)?;
+    /// writer.write_members(&BatchCsr::from_members(&[&one, &one])?)?;
+    /// writer.write_members(&BatchCsr::from_members(&[&wide])?)?;
+    /// writer.finish()?;
+    /// // Read as one matrix, they are the blocks of its diagonal.
+    /// let all: Csr<f64> = MatrixFile::open(&path)?.read_csr()?;
+    /// assert_eq!(all.shape(), (3, 5));
+    /// assert!(all.triplets().eq([(0, 0, 1.0), (1, 1, 1.0), (2, 4, 5.0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`batch`](Self::batch).
+    pub fn matrices(folder: impl AsRef<Path>) -> Result<Self> {
+        Self::new(folder.as_ref(), SetKind::Matrices { members: 0 }, (0, 0))
+    }
+
     /// A writer of a matrix of `shape` in `row_blocks` times `col_blocks` blocks to a folder, which is made if it is not
     /// there.
     ///
@@ -70,7 +96,7 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         Ok(Self { draft, types: PhantomData })
     }
 
-    /// Writes the next members of a batch.
+    /// Writes the next members of a batch, or the next matrices, which have one shape.
     ///
     /// # Errors
     /// Those of [`npz::write_batch`]. What does not fit together is an error of [`finish`](Self::finish).
@@ -149,10 +175,15 @@ impl Draft {
     }
 
     fn publish(mut self) -> Result<()> {
-        if let (SetKind::Batch { members }, Some(Cover::Members(last))) =
+        if let (SetKind::Batch { members } | SetKind::Matrices { members }, Some(Cover::Members(last))) =
             (&mut self.manifest.kind, self.manifest.parts.last().map(|part| &part.covers))
         {
             *members = last.end;
+        }
+        if let SetKind::Matrices { .. } = self.manifest.kind {
+            let too_large =
+                || Error::shape("parts", "the matrices have more rows or columns than can be counted");
+            self.manifest.shape = self.manifest.diagonal_shape().ok_or_else(too_large)?;
         }
         self.manifest.check().map_err(|reason| Error::shape("parts", reason))?;
         let path = self.folder.join(MANIFEST);

@@ -4,7 +4,9 @@ mod npy;
 
 pub use npy::NpySource;
 
-use sparse_core::{DenseBatchView, DenseView, Order, Result, Scalar};
+use crate::partition::Part;
+use sparse_core::error::checked_product;
+use sparse_core::{DenseBatchView, DenseView, Error, Order, Result, Scalar};
 use std::fmt::Debug;
 
 /// Dense matrices of perhaps unequal shapes, each copied into memory of the caller's.
@@ -33,6 +35,35 @@ pub trait Source<T: Scalar>: Sync {
     /// # Errors
     /// Those of the source: the item is then tried once more.
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()>;
+
+    /// Writes the elements of a part of matrix `item`, as [`fill`](Self::fill) does those of all of it. By default the
+    /// whole matrix is read for it: a source that has larger ones implements this.
+    ///
+    /// # Errors
+    /// As for [`fill`](Self::fill), and [`Error::OutOfMemory`] if there is no memory for all.
+    fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
+        let (rows, cols) = self.shape(item);
+        if *part == Part::whole((rows, cols)) {
+            return self.fill(item, elements);
+        }
+        let mut whole = vec![];
+        resize(&mut whole, checked_product("rows x columns", rows, cols)?)?;
+        self.fill(item, &mut whole)?;
+        let order = self.order(item);
+        let ld = if order == Order::RowMajor { cols } else { rows };
+        copy_lines(part.view(DenseView::new(&whole[..], rows, cols, ld, order)?)?, elements);
+        Ok(())
+    }
+}
+
+/// Extends the elements to at least `len`.
+pub(super) fn resize<T: Scalar>(elements: &mut Vec<T>, len: usize) -> Result<()> {
+    elements.try_reserve_exact(len.saturating_sub(elements.len())).map_err(|_| {
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+        Error::OutOfMemory { needed, available: 0 }
+    })?;
+    elements.resize(len.max(elements.len()), T::ZERO);
+    Ok(())
 }
 
 impl<T: Scalar> Source<T> for DenseBatchView<'_, T> {
@@ -52,6 +83,11 @@ impl<T: Scalar> Source<T> for DenseBatchView<'_, T> {
         copy_lines(self.member(item), elements);
         Ok(())
     }
+
+    fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
+        copy_lines(part.view(self.member(item))?, elements);
+        Ok(())
+    }
 }
 
 impl<T: Scalar> Source<T> for Vec<DenseView<'_, T>> {
@@ -69,6 +105,11 @@ impl<T: Scalar> Source<T> for Vec<DenseView<'_, T>> {
 
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
         copy_lines(self[item], elements);
+        Ok(())
+    }
+
+    fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
+        copy_lines(part.view(self[item])?, elements);
         Ok(())
     }
 }

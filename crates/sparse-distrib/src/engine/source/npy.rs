@@ -1,6 +1,7 @@
 //! Matrices of `.npy` files.
 
 use super::Source;
+use crate::partition::Part;
 use sparse_core::{Error, Order, Result, Scalar};
 use sparse_io::npy::MappedArray;
 use std::path::{Path, PathBuf};
@@ -107,6 +108,27 @@ impl<T: Scalar> Source<T> for NpySource {
             (&[count, _, _], Order::ColMajor) => file.read(position, count, elements),
             _ => file.read(position * elements.len(), 1, elements),
         }
+    }
+
+    fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
+        let (file, position) = self.find(item);
+        let shape = Source::<T>::shape(self, item);
+        // Lines are rows, or columns of a file in Fortran order.
+        let ((lines, within), length) = match file.order() {
+            Order::RowMajor => ((&part.rows, &part.cols), shape.1),
+            Order::ColMajor => ((&part.cols, &part.rows), shape.0),
+        };
+        // The first element of the matrix, and the distance of the elements of a line.
+        let (start, stride) = match (file.shape(), file.order()) {
+            (&[count, _, _], Order::ColMajor) => (position, count),
+            _ => (position * shape.0 * shape.1, 1),
+        };
+        let at = |line: usize| start + stride * (line * length + within.start);
+        if within.len() == length {
+            return file.read(at(lines.start), stride, elements);
+        }
+        let targets = elements.chunks_exact_mut(within.len().max(1));
+        lines.clone().zip(targets).try_for_each(|(line, target)| file.read(at(line), stride, target))
     }
 }
 

@@ -1,5 +1,7 @@
 //! `nnz distribute`: any amount of dense arrays to CSR or CSC, on several devices at once.
 
+mod summary;
+
 use crate::command::compress::{Target, real};
 use crate::context::Context;
 use crate::failure::usage;
@@ -7,28 +9,33 @@ use crate::file;
 use crate::named_device::{self, NamedDevice};
 use crate::operand::common_type;
 use crate::product::{check_factor, parse_not_negative};
-use crate::text::bytes;
-use anyhow::{Result, anyhow, bail};
+use crate::text::parse_bytes;
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
-use nnz::distrib::{NpySource, Report, Source};
+use nnz::distrib::{NpySource, Partition, Report, Scheme, Source};
 use nnz::io::FileKind;
 use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
-use serde::Serialize;
-use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use summary::Summary;
 
 /// Compresses any amount of dense arrays to CSR or CSC, on several devices at once
 ///
 /// Every 2-D array is a matrix, and every 3-D array of shape (count, rows, cols) is `count` of them. They are read
 /// one by one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device
-/// fails, others do its work. The matrices, in the order of the input, become one batch, in a file as `nnz compress` writes it.
+/// fails, others do its work. A matrix that no device has memory for is cut, and comes out whole.
+///
+/// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
+/// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
+/// shapes as the blocks of a diagonal. With --partition, a matrix is written in its parts, and of several each to a
+/// folder of its own, 00000, 00001 and so on.
 #[derive(Debug, Args)]
 pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// The file to write (.npz); - is standard output, and the report goes to stderr
+    /// The file to write (.npz), or a folder, whose name has no ending; - is standard output, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: PathBuf,
     /// The devices, as in cpu,cuda:0,cuda:1; without it that of --backend and --device, or the best that is there
@@ -36,8 +43,21 @@ pub(crate) struct Distribute {
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
     /// Which device gets which matrices: auto, pull, lpt, type1, type2_by_count or type2_by_bytes
-    #[arg(long, value_name = "POLICY", default_value = "auto", value_parser = parse_policy)]
-    policy: NamedPolicy,
+    #[arg(long, value_name = "POLICY", default_value = "auto", value_parser = parse_or_auto::<Policy>)]
+    policy: OrAuto<Policy>,
+    /// The form in which matrices reach the devices: auto, sfc (dense), or compressed by the host to cfs, ed1, ed2 or
+    /// bitmap; auto is what rates of this machine, measured once, predict to be the fastest
+    #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
+    scheme: OrAuto<Scheme>,
+    /// Prints the predicted time of every scheme, and beside it the time of the run
+    #[arg(long)]
+    explain: bool,
+    /// Cuts every matrix, as in row:4, col:2 or mesh:2x3; parts are distributed as matrices are, and written to a folder
+    #[arg(long, value_name = "PARTITION")]
+    partition: Option<Partition>,
+    /// The memory of each device that may be used, as in 512MiB or 4GiB; without it nearly all that it has
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory: Option<u64>,
     /// The format to compress to
     #[arg(long, value_name = "FORMAT", default_value = "csr", ignore_case = true)]
     to: Target,
@@ -46,22 +66,30 @@ pub(crate) struct Distribute {
     threshold: Option<f64>,
 }
 
-/// A value of `--policy`; none of them is `auto`.
+/// A value of `--policy` or `--scheme`; none is `auto`.
 #[derive(Debug, Clone, Copy)]
-struct NamedPolicy(Option<Policy>);
+struct OrAuto<T>(Option<T>);
 
-fn parse_policy(name: &str) -> Result<NamedPolicy, nnz::Error> {
+/// The place of the result.
+enum Output {
+    File,
+    Folder,
+}
+
+fn parse_or_auto<T: FromStr<Err = nnz::Error>>(name: &str) -> Result<OrAuto<T>, nnz::Error> {
     match name.to_ascii_lowercase().as_str() {
-        "auto" => Ok(NamedPolicy(None)),
-        name => name.parse().map(|policy| NamedPolicy(Some(policy))),
+        "auto" => Ok(OrAuto(None)),
+        name => name.parse().map(|value| OrAuto(Some(value))),
     }
 }
 
 impl Distribute {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        file::check_npz_output(&self.out)?;
+        let output = self.check_output()?;
         let source = open(&self.inputs)?;
-        check_shapes(&source)?;
+        if let Output::File = output {
+            check_shapes(&source)?;
+        }
         let dtype =
             context.dtype().unwrap_or_else(|| common_type(source.files().iter().map(|file| file.dtype())));
         if let Some(threshold) = self.threshold {
@@ -69,12 +97,13 @@ impl Distribute {
         }
         let devices = self.open_devices(context)?;
         let (set, report) = self.compress(&devices, &source, dtype, context)?;
-        let summary = Summary::new(&report, self.to);
+        let parts = (0..set.len()).filter_map(|item| set.partition(item)).map(|cut| cut.parts()).sum();
+        let summary = Summary::new(&report, self.to, (set.len(), parts), self.explain);
         if !report.unfinished.is_empty() {
             context.report_beside_data(&summary)?;
             return Err(unfinished(&report, set.len()));
         }
-        set.to_batch(&Context::host()?)?.write_as(file::output(&self.out), FileKind::Npz)?;
+        self.write(&set, output)?;
         if file::is_standard(&self.out) {
             context.report_beside_data(&summary)
         } else {
@@ -93,6 +122,10 @@ impl Distribute {
         let options = MatrixSetOptions {
             tolerance: self.threshold,
             policy: self.policy.0,
+            scheme: self.scheme.0,
+            explain: self.explain,
+            partition: self.partition,
+            memory: self.memory,
             progress: Some(&|progress| {
                 bar.set_length(progress.total_bytes);
                 bar.set_position(progress.bytes);
@@ -101,6 +134,44 @@ impl Distribute {
             ..MatrixSetOptions::to(self.to.format(false), dtype)
         };
         Ok(MatrixSet::compress(devices, source, &options)?)
+    }
+
+    /// Fails early if the output cannot be written.
+    fn check_output(&self) -> Result<Output> {
+        let out = &self.out;
+        if out.is_dir() || out.extension().is_none() && !file::is_standard(out) {
+            let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if parent.is_some_and(|parent| !parent.is_dir()) || out.is_file() {
+                bail!("{}: a folder of this name cannot be made", out.display());
+            }
+            return Ok(Output::Folder);
+        }
+        if let Some(partition) = self.partition {
+            let out = out.display();
+            return Err(usage(format_args!(
+                "--partition {partition}: {out}: parts need the name of a folder"
+            )));
+        }
+        file::check_npz_output(out)?;
+        Ok(Output::File)
+    }
+
+    fn write(&self, set: &MatrixSet, output: Output) -> Result<()> {
+        let out = &self.out;
+        match (output, self.partition) {
+            (Output::File, _) => {
+                set.to_batch(&Context::host()?)?.write_as(file::output(out), FileKind::Npz)?;
+            }
+            (Output::Folder, None) => set.write_folder(out)?,
+            (Output::Folder, Some(_)) if set.len() == 1 => set.write_blocks(0, out)?,
+            (Output::Folder, Some(_)) => {
+                std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+                for item in 0..set.len() {
+                    set.write_blocks(item, out.join(format!("{item:05}")))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn open_devices(&self, context: &Context) -> Result<Vec<Device>> {
@@ -134,7 +205,7 @@ fn check_shapes(source: &NpySource) -> Result<()> {
     };
     let ((rows, cols), (other_rows, other_cols)) = (shape(0), shape(item));
     bail!(
-        "matrix 0 is {rows} x {cols}, matrix {item} {other_rows} x {other_cols}; those of one file have one shape"
+        "matrix 0 is {rows} x {cols}, matrix {item} {other_rows} x {other_cols}; those of one file have one shape, name a folder"
     )
 }
 
@@ -148,83 +219,5 @@ fn unfinished(report: &Report, all: usize) -> anyhow::Error {
             anyhow!("{count} of {all} matrices are not compressed; matrix {item}: {cause}")
         }
         None => anyhow!("{count} of {all} matrices are not compressed"),
-    }
-}
-
-/// A run's work and time.
-#[derive(Debug, Serialize)]
-struct Summary {
-    matrices: usize,
-    entries: u64,
-    format: &'static str,
-    bytes_in: u64,
-    bytes_out: u64,
-    seconds: f64,
-    policy: &'static str,
-    scheme: &'static str,
-    retries: usize,
-    devices: Vec<DeviceSummary>,
-}
-
-/// The part of one device in a run.
-#[derive(Debug, Serialize)]
-struct DeviceSummary {
-    device: String,
-    matrices: usize,
-    bytes_in: u64,
-    seconds: f64,
-    spills: usize,
-    splits: usize,
-    failure: Option<String>,
-}
-
-impl Summary {
-    fn new(report: &Report, to: Target) -> Self {
-        let device = |device: &nnz::distrib::DeviceReport| DeviceSummary {
-            device: device.name.clone(),
-            matrices: device.items,
-            bytes_in: device.bytes_in,
-            seconds: device.busy_seconds,
-            spills: device.spills,
-            splits: device.splits,
-            failure: device.failure.clone(),
-        };
-        Self {
-            matrices: report.items,
-            entries: report.nnz,
-            format: to.name(),
-            bytes_in: report.bytes_in,
-            bytes_out: report.bytes_out,
-            seconds: report.seconds,
-            policy: report.policy.name(),
-            scheme: report.scheme.info().name,
-            retries: report.retries,
-            devices: report.devices.iter().map(device).collect(),
-        }
-    }
-}
-
-impl Display for Summary {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let Self { matrices, entries, format, seconds, policy, scheme, .. } = self;
-        writeln!(f, "matrices  {matrices}, {entries} entries")?;
-        writeln!(f, "bytes     {} dense, {} as {format}", bytes(self.bytes_in), bytes(self.bytes_out))?;
-        write!(f, "time      {seconds:.3} s, policy {policy}, scheme {scheme}")?;
-        if self.retries > 0 {
-            write!(f, ", {} tried again", self.retries)?;
-        }
-        for DeviceSummary { device, matrices, bytes_in, seconds, spills, splits, failure } in &self.devices {
-            write!(f, "\n{device:<9} {matrices} matrices, {} in {seconds:.3} s", bytes(*bytes_in))?;
-            if *spills > 0 {
-                write!(f, ", {spills} parts moved to the host")?;
-            }
-            if *splits > 0 {
-                write!(f, ", {splits} chunks halved")?;
-            }
-            if let Some(failure) = failure {
-                write!(f, ", failed: {failure}")?;
-            }
-        }
-        Ok(())
     }
 }

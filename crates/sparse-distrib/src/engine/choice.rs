@@ -1,0 +1,69 @@
+//! The scheme by which each device gets its matrices.
+
+use super::Options;
+use super::item::Item;
+use super::source::{Source, resize};
+use super::worker::Worker;
+use crate::explain::Explanation;
+use crate::partition::Part;
+use crate::scheme::{Density, Rates, Scheme};
+use sparse_core::op::Keep;
+use sparse_core::{Index, Scalar};
+
+/// Items whose elements are counted to estimate the density of all.
+const SAMPLES: usize = 4;
+/// Bytes of each that are read, unless a row has more.
+const SAMPLE_BYTES: usize = 1 << 20;
+
+/// The scheme of each device, and the model's table where the rates are known.
+///
+/// Without a request, devices that compute in the host's memory compress what they read, and so do all without rates.
+pub(super) fn choose<T: Scalar, I: Index, O: Index>(
+    workers: &[Box<dyn Worker<T, I, O>>],
+    source: &dyn Source<T>,
+    items: &[Item],
+    options: &Options<'_, T>,
+) -> (Vec<Scheme>, Option<Explanation>) {
+    let explain = |rates: Rates| {
+        let density = Density {
+            nonzeros: density(source, items, options.keep),
+            value_bytes: size_of::<T>() as f64,
+            index_bytes: size_of::<I>() as f64,
+        };
+        let bytes = items.iter().map(|item| item.bytes as f64).sum();
+        Explanation::decoded_on_host(density, bytes, &rates)
+    };
+    let explanation = options.rates.map(explain);
+    let scheme = |worker: &dyn Worker<T, I, O>| match (options.scheme, &explanation) {
+        (Some(scheme), _) => scheme,
+        (None, Some(explanation)) if !worker.is_host() => explanation.chosen,
+        _ => Scheme::Sfc,
+    };
+    (workers.iter().map(|worker| scheme(worker.as_ref())).collect(), explanation)
+}
+
+/// Nonzeros over elements of the middle rows of some items. What the source cannot read now does not count.
+fn density<T: Scalar>(source: &dyn Source<T>, items: &[Item], keep: Keep<T>) -> f64 {
+    let (mut nonzeros, mut total) = (0, 0);
+    let mut elements: Vec<T> = vec![];
+    for item in items.iter().step_by(items.len().div_ceil(SAMPLES).max(1)) {
+        let part = middle_rows(&item.part, size_of::<T>());
+        let len = part.rows.len() * part.cols.len();
+        let is_read = resize(&mut elements, len)
+            .and_then(|()| source.fill_part(item.matrix, &part, &mut elements[..len]))
+            .is_ok();
+        if is_read {
+            nonzeros += elements[..len].iter().filter(|&&element| keep.keeps(element)).count();
+            total += len;
+        }
+    }
+    nonzeros as f64 / total.max(1) as f64
+}
+
+/// As many rows of the part as a sample has bytes for, at least one.
+fn middle_rows(part: &Part, element_bytes: usize) -> Part {
+    let rows = SAMPLE_BYTES / part.cols.len().saturating_mul(element_bytes).max(1);
+    let rows = rows.max(1).min(part.rows.len());
+    let start = part.rows.start + (part.rows.len() - rows) / 2;
+    Part { rows: start..start + rows, cols: part.cols.clone() }
+}

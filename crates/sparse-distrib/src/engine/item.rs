@@ -1,0 +1,124 @@
+//! The items of a run: matrices, or the parts of those that are cut.
+
+use super::source::Source;
+use super::worker::peak_bytes;
+use crate::partition::{Part, Partition};
+use sparse_core::error::checked_product;
+use sparse_core::{Index, Order, Result, Scalar};
+use std::ops::Range;
+
+/// A matrix and the parts that it is cut into. A whole matrix is one part.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) shape: (usize, usize),
+    pub(super) partition: Partition,
+    /// The position of the first part among the items.
+    pub(super) first: usize,
+}
+
+impl Layout {
+    /// The positions of the parts among the items.
+    pub(super) fn items(&self) -> Range<usize> {
+        self.first..self.first + self.partition.parts()
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.partition.parts() > 1
+    }
+}
+
+/// A part of a matrix, which is compressed in one piece.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// The position of the matrix in the source.
+    pub(super) matrix: usize,
+    pub(super) part: Part,
+    pub(super) order: Order,
+    pub(super) elements: usize,
+    /// Bytes of the elements.
+    pub(super) bytes: u64,
+}
+
+impl Item {
+    pub(super) fn shape(&self) -> (usize, usize) {
+        self.part.shape()
+    }
+
+    /// Bytes that decide the size of a chunk: matrices without elements take memory too.
+    pub(super) fn weight(&self) -> u64 {
+        let (rows, cols) = self.shape();
+        let lines = (rows.max(cols) as u64).saturating_add(1);
+        self.bytes.saturating_add(lines.saturating_mul(size_of::<u64>() as u64))
+    }
+}
+
+/// The layouts of all matrices: by `partition`, else whole, but for those that `budget` bytes of memory may not suffice
+/// for. These are cut into rows (CSR) or columns (CSC).
+pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
+    source: &dyn Source<T>,
+    partition: Option<Partition>,
+    budget: u64,
+    is_by_rows: bool,
+) -> Result<Vec<Layout>> {
+    let mut first = 0;
+    let layout = |matrix| {
+        let shape = source.shape(matrix);
+        checked_product("rows x columns", shape.0, shape.1)?;
+        let partition = match partition {
+            Some(partition) => partition,
+            None if is_by_rows => Partition::rows(blocks_within::<T, I, O>(budget, shape.0, shape.1))?,
+            None => Partition::cols(blocks_within::<T, I, O>(budget, shape.1, shape.0))?,
+        };
+        let layout = Layout { shape, partition, first };
+        first = layout.items().end;
+        Ok(layout)
+    };
+    (0..source.len()).map(layout).collect()
+}
+
+/// The number of blocks that `lines` rows of `length` elements are cut into, so that a device with `budget` bytes can
+/// compress each, whatever it has of entries. It is 1 where all fit, and where not even one row does.
+fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, length: usize) -> usize {
+    let peak = |lines: usize| {
+        let elements = lines.saturating_mul(length);
+        peak_bytes::<T, I, O>(lines.saturating_add(1), elements, elements)
+    };
+    if peak(lines) <= budget || peak(1) > budget {
+        return 1;
+    }
+    // Half of the memory is left to the results of the parts before.
+    let per_line = peak(1) - peak(0);
+    let lines_of_block = ((budget / 2).saturating_sub(peak(0)) / per_line).max(1);
+    (lines as u64).div_ceil(lines_of_block) as usize
+}
+
+/// The items of matrices with these layouts.
+pub(super) fn items<T: Scalar>(source: &dyn Source<T>, layouts: &[Layout]) -> Vec<Item> {
+    let item = |matrix: usize, part: Part| {
+        let (rows, cols) = part.shape();
+        let elements = rows * cols;
+        let bytes = (elements as u64).saturating_mul(size_of::<T>() as u64);
+        Item { matrix, part, order: source.order(matrix), elements, bytes }
+    };
+    let parts = |(matrix, layout): (usize, &Layout)| {
+        layout.partition.iter(layout.shape).map(move |part| item(matrix, part)).collect::<Vec<_>>()
+    };
+    layouts.iter().enumerate().flat_map(parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_cut_into_blocks_that_do() {
+        let blocks = |budget, lines, length| blocks_within::<f32, i32, i32>(budget, lines, length);
+        // 4 x 6 elements: 96 bytes, and twice 5 offsets and 24 entries.
+        let all = 96 + 2 * (5 * 4 + 24 * 8);
+        assert_eq!((blocks(all, 4, 6), blocks(all - 1, 4, 6)), (1, 4));
+        // A row alone: 24 bytes, and twice 2 offsets and 6 entries.
+        let row = 24 + 2 * (2 * 4 + 6 * 8);
+        assert_eq!((blocks(row, 4, 6), blocks(row - 1, 4, 6)), (4, 1));
+        assert_eq!((blocks(u64::MAX, usize::MAX, 1), blocks(0, 0, 0), blocks(100, 0, usize::MAX)), (1, 1, 1));
+    }
+}

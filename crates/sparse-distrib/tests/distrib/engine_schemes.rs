@@ -1,0 +1,103 @@
+//! The engine's schemes and cuts: they change how matrices travel, and no byte of the result.
+
+use crate::engine::{POLICIES, SCHEMES, check_all, compress, options, reference, twenty, views};
+use crate::faulty::{Faults, FaultyWorker};
+use crate::suite::matrices::same;
+use backend_cpu::Cpu;
+use sparse_core::reference::Reference;
+use sparse_core::{Axis, Col, Dense, Error, Order, Row, f16};
+use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Partition, Rates, Scheme, Worker};
+
+#[test]
+fn a_matrix_that_no_device_has_memory_for_is_cut_and_comes_back_whole() {
+    fn check_cut<A: Axis>(large: &Dense<f32>, scheme: Option<Scheme>) {
+        // A row or column alone takes 2000 bytes at most.
+        let budgets = [20_000, 30_000];
+        let workers = budgets.map(|budget| FaultyWorker::boxed("small", &Faults::none(), budget)).into();
+        let mut matrices = twenty();
+        matrices.push(large.clone());
+        let outcome = compress::<A>(workers, &matrices, &Options { scheme, ..options(None) });
+        let handle = &outcome.handle;
+        let partition = handle.partition(20);
+        assert!(partition.parts() > 4 && partition.is_along::<A>() && handle.partition(0).parts() == 1);
+        let block = handle.fetch_part(20, 1).unwrap();
+        assert_eq!(block.shape(), partition.part(large.shape(), 1).shape());
+        assert!(handle.fetch_part(20, partition.parts()).is_err());
+        let alone = compress::<A>(vec![reference("large")], &matrices[20..], &options(None)).handle;
+        assert_eq!(alone.partition(0).parts(), 1);
+        let batch = handle.to_batch_of(20..21).unwrap();
+        assert!(same(&batch.member(0).to_owned().unwrap(), &alone.fetch(0).unwrap()));
+        check_all(outcome, &matrices);
+    }
+    let element = |at: usize| if at.is_multiple_of(3) { (at % 97) as f32 } else { 0.0 };
+    let large = Dense::new((0..64 * 60).map(element).collect(), 64, 60, Order::RowMajor).unwrap();
+    for scheme in [Scheme::Sfc, Scheme::Ed2] {
+        check_cut::<Row>(&large, Some(scheme));
+        check_cut::<Col>(&large, Some(scheme));
+    }
+}
+
+#[test]
+fn cut_and_whole_matrices_become_one_batch() {
+    let matrices = twenty();
+    let partition = Some(Partition::mesh(2, 3).unwrap());
+    let in_parts = compress::<Col>(vec![reference("a")], &matrices, &Options { partition, ..options(None) });
+    let whole = compress::<Col>(vec![reference("a")], &matrices, &options(None));
+    assert_eq!(in_parts.handle.to_batch().unwrap(), whole.handle.to_batch().unwrap());
+    assert_eq!(in_parts.report.devices[0].items, 120);
+    let some = whole.handle.to_batch_of(3..5).unwrap();
+    assert!(same(&some.member(1).to_owned().unwrap(), &whole.handle.fetch(4).unwrap()));
+}
+
+#[test]
+fn schemes_policies_and_partitions_change_no_byte() {
+    let (matrices, cpu) = (twenty(), Cpu::new().unwrap());
+    let partitions = [None, Some("mesh:2x4")];
+    let partitions = partitions.map(|text| text.map(|text| text.parse().unwrap()));
+    for (scheme, policy) in SCHEMES.iter().flat_map(|&scheme| POLICIES.map(|policy| (scheme, policy))) {
+        for partition in partitions {
+            let options = Options { scheme, partition, ..options(policy) };
+            let device = DeviceWorker::new(cpu.clone()).named("cpu").with_budget(1 << 30).with_rate(2e9);
+            let mut engine = Engine::new(vec![Box::new(device), reference("reference")]).unwrap();
+            engine = engine.with_host(cpu.clone());
+            let by_rows = engine.compress::<Row>(&views(&matrices), &options).unwrap();
+            let report = check_all(by_rows, &matrices);
+            let expected = scheme.unwrap_or(Scheme::Sfc);
+            assert!(report.devices.iter().all(|device| device.scheme == expected), "{report:?}");
+            check_all(engine.compress::<Col>(&views(&matrices), &options).unwrap(), &matrices);
+        }
+    }
+}
+
+#[test]
+fn the_model_chooses_by_link_and_density() {
+    let run = |link, percent: usize, workers| {
+        let element = |at: usize| if at % 100 < percent { 1.0 } else { 0.0 };
+        let matrices = [Dense::new((0..4000).map(element).collect(), 40, 100, Order::RowMajor).unwrap()];
+        let rates = Rates { devices: 1, link, host_scan: 10e9, host_memory: 100e9, device: 1e12 };
+        let options = Options { rates: Some(rates), ..options(None) };
+        check_all(compress::<Row>(workers, &matrices, &options), &matrices)
+    };
+    let device = || FaultyWorker::boxed("device", &Faults::none(), 1 << 20);
+    let cases = [(1e9, 1, Scheme::Ed2), (1e9, 90, Scheme::Sfc), (50e9, 1, Scheme::Sfc)];
+    for (link, percent, expected) in cases {
+        let report = run(link, percent, vec![device(), reference("host")]);
+        let explanation = report.explanation.as_ref().unwrap();
+        assert_eq!((explanation.chosen, report.devices[0].scheme), (expected, expected), "{explanation}");
+        assert_eq!(report.devices[1].scheme, Scheme::Sfc);
+        assert_eq!(explanation.outcome, Some((expected, report.seconds)));
+        assert!((explanation.density.nonzeros - percent as f64 / 100.0).abs() < 1e-9);
+    }
+    assert_eq!(run(1e9, 1, vec![reference("host")]).devices[0].scheme, Scheme::Sfc);
+    let without_rates = compress::<Row>(vec![device()], &twenty(), &options(None)).report;
+    assert!(without_rates.explanation.is_none() && without_rates.devices[0].scheme == Scheme::Sfc);
+}
+
+#[test]
+fn ed1_refuses_values_of_half_a_word() {
+    let source = Generated::new(vec![(1, 1)], |_, _: &mut [f16]| Ok(()));
+    let worker = DeviceWorker::<_, f16, i32, i32>::new(Reference);
+    let mut engine = Engine::new(vec![Box::new(worker) as Box<dyn Worker<f16, i32, i32>>]).unwrap();
+    let options = Options { scheme: Some(Scheme::Ed1), ..Options::default() };
+    assert!(matches!(engine.compress::<Row>(&source, &options), Err(Error::Unsupported { .. })));
+}
