@@ -5,6 +5,8 @@ mod common;
 mod convergence;
 mod enqueued;
 mod hard_systems;
+mod krylov_spaces;
 mod large_systems;
+mod least_squares;
 mod outcomes;
 mod real_matrices;
