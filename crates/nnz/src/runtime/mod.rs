@@ -31,7 +31,7 @@
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm), [`select`](Matrix::select) | [`SpmvPlan`](crate::op::SpmvPlan); [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
-//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
+//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`] |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
 //!
@@ -66,6 +66,7 @@ mod format;
 mod formats;
 mod matrix;
 mod matrix_set;
+mod method;
 mod operators;
 mod plan;
 mod products;
@@ -83,13 +84,14 @@ pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
+pub use method::Method;
 pub use plan::{MatmulPlan, MatvecPlan};
 pub use reduce::{Each, Norm, Reduction};
-pub use solve::{Method, SolveOptions, Solver};
+pub use solve::{SolveOptions, Solver};
 pub use vector::Vector;
 
 #[cfg(doc)]
 use crate::{
     SparseFormat,
-    solvers::{BiCgStab, Cg, EnqueuedCg},
+    solvers::{BiCgStab, Cg, EnqueuedCg, Gmres, LeastSquares, Minres},
 };

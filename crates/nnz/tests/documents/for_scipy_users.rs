@@ -78,6 +78,17 @@ fn main() -> nnz::Result<()> {
     options.method = Method::BiCgStab;
     let again = s.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     assert!(solution.converged() && again.converged());
+    options.method = Method::Gmres;
+    options.options.restart = 30;
+    assert!(s.solve(&b, &options)?.1.converged());
+    options.method = Method::Minres;
+    assert!(s.solve(&b, &options)?.1.converged());
+    let (fit, solution) = a.solve(&sums, &SolveOptions::by(Method::Lsqr))?;
+    assert!(solution.converged() && fit.len() == 3);
+    options.jacobi = false;
+    options.method = Method::Lsmr;
+    options.options.least_squares.damp = 0.1;
+    assert!(a.solve(&sums, &options)?.1.converged());
 
     // Files
     nnz::io::npy::write("x.npy", &x.to_vec::<f64>()?, &[100], Order::RowMajor)?;
