@@ -179,8 +179,8 @@ pub(crate) fn to_f64(real: impl Scalar) -> f64 {
     real.to_c64().re
 }
 
-/// A solver: a [`Recurrence`] under the stopping rule of this crate. [`Cg`](crate::Cg), [`BiCgStab`](crate::BiCgStab)
-/// and [`Gmres`](crate::Gmres) are aliases of it.
+/// A solver: a [`Recurrence`] under the stopping rule of this crate. [`Cg`](crate::Cg), [`BiCgStab`](crate::BiCgStab),
+/// [`Gmres`](crate::Gmres) and [`Minres`](crate::Minres) are aliases of it.
 #[derive(Debug)]
 pub struct Krylov<B, M, R>
 where

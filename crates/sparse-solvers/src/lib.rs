@@ -13,7 +13,7 @@
 //!
 //! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A; `Cg`, `BiCgStab`,
 //! `Gmres` and `Minres` take a [`Preconditioner`]: [`Identity`] or [`Jacobi`]. A solver owns its plans and its vectors:
-//! iterations allocate none.
+//! iterations allocate none, but for the basis of `Gmres`, which grows up to its restart.
 //!
 //! # When a solver stops
 //! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂ and finite, with b − A·x

@@ -24,7 +24,8 @@ const CANCELLATION: f64 = 0.707;
 /// Among all x of the Krylov space the residual is smallest: with `restart` = n, n iterations solve a regular system
 /// up to rounding. The j-th iteration of a cycle takes one product with A, one application of K⁻¹, j `dot` and j `axpby`
 /// by modified Gram-Schmidt, and as many again where they cancel; apart from the product it moves 5·j vectors of the
-/// order of A. The workspace is `restart` + 1 vectors. Rotations, after Givens, keep the norm of the residual known.
+/// order of A. The workspace is `restart` + 1 vectors, each allocated by the first iteration that needs it. Givens'
+/// rotations keep the norm of the residual known.
 ///
 /// If a cycle does not lower the residual, the outcome is [`Breakdown::StalledCycle`]; if A is singular and b not in
 /// its Krylov space, [`Breakdown::SingularMatrix`].
@@ -53,8 +54,10 @@ pub type Gmres<B, M, P = Identity> =
 #[derive(Debug)]
 pub struct GeneralizedMinimalResiduals<B: Backend, T: Accumulator, P> {
     preconditioner: P,
-    /// The columns of V', one more than iterations of a cycle.
+    /// The columns of V', as many as were needed so far.
     basis: Vec<Buf<B, T>>,
+    order: usize,
+    restart: usize,
     projected: Projected,
 }
 
@@ -72,9 +75,9 @@ where
         if options.restart == 0 {
             return Err(Error::unsupported("gmres with restart = 0", "it must be at least 1"));
         }
-        let basis = (0..=options.restart.min(n)).map(|_| backend.zeros(n)).collect::<Result<_>>()?;
-        let epsilon = to_f64(RealOf::<M::Scalar>::epsilon());
-        Ok(Self { preconditioner, basis, projected: Projected::new(epsilon) })
+        let projected = Projected::new(to_f64(RealOf::<M::Scalar>::epsilon()));
+        let basis = vec![backend.zeros(n)?];
+        Ok(Self { preconditioner, basis, order: n, restart: options.restart, projected })
     }
 
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
@@ -89,8 +92,11 @@ where
         _: usize,
     ) -> Result<usize, Halt> {
         let done = self.projected.columns();
-        if done + 1 == self.basis.len() {
+        if done == self.restart {
             return Err(Halt::Restart);
+        }
+        if self.basis.len() == done + 1 {
+            self.basis.push(at.backend().zeros(self.order)?);
         }
         let (basis, rest) = self.basis.split_at_mut(done + 1);
         let z = self.preconditioner.apply(SpaceOf::<B>::view(&basis[done]))?;

@@ -45,7 +45,7 @@ impl LeastSquaresMethod {
 /// ```text
 /// β·u ← A·v − α·u    α·v ← Aᴴ·u − β·v    (Golub and Kahan)    d ← h + …·d    x ← x + …·d    h ← v + …·h
 /// ```
-/// An iteration takes one product with A, one with Aᴴ, three `nrm2` and four or five `axpby` or `scal`; the workspace is
+/// An iteration takes one product with A, one with Aᴴ, three or four `nrm2` and four or five `axpby` or `scal`; the workspace is
 /// two vectors of as many elements as A has rows, and five of as many as it has columns.
 ///
 /// The criteria are SciPy's, with an estimate of ‖A‖, and with norms computed from x:
@@ -148,6 +148,20 @@ where
     /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0 and there is no damping, x
     /// becomes 0. For every outcome, `x` is the last iterate.
     ///
+    /// ```
+    /// use sparse_core::{Csr, reference::Reference};
+    /// use sparse_solvers::{LeastSquares, LeastSquaresMethod, Options};
+    /// use std::ops::ControlFlow;
+    ///
+    /// // Of all solutions of x₀ + x₁ = 4 the one closest to (0, 2).
+    /// let a = Csr::<f64>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 1.0])?;
+    /// let mut x = [0.0, 2.0];
+    /// let mut solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsmr, &Options::default())?;
+    /// assert!(solver.solve(&a, &[4.0], &mut x, |_| ControlFlow::Continue(()))?.converged());
+    /// assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 3.0).abs() < 1e-12);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Shape`](Error::Shape), [`PlanMismatch`](Error::PlanMismatch) and [`WrongContext`](Error::WrongContext)
     /// for wrong operands; errors of the device's runtime. Not to converge is an outcome, no error.
@@ -186,6 +200,15 @@ where
     }
 
     /// The algorithm of the product with A, and the reason.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, reference::Reference};
+    /// # use sparse_solvers::{LeastSquares, LeastSquaresMethod, Options};
+    /// # let a = Csr::<f64>::identity(2)?;
+    /// let solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsqr, &Options::default())?;
+    /// assert_eq!(solver.choice().algorithm, "sequential");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     pub fn choice(&self) -> &Choice {
         self.forward.choice()
     }
