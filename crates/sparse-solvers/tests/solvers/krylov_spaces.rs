@@ -125,7 +125,7 @@ fn minres_is_exact_for_indefinite_matrices_of_every_type() {
     fn converges<T: Accumulator>(tolerance: f64) {
         let general = scrambled::<c64>(16);
         let element = |i: usize, j: usize| general.major_entries(i).find(|entry| entry.0 == j).unwrap().1;
-        let sign = |i: usize| if i % 2 == 0 { 4.0 } else { -10.0 };
+        let sign = |i: usize| if i.is_multiple_of(2) { 4.0 } else { -10.0 };
         let a = matrix(16, |i, j| match i.cmp(&j) {
             Ordering::Less => T::from_c64(element(i, j)),
             Ordering::Equal => T::from_c64(sign(i).into()),
