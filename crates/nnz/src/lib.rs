@@ -7,7 +7,7 @@
 //! - formats, plans and operations that are generic in types and backends: everything of [`sparse_core`], here at the root;
 //! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
-//! - [`solvers`]: CG and BiCGSTAB;
+//! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR;
 //! - [`distrib`]: amounts of matrices over several devices and ranks.
 //!
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:

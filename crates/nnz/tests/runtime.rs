@@ -239,16 +239,18 @@ fn systems_are_solved_in_every_format_and_type() {
         let a = a.cast(dtype).unwrap().to_format(format).unwrap();
         let ones = Vector::from_slice(&device, &[1.0; 30]).unwrap();
         let b = (&a * &ones.cast(dtype).unwrap()).unwrap();
-        for method in [Method::Cg, Method::EnqueuedCg, Method::BiCgStab] {
+        for &method in Method::ALL {
             let mut options = SolveOptions::by(method);
-            options.preconditioner = match (method, format) {
-                (Method::EnqueuedCg, _) => Preconditioning::None,
-                (_, Format::Csr) => Preconditioning::BlockJacobi(7),
-                (_, Format::Csc) => Preconditioning::Ilu0,
-                (_, Format::Coo) => Preconditioning::Ic0,
+            options.preconditioner = match (method.takes_preconditioner(), format) {
+                (false, _) => Preconditioning::None,
+                (true, Format::Csr) => Preconditioning::BlockJacobi(7),
+                (true, Format::Csc) => Preconditioning::Ilu0,
+                (true, Format::Coo) => Preconditioning::Ic0,
                 _ => Preconditioning::Jacobi,
             };
             options.options.tolerance = 1e-5;
+            // Relative to the norm of A, which is larger than that of b.
+            options.options.least_squares.atol = Some(1e-6);
             let (x, solution) = a.solve(&b, &options).unwrap();
             assert!(solution.converged(), "{a:?}, {method:?}: {solution}");
             let x = x.cast(DType::C64).unwrap().to_vec::<c64>().unwrap();
@@ -268,6 +270,23 @@ fn systems_are_solved_in_every_format_and_type() {
     let options = SolveOptions { preconditioner, ..SolveOptions::by(Method::EnqueuedCg) };
     let b = b.cast(DType::F64).unwrap();
     assert!(matches!(a.solve(&b, &options), Err(Error::Unsupported { .. })));
+}
+
+#[test]
+fn a_rectangular_system_is_solved_in_the_least_squares_sense() {
+    let device = cpu();
+    let entries = [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 1.0), (2, 0, 1.0), (2, 1, 2.0)];
+    let a = Matrix::from_typed(&device, Csr::<f64>::from_triplets(3, 2, entries).unwrap()).unwrap();
+    let b = Vector::from_slice(&device, &[1.0, 2.0, 4.0]).unwrap();
+    for method in ["lsqr", "LSMR"] {
+        let method: Method = method.parse().unwrap();
+        let (x, solution) = a.solve(&b, &SolveOptions::by(method)).unwrap();
+        assert!(solution.converged() && solution.residual > 0.4, "{method}: {solution}");
+        let x = x.to_vec::<f64>().unwrap();
+        assert!((x[0] - 5.0 / 6.0).abs() < 1e-9 && (x[1] - 1.5).abs() < 1e-9, "{method}: {x:?}");
+    }
+    let error = "qmr".parse::<Method>().unwrap_err().to_string();
+    assert!(error.starts_with("method `qmr` is not supported: the methods are cg, bicgstab,"), "{error}");
 }
 
 #[test]

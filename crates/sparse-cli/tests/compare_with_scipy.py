@@ -198,6 +198,29 @@ def compare_trisolve(nnz, a, rng):
         assert (np.abs(b - triangle @ x) <= bound).all(), f"{option}: the residual passes its bound"
 
 
+def compare_methods(nnz):
+    """One small system for each method that `compare_solve` does not run: SciPy's x by the method of that name."""
+    rng = np.random.default_rng(11)
+    tall = canonical(sp.random(60, 40, 0.1, random_state=rng) + 2.0 * sp.eye(60, 40))
+    square, linalg = dominant(tall), scipy.sparse.linalg
+    atol_btol = {"atol": 1e-13, "btol": 1e-13}
+    cases = (
+        (square, ("gmres", "--restart", "15"), lambda b: linalg.gmres(square, b, rtol=1e-12, restart=15)),
+        (square, ("minres",), lambda b: linalg.minres(square, b, rtol=1e-14)),
+        (tall, ("lsqr",), lambda b: linalg.lsqr(tall, b, **atol_btol)),
+        (tall, ("lsmr", "--damp", "0.5"), lambda b: linalg.lsmr(tall, b, damp=0.5, **atol_btol)),
+    )
+    out = nnz.folder / "solution.npy"
+    for a, method, solve in cases:
+        b = rng.standard_normal(a.shape[0])
+        sp.save_npz(nnz.folder / "system.npz", a)
+        np.save(nnz.folder / "b.npy", b)
+        nnz("solve", nnz.folder / "system.npz", nnz.folder / "b.npy", "-o", out, "--tol", 1e-12, "--method", *method)
+        found, expected = np.load(out), solve(b)[0]
+        error = np.linalg.norm(found - expected)
+        assert error <= 1e-9 * np.linalg.norm(expected), f"{method[0]} is off by {error}"
+
+
 def compare(nnz, path):
     rng = np.random.default_rng(2026)
     a = canonical(scipy.io.mmread(path))
@@ -416,6 +439,7 @@ def main():
             else:
                 print(f"{path.name}: ok")
         if not arguments.matrix:
+            compare_methods(Command(arguments.nnz, folder))
             failed_random = compare_all_random(arguments.nnz, folder)
     print(f"{len(paths) - failed} passed, {failed} failed")
     return 1 if failed or failed_random or not paths else 0

@@ -1,7 +1,7 @@
 //! The stabilized method of bi-conjugate gradients.
 
 use crate::krylov::{Iterate, Krylov, Recurrence};
-use crate::outcome::{Breakdown, Halt};
+use crate::outcome::{Breakdown, Halt, Options};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf};
@@ -70,7 +70,7 @@ where
     type Preconditioner = P;
     const NAME: &'static str = "bicgstab";
 
-    fn new(backend: &B, n: usize, preconditioner: P) -> Result<Self> {
+    fn new(backend: &B, n: usize, preconditioner: P, _: &Options) -> Result<Self> {
         Ok(Self {
             preconditioner,
             shadow: backend.zeros(n)?,

@@ -1,7 +1,7 @@
 //! The method of conjugate gradients.
 
 use crate::krylov::{Iterate, Krylov, Recurrence};
-use crate::outcome::{Breakdown, Halt};
+use crate::outcome::{Breakdown, Halt, Options};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
@@ -58,7 +58,7 @@ where
     type Preconditioner = P;
     const NAME: &'static str = "cg";
 
-    fn new(backend: &B, n: usize, preconditioner: P) -> Result<Self> {
+    fn new(backend: &B, n: usize, preconditioner: P, _: &Options) -> Result<Self> {
         Ok(Self { preconditioner, p: backend.zeros(n)?, q: backend.zeros(n)?, rho: None })
     }
 
@@ -115,7 +115,7 @@ pub(crate) fn curvature<B: VectorKernel<T>, T: Accumulator>(
 }
 
 /// `uᴴ·v`, which is not negative if v is u times a Hermitian positive semidefinite matrix.
-fn not_negative<B: VectorKernel<T>, T: Accumulator>(
+pub(crate) fn not_negative<B: VectorKernel<T>, T: Accumulator>(
     backend: &B,
     quantity: &'static str,
     u: ViewOf<'_, B, T>,

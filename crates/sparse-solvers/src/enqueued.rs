@@ -2,7 +2,7 @@
 
 use crate::cg::curvature;
 use crate::krylov::{Iterate, Krylov, Recurrence, to_f64};
-use crate::outcome::{Breakdown, Halt, Outcome, Solution};
+use crate::outcome::{Breakdown, Halt, Options, Outcome, Solution};
 use crate::preconditioner::Identity;
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
@@ -62,7 +62,7 @@ where
     type Preconditioner = Identity;
     const NAME: &'static str = "enqueued_cg";
 
-    fn new(backend: &B, n: usize, Identity: Identity) -> Result<Self> {
+    fn new(backend: &B, n: usize, Identity: Identity, _: &Options) -> Result<Self> {
         Ok(Self { state: State::new(backend, n)?, correction: backend.zeros(n)?, next_run: 1 })
     }
 
@@ -247,7 +247,7 @@ where
         self.start(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))?;
         let ended = match self.recurrence.state.check(&self.backend) {
-            Ok(()) => Outcome::IterationLimit,
+            Ok(()) | Err(Halt::Restart) => Outcome::IterationLimit,
             Err(Halt::Outcome(outcome)) => outcome,
             Err(Halt::Error(error)) => return Err(error),
         };
@@ -260,7 +260,7 @@ where
             false => ended,
         };
         let relative_residual = if residual == 0.0 { 0.0 } else { residual / norm_b };
-        Ok(Solution { outcome, iterations, residual, relative_residual })
+        Ok(Solution { outcome, iterations, residual, relative_residual, normal_residual: None })
     }
 
     /// `r ← b − A·x`.

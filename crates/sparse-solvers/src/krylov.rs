@@ -2,7 +2,7 @@
 
 use crate::outcome::{Breakdown, Halt, Iteration, Options, Outcome, Solution};
 use crate::preconditioner::check_square;
-use crate::progress::Progress;
+use crate::progress::{Ended, Progress};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
@@ -27,8 +27,9 @@ where
     /// Allocates the vectors of the method for a matrix of order `n`.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or an error of the device's runtime.
-    fn new(backend: &B, n: usize, preconditioner: Self::Preconditioner) -> Result<Self>;
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Unsupported`](Error::Unsupported) for an option out of its range, or an
+    /// error of the device's runtime.
+    fn new(backend: &B, n: usize, preconditioner: Self::Preconditioner, options: &Options) -> Result<Self>;
 
     /// Starts the recurrence: `r` is the true residual, divided by its norm.
     ///
@@ -37,16 +38,26 @@ where
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()>;
 
     /// Takes from 1 to `most` iterations, after which the residual is checked: advances x and updates `r`, which is not
-    /// zero. Returns their number.
+    /// zero, unless [`finish`](Self::finish) and [`residual_norm`](Self::residual_norm) make up for it. Returns their
+    /// number.
     ///
     /// # Errors
-    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Error`] with an error of the device's runtime.
+    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Restart`] if it has to start again first, [`Halt::Error`] with an
+    /// error of the device's runtime.
     fn step(
         &mut self,
         at: &mut Iterate<'_, B, M>,
         r: &mut Buf<B, M::Scalar>,
         most: usize,
     ) -> Result<usize, Halt>;
+
+    /// ‖r‖₂ of the residual of the recurrence after the last step; by default that of `r`.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    fn residual_norm(&self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<RealOf<M::Scalar>> {
+        at.norm(SpaceOf::<B>::view(r))
+    }
 
     /// Brings x up to date with the iterations, if that was postponed.
     ///
@@ -162,20 +173,14 @@ where
         let factor = M::Scalar::from_real(self.scale.recip());
         scal::<B, M::Scalar>(self.backend, factor, SpaceOf::<B>::view_mut(r))
     }
-
-    /// The norm of b − A·x by the recurrence.
-    fn claimed_residual(&mut self, r: &Buf<B, M::Scalar>) -> Result<f64> {
-        self.norm = self.norm(SpaceOf::<B>::view(r))?;
-        Ok(to_f64(self.norm) * to_f64(self.scale))
-    }
 }
 
 pub(crate) fn to_f64(real: impl Scalar) -> f64 {
     real.to_c64().re
 }
 
-/// A solver: a [`Recurrence`] under the stopping rule of this crate. [`Cg`](crate::Cg) and
-/// [`BiCgStab`](crate::BiCgStab) are aliases of it.
+/// A solver: a [`Recurrence`] under the stopping rule of this crate. [`Cg`](crate::Cg), [`BiCgStab`](crate::BiCgStab),
+/// [`Gmres`](crate::Gmres) and [`Minres`](crate::Minres) are aliases of it.
 #[derive(Debug)]
 pub struct Krylov<B, M, R>
 where
@@ -217,21 +222,16 @@ where
     /// negative or not a number, and those of [`SpmvPlan::new`].
     pub fn new(backend: &B, a: &M, preconditioner: R::Preconditioner, options: &Options) -> Result<Self> {
         check_square(R::NAME, a)?;
-        let (order, tolerance) = (a.nrows(), options.tolerance);
-        if tolerance.is_nan() || tolerance < 0.0 {
-            return Err(Error::unsupported(
-                format_args!("a tolerance of {tolerance}"),
-                "it must be at least 0",
-            ));
-        }
+        check_tolerance("a tolerance", options.tolerance)?;
+        let order = a.nrows();
         Ok(Self {
             backend: backend.clone(),
             plan: SpmvPlan::new(backend, a, Op::None, &options.plan)?,
             order,
-            tolerance,
+            tolerance: options.tolerance,
             max_iterations: options.max_iterations.unwrap_or(order.saturating_mul(10)),
             r: backend.zeros(order)?,
-            recurrence: R::new(backend, order, preconditioner)?,
+            recurrence: R::new(backend, order, preconditioner, options)?,
         })
     }
 
@@ -288,20 +288,28 @@ where
             scale: RealOf::<M::Scalar>::zero(),
             norm: RealOf::<M::Scalar>::zero(),
         };
-        let mut ended = Ok(());
+        let mut ended = Ended::Start;
         loop {
             let residual = at.true_residual(b, &mut self.r)?;
             if let Some(outcome) = progress.outcome(residual, ended) {
                 let relative_residual = residual / norm_b;
-                return Ok(Solution { outcome, iterations: watch.iterations, residual, relative_residual });
+                let iterations = watch.iterations;
+                return Ok(Solution {
+                    outcome,
+                    iterations,
+                    residual,
+                    relative_residual,
+                    normal_residual: None,
+                });
             }
             tracing::debug!(method = R::NAME, iterations = watch.iterations, residual, "start");
             at.normalize(&mut self.r)?;
             self.recurrence.start(&at, &self.r)?;
             let claim = progress.target().max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
             ended = match iterate(&mut self.recurrence, &mut at, &mut self.r, claim, &mut watch) {
-                Ok(()) => Ok(()),
-                Err(Halt::Outcome(outcome)) => Err(outcome),
+                Ok(()) => Ended::Claim,
+                Err(Halt::Restart) => Ended::Cycle(to_f64(at.norm) * to_f64(at.scale)),
+                Err(Halt::Outcome(outcome)) => Ended::By(outcome),
                 Err(Halt::Error(error)) => return Err(error),
             };
             self.recurrence.finish(&mut at)?;
@@ -334,6 +342,14 @@ where
     }
 }
 
+/// An error if `value` is negative or not a number.
+pub(crate) fn check_tolerance(option: &str, value: f64) -> Result<()> {
+    if value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::unsupported(format_args!("{option} of {value}"), "it must be at least 0"))
+}
+
 /// Iterates until the recurrence claims a residual of at most `claim`, or something halts it.
 fn iterate<B, M, R>(
     recurrence: &mut R,
@@ -350,7 +366,8 @@ where
 {
     while watch.iterations < watch.limit {
         let taken = recurrence.step(at, r, watch.limit - watch.iterations)?;
-        let claimed = at.claimed_residual(r)?;
+        at.norm = recurrence.residual_norm(at, r)?;
+        let claimed = to_f64(at.norm) * to_f64(at.scale);
         watch.see(taken, claimed)?;
         if claimed <= claim {
             return Ok(());
@@ -360,15 +377,15 @@ where
 }
 
 /// Counts the iterations and passes them to the callback.
-struct Watch<F> {
-    iterations: usize,
-    limit: usize,
-    norm_b: f64,
-    callback: F,
+pub(crate) struct Watch<F> {
+    pub(crate) iterations: usize,
+    pub(crate) limit: usize,
+    pub(crate) norm_b: f64,
+    pub(crate) callback: F,
 }
 
 impl<F: FnMut(Iteration) -> ControlFlow<()>> Watch<F> {
-    fn see(&mut self, taken: usize, claimed: f64) -> Result<(), Outcome> {
+    pub(crate) fn see(&mut self, taken: usize, claimed: f64) -> Result<(), Outcome> {
         self.iterations += taken;
         let iteration = Iteration { number: self.iterations, relative_residual: claimed / self.norm_b };
         if (self.callback)(iteration).is_break() {

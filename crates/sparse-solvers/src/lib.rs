@@ -4,21 +4,24 @@
 //! |---|---|---|
 //! | [`Cg`] | Hermitian positive definite A | Hestenes and Stiefel 1952 |
 //! | [`BiCgStab`] | any square A | van der Vorst 1992 |
+//! | [`Gmres`] | any square A, the smallest residual for `restart` + 1 vectors of memory | Saad and Schultz 1986 |
+//! | [`Minres`] | Hermitian A, indefinite too | Paige and Saunders 1975 |
+//! | [`LeastSquares`] | A of any shape, damped or not: LSQR or LSMR | Paige and Saunders 1982, Fong and Saunders 2011 |
 //!
 //! [`EnqueuedCg`] is CG that takes many iterations between two checks of the residual, so that it seldom waits for a
 //! device; it can also take a fixed number of them.
 //!
-//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plan and
-//! its vectors: iterations allocate nothing.
+//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plans and
+//! its vectors: iterations allocate none, but for the basis of `Gmres`, which grows up to its restart.
 //!
-//! `Cg` and `BiCgStab` take a [`Preconditioner`]:
+//! `Cg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
 //!
 //! | preconditioner | is | for | runs on |
 //! |---|---|---|---|
 //! | [`Identity`] | nothing | well-conditioned A | every backend |
 //! | [`Jacobi`] | the diagonal of A | badly scaled A | every backend |
 //! | [`BlockJacobi`] | diagonal blocks of A | unknowns in groups | every backend |
-//! | [`Ilu0`] | an incomplete LU factorisation | any A, with `BiCgStab` | the host |
+//! | [`Ilu0`] | an incomplete LU factorisation | any square A, with `BiCgStab` or `Gmres` | the host |
 //! | [`Ic0`] | an incomplete Cholesky factorisation | Hermitian positive definite A, with `Cg` | the host |
 //!
 //! For new values of A on the same pattern `update` renews one without another analysis.
@@ -27,7 +30,8 @@
 //! Only the true residual decides: a solution has converged if ‖b − A·x‖₂ ≤ tolerance·‖b‖₂ and finite, with b − A·x
 //! computed from x. The residual of the recurrence, which drifts away from it, tells when to compute it. If it claims
 //! more than is true, the solver restarts from the true residual; if that no longer helps, the outcome is
-//! [`Breakdown::Stagnation`]. The other breakdowns have names, too.
+//! [`Breakdown::Stagnation`]. The other breakdowns have names, too. `LeastSquares` has SciPy's two criteria, with norms
+//! computed from x.
 //!
 //! ```
 //! use sparse_core::reference::Reference;
@@ -47,7 +51,10 @@
 mod bicgstab;
 mod cg;
 mod enqueued;
+mod gmres;
 mod krylov;
+mod least_squares;
+mod minres;
 mod outcome;
 mod preconditioner;
 mod progress;
@@ -55,6 +62,9 @@ mod progress;
 pub use bicgstab::{BiCgStab, StabilizedBiConjugateGradients};
 pub use cg::{Cg, ConjugateGradients};
 pub use enqueued::{EnqueuedCg, EnqueuedConjugateGradients};
+pub use gmres::{GeneralizedMinimalResiduals, Gmres};
 pub use krylov::{Iterate, Krylov, Recurrence};
-pub use outcome::{Breakdown, Halt, Iteration, Options, Outcome, Solution};
+pub use least_squares::{LeastSquares, LeastSquaresMethod};
+pub use minres::{MinimalResiduals, Minres};
+pub use outcome::{Breakdown, Halt, Iteration, LeastSquaresOptions, Options, Outcome, Solution};
 pub use preconditioner::{BlockJacobi, Ic0, Identity, Ilu0, Jacobi, Preconditioner, inverse_diagonal};

@@ -9,23 +9,61 @@ use std::fmt::{self, Display, Formatter};
 /// use sparse_core::PlanOptions;
 /// use sparse_solvers::Options;
 ///
-/// let options =
-///     Options { tolerance: 1e-6, max_iterations: Some(500), plan: PlanOptions::forced("sequential") };
+/// let plan = PlanOptions::forced("sequential");
+/// let options = Options { tolerance: 1e-6, max_iterations: Some(500), plan, ..Options::default() };
 /// assert!(options.tolerance > Options::default().tolerance);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The solver is done when ‖b − A·x‖₂ ≤ `tolerance`·‖b‖₂.
+    /// The solver is done when ‖b − A·x‖₂ ≤ `tolerance`·‖b‖₂; [`LeastSquares`](crate::LeastSquares) has two criteria.
     pub tolerance: f64,
-    /// The most iterations; `None` is ten times the order of A.
+    /// The most iterations; `None` is ten times the order of A, for LSQR twice its columns, and for LSMR the smaller
+    /// number of its rows and columns.
     pub max_iterations: Option<usize>,
-    /// The options of the plan of the product with A.
+    /// The iterations of a cycle of [`Gmres`](crate::Gmres); more than the order of A are as good as the order.
+    pub restart: usize,
+    /// The options of [`LeastSquares`](crate::LeastSquares) alone.
+    pub least_squares: LeastSquaresOptions,
+    /// The options of the plans of the products with A.
     pub plan: PlanOptions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 1e-10, max_iterations: None, plan: PlanOptions::default() }
+        Self {
+            tolerance: 1e-10,
+            max_iterations: None,
+            restart: 20,
+            least_squares: LeastSquaresOptions::default(),
+            plan: PlanOptions::default(),
+        }
+    }
+}
+
+/// The problem and the stopping criteria of [`LeastSquares`](crate::LeastSquares), which are SciPy's.
+///
+/// ```
+/// use sparse_solvers::{LeastSquaresOptions, Options};
+///
+/// let least_squares = LeastSquaresOptions { damp: 0.1, ..LeastSquaresOptions::default() };
+/// let options = Options { tolerance: 1e-6, least_squares, ..Options::default() };
+/// assert_eq!(options.least_squares.atol, None); // so that it is the tolerance
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LeastSquaresOptions {
+    /// The weight of ‖x − x₀‖₂ beside ‖b − A·x‖₂.
+    pub damp: f64,
+    /// The relative precision of A; `None` is [`Options::tolerance`].
+    pub atol: Option<f64>,
+    /// The relative precision of b; `None` is [`Options::tolerance`].
+    pub btol: Option<f64>,
+    /// The largest condition of A and damp·I one above the other, at which the iteration stops; 0 is none.
+    pub condition_limit: f64,
+}
+
+impl Default for LeastSquaresOptions {
+    fn default() -> Self {
+        Self { damp: 0.0, atol: None, btol: None, condition_limit: 1e8 }
     }
 }
 
@@ -45,6 +83,8 @@ pub struct Iteration {
 pub enum Outcome {
     /// The true residual is finite and within the tolerance, however the iteration ended.
     Converged,
+    /// The true ‖Aᴴ·(b − A·x)‖ is within the tolerance, though b − A·x is not: x solves the least-squares problem.
+    LeastSquares,
     /// All iterations were used up.
     IterationLimit,
     /// The method cannot go on, and a restart would not help.
@@ -57,6 +97,7 @@ impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Converged => f.pad("converged"),
+            Self::LeastSquares => f.pad("converged to a least-squares solution"),
             Self::IterationLimit => f.pad("the iteration limit was reached"),
             Self::Breakdown(breakdown) => breakdown.fmt(f),
             Self::Stopped => f.pad("stopped by the callback"),
@@ -82,6 +123,15 @@ pub enum Breakdown {
     /// The recurrence claims convergence, but the true residual no longer falls: the tolerance is below the precision
     /// of the type for this matrix.
     Stagnation,
+    /// A cycle of a restarted method does not lower the residual, and the next one would do the same.
+    StalledCycle,
+    /// The Krylov space has no more directions, and the solution is not in it: A is singular, at least to working
+    /// precision, and b may have no solution.
+    SingularMatrix,
+    /// vᴴ·A·v is not real for a vector v: A is not Hermitian.
+    NotHermitian,
+    /// The estimate of the condition of A is beyond [`LeastSquaresOptions::condition_limit`].
+    IllConditioned,
     /// Another quantity that the method divides by is zero or subnormal.
     ZeroDivisor {
         /// The quantity.
@@ -100,6 +150,10 @@ impl Display for Breakdown {
             Self::RhoUnderflow => f.pad("breakdown: ρ is zero or lost to rounding"),
             Self::IndefiniteMatrix => f.pad("the matrix or its preconditioner is not positive definite"),
             Self::Stagnation => f.pad("stagnated: the true residual no longer falls in this precision"),
+            Self::StalledCycle => f.pad("stagnated: a cycle does not lower the residual; a longer one may"),
+            Self::SingularMatrix => f.pad("breakdown: the matrix is singular to working precision"),
+            Self::NotHermitian => f.pad("the matrix is not Hermitian"),
+            Self::IllConditioned => f.pad("the matrix is conditioned beyond the limit"),
             Self::ZeroDivisor { quantity } => write!(f, "breakdown: {quantity} is zero or subnormal"),
             Self::NotFinite { quantity } => write!(f, "breakdown: {quantity} is not finite"),
         }
@@ -111,8 +165,9 @@ impl Display for Breakdown {
 /// ```
 /// use sparse_solvers::{Outcome, Solution};
 ///
-/// let solution =
-///     Solution { outcome: Outcome::IterationLimit, iterations: 9, residual: 0.5, relative_residual: 0.25 };
+/// let (residual, relative_residual, normal_residual) = (0.5, 0.25, None);
+/// let outcome = Outcome::IterationLimit;
+/// let solution = Solution { outcome, iterations: 9, residual, relative_residual, normal_residual };
 /// assert!(!solution.converged());
 /// assert_eq!(
 ///     solution.to_string(),
@@ -129,17 +184,19 @@ pub struct Solution {
     pub residual: f64,
     /// ‖b − A·x‖₂ / ‖b‖₂; 0 if b = 0.
     pub relative_residual: f64,
+    /// ‖Aᴴ·(b − A·x) − damp²·(x − x₀)‖₂ of a least-squares problem.
+    pub normal_residual: Option<f64>,
 }
 
 impl Solution {
     /// The solution where ‖b‖, zero or not finite, decides before there is an iteration.
     pub(crate) fn at_once(outcome: Outcome, norm_b: f64) -> Self {
-        Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b }
+        Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b, normal_residual: None }
     }
 
     /// True if the tolerance was met.
     pub fn converged(&self) -> bool {
-        self.outcome == Outcome::Converged
+        matches!(self.outcome, Outcome::Converged | Outcome::LeastSquares)
     }
 }
 
@@ -155,6 +212,8 @@ impl Display for Solution {
 pub enum Halt {
     /// The method cannot go on, or must not.
     Outcome(Outcome),
+    /// The method has to start again from the true residual.
+    Restart,
     /// A product or a vector operation failed.
     Error(Error),
 }

@@ -33,7 +33,7 @@
 //! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm), [`select`](Matrix::select) | [`SpmvPlan`](crate::op::SpmvPlan); [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
-//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`] |
+//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`] |
 //! | [`distribute`](Matrix::distribute) to several devices | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
@@ -69,6 +69,7 @@ mod format;
 mod formats;
 mod matrix;
 mod matrix_set;
+mod method;
 mod on_devices;
 mod operators;
 mod padded_formats;
@@ -91,16 +92,17 @@ pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
+pub use method::Method;
 pub use on_devices::MatrixOnDevices;
 pub use plan::{MatmulPlan, MatvecPlan};
 pub use preconditioner::Preconditioning;
 pub use reduce::{Each, Norm, Reduction};
 pub use sddmm::SampledPlan;
-pub use solve::{Method, SolveOptions, Solver};
+pub use solve::{SolveOptions, Solver};
 pub use vector::Vector;
 
 #[cfg(doc)]
 use crate::{
     SparseFormat,
-    solvers::{BiCgStab, Cg, EnqueuedCg},
+    solvers::{BiCgStab, Cg, EnqueuedCg, Gmres, LeastSquares, Minres},
 };

@@ -473,9 +473,9 @@ where
             Method::BiCgStab => {
                 DistributedBiCgStab::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
             }
-            Method::EnqueuedCg => {
+            other => {
                 let others = "CG and BiCGSTAB run on several";
-                return Err(Error::unsupported("enqueued CG on several devices", others));
+                return Err(Error::unsupported(format_args!("{other} on several devices"), others));
             }
         };
         self.download(&x, host_x)?;

@@ -4,7 +4,7 @@ use super::backend::RuntimeBackend;
 use super::erased::AnyMatrix;
 use super::fit::mismatch;
 use super::preconditioner::{AnyPreconditioner, Factorises};
-use super::{Matrix, Preconditioning, Vector};
+use super::{Matrix, Method, Preconditioning, Vector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
@@ -15,23 +15,14 @@ use sparse_core::{
     Result, Scalar, Space, SparseFormat, c32, c64,
 };
 use sparse_device::Device as Accelerator;
-use sparse_solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Iteration, Options, Solution};
+use sparse_solvers::{
+    BiCgStab, Cg, EnqueuedCg, Gmres, Identity, Iteration, LeastSquares, LeastSquaresMethod, Minres, Options,
+    Solution,
+};
 use std::any::Any;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
-
-/// A method of [`Matrix::solve`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Method {
-    /// [`Cg`], for Hermitian positive definite matrices.
-    Cg,
-    /// [`EnqueuedCg`], for the same, which seldom waits for a device and takes no preconditioner.
-    EnqueuedCg,
-    /// [`BiCgStab`], for any square matrix.
-    #[default]
-    BiCgStab,
-}
 
 /// Method, preconditioner and stopping test of [`Matrix::solve`].
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -40,7 +31,7 @@ pub struct SolveOptions {
     pub method: Method,
     /// The preconditioner, made of the matrix.
     pub preconditioner: Preconditioning,
-    /// The stopping test, and the options of the plans of products.
+    /// The stopping test, and the options of single methods and of the plans of products.
     pub options: Options,
 }
 
@@ -62,10 +53,11 @@ impl Matrix {
     /// The solution of A·x = b, sought from x = 0, and how the iteration ended. Not to converge is no error.
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if A is not square or b not as
-    /// long as A has rows; [`Unsupported`](Error::Unsupported) for values of 16 bits, for a preconditioner of
-    /// [`Method::EnqueuedCg`], for a diagonal that Jacobi's preconditioner cannot take, and for factorisations on devices
-    /// other than the CPU; [`Singular`](Error::Singular) with the first row that a factorisation cannot eliminate.
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
+    /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
+    /// of 16 bits, for a method that takes no preconditioner, for a diagonal that Jacobi's preconditioner cannot take,
+    /// for factorisations on devices other than the CPU, and for options out of their range;
+    /// [`Singular`](Error::Singular) with the first row that a factorisation cannot eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -80,7 +72,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn solve(&self, b: &Vector, options: &SolveOptions) -> Result<(Vector, Solution)> {
-        let mut x = Vector::zeros(self.device(), self.dtype(), self.nrows())?;
+        let mut x = Vector::zeros(self.device(), self.dtype(), self.ncols())?;
         let solution = self.solve_from(b, &mut x, options, |_| ControlFlow::Continue(()))?;
         Ok((x, solution))
     }
@@ -254,6 +246,9 @@ where
     Cg(Cg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>>),
+    Gmres(Gmres<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
+    Minres(Minres<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
+    LeastSquares(LeastSquares<B, OperatorOn<B, T>>),
 }
 
 /// `$run` with `$solver` as the solver of the method.
@@ -263,6 +258,9 @@ macro_rules! with_method {
             TypedMethod::Cg($solver) => $run,
             TypedMethod::BiCgStab($solver) => $run,
             TypedMethod::EnqueuedCg($solver) => $run,
+            TypedMethod::Gmres($solver) => $run,
+            TypedMethod::Minres($solver) => $run,
+            TypedMethod::LeastSquares($solver) => $run,
         }
     };
 }
@@ -274,6 +272,10 @@ where
 {
     fn new(backend: &B, a: &Matrix, options: &SolveOptions) -> Result<Self> {
         let &SolveOptions { method, preconditioner: preconditioning, ref options } = options;
+        if preconditioning != Preconditioning::None && !method.takes_preconditioner() {
+            let takers = "cg, bicgstab, gmres and minres take one";
+            return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
+        }
         let preconditioner = || preconditioning.of::<B, T>(backend, a);
         let operator = Operator { matrix: a.clone(), types: PhantomData };
         let method = match method {
@@ -281,12 +283,19 @@ where
             Method::BiCgStab => {
                 TypedMethod::BiCgStab(BiCgStab::new(backend, &operator, preconditioner()?, options)?)
             }
-            Method::EnqueuedCg if preconditioning != Preconditioning::None => {
-                let others = "CG and BiCGSTAB take one";
-                return Err(Error::unsupported("a preconditioner of enqueued CG", others));
-            }
             Method::EnqueuedCg => {
                 TypedMethod::EnqueuedCg(EnqueuedCg::new(backend, &operator, Identity, options)?)
+            }
+            Method::Gmres => TypedMethod::Gmres(Gmres::new(backend, &operator, preconditioner()?, options)?),
+            Method::Minres => {
+                TypedMethod::Minres(Minres::new(backend, &operator, preconditioner()?, options)?)
+            }
+            Method::Lsqr | Method::Lsmr => {
+                let method = match method {
+                    Method::Lsqr => LeastSquaresMethod::Lsqr,
+                    _ => LeastSquaresMethod::Lsmr,
+                };
+                TypedMethod::LeastSquares(LeastSquares::new(backend, &operator, method, options)?)
             }
         };
         Ok(Self { operator, method })

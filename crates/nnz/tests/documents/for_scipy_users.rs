@@ -81,9 +81,21 @@ fn main() -> nnz::Result<()> {
     options.method = Method::BiCgStab;
     let again = s.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     assert!(solution.converged() && again.converged());
+    options.method = Method::Gmres;
+    options.options.restart = 30;
+    assert!(s.solve(&b, &options)?.1.converged());
+    options.method = Method::Minres;
+    assert!(s.solve(&b, &options)?.1.converged());
+    let (fit, solution) = a.solve(&sums, &SolveOptions::by(Method::Lsqr))?;
+    assert!(solution.converged() && fit.len() == 3);
+    options.preconditioner = Preconditioning::None;
+    options.method = Method::Lsmr;
+    options.options.least_squares.damp = 0.1;
+    assert!(a.solve(&sums, &options)?.1.converged());
 
     let (left, right) = (s.to_device(&host)?, b.to_device(&host)?);
     let x = left.solve_triangular(Triangular::lower().unit_diagonal(), &right)?;
+    options.method = Method::BiCgStab;
     options.preconditioner = Preconditioning::Ilu0;
     let (_, solution) = left.solve(&right, &options)?;
     assert!(solution.converged());

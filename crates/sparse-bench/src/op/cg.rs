@@ -71,7 +71,7 @@ impl Expected {
 /// The options for all iterations, and no more.
 pub(crate) fn options() -> Options {
     let plan = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
-    Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan }
+    Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan, ..Options::default() }
 }
 
 /// An error unless the solver took all iterations.

@@ -8,23 +8,27 @@ use crate::named_device::{self, NamedDevice};
 use crate::operand::{self, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
 use anyhow::{Result, anyhow};
-use clap::{Args, ValueEnum};
-use nnz::solvers::{Iteration, Options, Solution};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use nnz::solvers::{Iteration, LeastSquaresOptions, Options, Solution};
 use nnz::{
-    DenseMatrix, Device, Error, Matrix, MatrixOnDevices, Preconditioning, SolveOptions, Solver, Vector,
+    DenseMatrix, Device, Error, Matrix, MatrixOnDevices, Method, Preconditioning, SolveOptions, Solver,
+    Vector,
 };
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// Solves A·X = B by iteration, for every column of B
 ///
 /// Stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
-/// names the residual that was, and X holds the last iterate.
+/// names the residual that was, and X holds the last iterate. lsqr and lsmr minimize ‖b − A·x‖₂ for A of any shape, and
+/// stop by SciPy's two criteria, with tol for both atol and btol.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
-    /// The square matrix A; - is standard input
+    /// The matrix A, square but for lsqr and lsmr; - is standard input
     matrix: PathBuf,
     /// The right-hand sides: a vector, or a matrix of them; - is standard input
     #[arg(value_name = "B.npy")]
@@ -32,51 +36,44 @@ pub(crate) struct Solve {
     /// The file to write X to; - is standard output, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
-    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, bicgstab for any other; enqueued-cg takes up
-    /// to 32 iterations before it waits for the device
-    #[arg(long, value_name = "NAME", ignore_case = true)]
+    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, minres for any Hermitian one, bicgstab or
+    /// gmres for any square one, lsqr or lsmr for any shape; enqueued-cg takes up to 32 iterations before it waits for the
+    /// device
+    #[arg(long, value_name = "NAME", ignore_case = true, value_parser = method_parser())]
     method: Method,
     /// The residual to reach, relative to that of x = 0
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
-    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, on the CPU alone. Not for enqueued-cg
+    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, on the CPU alone. Not for enqueued-cg, lsqr
+    /// and lsmr
     #[arg(long, value_name = "NAME", default_value = "none", value_parser = parse_preconditioner, ignore_case = true)]
     preconditioner: Preconditioning,
     /// The same as --preconditioner jacobi
     #[arg(long, conflicts_with = "preconditioner")]
     jacobi: bool,
-    /// The most iterations for each column; without it ten times the rows of A
+    /// The most iterations for each column; without it ten times the rows of A, for lsqr twice its columns, for lsmr its
+    /// rows or its columns, whichever are fewer
     #[arg(long, value_name = "N")]
     max_iterations: Option<usize>,
+    /// The iterations of a cycle of gmres, which needs the memory of N + 1 vectors; without it 20
+    #[arg(long, value_name = "N")]
+    restart: Option<NonZero<usize>>,
+    /// Minimizes ‖b − A·x‖₂² + X²·‖x‖₂² by lsqr or lsmr; without it 0
+    #[arg(long, value_name = "X", value_parser = parse_tolerance, allow_negative_numbers = true)]
+    damp: Option<f64>,
     /// Takes exactly N iterations of enqueued-cg for each column, and looks at b − A·x once, behind them
     #[arg(long, value_name = "N", conflicts_with = "max_iterations")]
     fixed_iterations: Option<usize>,
-    /// Divides the rows of A among devices, as in cpu,cuda:0,cuda:1, by their entries; not for enqueued-cg
+    /// Divides the rows of A among devices, as in cpu,cuda:0,cuda:1, by their entries, for cg and bicgstab
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
 }
 
-/// A value of `--method`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Method {
-    Cg,
-    #[value(name = "bicgstab")]
-    BiCgStab,
-    #[serde(rename = "enqueued-cg")]
-    EnqueuedCg,
-}
-
-impl From<Method> for nnz::Method {
-    fn from(method: Method) -> Self {
-        match method {
-            Method::Cg => Self::Cg,
-            Method::BiCgStab => Self::BiCgStab,
-            Method::EnqueuedCg => Self::EnqueuedCg,
-        }
-    }
+fn method_parser() -> impl TypedValueParser<Value = Method> {
+    let names = Method::ALL.iter().map(|method| method.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Method>())
 }
 
 /// Rows of a block where `--preconditioner block-jacobi` names none.
@@ -111,16 +108,7 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 
 impl Solve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        if self.preconditioner() != Preconditioning::None && self.method == Method::EnqueuedCg {
-            let option = if self.jacobi { "--jacobi" } else { "--preconditioner" };
-            return Err(usage(format_args!("enqueued-cg takes no preconditioner: leave out {option}")));
-        }
-        if self.fixed_iterations.is_some() && self.method != Method::EnqueuedCg {
-            return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
-        }
-        if !self.devices.is_empty() && self.method == Method::EnqueuedCg {
-            return Err(usage("enqueued-cg runs on one device: leave out --devices"));
-        }
+        self.check_method()?;
         file::check_inputs([&*self.matrix, &*self.b])?;
         file::output(&self.out).check()?;
         let devices = named_device::open(&self.devices, context)?;
@@ -134,9 +122,9 @@ impl Solve {
         let b = b.into_dense(dtype, &Context::host_of(&device)?)?;
         check_right_hand_sides(&a, &b)?;
         let mut solver = self.solver(&a, &devices, context)?;
-        let (x, columns) = self.solve(&mut solver, &device, &b, context)?;
+        let (x, columns) = self.solve(&mut solver, &a, &b, context)?;
         operand::write(&self.out, &x, dimensions)?;
-        let outcome = Outcome { method: self.method, tolerance: self.tol, columns };
+        let outcome = Outcome { method: self.method.name(), tolerance: self.tol, columns };
         if file::is_standard(&self.out) {
             context.report_beside_data(&outcome)?;
         } else {
@@ -145,14 +133,41 @@ impl Solve {
         outcome.check()
     }
 
+    /// Fails if an option is not for the method.
+    fn check_method(&self) -> Result<()> {
+        let method = self.method;
+        if self.preconditioner() != Preconditioning::None && !method.takes_preconditioner() {
+            let option = if self.jacobi { "--jacobi" } else { "--preconditioner" };
+            return Err(usage(format!("{method} takes no preconditioner: leave out {option}")));
+        }
+        if !self.devices.is_empty() && !matches!(method, Method::Cg | Method::BiCgStab) {
+            return Err(usage(format!("{method} runs on one device: leave out --devices")));
+        }
+        if self.fixed_iterations.is_some() && method != Method::EnqueuedCg {
+            return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
+        }
+        if self.restart.is_some() && method != Method::Gmres {
+            return Err(usage(format!("--restart is for --method gmres: leave it out for {method}")));
+        }
+        if self.damp.is_some() && !method.is_for_least_squares() {
+            return Err(usage(format!("--damp is for --method lsqr and lsmr: leave it out for {method}")));
+        }
+        Ok(())
+    }
+
     fn options(&self) -> SolveOptions {
+        let default = Options::default();
+        let least_squares =
+            LeastSquaresOptions { damp: self.damp.unwrap_or(0.0), ..LeastSquaresOptions::default() };
         SolveOptions {
-            method: self.method.into(),
+            method: self.method,
             preconditioner: self.preconditioner(),
             options: Options {
                 tolerance: self.tol,
                 max_iterations: self.max_iterations,
-                ..Options::default()
+                restart: self.restart.map_or(default.restart, NonZero::get),
+                least_squares,
+                ..default
             },
         }
     }
@@ -174,11 +189,11 @@ impl Solve {
     fn solve(
         &self,
         solver: &mut Solves,
-        device: &Device,
+        a: &Matrix,
         b: &DenseMatrix,
         context: &Context,
     ) -> Result<(DenseMatrix, Vec<Column>)> {
-        let (rows, cols) = (b.nrows(), b.ncols());
+        let (device, rows, cols) = (a.device(), a.ncols(), b.ncols());
         let mut solved = DenseMatrix::zeros(b.device(), b.dtype(), rows, cols, b.order())?;
         let mut columns = Vec::with_capacity(cols);
         for j in 0..cols {
@@ -220,7 +235,7 @@ fn check_right_hand_sides(a: &Matrix, b: &DenseMatrix) -> Result<()> {
 /// The outcome of all columns.
 #[derive(Debug, Serialize)]
 struct Outcome {
-    method: Method,
+    method: &'static str,
     tolerance: f64,
     columns: Vec<Column>,
 }
@@ -233,6 +248,8 @@ struct Column {
     iterations: usize,
     residual: f64,
     relative_residual: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    normal_residual: Option<f64>,
 }
 
 impl Column {
@@ -243,6 +260,7 @@ impl Column {
             iterations: solution.iterations,
             residual: solution.residual,
             relative_residual: solution.relative_residual,
+            normal_residual: solution.normal_residual,
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Scalar, c64};
+use sparse_generate::stencil_5;
 use sparse_solvers::{
-    BiCgStab, Breakdown, Cg, EnqueuedCg, Identity, Jacobi, Options, Outcome, Solution, inverse_diagonal,
+    BiCgStab, Breakdown, Cg, EnqueuedCg, Gmres, Identity, Jacobi, Minres, Options, Outcome, Solution,
+    inverse_diagonal,
 };
 use std::ops::ControlFlow;
 
@@ -12,10 +14,12 @@ pub(crate) enum Method {
     Cg,
     EnqueuedCg,
     BiCgStab,
+    Gmres,
+    Minres,
 }
 
 impl Method {
-    pub(crate) const ALL: [Self; 3] = [Self::Cg, Self::EnqueuedCg, Self::BiCgStab];
+    pub(crate) const ALL: [Self; 5] = [Self::Cg, Self::EnqueuedCg, Self::BiCgStab, Self::Gmres, Self::Minres];
 
     /// The preconditionings that the method takes: without, and with if it can.
     pub(crate) fn preconditioning(self) -> &'static [bool] {
@@ -41,6 +45,22 @@ pub(crate) fn hilbert<T: Scalar>(n: usize) -> Csr<T> {
     matrix(n, |i, j| T::from_c64(c64::from(1.0 / (i + j + 1) as f64)))
 }
 
+/// Convection and diffusion: a Laplacian with convection, and so not symmetric.
+pub(crate) fn convection<T: Scalar>(nx: usize, ny: usize) -> Csr<T> {
+    let a = stencil_5::<T>(nx, ny).unwrap();
+    let wind = |i: usize, j: usize| {
+        if j == i + 1 {
+            0.4
+        } else if i == j + 1 {
+            -0.4
+        } else {
+            0.0
+        }
+    };
+    let values = a.triplets().map(|(i, j, value)| T::from_c64(value.to_c64() + wind(i, j)));
+    a.with_values(values.collect()).unwrap()
+}
+
 /// Values of either sign without a regular pattern.
 pub(crate) fn right_hand_side<T: Scalar>(n: usize) -> Vec<T> {
     let part = |k: usize| (k * 37 % 101) as f64 / 50.0 - 1.0;
@@ -62,6 +82,8 @@ pub(crate) fn solve<T: Accumulator>(
         Method::Cg => Cg::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
         Method::EnqueuedCg => EnqueuedCg::new(&Reference, a, Identity, options)?.solve(a, b, &mut x, go_on),
         Method::BiCgStab => BiCgStab::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
+        Method::Gmres => Gmres::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
+        Method::Minres => Minres::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
     }?;
     check(a, b, &x, &solution, options.tolerance);
     Ok((solution, x))

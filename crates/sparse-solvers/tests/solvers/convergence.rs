@@ -1,6 +1,6 @@
 //! Systems that each method solves, in all four types.
 
-use crate::common::{Method, check, matrix, right_hand_side, solve};
+use crate::common::{Method, check, convection, matrix, right_hand_side, solve};
 use proptest::prelude::*;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csc, Csr, Scalar, c32, c64};
@@ -26,22 +26,6 @@ fn with_phases<T: Scalar>(a: &Csr<T>) -> Csr<T> {
 fn badly_scaled<T: Scalar>(a: &Csr<T>) -> Csr<T> {
     let factor = |k: usize| 10f64.powi((k % 4) as i32);
     let values = a.triplets().map(|(i, j, value)| T::from_c64(value.to_c64() * factor(i) * factor(j)));
-    a.with_values(values.collect()).unwrap()
-}
-
-/// Convection and diffusion: a Laplacian with convection, and so not symmetric.
-fn convection<T: Scalar>(nx: usize, ny: usize) -> Csr<T> {
-    let a = stencil_5::<T>(nx, ny).unwrap();
-    let wind = |i: usize, j: usize| {
-        if j == i + 1 {
-            0.4
-        } else if i == j + 1 {
-            -0.4
-        } else {
-            0.0
-        }
-    };
-    let values = a.triplets().map(|(i, j, value)| T::from_c64(value.to_c64() + wind(i, j)));
     a.with_values(values.collect()).unwrap()
 }
 
@@ -120,8 +104,10 @@ proptest! {
         let element = |i: usize, j: usize| elements[30 * i + j];
         let dominant = matrix(n, |i, j| if i == j { 1.0 + n as f64 } else { element(i, j) });
         converge(Method::BiCgStab, &dominant, jacobi, 1e-11);
+        converge(Method::Gmres, &dominant, jacobi, 1e-11);
         let symmetric = matrix(n, |i, j| if i == j { 1.0 + n as f64 } else { element(i.min(j), i.max(j)) });
         converge(Method::Cg, &symmetric, jacobi, 1e-11);
         converge(Method::EnqueuedCg, &symmetric, false, 1e-11);
+        converge(Method::Minres, &symmetric, jacobi, 1e-11);
     }
 }

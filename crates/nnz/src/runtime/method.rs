@@ -1,0 +1,98 @@
+//! The methods that solve systems, by name.
+
+#[cfg(doc)]
+use crate::solvers::{BiCgStab, Cg, EnqueuedCg, Gmres, LeastSquaresMethod, Minres};
+use sparse_core::Error;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+/// Declares [`Method`] and its names from one list.
+macro_rules! methods {
+    ($($(#[$attribute:meta])* $variant:ident $name:literal)*) => {
+        /// A method of [`Matrix::solve`](crate::Matrix::solve).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        #[non_exhaustive]
+        pub enum Method {
+            $($(#[$attribute])* $variant,)*
+        }
+
+        impl Method {
+            /// All methods.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The name of the method, as the command has it.
+            ///
+            /// ```
+            /// # use nnz::Method;
+            /// assert_eq!(Method::BiCgStab.name(), "bicgstab");
+            /// ```
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    /// [`Cg`], for Hermitian positive definite matrices.
+    Cg "cg"
+    /// [`BiCgStab`], for any square matrix.
+    #[default]
+    BiCgStab "bicgstab"
+    /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device and takes no
+    /// preconditioner.
+    EnqueuedCg "enqueued-cg"
+    /// [`Gmres`], for any square matrix; [`Options::restart`](crate::solvers::Options::restart) is its cycle.
+    Gmres "gmres"
+    /// [`Minres`], for Hermitian matrices, indefinite ones too.
+    Minres "minres"
+    /// [`LeastSquaresMethod::Lsqr`], for matrices of any shape, without a preconditioner.
+    Lsqr "lsqr"
+    /// [`LeastSquaresMethod::Lsmr`], for the same.
+    Lsmr "lsmr"
+}
+
+impl Method {
+    /// True if the matrix may have another number of columns than rows.
+    ///
+    /// ```
+    /// # use nnz::Method;
+    /// assert!(Method::Lsqr.is_for_least_squares() && !Method::Gmres.is_for_least_squares());
+    /// ```
+    pub fn is_for_least_squares(self) -> bool {
+        matches!(self, Self::Lsqr | Self::Lsmr)
+    }
+
+    /// True if the method can be preconditioned.
+    ///
+    /// ```
+    /// # use nnz::Method;
+    /// assert!(Method::Gmres.takes_preconditioner() && !Method::EnqueuedCg.takes_preconditioner());
+    /// ```
+    pub fn takes_preconditioner(self) -> bool {
+        self != Self::EnqueuedCg && !self.is_for_least_squares()
+    }
+}
+
+impl Display for Method {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// By [`Method::name`], in any case.
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL.iter().copied().find(|method| method.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|method| method.name()).collect();
+            Error::unsupported(
+                format_args!("method `{name}`"),
+                format_args!("the methods are {}", names.join(", ")),
+            )
+        })
+    }
+}
