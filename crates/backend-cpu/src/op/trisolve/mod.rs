@@ -27,7 +27,7 @@ use thresholds::TrisolveThresholds;
 algorithms! {
     /// The algorithms of CSR and CSC.
     enum TrisolveAlgorithm {
-        RowByRow = Algorithm::new("row_by_row", "for a few calls, on one thread, or where levels are narrow")
+        RowByRow = Algorithm::new("row_by_row", "for a few calls, on few threads, or where levels are narrow")
             .preprocessing("the rows of the triangle");
         ByLevel = Algorithm::new("by_level", "if at least half of the entries lie in levels that are worth threads")
             .preprocessing("levels of rows, and the rows of the triangle in their order");
@@ -100,11 +100,14 @@ fn schedule_of<I: Index, O: Index>(
 ) -> Result<(Choice, Schedule<I, O>)> {
     let lengths = entries.row_lengths()?;
     let is_forced = options.algorithm.is_some();
-    let may_look = options.expected_calls >= TrisolveThresholds::CPU.calls && cpu.threads() > 1;
+    let TrisolveThresholds { threads, calls, .. } = TrisolveThresholds::CPU;
+    let may_look = options.expected_calls >= calls && cpu.threads() >= threads;
     let levels = (is_forced || may_look).then(|| Levels::of(entries));
     let (automatic, reason) = match &levels {
-        None if cpu.threads() == 1 => (TrisolveAlgorithm::RowByRow, "there is one thread".into()),
-        None => (TrisolveAlgorithm::RowByRow, format!("{} calls are expected", options.expected_calls)),
+        None => {
+            let calls = options.expected_calls;
+            (TrisolveAlgorithm::RowByRow, format!("threads: {}, expected calls: {calls}", cpu.threads()))
+        }
         Some(levels) => choose(levels, &lengths),
     };
     let (algorithm, choice) = options.choose_among("trisolve", algorithms(), automatic, reason)?;
