@@ -104,14 +104,14 @@ impl Drop for Pinned {
 /// (`cuMemHostRegister`, `torch.Tensor.pin_memory`). Pinned memory is never swapped out: take no more than is needed.
 ///
 /// ```
-/// use backend_cuda::{CUDA, PinnedVec};
-/// use sparse_core::Backend;
+/// use backend_cuda::{CUDA, Device, PinnedVec};
+/// use sparse_core::{Backend, Space};
 ///
 /// if let Ok(device) = CUDA.open_preferred() {
 ///     let mut numbers = PinnedVec::zeros(&device, 1 << 20)?;
 ///     numbers[7] = 1.5_f32;
 ///     let copy = device.upload(&numbers)?;
-///     device.download_into(sparse_device::Device::view(&copy), &mut numbers)?;
+///     device.download_into(Device::view(&copy), &mut numbers)?;
 ///     assert_eq!(numbers[7], 1.5);
 /// }
 /// # Ok::<(), sparse_core::Error>(())

@@ -14,7 +14,7 @@ const NEEDED_DRIVER: &str = "550";
 
 /// The functions in use, except the one for the version. The stand-in of the tests has these and no others, so that a
 /// function that is not listed does not pass them.
-pub(crate) const FUNCTIONS: [&str; 43] = [
+pub(crate) const FUNCTIONS: [&str; 44] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuDeviceGet",
@@ -53,6 +53,7 @@ pub(crate) const FUNCTIONS: [&str; 43] = [
     "cuModuleGetFunction",
     "cuModuleLoadData",
     "cuModuleUnload",
+    "cuPointerGetAttributes",
     "cuStreamBeginCapture_v2",
     "cuStreamCreate",
     "cuStreamDestroy_v2",

@@ -23,8 +23,8 @@ typedef struct { int device; int captures, broken; pthread_t by; Graph *graph; }
 typedef struct { int captured; } Event;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Block blocks[MOST];
-static int block_count;
+static Block blocks[MOST], pinned[MOST];
+static int block_count, pinned_count;
 static int contexts[8];
 static _Thread_local int *current;
 
@@ -106,10 +106,34 @@ Result cuMemGetInfo_v2(size_t *available, size_t *total) { *available = *total =
 Result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     (void)flags;
     if (!current) return INVALID_CONTEXT;
-    *memory = malloc(bytes);
+    pthread_mutex_lock(&lock);
+    *memory = pinned_count < MOST ? malloc(bytes) : NULL;
+    if (*memory) pinned[pinned_count++] = (Block){ (Address)*memory, bytes, 0 };
+    pthread_mutex_unlock(&lock);
+    return *memory ? OK : OUT_OF_MEMORY;
+}
+Result cuMemFreeHost(void *memory) {
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < pinned_count; k++) pinned[k].freed |= pinned[k].start == (Address)memory;
+    pthread_mutex_unlock(&lock);
+    free(memory);
     return OK;
 }
-Result cuMemFreeHost(void *memory) { free(memory); return OK; }
+
+// The kind of memory, and the start and the bytes of its range; of memory that is not pinned it writes nothing.
+Result cuPointerGetAttributes(unsigned count, const int *attributes, void **data, Address address) {
+    if (count != 3 || attributes[0] != 2 || attributes[1] != 11 || attributes[2] != 12) return NOT_SUPPORTED;
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < pinned_count; k++) {
+        Block block = pinned[k];
+        if (block.freed || address < block.start || address >= block.start + block.bytes) continue;
+        *(unsigned *)data[0] = 1; // of the host
+        *(Address *)data[1] = block.start;
+        *(size_t *)data[2] = block.bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
 
 // A copy whose sides on the device were not freed: at once, or into the graph of the stream.
 static Result enqueue(Stream *stream, Copy copy, int to_device, int from_device) {

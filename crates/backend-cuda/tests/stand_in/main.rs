@@ -2,7 +2,7 @@
 //! as strict as the driver's documentation. Each process loads one library, so this program starts itself.
 #![cfg(target_os = "linux")]
 
-use backend_cuda::{CUDA, Device, Event, Graph, stream};
+use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, stream};
 use sparse_core::{Backend, Error, Space};
 use sparse_device::Buffer;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -132,6 +132,25 @@ fn the_context_of_the_caller_comes_back() {
         }
         drop((first, second));
         assert_eq!(context(None), theirs);
+    });
+}
+
+#[test]
+fn pinned_memory_is_copied_whole_and_in_part() {
+    with_stand_in("pinned_memory_is_copied_whole_and_in_part", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let mut numbers = PinnedVec::zeros(&device, 1 << 18).unwrap();
+        assert!(numbers.iter().all(|&number| number == 0));
+        numbers.iter_mut().zip(0..).for_each(|(number, k)| *number = k);
+        let whole = device.upload(&numbers).unwrap();
+        let part = device.upload(&numbers[5..100_000]).unwrap();
+        assert!(device.download(&part).unwrap() == numbers[5..100_000]);
+        let mut copy = PinnedVec::zeros(&device, numbers.len() + 7).unwrap();
+        device.download_into(Device::view(&whole), &mut copy[7..]).unwrap();
+        assert!(copy[7..] == *numbers);
+        assert!(Graph::record(&device, || device.upload(&numbers).map(drop)).is_err());
+        drop(copy);
+        assert!(device.download(&whole).unwrap() == *numbers);
     });
 }
 

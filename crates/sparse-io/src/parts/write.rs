@@ -59,7 +59,7 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("set");
-    /// let (one, wide) = (Csr::<f64>::identity(1)?, Csr::from_triplets(1, 3, [(0, 2, 5.0)])?);
+    /// let (one, wide) = (Csr::<f64>::identity(1)?, Csr::<f64>::from_triplets(1, 3, [(0, 2, 5.0)])?);
     /// let mut writer = PartWriter::<Row, f64>::matrices(&path)?;
     /// writer.write_members(&BatchCsr::from_members(&[&one, &one])?)?;
     /// writer.write_members(&BatchCsr::from_members(&[&wide])?)?;
