@@ -1,5 +1,6 @@
 //! Instruction sets, detected at run time, and work that is compiled for each of them.
 
+#[cfg(target_arch = "x86_64")]
 use sparse_core::{DType, Scalar};
 
 /// An instruction set that kernels are written for.
@@ -66,6 +67,7 @@ pub(crate) trait Isa {
 /// True if `S` is the instruction set `simd` and `T` the type `dtype`.
 ///
 /// Kernels are called behind `if const` of it, so that they are compiled for the types that they take and no other.
+#[cfg(target_arch = "x86_64")]
 pub(crate) const fn is<S: Isa, T: Scalar>(simd: Simd, dtype: DType) -> bool {
     S::SIMD as u8 == simd as u8 && T::DTYPE as u8 == dtype as u8
 }
