@@ -1,7 +1,7 @@
 //! The backends, and the devices that each of them tries.
 
-use super::{Device, DeviceId, host_backend};
-use sparse_core::{Backend as _, Error, Probe, Result};
+use super::{Device, DeviceId};
+use sparse_core::{Error, Probe, Result};
 use sparse_device::Library;
 use std::fmt::Display;
 use std::str::FromStr;

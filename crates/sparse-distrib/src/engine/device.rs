@@ -55,24 +55,24 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     /// Compresses filled chunks until there are no more or the device fails, and gives their slots back.
     pub(super) fn serve(
         mut self,
-        filled: &Receiver<Filled<T>>,
+        filled: &Receiver<Filled<'_, T>>,
         free: Sender<Slot<T>>,
     ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
         let _guard = self.run.queue.stop_on_panic();
-        while let Ok(Filled { chunk, slot }) = filled.recv() {
+        while let Ok(chunk) = filled.recv() {
             if self.run.has_ended() {
-                self.run.queue.give_back(chunk);
+                self.run.queue.give_back(chunk.chunk);
                 break;
             }
             let start = Instant::now();
-            let result = self.compress(&chunk, &slot);
+            let result = self.compress(&chunk);
             self.report.busy_seconds += start.elapsed().as_secs_f64();
             if let Err(failure) = result {
                 self.fail(failure);
                 break;
             }
             // The thread that fills slots may have ended.
-            let _ = free.send(slot);
+            let _ = free.send(chunk.slot);
         }
         drop(free);
         filled.iter().for_each(|Filled { chunk, .. }| self.run.queue.give_back(chunk));
@@ -85,11 +85,12 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a chunk, in halves where memory is short. What the device has no memory for goes to another.
-    fn compress(&mut self, chunk: &Chunk, slot: &Slot<T>) -> Result<(), DeviceFailure> {
+    fn compress(&mut self, filled: &Filled<'_, T>) -> Result<(), DeviceFailure> {
+        let chunk = &filled.chunk;
         let whole = 0..chunk.items.len();
         let mut ranges = vec![whole];
         while let Some(range) = ranges.pop() {
-            match self.compress_items(&chunk.items, range.clone(), slot) {
+            match self.compress_items(filled, range.clone()) {
                 Ok(()) => {}
                 Err(Error::OutOfMemory { .. } | Error::IndexOverflow { .. }) if range.len() > 1 => {
                     self.report.splits += 1;
@@ -115,8 +116,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a range of the items of a chunk to a batch.
-    fn compress_items(&mut self, items: &[usize], range: Range<usize>, slot: &Slot<T>) -> Result<()> {
-        let input = self.input(items, range.clone(), slot)?;
+    fn compress_items(&mut self, filled: &Filled<'_, T>, range: Range<usize>) -> Result<()> {
+        let input = self.input(filled, range.clone())?;
         let lease = self.reserve_for(&input)?;
         let keep = self.run.options.keep;
         let mut result = input.send_to(self.worker, keep);
@@ -128,27 +129,23 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         if is_out_of_memory(&result) && self.spill(lease.bytes())? {
             result = input.send_to(self.worker, keep);
         }
-        let batch = ResidentBatch::new(items[range].to_vec(), result?, self.report.name.clone(), lease);
+        let batch =
+            ResidentBatch::new(filled.chunk.items[range].to_vec(), result?, self.report.name.clone(), lease);
         self.run.finish(batch.items());
         self.batches.push(batch);
         Ok(())
     }
 
     /// A range of the items of a chunk, as the worker is to get them: by rows, transposed for CSC.
-    fn input<'s>(
-        &self,
-        items: &[usize],
-        range: Range<usize>,
-        slot: &'s Slot<T>,
-    ) -> Result<Input<'s, T, I, O>> {
-        let scheme = self.report.scheme;
+    fn input<'s>(&self, filled: &'s Filled<'_, T>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
+        let (scheme, items) = (self.report.scheme, &filled.chunk.items);
         if scheme != Scheme::Sfc {
             let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
-            return Ok(Input::Compressed(message::decode(scheme, parts, &slot.messages[range])?));
+            return Ok(Input::Compressed(message::decode(scheme, parts, &filled.slot.messages[range])?));
         }
         let item = &self.run.items[items[0]];
         self.run.check_extents::<I>(item)?;
-        let elements = &slot.elements[range.start * item.elements..range.end * item.elements];
+        let elements = &filled.elements()[range.start * item.elements..range.end * item.elements];
         let ld = if item.order == Order::RowMajor { item.shape().1 } else { item.shape().0 };
         let view = DenseBatchView::new(elements, range.len(), item.elements, item.shape(), ld, item.order)?;
         Ok(Input::Dense(if self.run.is_by_rows { view } else { view.transposed() }))

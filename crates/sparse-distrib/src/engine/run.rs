@@ -55,10 +55,18 @@ pub(super) struct Slot<T> {
     pub(super) messages: Vec<Vec<u8>>,
 }
 
-/// A chunk whose items are in a slot.
-pub(super) struct Filled<T> {
+/// A chunk whose items are in a slot, or in the source's memory: the slot then limits how far the device may lag.
+pub(super) struct Filled<'a, T> {
     pub(super) chunk: Chunk,
     pub(super) slot: Slot<T>,
+    lent: Option<&'a [T]>,
+}
+
+impl<T> Filled<'_, T> {
+    /// The elements of the items, if they are not sent as messages.
+    pub(super) fn elements(&self) -> &[T] {
+        self.lent.unwrap_or(&self.slot.elements)
+    }
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
@@ -142,7 +150,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         device: usize,
         host: &dyn HostCompressor<T, I, O>,
         free: &Receiver<Slot<T>>,
-        to_device: &Sender<Filled<T>>,
+        to_device: &Sender<Filled<'a, T>>,
     ) {
         let _guard = self.queue.stop_on_panic();
         while let Ok(mut slot) = free.recv() {
@@ -151,12 +159,12 @@ impl<'a, T: Scalar> Run<'a, T> {
                     return;
                 };
                 let filled = match self.schemes[device] {
-                    Scheme::Sfc => self.fill(&chunk, &mut slot.elements),
-                    scheme => self.encode(scheme, host, &chunk, &mut slot),
+                    Scheme::Sfc => self.lend_or_fill(&chunk, &mut slot.elements),
+                    scheme => self.encode(scheme, host, &chunk, &mut slot).map(|()| None),
                 };
                 match filled {
-                    Ok(()) => {
-                        if let Err(unsent) = to_device.send(Filled { chunk, slot }) {
+                    Ok(lent) => {
+                        if let Err(unsent) = to_device.send(Filled { chunk, slot, lent }) {
                             return self.queue.give_back(unsent.0.chunk);
                         }
                         break;
@@ -177,6 +185,29 @@ impl<'a, T: Scalar> Run<'a, T> {
             self.queue.stop();
         }
         self.queue.is_stopped()
+    }
+
+    /// The elements of a chunk in the source's memory, or else copies of them in a slot.
+    fn lend_or_fill(&self, chunk: &Chunk, slot: &mut Vec<T>) -> Result<Option<&'a [T]>, (usize, Error)> {
+        let lent = self.lend(chunk);
+        if lent.is_none() {
+            self.fill(chunk, slot)?;
+        }
+        Ok(lent)
+    }
+
+    /// The elements of a chunk in the source's memory, if it has whole matrices there, one after the other.
+    fn lend(&self, chunk: &Chunk) -> Option<&'a [T]> {
+        let first = &self.items[chunk.items[0]];
+        let is_next = |(&item, matrix): (&usize, usize)| {
+            let item = &self.items[item];
+            item.matrix == matrix && item.part == Part::whole(self.source.shape(matrix))
+        };
+        if !chunk.items.iter().zip(first.matrix..).all(is_next) {
+            return None;
+        }
+        let lent = self.source.lend(first.matrix..first.matrix + chunk.items.len())?;
+        (lent.len() == first.elements * chunk.items.len()).then_some(lent)
     }
 
     /// Copies the elements of a chunk to a slot, which grows as needed; an error names the item by its position in the

@@ -60,7 +60,7 @@ pub(crate) fn compress<A: Axis>(
 }
 
 /// Every finished matrix has the bytes of its own compression.
-fn check<A: Axis>(handle: &Handle<A, f32>, matrices: &[Dense<f32>]) {
+pub(crate) fn check<A: Axis>(handle: &Handle<A, f32>, matrices: &[Dense<f32>]) {
     assert_eq!(handle.len(), matrices.len());
     for item in handle.finished() {
         let alone = Compressed::<A, f32>::from_dense(matrices[item].as_view()).unwrap();

@@ -5,6 +5,7 @@ mod allocations;
 mod common;
 mod corruption;
 mod engine;
+mod engine_lending;
 mod engine_schemes;
 mod failing;
 mod failures;

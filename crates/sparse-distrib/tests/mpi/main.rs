@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         trial("a_killed_rank_ends_the_job", a_killed_rank_ends_the_job),
         trial("a_panic_of_a_rank_ends_the_job", a_panic_of_a_rank_ends_the_job),
         trial("the_example_runs", the_example_runs),
-        trial("four_ranks_solve_as_one", || solves_as_one(&["30", "1e-9"])),
+        trial("four_ranks_solve_as_one", || solves_as_one(&["16", "1e-9"])),
         trial("four_ranks_solve_a_system_of_4_million_as_one", || solves_as_one(&["2000", "1e-3"]))
             .with_ignored_flag(true),
         long.with_ignored_flag(true),

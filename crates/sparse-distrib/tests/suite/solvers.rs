@@ -28,9 +28,9 @@ impl<B: SpmvKernel<Csr<f64, SpaceOf<B>>> + VectorKernel<f64>> Solves for B {}
 /// Every method, with rows that are divided evenly.
 pub(crate) fn all<X: SharedTransport, B: Solves>(rank: &DistributedBackend<X, B>) {
     let weights = vec![1.0; rank.ranks()];
-    check(rank, Method::Cg, &laplacian(20), &weights);
-    check(rank, Method::JacobiCg, &laplacian(20), &weights);
-    check(rank, Method::BiCgStab, &skewed(12), &weights);
+    check(rank, Method::Cg, &laplacian(10), &weights);
+    check(rank, Method::JacobiCg, &laplacian(10), &weights);
+    check(rank, Method::BiCgStab, &skewed(8), &weights);
 }
 
 pub(crate) fn laplacian(side: usize) -> Csr<f64> {

@@ -8,8 +8,9 @@ use crate::partition::Part;
 use sparse_core::error::checked_product;
 use sparse_core::{DenseBatchView, DenseView, Error, Order, Result, Scalar};
 use std::fmt::Debug;
+use std::ops::Range;
 
-/// Dense matrices of perhaps unequal shapes, each copied into memory of the caller's.
+/// Dense matrices of perhaps unequal shapes, each copied into memory of the caller's, or lent where they lie.
 ///
 /// Several threads read at once, each item at least once: an item whose device fails is read again.
 pub trait Source<T: Scalar>: Sync {
@@ -35,6 +36,13 @@ pub trait Source<T: Scalar>: Sync {
     /// # Errors
     /// Those of the source: the item is then tried once more.
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()>;
+
+    /// The elements of some neighbouring matrices, as [`fill`](Self::fill) writes them one after the other, if they lie so
+    /// in the source's memory. The engine then copies none of them on the host, and a CUDA device copies them at the full
+    /// rate of its link if they are pinned.
+    fn lend(&self, _items: Range<usize>) -> Option<&[T]> {
+        None
+    }
 
     /// Writes the elements of a part of matrix `item`, as [`fill`](Self::fill) does those of all of it. By default the
     /// whole matrix is read for it: a source that has larger ones implements this.
@@ -82,6 +90,13 @@ impl<T: Scalar> Source<T> for DenseBatchView<'_, T> {
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
         copy_lines(self.member(item), elements);
         Ok(())
+    }
+
+    fn lend(&self, items: Range<usize>) -> Option<&[T]> {
+        let (rows, cols) = DenseBatchView::shape(self);
+        let length = if DenseBatchView::order(self) == Order::RowMajor { cols } else { rows };
+        let is_packed = self.stride() == rows * cols && self.leading_dimension() == length;
+        is_packed.then(|| &self.data()[items.start * self.stride()..items.end * self.stride()])
     }
 
     fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
