@@ -16,7 +16,7 @@ pub(crate) struct Check {
 ///
 /// Libraries and programs are checked, not tests: clippy's `incompatible_msrv` already refuses newer functions of the
 /// standard library everywhere, so that the minimum Rust is left to find newer syntax and dependencies that need more.
-/// What both targets compile is checked for AArch64; for x86-64 the one crate with code for it alone. The benchmark,
+/// Code that both targets compile is checked for AArch64; for x86-64 the one crate with code for it alone. The benchmark,
 /// whose peers are large, is left out. Nothing is linked, which takes no cross compiler.
 pub(crate) const CHECKS: [Check; 2] = [
     Check {

@@ -80,6 +80,9 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let error = (&there * &there).unwrap_err().to_string();
         assert!(error.contains("the CPU has it: a.to_device(&Device::host()?)?"), "{error}");
         let b = there.matvec(&x).unwrap();
+        let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
+        let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
+        assert!(error < 1e-3, "{end}: {error}");
         for &method in Method::ALL {
             let mut options = SolveOptions::by(method);
             options.options.tolerance = 1e-5;

@@ -72,7 +72,7 @@ pub enum RightFactor {
 /// The parameters of a sampled product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledProduct {
-    /// What counts as the value of an entry.
+    /// The factor of an entry: its value, or 1.
     pub sampling: Sampling,
     /// The number of columns of U and V.
     pub inner: usize,

@@ -204,7 +204,7 @@ impl Queues {
     }
 }
 
-/// What a device can do next.
+/// The next step of a device.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// Fill a free slot.

@@ -179,7 +179,7 @@ impl<'a, B: Compresses> Transfer<'a, B> {
         Ok(Self { receiver, scheme, data, part, message, bytes_sent: 0, sender_plan, receiver_plan: None })
     }
 
-    /// What `count` matrices take, by as many of them as there is time for.
+    /// Seconds and bytes of `count` matrices, extrapolated from as many of them as there is time for.
     fn sample(&mut self, count: usize) -> Result<Sent> {
         let first = self.run(2)?;
         let affordable = (2.0 * SCHEME_SECONDS / first.seconds) as usize;

@@ -95,7 +95,7 @@ fn parse_preconditioner(text: &str) -> Result<Preconditioning, String> {
     }
 }
 
-/// What solves: one device, or several that have some rows each.
+/// The solver: one device, or several that have some rows each.
 enum Solves {
     One(Solver),
     Several(MatrixOnDevices),

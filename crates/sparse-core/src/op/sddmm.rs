@@ -1,7 +1,7 @@
 //! `C ← alpha·P ∘ (U·Vᵀ) + beta·C` on the pattern of a sparse P: the sampled product of two dense matrices (SDDMM).
 //!
 //! Entry (i, j) of P gets `alpha·p_ij·Σ_t u_it·v_jt + beta·c_ij`, for U of m × k and V of n × k; nothing is conjugated.
-//! What counts as `p_ij` is a [`Sampling`]:
+//! A [`Sampling`] says whether `p_ij` is P's value or 1:
 //!
 //! | elsewhere | here |
 //! |---|---|

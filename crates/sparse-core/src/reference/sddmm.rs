@@ -13,7 +13,7 @@ use crate::scalar::Scalar;
 pub struct SddmmChoice {
     /// The algorithm, and why.
     pub choice: Choice,
-    /// What counts as the value of an entry.
+    /// The factor of an entry: its value, or 1.
     pub sampling: Sampling,
 }
 

@@ -48,7 +48,7 @@ pub struct Mpi {
     communicators: SendWrapper<Communicators>,
 }
 
-/// What only the thread that made the rank may use.
+/// Communicators, which only the thread that made the rank may use.
 struct Communicators {
     messages: SimpleCommunicator,
     collectives: SimpleCommunicator,

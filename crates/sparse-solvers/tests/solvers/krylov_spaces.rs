@@ -1,4 +1,4 @@
-//! What GMRES and MINRES promise beside convergence: exactness, least residuals, and SciPy's numbers of iterations.
+//! GMRES and MINRES beside their convergence: exactness, least residuals, and SciPy's numbers of iterations.
 
 use crate::common::{Method, check, convection, matrix, right_hand_side, solve};
 use sparse_core::reference::Reference;
