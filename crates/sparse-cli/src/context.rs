@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalOptions {
-    /// Who computes: cpu, opencl, sycl or cuda; without it the best that is there
+    /// The backend: cpu, opencl, sycl or cuda; without it the best that is there
     #[arg(long, global = true, value_name = "NAME", value_parser = parse_backend)]
     backend: Option<BackendKind>,
 
