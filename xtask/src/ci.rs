@@ -54,7 +54,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "kernels",
         about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
-        budget: 270,
+        budget: 130,
         needs: &["harness"],
         run: kernels,
     },
@@ -67,17 +67,10 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "test",
-        about: "unit, property, snapshot and command tests",
-        budget: 400,
+        about: "unit, property, snapshot and command tests; with MPI, distributions and solvers over 1 to 8 ranks",
+        budget: 480,
         needs: &["build"],
         run: test,
-    },
-    Step {
-        name: "mpi",
-        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads, and solvers over up to 4",
-        budget: 90,
-        needs: &["test"],
-        run: mpi,
     },
     Step {
         name: "conformance",
@@ -97,7 +90,7 @@ const STEPS: &[Step] = &[
         name: "doc",
         about: "documentation builds without warnings; its algorithm tables are those of the code",
         budget: 25,
-        needs: &["harness", "mpi"],
+        needs: &["harness", "test"],
         run: doc,
     },
     Step {
@@ -178,7 +171,8 @@ fn format(sh: &Shell) -> Result<()> {
 }
 
 fn clippy(sh: &Shell) -> Result<()> {
-    Ok(cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?)
+    let workspace = workspace(sh);
+    Ok(cmd!(sh, "cargo clippy {workspace...} --all-targets -- -D warnings").run()?)
 }
 
 /// Checks what feature unification hides: a crate that builds only because another one turned a feature on.
@@ -211,30 +205,32 @@ fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
     sh.cmd(program).args(arguments.split_whitespace())
 }
 
-/// Compiles the tests in a step of its own: others need what it builds, but not that the tests pass.
+/// Compiles the tests in a step of its own: others need what it builds, but not that the tests pass. `NNZ_REQUIRE` can ask
+/// for those of MPI.
 fn build_tests(sh: &Shell) -> Result<()> {
-    Ok(cmd!(sh, "cargo test --workspace --quiet --no-run").run()?)
+    if let Some(missing) = provision::missing_for_mpi(sh) {
+        let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();
+        ensure!(!required.split(',').any(|name| name.trim() == "mpi"), "NNZ_REQUIRE asks for mpi: {missing}");
+        println!("without the tests of MPI: {missing}");
+    }
+    let workspace = workspace(sh);
+    Ok(cmd!(sh, "cargo test {workspace...} --no-run").run()?)
+}
+
+/// The arguments of every command that compiles tests, with the feature `mpi` where MPI is installed: with the same
+/// features nothing is compiled twice.
+fn workspace(sh: &Shell) -> Vec<&'static str> {
+    let mpi: &[_] = match provision::missing_for_mpi(sh) {
+        None => &["--features", "sparse-distrib/mpi"],
+        Some(_) => &[],
+    };
+    [&["--workspace", "--quiet"], mpi].concat()
 }
 
 /// Runs the tests without OpenCL: those of its devices are run by the step `opencl`.
 fn test(sh: &Shell) -> Result<()> {
-    Ok(cmd!(sh, "cargo test --workspace --quiet").env("OCL_ICD_VENDORS", "/nowhere/vendors").run()?)
-}
-
-/// Runs what is behind the feature `mpi`, where MPI is installed; `NNZ_REQUIRE` can ask for it.
-fn mpi(sh: &Shell) -> Result<()> {
-    if let Some(missing) = provision::missing_for_mpi(sh) {
-        let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();
-        ensure!(!required.split(',').any(|name| name.trim() == "mpi"), "NNZ_REQUIRE asks for mpi: {missing}");
-        println!("skipped: {missing}");
-        return Ok(());
-    }
-    // With the features of the workspace, so that little is compiled again.
-    let feature = ["--workspace", "--quiet", "--features", "sparse-distrib/mpi"];
-    let examples = ["--example", "mpi", "--example", "mpi_cg"];
-    cmd!(sh, "cargo clippy {feature...} --test mpi {examples...} -- -D warnings").run()?;
-    cmd!(sh, "cargo build {feature...} {examples...}").run()?;
-    Ok(cmd!(sh, "cargo test {feature...} --test mpi -- --quiet").run()?)
+    let workspace = workspace(sh);
+    Ok(cmd!(sh, "cargo test {workspace...}").env("OCL_ICD_VENDORS", "/nowhere/vendors").run()?)
 }
 
 /// Builds what the steps behind this one run, so that their times are their own.
@@ -286,7 +282,8 @@ fn harness(sh: &Shell, variables: Variables, arguments: &[&str]) -> Result<()> {
 
 /// Runs the tests that need a device, and the quick tier.
 fn opencl(sh: &Shell) -> Result<()> {
-    cmd!(sh, "cargo test --workspace --quiet --test devices --test opencl --test properties --test exit")
+    let workspace = workspace(sh);
+    cmd!(sh, "cargo test {workspace...} --test devices --test opencl --test properties --test exit")
         .envs(Runtime::Pocl.variables(sh)?)
         .env("NNZ_REQUIRE", "opencl")
         .run()?;
@@ -325,7 +322,8 @@ fn sycl_table(sh: &Shell, runtime: Runtime, part: &[&str]) -> Result<()> {
 /// takes.
 fn host_program(sh: &Shell) -> Result<()> {
     // With the features of the step `build`, which has built it.
-    cmd!(sh, "cargo test --workspace --quiet --test c_example --no-run").run()?;
+    let workspace = workspace(sh);
+    cmd!(sh, "cargo test {workspace...} --test c_example --no-run").run()?;
     let (crate_folder, libraries) = (root().join("crates/sparse-capi"), target().join("debug/deps"));
     let flags = [
         format!("-I{}", crate_folder.join("include").display()),
@@ -367,8 +365,8 @@ fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
     // Built by the step `build`: release mode takes longer to compile than it saves here.
-    let nnz = NNZ.name;
-    cmd!(sh, "cargo build --workspace --quiet --bin {nnz} --test command").run()?;
+    let (nnz, workspace) = (NNZ.name, workspace(sh));
+    cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command").run()?;
     let nnz = NNZ.path();
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
 }
@@ -377,7 +375,8 @@ fn bench(sh: &Shell) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
     // Builds the program, too, with the profile and the features of the step `build`, so that little is compiled again:
     // the peers take minutes to compile in release mode, and a smoke run saves seconds by it.
-    cmd!(sh, "cargo bench --quiet --profile dev --workspace --bench operations -- --test")
+    let workspace = workspace(sh);
+    cmd!(sh, "cargo bench {workspace...} --profile dev --bench operations -- --test")
         .envs(Runtime::Pocl.variables(sh)?)
         .run()?;
     for suite in ["all", "choice"] {

@@ -128,6 +128,10 @@ impl Trial for TrialPair<'_> {
         outcome.difference(&other).map_or(Ok(outcome), |difference| Err(differs(difference)))
     }
 
+    fn algorithm(&self) -> Option<&'static str> {
+        self.first.algorithm().filter(|name| self.second.algorithm() == Some(name))
+    }
+
     fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
         if self.first.matrix().is_some() { Some(self) } else { None }
     }

@@ -111,6 +111,15 @@ impl<'a> Answers<'a> {
     }
 }
 
+/// An algorithm that passed with a setting.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Passed {
+    setting: Setting,
+    algorithm: &'static str,
+    /// A hash of the bits of its first answer.
+    first: u64,
+}
+
 /// One cell of the table.
 pub(crate) struct Examination<'a> {
     pub(crate) subject: &'a dyn Subject,
@@ -124,7 +133,15 @@ pub(crate) struct Examination<'a> {
 
 impl Examination<'_> {
     /// Runs everything; adds the bits of all answers to `digest`.
-    pub(crate) fn run(&self, snapshots: &mut Snapshots, digest: &mut Digest) -> Examined {
+    ///
+    /// A plan's own choice runs once where its first answer has the bits of the chosen algorithm's, which passed all of
+    /// this by its name.
+    pub(crate) fn run(
+        &self,
+        snapshots: &mut Snapshots,
+        digest: &mut Digest,
+        passed: &mut Vec<Passed>,
+    ) -> Examined {
         let options = self.options()?;
         let mut trial = match self.given.prepare(&self.question.setting, &options) {
             Err(Error::Format { .. }) if self.question.is_refused() => return self.refused(snapshots),
@@ -134,17 +151,36 @@ impl Examination<'_> {
         for (call, expected) in &self.question.calls {
             let answer = self.answer(trial.as_mut(), call, expected)?;
             self.compare_snapshot(snapshots, call, expected, &answer)?;
-            answer.elements().for_each(|value| digest.number(value));
-            digest.dump(&answer.outcome.made);
+            answer.add_to(digest);
+            if first.is_none() && self.has_passed(trial.as_ref(), &answer, passed)? {
+                return Ok(());
+            }
             first.get_or_insert(answer);
         }
-        if let Some(first) = first {
-            self.matrix_is_unchanged(trial.as_mut())?;
-            self.values_may_change(trial.as_mut(), &first)?;
-            self.misfits_are_refused(trial.as_mut())?;
-            self.other_patterns_are_refused(trial.as_mut())?;
-        }
+        let Some(first) = first else { return Ok(()) };
+        self.matrix_is_unchanged(trial.as_mut())?;
+        self.values_may_change(trial.as_mut(), &first)?;
+        self.misfits_are_refused(trial.as_mut())?;
+        self.other_patterns_are_refused(trial.as_mut())?;
+        passed.extend(self.algorithm.map(|algorithm| self.passed(algorithm.name, &first)));
         Ok(())
+    }
+
+    /// True if the plan chose an algorithm that passed by its name with this first answer. Checks that the chosen one
+    /// is in the table.
+    fn has_passed(&self, trial: &dyn Trial, first: &Answer, passed: &[Passed]) -> Examined<bool> {
+        let (None, Some(chosen)) = (self.algorithm, trial.algorithm()) else { return Ok(false) };
+        let setting = &self.question.setting;
+        if self.subject.algorithms(setting).iter().all(|offered| offered.name != chosen) {
+            return fail(format!("{setting}: the plan chose `{chosen}`, which the backend's table lacks"));
+        }
+        Ok(passed.contains(&self.passed(chosen, first)))
+    }
+
+    fn passed(&self, algorithm: &'static str, first: &Answer) -> Passed {
+        let mut digest = Digest::default();
+        first.add_to(&mut digest);
+        Passed { setting: self.question.setting, algorithm, first: digest.value() }
     }
 
     /// Checks that a run is refused; the plan may refuse it already.
@@ -285,6 +321,12 @@ impl Answer {
     fn same_bits(&self, other: &Self) -> bool {
         self.elements().zip(other.elements()).all(|(a, b)| same_bits(a, b))
             && self.outcome.made.difference(&other.outcome.made).is_none()
+    }
+
+    /// Adds the bits of everything computed.
+    fn add_to(&self, digest: &mut Digest) {
+        self.elements().for_each(|value| digest.number(value));
+        digest.dump(&self.outcome.made);
     }
 
     /// The first difference from the expected result, in words.

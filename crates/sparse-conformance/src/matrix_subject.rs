@@ -28,9 +28,15 @@ pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
     ) -> Result<MatrixPlan<B, H>>;
 }
 
-/// A plan, as a function that makes one run as [`Trial::run`] does.
-pub(crate) type MatrixPlan<B, H> =
-    Box<dyn FnMut(&DeviceMatrix<'_, B, H>, &Call, &mut GuardedOperand) -> Result<Outcome>>;
+/// A plan on a matrix.
+pub(crate) struct MatrixPlan<B: Backend, H: Build> {
+    /// The algorithm's name.
+    pub(crate) algorithm: &'static str,
+    /// Makes one run, as [`Trial::run`] does.
+    pub(crate) run: Box<MatrixRun<B, H>>,
+}
+
+type MatrixRun<B, H> = dyn FnMut(&DeviceMatrix<'_, B, H>, &Call, &mut GuardedOperand) -> Result<Outcome>;
 
 /// An operation of one backend in one format.
 pub(crate) struct MatrixSubject<B: 'static, H: 'static> {
@@ -86,7 +92,11 @@ struct MatrixTrial<'a, B: Backend, H: Build> {
 
 impl<B: Backend, H: Build> Trial for MatrixTrial<'_, B, H> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
-        (self.plan)(&self.a, call, y)
+        (self.plan.run)(&self.a, call, y)
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.plan.algorithm)
     }
 
     fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {

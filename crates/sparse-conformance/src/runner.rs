@@ -139,7 +139,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs every algorithm, and the plan's own choice if there are several.
+    /// Runs every algorithm, and behind them the plan's own choice if there are several.
     fn run_subject(
         &self,
         subject: &dyn Subject,
@@ -151,12 +151,17 @@ impl Run<'_> {
         let questions = posed.questions(subject, self.reference);
         let given = subject.given(&problem.matrix).map_err(Verdict::from);
         let algorithms = algorithms(subject, &questions).into_iter();
+        let mut passed = vec![];
         for algorithm in algorithms.filter(|algorithm| self.filter.takes_algorithm(*algorithm)) {
             let mut digest = Digest::default();
             let verdict = caught(|| {
                 let given = given.as_deref().map_err(Verdict::clone)?;
                 answer_all(subject, &questions, algorithm, |question| {
-                    Examination { subject, problem, given, question, algorithm }.run(snapshots, &mut digest)
+                    Examination { subject, problem, given, question, algorithm }.run(
+                        snapshots,
+                        &mut digest,
+                        &mut passed,
+                    )
                 })
             });
             let (status, reason) = match verdict {
@@ -291,7 +296,7 @@ impl<'a> Posed<'a> {
     }
 }
 
-/// The algorithms for any of the settings; before them `None`, the plan's own choice, if there are several.
+/// The algorithms for any of the settings; behind them `None`, the plan's own choice, if there are several.
 fn algorithms(subject: &dyn Subject, questions: &Questions) -> Vec<Option<&'static Algorithm>> {
     let mut algorithms: Vec<&Algorithm> = vec![];
     for algorithm in questions.iter().flat_map(|(setting, _)| subject.algorithms(setting)) {
@@ -300,7 +305,7 @@ fn algorithms(subject: &dyn Subject, questions: &Questions) -> Vec<Option<&'stat
         }
     }
     let choice = (algorithms.len() > 1).then_some(None);
-    choice.into_iter().chain(algorithms.into_iter().map(Some)).collect()
+    algorithms.into_iter().map(Some).chain(choice).collect()
 }
 
 fn name(subject: &dyn Subject, case: &Case) -> String {

@@ -58,6 +58,11 @@ pub trait Trial {
     /// Those of the operation.
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome>;
 
+    /// The algorithm of the plan; `None` where there is nothing to choose.
+    fn algorithm(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The matrix, if there is one.
     fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
         None

@@ -1,8 +1,9 @@
 //! `cargo xtask kernels cuda`: compiles the CUDA kernels by NVRTC, without a GPU, and keeps a snapshot of what they use,
 //! so that a kernel that begins to spill is seen: the main sets of defines on every architecture, and every set that a plan
-//! can ask for on one.
+//! can ask for on one. Only files that changed since the snapshot was written are compiled.
 
 use super::nvrtc::Nvrtc;
+use super::snapshot::{Lines, Snapshot, checksum};
 use anyhow::{Context, Result, bail};
 use kernels_cu::File;
 use std::collections::BTreeMap;
@@ -21,13 +22,16 @@ const OF_EVERY_SET: &str = "90";
 const MAIN: &[(&str, &[&str])] =
     &[("SCALAR", &["F32", "F64"]), ("IDX", &["int"]), ("OFF", &["int"]), ("CONJ", &["0"])];
 
-/// Compiles the CUDA kernels and rewrites kernels-cu/resources.txt: registers, bytes of shared memory and spilled bytes
-/// of each kernel, for the main sets of defines on every architecture and for every set on one.
+/// Compiles the CUDA kernels that changed and rewrites kernels-cu/resources.txt: registers, bytes of shared memory and
+/// spilled bytes of each kernel, for the main sets of defines on every architecture and for every set on one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Fail if the resources are not what the file says, and write nothing.
+    /// Fail if the file says something else, and write nothing.
     #[arg(long)]
     check: bool,
+    /// Compile files that did not change, too.
+    #[arg(long)]
+    all: bool,
     /// Only print what the kernels use, of the files whose names contain this: every set of defines, on every
     /// architecture.
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
@@ -71,6 +75,20 @@ struct Job {
     architecture: &'static str,
 }
 
+impl Job {
+    /// True if the snapshot has what the job's kernels use.
+    fn is_pinned(&self) -> bool {
+        self.architecture == OF_EVERY_SET || is_main(&self.variant)
+    }
+
+    /// The compiler's options.
+    fn options(&self) -> Vec<String> {
+        let defines = self.variant.iter().map(|(name, value)| format!("--define-macro={name}={value}"));
+        let options = [format!("--gpu-architecture=sm_{}", self.architecture), "--ptxas-options=-v".into()];
+        options.into_iter().chain(defines).collect()
+    }
+}
+
 /// The resources of a kernel with a set of defines on an architecture.
 struct Used {
     kernel: &'static str,
@@ -85,29 +103,53 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if let Some(part) = &args.on_device {
         return super::device::compile(&backend_cuda::CUDA.open_preferred()?, part);
     }
-    let nvrtc = Nvrtc::load()?;
     if let Some(part) = &args.every_variant {
-        let used = compile_all(&nvrtc, &jobs(|job| job.file.name.contains(part)))?;
-        lines_of_sets(&used, |_| true).iter().for_each(|line| println!("{line}"));
+        let used = compile_all(&Nvrtc::load()?, &jobs(|job| job.file.name.contains(part)))?;
+        lines_of_sets(&used, |_| true).iter().for_each(|(set, resources)| println!("{set}: {resources}"));
         return Ok(());
     }
-    let is_kept = |job: &Job| job.architecture == OF_EVERY_SET || is_main(&job.variant);
-    let page = page(&compile_all(&nvrtc, &jobs(is_kept))?);
     let path = path();
+    let pinned = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let page = page(&renewed(&Snapshot::read(&pinned), args)?);
     if !args.check {
         return Ok(std::fs::write(path, page)?);
     }
-    let pinned = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let changes = changes(&pinned, &page);
     if !changes.is_empty() {
         changes.iter().for_each(|change| println!("{change}"));
         bail!(
-            "kernels use other resources than {} says: see why (`--every-variant FILE` prints every set of defines), \
-             then run `cargo xtask kernels cuda`",
+            "kernels changed, or use other resources than {} says: see why (`--every-variant FILE` prints every set of \
+             defines), then run `cargo xtask kernels cuda`",
             path.display()
         );
     }
     Ok(())
+}
+
+/// The snapshot after compiling the files that changed. A check compiles the first file in any case, which proves that
+/// the compiler is there and what its log says is understood.
+fn renewed(pinned: &Snapshot, args: &Args) -> Result<Snapshot> {
+    let is_first = |file: &File| file.name == kernels_cu::FILES[0].name;
+    let is_wanted =
+        |file: &&File| args.all || (args.check && is_first(file)) || !pinned.knows(file, &compilations(file));
+    let (changed, same): (Vec<&File>, Vec<&File>) = kernels_cu::FILES.iter().partition(is_wanted);
+    let mut snapshot = Snapshot::default();
+    if !changed.is_empty() {
+        let is_changed = |file: &File| changed.iter().any(|changed| changed.name == file.name);
+        let used = compile_all(&Nvrtc::load()?, &jobs(|job| job.is_pinned() && is_changed(job.file)))?;
+        snapshot.sets = lines_of_sets(&used, |used| used.is_main);
+        snapshot.kernels = lines_of_kernels(&used);
+    }
+    same.iter().for_each(|file| snapshot.take(pinned, file));
+    kernels_cu::FILES.iter().for_each(|file| snapshot.record(file, &compilations(file)));
+    Ok(snapshot)
+}
+
+/// All that decides what the kernels of a file use: the compiler, the source and the options of each compilation.
+fn compilations(file: &File) -> String {
+    let options = jobs(|job| job.is_pinned() && job.file.name == file.name);
+    let options: String = options.iter().map(|job| job.options().join(" ") + "\n").collect();
+    format!("NVRTC {}\n{options}{}", super::nvrtc::VERSION, file.source())
 }
 
 fn path() -> PathBuf {
@@ -157,8 +199,7 @@ fn compile_all(nvrtc: &Nvrtc, jobs: &[Job]) -> Result<Vec<Used>> {
 /// The resources of the kernels of a file.
 fn compile(nvrtc: &Nvrtc, job: &Job) -> Result<Vec<Used>> {
     let Job { file, variant, architecture } = job;
-    let mut options = vec![format!("--gpu-architecture=sm_{architecture}"), "--ptxas-options=-v".to_string()];
-    options.extend(variant.iter().map(|(name, value)| format!("--define-macro={name}={value}")));
+    let options = job.options();
     let log = nvrtc
         .compile(file.name, &file.source(), &options)
         .with_context(|| format!("{} with {}", file.name, options.join(" ")))?;
@@ -202,33 +243,34 @@ fn number_before(line: &str, unit: &str) -> usize {
     number.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// The snapshot.
-fn page(used: &[Used]) -> String {
+/// The page of a snapshot.
+fn page(snapshot: &Snapshot) -> String {
     let architectures = ARCHITECTURES.map(|architecture| format!("sm_{architecture}")).join(" ");
-    let mut page = format!(
+    let sets = format!(
         "# Registers / bytes of shared memory / spilled bytes on {architectures}, of each kernel with the values of its\n\
-         # macros in the order of the table in kernels-core. Written by `cargo xtask kernels cuda`.\n"
+         # macros in the order of the table in kernels-core. Written by `cargo xtask kernels cuda`."
     );
-    lines_of_sets(used, |used| used.is_main).iter().for_each(|line| page += &format!("{line}\n"));
-    page += &format!(
-        "\n# The largest of each on sm_{OF_EVERY_SET} over every set of defines that a plan can ask for, and a checksum of \
-         all:\n# `cargo xtask kernels cuda --every-variant FILE` prints them.\n"
+    let kernels = format!(
+        "# The largest of each on sm_{OF_EVERY_SET} over every set of defines that a plan can ask for, and a checksum of \
+         all:\n# `cargo xtask kernels cuda --every-variant FILE` prints them."
     );
-    lines_of_kernels(used).iter().for_each(|line| page += &format!("{line}\n"));
-    page
+    let files = "# A checksum of each file: its source, the compiler's version and options, and its lines above. Files whose\n\
+                 # checksum is right are compiled with `--all` alone.";
+    snapshot.page([&sets, &kernels, files])
 }
 
 /// A line for each kernel and set of defines: what it uses on the architectures.
-fn lines_of_sets(used: &[Used], is_wanted: fn(&Used) -> bool) -> Vec<String> {
-    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+fn lines_of_sets(used: &[Used], is_wanted: fn(&Used) -> bool) -> Lines {
+    let mut lines = Lines::new();
     for Used { kernel, values, resources, .. } in used.iter().filter(|used| is_wanted(used)) {
-        *lines.entry(format!("{kernel} {values}:")).or_default() += &format!(" {resources}");
+        let line = lines.entry(format!("{kernel} {values}")).or_default();
+        *line += &format!("{}{resources}", if line.is_empty() { "" } else { " " });
     }
-    lines.into_iter().map(|(kernel, resources)| kernel + &resources).collect()
+    lines
 }
 
 /// A line for each kernel: the largest that it uses with any set of defines on one architecture, and a checksum.
-fn lines_of_kernels(used: &[Used]) -> Vec<String> {
+fn lines_of_kernels(used: &[Used]) -> Lines {
     let mut sets: BTreeMap<&str, Vec<&Used>> = BTreeMap::new();
     for used in used.iter().filter(|used| used.architecture == OF_EVERY_SET) {
         sets.entry(used.kernel).or_default().push(used);
@@ -236,15 +278,9 @@ fn lines_of_kernels(used: &[Used]) -> Vec<String> {
     let line = |(kernel, sets): (&str, Vec<&Used>)| {
         let largest = sets.iter().fold(Resources::default(), |largest, used| largest.max(&used.resources));
         let all: String = sets.iter().map(|used| format!("{}: {}\n", used.values, used.resources)).collect();
-        format!("{kernel}, {} sets: {largest}, checksum {:016x}", sets.len(), checksum(&all))
+        (format!("{kernel}, {} sets", sets.len()), format!("{largest}, checksum {:016x}", checksum(&all)))
     };
     sets.into_iter().map(line).collect()
-}
-
-/// FNV-1a.
-fn checksum(text: &str) -> u64 {
-    let mix = |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// The lines of two pages that differ, with a sign for the page that has them.
@@ -282,21 +318,20 @@ mod tests {
 
     #[test]
     fn a_change_in_any_set_of_defines_is_seen() {
-        let sets = [used("F32", "75", 30), used("F32", OF_EVERY_SET, 31), used("C64", OF_EVERY_SET, 40)];
-        let page = page(&sets);
-        let lines: Vec<_> = page.lines().filter(|line| line.starts_with('f')).collect();
-        assert_eq!(lines[0], "f F32: 30/70/0 31/69/0");
-        assert!(lines[1].starts_with("f, 2 sets: 40/69/0, checksum "), "{}", lines[1]);
-        let [first, second, _] = sets;
-        let less = super::page(&[first, second, used("C64", OF_EVERY_SET, 39)]);
-        let [before, after] = &changes(&page, &less)[..] else { panic!("{less}") };
-        assert!(before.starts_with("- f, 2 sets: 40/69/0") && after.starts_with("+ f, 2 sets: 39/69/0"));
-        let swapped = super::page(&[
-            used("F32", "75", 30),
-            used("F32", OF_EVERY_SET, 40),
-            used("C64", OF_EVERY_SET, 31),
-        ]);
-        assert!(changes(&page, &swapped).iter().any(|line| line.starts_with("+ f, 2 sets: 40/69/0")));
+        let sets =
+            |last| [used("F32", "75", 30), used("F32", OF_EVERY_SET, 31), used("C64", OF_EVERY_SET, last)];
+        assert_eq!(lines_of_sets(&sets(40), |used| used.is_main)["f F32"], "30/70/0 31/69/0");
+        let largest = |used: &[Used]| lines_of_kernels(used)["f, 2 sets"].clone();
+        assert!(largest(&sets(40)).starts_with("40/69/0, checksum "), "{}", largest(&sets(40)));
+        assert!(largest(&sets(39)).starts_with("39/69/0, checksum "), "{}", largest(&sets(39)));
+        let swapped = [used("F32", OF_EVERY_SET, 40), used("C64", OF_EVERY_SET, 31)];
+        assert_ne!(largest(&swapped), largest(&sets(40)));
+    }
+
+    #[test]
+    fn the_page_of_what_was_read_is_the_page() {
+        let pinned = std::fs::read_to_string(path()).unwrap();
+        assert_eq!(changes(&pinned, &page(&Snapshot::read(&pinned))), [""; 0]);
     }
 
     #[test]

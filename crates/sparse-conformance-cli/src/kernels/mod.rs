@@ -7,6 +7,8 @@ mod device;
 mod nvrtc;
 #[cfg(feature = "opencl")]
 mod opencl;
+#[cfg(feature = "cuda")]
+mod snapshot;
 
 use anyhow::Result;
 

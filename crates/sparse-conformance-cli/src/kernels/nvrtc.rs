@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use xshell::Shell;
 
 /// The version of the GPU machine's own toolkit, so that register counts agree.
-const VERSION: &str = "13.0.88";
+pub(super) const VERSION: &str = "13.0.88";
 const LIBRARIES: &str = "nvidia/cu13/lib";
 
 /// The loaded library. It may be used by several threads at once.

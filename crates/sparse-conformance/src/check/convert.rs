@@ -134,6 +134,9 @@ where
     ) -> Result<MatrixPlan<B, From>> {
         let layout = Layout::of(setting).unwrap_or_default();
         let mut plan = ConvertPlan::new(backend, a, &layout, options)?;
-        Ok(Box::new(move |a, _, _| Outcome::of::<B, To>(&plan.run(&a.device)?, a.backend)))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, _, _| Outcome::of::<B, To>(&plan.run(&a.device)?, a.backend)),
+        })
     }
 }

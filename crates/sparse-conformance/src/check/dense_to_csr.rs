@@ -219,4 +219,8 @@ where
         let outcome = (self.subject.compress)(&mut self.plan, dense.batch(self.members)?, backend)?;
         Ok(Outcome { input_changed: dense.is_changed(backend)?, ..outcome })
     }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.plan.choice().algorithm)
+    }
 }

@@ -226,11 +226,14 @@ impl<B: ElementwiseKernel<On<B, H>>, H: Build + Rebuild> MatrixOperation<B, H> f
     ) -> Result<MatrixPlan<B, H>> {
         let b = second_of::<B, H>(a, backend)?.to_device(backend)?;
         let mut plan = ElementwisePlan::new(backend, op_of(setting), a, &b, options)?;
-        Ok(Box::new(move |a, call, y| {
-            let (alpha, beta) = call.factors();
-            // The values of A may have changed since the plan was made, and those of B with them.
-            let b = second_of::<B, H>(&a.device, a.backend)?.revalue(&b, a.backend)?;
-            outcome(&plan.run(alpha, &a.device, beta, &b)?, a, y)
-        }))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, call, y| {
+                let (alpha, beta) = call.factors();
+                // The values of A may have changed since the plan was made, and those of B with them.
+                let b = second_of::<B, H>(&a.device, a.backend)?.revalue(&b, a.backend)?;
+                outcome(&plan.run(alpha, &a.device, beta, &b)?, a, y)
+            }),
+        })
     }
 }

@@ -46,6 +46,9 @@ impl<B: PruneKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Prune {
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let (mut plan, keep) = (PrunePlan::new(backend, a, options)?, setting.keep());
-        Ok(Box::new(move |a, _, _| Outcome::of::<B, H>(&plan.run(&a.device, keep)?, a.backend)))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, _, _| Outcome::of::<B, H>(&plan.run(&a.device, keep)?, a.backend)),
+        })
     }
 }

@@ -42,17 +42,20 @@ impl<B: RowStatisticsKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for RowSt
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let mut plan = RowStatisticsPlan::new(backend, a, options)?;
-        Ok(Box::new(move |a, _, _| {
-            let found = plan.run(&a.device)?;
-            let made = ArrayDump::default()
-                .sizes(
-                    "rows, nnz, empty, shortest, longest",
-                    &[found.rows, found.nnz, found.empty, found.shortest, found.longest],
-                )
-                .integers("histogram", &found.histogram)
-                .values("mean, deviation", &[found.mean, found.deviation])
-                .into_owned();
-            Ok(Outcome { made, ..Outcome::default() })
-        }))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, _, _| {
+                let found = plan.run(&a.device)?;
+                let made = ArrayDump::default()
+                    .sizes(
+                        "rows, nnz, empty, shortest, longest",
+                        &[found.rows, found.nnz, found.empty, found.shortest, found.longest],
+                    )
+                    .integers("histogram", &found.histogram)
+                    .values("mean, deviation", &[found.mean, found.deviation])
+                    .into_owned();
+                Ok(Outcome { made, ..Outcome::default() })
+            }),
+        })
     }
 }

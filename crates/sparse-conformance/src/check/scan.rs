@@ -124,4 +124,8 @@ impl<B: ScanKernel<T>, T: ScanElement + Cell> Trial for ScanTrial<'_, B, T> {
         let plan = &mut self.plan;
         call.on::<B, T>(self.backend, y, &mut |x, y| plan.run(x.vector(), y.vector_mut()).map(|()| None))
     }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.plan.choice().algorithm)
+    }
 }

@@ -193,20 +193,23 @@ where
             return Err(Error::format(H::FORMAT, format_args!("P has {found} entries, expected {expected}")));
         }
         let mut plan = SddmmPlan::new(backend, p, product.sampling, product.inner, options)?;
-        Ok(Box::new(move |p, call, y| {
-            let (alpha, beta) = call.factors();
-            let (rows, backend) = (p.device.nrows(), p.backend);
-            let u = Factor::<B, H::Scalar>::new(backend, product, product.orders.0, &call.x, 0..rows)?;
-            let v_rows = rows..call.x.frame.rows;
-            let v = Factor::<B, H::Scalar>::new(backend, product, product.orders.1, &call.x, v_rows)?;
-            let mut c = DeviceOperand::new(backend, y)?;
-            let done = plan.run(alpha, &p.device, u.view()?, v.view()?, beta, c.vector_mut());
-            *y = c.read(backend)?;
-            done?;
-            u.check(backend, "U")?;
-            v.check(backend, "V")?;
-            Ok(Outcome::default())
-        }))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |p, call, y| {
+                let (alpha, beta) = call.factors();
+                let (rows, backend) = (p.device.nrows(), p.backend);
+                let u = Factor::<B, H::Scalar>::new(backend, product, product.orders.0, &call.x, 0..rows)?;
+                let v_rows = rows..call.x.frame.rows;
+                let v = Factor::<B, H::Scalar>::new(backend, product, product.orders.1, &call.x, v_rows)?;
+                let mut c = DeviceOperand::new(backend, y)?;
+                let done = plan.run(alpha, &p.device, u.view()?, v.view()?, beta, c.vector_mut());
+                *y = c.read(backend)?;
+                done?;
+                u.check(backend, "U")?;
+                v.check(backend, "V")?;
+                Ok(Outcome::default())
+            }),
+        })
     }
 }
 

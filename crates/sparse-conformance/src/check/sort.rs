@@ -41,6 +41,9 @@ impl<B: SortKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Sort {
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let mut plan = SortPlan::new(backend, a, options)?;
-        Ok(Box::new(move |a, _, _| Outcome::of::<B, H>(&plan.run(&a.device)?, a.backend)))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, _, _| Outcome::of::<B, H>(&plan.run(&a.device)?, a.backend)),
+        })
     }
 }

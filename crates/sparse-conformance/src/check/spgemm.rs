@@ -251,6 +251,10 @@ where
         Ok(outcome)
     }
 
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.plan.choice().algorithm)
+    }
+
     fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
         Some(&mut self.factors)
     }

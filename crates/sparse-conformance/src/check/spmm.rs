@@ -133,11 +133,14 @@ where
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let mut plan = SpmmPlan::new(backend, a, op_of(setting), columns_of(setting), options)?;
-        Ok(Box::new(move |a, call, y| {
-            let (alpha, beta) = call.factors();
-            call.on::<B, H::Scalar>(a.backend, y, &mut |b, c| {
-                plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?).map(|()| None)
-            })
-        }))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, call, y| {
+                let (alpha, beta) = call.factors();
+                call.on::<B, H::Scalar>(a.backend, y, &mut |b, c| {
+                    plan.run(alpha, &a.device, b.dense()?, beta, c.dense_mut()?).map(|()| None)
+                })
+            }),
+        })
     }
 }

@@ -134,11 +134,14 @@ where
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let mut plan = SpmvPlan::new(backend, a, op_of(setting), options)?;
-        Ok(Box::new(move |a, call, y| {
-            let (alpha, beta) = call.factors();
-            call.on::<B, H::Scalar>(a.backend, y, &mut |x, y| {
-                plan.run(alpha, &a.device, x.vector(), beta, y.vector_mut()).map(|()| None)
-            })
-        }))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, call, y| {
+                let (alpha, beta) = call.factors();
+                call.on::<B, H::Scalar>(a.backend, y, &mut |x, y| {
+                    plan.run(alpha, &a.device, x.vector(), beta, y.vector_mut()).map(|()| None)
+                })
+            }),
+        })
     }
 }

@@ -75,10 +75,13 @@ impl<B: ToDenseKernel<On<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> f
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {
         let mut plan = ToDensePlan::new(backend, a, options)?;
-        Ok(Box::new(move |a, call, y| {
-            call.on::<B, H::Scalar>(a.backend, y, &mut |_, y| {
-                plan.run(&a.device, y.dense_mut()?).map(|()| None)
-            })
-        }))
+        Ok(MatrixPlan {
+            algorithm: plan.choice().algorithm,
+            run: Box::new(move |a, call, y| {
+                call.on::<B, H::Scalar>(a.backend, y, &mut |_, y| {
+                    plan.run(&a.device, y.dense_mut()?).map(|()| None)
+                })
+            }),
+        })
     }
 }

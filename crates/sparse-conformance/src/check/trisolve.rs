@@ -263,6 +263,10 @@ where
         })
     }
 
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.plan.choice().algorithm)
+    }
+
     fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
         Some(&mut self.a)
     }

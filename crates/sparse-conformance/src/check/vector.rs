@@ -195,19 +195,23 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Given for VectorSubject<B, T> {
     fn prepare(&self, _: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
         let choice =
             options.choose("vector", ALGORITHMS, ALGORITHMS[0].name, "there is one way by default")?;
-        Ok(Box::new(VectorTrial { subject: self, by_plan: choice.algorithm == DEVICE_SCALARS }))
+        Ok(Box::new(VectorTrial { subject: self, algorithm: choice.algorithm }))
     }
 }
 
 struct VectorTrial<'a, B, T> {
     subject: &'a VectorSubject<B, T>,
-    by_plan: bool,
+    algorithm: &'static str,
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
-        let run = if self.by_plan { run_plan } else { run_function };
+        let run = if self.algorithm == DEVICE_SCALARS { run_plan } else { run_function };
         call.on::<B, T>(&self.subject.backend, y, &mut |x, y| run(self.subject, call, x, y))
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.algorithm)
     }
 }
 

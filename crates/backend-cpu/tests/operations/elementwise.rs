@@ -1,8 +1,6 @@
 //! Sums and element-wise products against the reference, bit for bit, with every algorithm and number of threads.
 
-mod samples;
-
-use samples::{Bytes, Random, backends, random};
+use crate::samples::{Bytes, Random, backends, random};
 use sparse_core::op::{Duplicates, Elementwise, ElementwiseKernel, ElementwisePlan, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{

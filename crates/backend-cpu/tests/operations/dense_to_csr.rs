@@ -1,9 +1,7 @@
 //! Dense to CSR, CSC and COO against the reference, with every algorithm, instruction set and number of threads.
 
-mod samples;
-
+use crate::samples::{Bytes, Random, backends_of_all_sets};
 use backend_cpu::Cpu;
-use samples::{Bytes, Random, backends_of_all_sets};
 use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep};
 use sparse_core::reference::Reference;
 use sparse_core::{

@@ -1,9 +1,7 @@
 //! Triangular solves against the serial reference, to the last bit: every algorithm, format, triangle and op.
 
-mod common;
-
+use crate::common::*;
 use backend_cpu::{Cpu, Simd};
-use common::*;
 use sparse_core::op::{Op, Triangular, TrisolveKernel, TrisolvePlan};
 use sparse_core::reference::Reference;
 use sparse_core::{

@@ -1,9 +1,7 @@
 //! SpGEMM against the serial reference, to the last bit: every algorithm, format, order of entries and instruction set.
 
-mod common;
-
+use crate::common::*;
 use backend_cpu::{Cpu, Simd};
-use common::*;
 use proptest::prelude::*;
 use sparse_core::op::{SpgemmKernel, SpgemmPlan};
 use sparse_core::reference::{Entries, Reference};

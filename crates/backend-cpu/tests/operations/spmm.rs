@@ -1,9 +1,7 @@
 //! SpMM against the serial reference: every format, direction, algorithm, order of the operands and instruction set.
 
-mod common;
-
+use crate::common::*;
 use backend_cpu::{Cpu, Simd};
-use common::*;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{

@@ -1,9 +1,7 @@
 //! Vector operations against the reference; the same bits with any number of threads.
 
-mod samples;
-
+use crate::samples::{Random, backends};
 use backend_cpu::Cpu;
-use samples::{Random, backends};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::op::{RealOf, VectorKernel};
 use sparse_core::reference::Reference;

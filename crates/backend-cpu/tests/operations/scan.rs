@@ -1,8 +1,6 @@
 //! Prefix sums against the reference, and worked examples.
 
-mod samples;
-
-use samples::{Random, backends};
+use crate::samples::{Random, backends};
 use sparse_core::PlanOptions;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;

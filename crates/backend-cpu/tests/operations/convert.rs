@@ -1,10 +1,8 @@
 //! Conversions, sorting, pruning and row statistics against the reference, with every algorithm, instruction set
 //! and number of threads.
 
-mod samples;
-
+use crate::samples::{Bytes, backends, cases, unsorted_rows};
 use backend_cpu::Cpu;
-use samples::{Bytes, backends, cases, unsorted_rows};
 use sparse_core::op::{
     Conversion, ConvertKernel, ConvertPlan, Duplicates, Keep, Operations, PruneKernel, PrunePlan,
     RowStatisticsKernel, RowStatisticsPlan, SortKernel, SortPlan, ToDenseKernel, ToDensePlan,

@@ -1,9 +1,7 @@
 //! SpMV against the serial reference: every format, direction, algorithm, instruction set and number of threads.
 
-mod common;
-
+use crate::common::*;
 use backend_cpu::{Cpu, Simd};
-use common::*;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, Host, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};

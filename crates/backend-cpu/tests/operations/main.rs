@@ -1,0 +1,14 @@
+//! The operations of the CPU backend, compared with the serial reference. One program, so that what they share is
+//! compiled and linked once.
+
+mod common;
+mod convert;
+mod dense_to_csr;
+mod elementwise;
+mod samples;
+mod scan;
+mod spgemm;
+mod spmm;
+mod spmv;
+mod trisolve;
+mod vector;
