@@ -47,6 +47,12 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
 
     /// Frees memory that only makes the next chunk faster.
     fn trim(&mut self);
+
+    /// Another worker for the same device, with the same account: it copies a chunk to the device while this one
+    /// compresses. `None`, as by default, where that would gain nothing.
+    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
+        None
+    }
 }
 
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
@@ -247,6 +253,15 @@ where
 
     fn trim(&mut self) {
         self.plan = None;
+    }
+
+    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
+        if self.is_host() {
+            return None;
+        }
+        let Self { backend, name, rate, ledger, .. } = self;
+        let (backend, name, ledger) = (backend.clone(), name.clone(), ledger.clone());
+        Some(Box::new(Self { backend, name, rate: *rate, ledger, plan: None }))
     }
 }
 

@@ -130,17 +130,34 @@ impl DenseToCsrKernel<f32, i32, i32> for Faulty {
 }
 
 /// A worker whose memory counts as a device's, so that parts are moved to the host and back.
-pub(crate) struct FaultyWorker(DeviceWorker<Faulty, f32, i32, i32>);
+pub(crate) struct FaultyWorker {
+    worker: DeviceWorker<Faulty, f32, i32, i32>,
+    faults: Arc<Faults>,
+    has_second_stream: bool,
+}
 
 impl FaultyWorker {
     pub(crate) fn boxed(name: &str, faults: &Arc<Faults>, budget: u64) -> Box<dyn Worker<f32, i32, i32>> {
-        Box::new(Self(DeviceWorker::new(Faulty(faults.clone())).named(name).with_budget(budget)))
+        Box::new(Self::new(name, faults, Ledger::new(budget), false))
+    }
+
+    pub(crate) fn with_two_streams(
+        name: &str,
+        faults: &Arc<Faults>,
+        budget: u64,
+    ) -> Box<dyn Worker<f32, i32, i32>> {
+        Box::new(Self::new(name, faults, Ledger::new(budget), true))
+    }
+
+    fn new(name: &str, faults: &Arc<Faults>, ledger: Arc<Ledger>, has_second_stream: bool) -> Self {
+        let worker = DeviceWorker::new(Faulty(faults.clone())).named(name).with_ledger(ledger);
+        Self { worker, faults: faults.clone(), has_second_stream }
     }
 }
 
 impl Worker<f32, i32, i32> for FaultyWorker {
     fn name(&self) -> &str {
-        self.0.name()
+        self.worker.name()
     }
 
     fn is_host(&self) -> bool {
@@ -152,7 +169,7 @@ impl Worker<f32, i32, i32> for FaultyWorker {
     }
 
     fn ledger(&self) -> &Arc<Ledger> {
-        self.0.ledger()
+        self.worker.ledger()
     }
 
     fn compress(
@@ -160,14 +177,19 @@ impl Worker<f32, i32, i32> for FaultyWorker {
         chunk: DenseBatchView<'_, f32>,
         keep: Keep<f32>,
     ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
-        self.0.compress(chunk, keep)
+        self.worker.compress(chunk, keep)
     }
 
     fn adopt(&self, part: &BatchCsr<f32>) -> Result<Box<dyn Resident<f32, i32, i32>>> {
-        self.0.adopt(part)
+        self.worker.adopt(part)
     }
 
     fn trim(&mut self) {
-        self.0.trim();
+        self.worker.trim();
+    }
+
+    fn second_stream(&self) -> Option<Box<dyn Worker<f32, i32, i32>>> {
+        let second = || Self::new(self.name(), &self.faults, self.ledger().clone(), false);
+        self.has_second_stream.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
     }
 }
