@@ -3,7 +3,7 @@
 use super::chunk::Chunk;
 use super::handle::ResidentBatch;
 use super::ledger::{Lease, Ledger};
-use super::message;
+use super::message::{self, PackedBatch};
 use super::report::DeviceReport;
 use super::run::{Filled, Run};
 use super::worker::{Resident, Worker, batch_bytes, peak_bytes};
@@ -24,6 +24,7 @@ pub(super) struct ActiveDevice<'r, T: Scalar, I: Index, O: Index> {
     index: usize,
     scheme: Scheme,
     is_host: bool,
+    unpacks: bool,
     ledger: Arc<Ledger>,
     streams: Vec<Mutex<&'r mut Box<dyn Worker<T, I, O>>>>,
     /// Locked for reading by a stream that works beside others, for writing by one that works alone.
@@ -46,6 +47,8 @@ enum Input<'s, T: Scalar, I: Index, O: Index> {
     Dense(DenseBatchView<'s, T>),
     /// Their entries, which the host has found.
     Compressed(BatchCsr<T, Host, I, O>),
+    /// Their entries in planes of messages, of which the device makes arrays.
+    Packed(PackedBatch<T, I>),
 }
 
 impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
@@ -53,6 +56,7 @@ impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
         match self {
             Self::Dense(view) => worker.compress(*view, keep),
             Self::Compressed(batch) => worker.adopt(batch),
+            Self::Packed(batch) => worker.unpack(batch),
         }
     }
 
@@ -61,6 +65,7 @@ impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
         match self {
             Self::Dense(view) => peak_bytes::<T, I, O>(lines(view), view.data().len(), view.data().len()),
             Self::Compressed(batch) => batch_bytes(batch),
+            Self::Packed(batch) => batch.peak_bytes::<O>(),
         }
     }
 }
@@ -96,6 +101,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
             index,
             scheme,
             is_host: workers[0].is_host(),
+            unpacks: workers[0].unpacks() && message::can_be_packed(scheme),
             ledger: workers[0].ledger().clone(),
             streams: workers.into_iter().map(Mutex::new).collect(),
             turn: RwLock::new(()),
@@ -251,6 +257,9 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         if self.scheme != Scheme::Sfc {
             let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
             let messages = &filled.slot.messages[range];
+            if self.unpacks {
+                return Ok(Input::Packed(PackedBatch::new::<O>(self.scheme, parts, messages)?));
+            }
             return Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?));
         }
         let item = &self.run.items[items[0]];
@@ -265,7 +274,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     fn reserve_for(&self, input: &Input<'_, T, I, O>) -> Result<Lease> {
         let view = match input {
             Input::Dense(view) => view,
-            Input::Compressed(_) => return self.reserve(input.peak_bytes()),
+            Input::Compressed(_) | Input::Packed(_) => return self.reserve(input.peak_bytes()),
         };
         if let Ok(lease) = self.ledger.reserve(input.peak_bytes(), Duration::ZERO) {
             return Ok(lease);

@@ -16,8 +16,9 @@
 //! for the results, whatever the amount, and the host for the slots.
 //!
 //! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has the
-//! host compress them to messages; a thread of the device decodes these and copies the arrays to the device. Where the rates
-//! of the machine are known, the scheme is the one that the model predicts to be faster.
+//! host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages gets
+//! them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and copies the
+//! arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be faster.
 //!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
 //! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run
@@ -202,7 +203,8 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         Ok(Self { workers, seconds, host: Box::new(Reference) })
     }
 
-    /// The engine with a backend of the host that compresses what travels compressed.
+    /// The engine with a backend of the host that compresses what travels compressed. Several threads compress at once, so
+    /// that one thread of the backend is enough.
     ///
     /// ```
     /// use sparse_core::reference::Reference;

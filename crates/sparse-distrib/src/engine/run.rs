@@ -5,7 +5,7 @@ use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
 use super::item::{Item, Layout};
-use super::message::{self, HostCompressor};
+use super::message::{self, HostCompressor, MatrixCompressor};
 use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slot, Slots, TakenSlot};
@@ -17,6 +17,7 @@ use crate::schedule::Policy;
 use crate::scheme::Scheme;
 use sparse_core::{DenseView, Error, Index, Order, Result, Scalar};
 use std::collections::HashSet;
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
@@ -139,13 +140,14 @@ impl<'a, T: Scalar> Run<'a, T> {
         host: &dyn HostCompressor<T, I, O>,
     ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
         let streams = workers.len();
-        // A stream that works has a slot, and beside it one is filled for it.
-        let slots = Slots::new(self.options.slots.max(1) + 2 * (streams - 1));
+        let fillers = self.fillers(index, streams);
+        // Every thread has a slot, of one thread of each kind both if there are two.
+        let slots = Slots::new(self.options.slots.max(1) + (streams - 1) + (fillers - 1));
         let device = ActiveDevice::new(self, index, workers);
         let (to_device, filled) = channel();
         let filled = Arc::new(Mutex::new(filled));
         thread::scope(|scope| {
-            let fillers = (0..streams).map(|_| (slots.clone(), to_device.clone()));
+            let fillers = (0..fillers).map(|_| (slots.clone(), to_device.clone()));
             let fill =
                 |(slots, to_device)| scope.spawn(move || self.fill_slots(index, host, &slots, &to_device));
             let mut threads: Vec<_> = fillers.map(fill).collect();
@@ -162,6 +164,17 @@ impl<'a, T: Scalar> Run<'a, T> {
         device.finish()
     }
 
+    /// The number of threads that fill slots for a device: one for each stream, or where they compress on the host as many
+    /// as the device has a share of the host's threads.
+    fn fillers(&self, index: usize, streams: usize) -> usize {
+        if self.schemes[index] == Scheme::Sfc {
+            return streams;
+        }
+        let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        (threads / compressing).max(streams)
+    }
+
     /// Fills free slots with the chunks of a device and sends them there, until there are no more.
     fn fill_slots<I: Index, O: Index>(
         &self,
@@ -171,9 +184,10 @@ impl<'a, T: Scalar> Run<'a, T> {
         to_device: &Sender<Filled<'a, T>>,
     ) {
         let _guard = self.queue.stop_on_panic();
+        let mut host = host.start();
         loop {
             let mut slot = slots.take();
-            let Some((chunk, lent)) = self.fill_next(device, host, &mut slot) else {
+            let Some((chunk, lent)) = self.fill_next(device, host.as_mut(), &mut slot) else {
                 return;
             };
             if let Err(unsent) = to_device.send(Filled { chunk, slot, lent }) {
@@ -186,7 +200,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn fill_next<I: Index, O: Index>(
         &self,
         device: usize,
-        host: &dyn HostCompressor<T, I, O>,
+        host: &mut dyn MatrixCompressor<T, I, O>,
         slot: &mut Slot<T>,
     ) -> Option<(Chunk, Option<&'a [T]>)> {
         loop {
@@ -260,24 +274,31 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn encode<I: Index, O: Index>(
         &self,
         scheme: Scheme,
-        host: &dyn HostCompressor<T, I, O>,
+        host: &mut dyn MatrixCompressor<T, I, O>,
         chunk: &Chunk,
         slot: &mut Slot<T>,
     ) -> Result<(), (usize, Error)> {
         let Slot { elements, messages } = slot;
         messages.resize_with(chunk.items.len().max(messages.len()), Vec::new);
+        let lent = self.lend(chunk);
         for (position, (&item, message)) in chunk.items.iter().zip(messages).enumerate() {
             let mut encode = || {
                 let Item { elements: len, order, .. } = self.items[item];
                 let (rows, cols) = self.items[item].shape();
                 self.check_extents::<I>(&self.items[item])?;
-                resize(elements, len)?;
-                self.fill_item(item, &mut elements[..len])?;
+                let elements = match lent {
+                    Some(lent) => &lent[position * len..][..len],
+                    None => {
+                        resize(elements, len)?;
+                        self.fill_item(item, &mut elements[..len])?;
+                        &elements[..len]
+                    }
+                };
                 let ld = if order == Order::RowMajor { cols } else { rows };
-                let matrix = DenseView::new(&elements[..len], rows, cols, ld, order)?;
+                let matrix = DenseView::new(elements, rows, cols, ld, order)?;
                 let matrix = if self.is_by_rows { matrix } else { matrix.transposed() };
-                let (part, keep) = (self.message_part(item), self.options.keep);
-                message::encode(host, scheme, &part, matrix, keep, message)
+                let block = host.compress(matrix, self.options.keep)?;
+                message::encode(scheme, &self.message_part(item), &block, message)
             };
             encode().map_err(|error| (position, error))?;
         }

@@ -129,10 +129,10 @@ proptest! {
         start in 0_usize..4,
         length in 1_usize..6,
         budget in 200_u64..4000,
-        streams in 1..3,
+        kind in 0_usize..3,
     ) {
         let faults = Faults::new(step, fault, start..start + length);
-        let boxed = if streams == 1 { FaultyWorker::boxed } else { FaultyWorker::with_two_streams };
+        let boxed = [FaultyWorker::boxed, FaultyWorker::with_two_streams, FaultyWorker::unpacking][kind];
         let workers = vec![boxed("faulty", &faults, budget), reference("sound")];
         // A fault of the download may come as late as here, after the run.
         let outcome = compress::<Row>(workers, &matrices, &Options { scheme, ..options(policy) });
