@@ -76,7 +76,7 @@ pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
             let data = context.data(percent)?;
             let source = PinnedMatrices::new(device, &data, count)?;
             figure.add(
-                &format!("floor: pinned copies to {name}"),
+                format!("floor: pinned copies to {name}"),
                 ratio(percent),
                 data.dense_bytes(count) as f64 / rate * 1e3,
             );
@@ -96,7 +96,7 @@ pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
                     context.median(|| Ok(compressor.compress(&data, &source, &options)?.seconds))
                 })?;
                 if let Some(seconds) = seconds {
-                    figure.add(&format!("{name}, {scheme}"), ratio(percent), seconds * 1e3);
+                    figure.add(format!("{name}, {scheme}"), ratio(percent), seconds * 1e3);
                 }
             }
         }

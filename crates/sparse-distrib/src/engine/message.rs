@@ -128,23 +128,22 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
         let mut batch = Self { shape: (0, 0), member_ptr: vec![0], pattern, values: vec![] };
         for (part, message) in parts.zip(messages) {
             batch.shape = part.shape();
-            let (nnz, values) = match &mut batch.pattern {
+            let values = match &mut batch.pattern {
                 Pattern::Bits(bits) => {
                     let planes = bitmap::open::<Row, T, I, O>(&part, message)?;
                     bits.extend_from_slice(planes.bits);
-                    (planes.nnz, planes.values)
+                    planes.values
                 }
                 Pattern::Counts { counts, indices, bases } => {
                     let planes = ed2::open::<Row, T, I, O>(&part, message)?;
                     extend(counts, planes.counts);
                     extend(indices, planes.indices);
                     bases.push(part.cols.start);
-                    (planes.nnz, planes.values)
+                    planes.values
                 }
             };
             extend(&mut batch.values, values);
             batch.member_ptr.push(batch.values.len());
-            debug_assert_eq!(batch.values.len(), nnz + batch.member_ptr[batch.member_ptr.len() - 2]);
         }
         Ok(batch)
     }

@@ -297,7 +297,10 @@ where
             Error::unsupported(format!("unpacking on {}", self.name), "the host decodes its messages")
         })?;
         let member_ptr = batch.member_ptr().to_vec();
-        // SAFETY: the messages were checked when the batch was made of them.
+        for ends in member_ptr.windows(2) {
+            O::try_new("nnz", ends[1] - ends[0])?;
+        }
+        // SAFETY: the messages were checked when the batch was made of them, and the members' sizes here.
         let arrays =
             unsafe { unpack(&self.backend, batch.shape(), member_ptr, batch.pattern(), batch.values()) }?;
         let CompressedArrays { member_ptr, offsets, indices, values } = arrays;
