@@ -6,7 +6,7 @@ use super::ledger::{Lease, Ledger};
 use super::message::{self, PackedBatch};
 use super::report::DeviceReport;
 use super::run::{Filled, Run};
-use super::worker::{Resident, Worker, batch_bytes, peak_bytes};
+use super::worker::{BoxedWorker, Resident, Worker, batch_bytes, peak_bytes};
 use crate::scheme::Scheme;
 use sparse_core::op::Keep;
 use sparse_core::{BatchCsr, DenseBatchView, Error, Host, Index, Order, Result, Scalar};
@@ -26,7 +26,7 @@ pub(super) struct ActiveDevice<'r, T: Scalar, I: Index, O: Index> {
     is_host: bool,
     unpacks: bool,
     ledger: Arc<Ledger>,
-    streams: Vec<Mutex<&'r mut Box<dyn Worker<T, I, O>>>>,
+    streams: Vec<Mutex<&'r mut BoxedWorker<T, I, O>>>,
     /// Locked for reading by a stream that works beside others, for writing by one that works alone.
     turn: RwLock<()>,
     state: Mutex<State<T, I, O>>,
@@ -83,11 +83,7 @@ struct DeviceFailure {
 
 impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     /// A device with a worker for each stream, at least one.
-    pub(super) fn new(
-        run: &'r Run<'r, T>,
-        index: usize,
-        workers: Vec<&'r mut Box<dyn Worker<T, I, O>>>,
-    ) -> Self {
+    pub(super) fn new(run: &'r Run<'r, T>, index: usize, workers: Vec<&'r mut BoxedWorker<T, I, O>>) -> Self {
         let scheme = run.schemes[index];
         let state = State {
             batches: vec![],
@@ -323,7 +319,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         Ok(true)
     }
 
-    fn worker(&self, stream: usize) -> MutexGuard<'_, &'r mut Box<dyn Worker<T, I, O>>> {
+    fn worker(&self, stream: usize) -> MutexGuard<'_, &'r mut BoxedWorker<T, I, O>> {
         self.streams[stream].lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -36,8 +36,10 @@ where
 /// A backend and the plan of the last matrix, for the next ones of its shape.
 struct Planned<'b, B: DenseToCsrKernel<T, I, O>, T: Scalar, I: Index, O: Index> {
     backend: &'b B,
-    last: Option<(Shape<T>, DenseToCompressedPlan<B, Row, T, I, O>)>,
+    last: Option<(Shape<T>, Plan<B, T, I, O>)>,
 }
+
+type Plan<B, T, I, O> = DenseToCompressedPlan<B, Row, T, I, O>;
 
 /// Shape, order and rule: matrices that agree in these have one plan.
 type Shape<T> = ((usize, usize), Order, Keep<T>);

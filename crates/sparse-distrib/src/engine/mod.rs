@@ -66,7 +66,7 @@ use sparse_core::{Axis, Backend, Error, Host, Index, Result, Scalar};
 use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use worker::Worker;
+use worker::{BoxedWorker, Worker};
 
 /// Devices that compress together.
 ///
@@ -91,7 +91,7 @@ use worker::Worker;
 pub struct Engine<T: Scalar, I: Index = i32, O: Index = i32> {
     workers: Vec<Box<dyn Worker<T, I, O>>>,
     /// The second stream of each device that has one.
-    seconds: Vec<Option<Box<dyn Worker<T, I, O>>>>,
+    seconds: Vec<Option<BoxedWorker<T, I, O>>>,
     host: Box<dyn HostCompressor<T, I, O>>,
 }
 

@@ -10,7 +10,7 @@ use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slot, Slots, TakenSlot};
 use super::source::{Source, resize};
-use super::worker::Worker;
+use super::worker::BoxedWorker;
 use crate::explain::Explanation;
 use crate::partition::Part;
 use crate::schedule::Policy;
@@ -85,7 +85,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// the other threads have ended.
     pub(super) fn execute<I: Index, O: Index>(
         self,
-        workers: Vec<Vec<&mut Box<dyn Worker<T, I, O>>>>,
+        workers: Vec<Vec<&mut BoxedWorker<T, I, O>>>,
         host: &dyn HostCompressor<T, I, O>,
         policy: Policy,
         explanation: Option<Explanation>,
@@ -136,7 +136,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn serve_device<I: Index, O: Index>(
         &self,
         index: usize,
-        workers: Vec<&mut Box<dyn Worker<T, I, O>>>,
+        workers: Vec<&mut BoxedWorker<T, I, O>>,
         host: &dyn HostCompressor<T, I, O>,
     ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
         let streams = workers.len();

@@ -73,6 +73,9 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     }
 }
 
+/// A worker of any backend.
+pub(super) type BoxedWorker<T, I, O> = Box<dyn Worker<T, I, O>>;
+
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
 /// columns are held as their transposes.
 pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
