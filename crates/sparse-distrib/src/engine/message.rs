@@ -36,10 +36,14 @@ where
 /// A backend and the plan of the last matrix, for the next ones of its shape.
 struct Planned<'b, B: DenseToCsrKernel<T, I, O>, T: Scalar, I: Index, O: Index> {
     backend: &'b B,
-    last: Option<(Shape<T>, Plan<B, T, I, O>)>,
+    last: Option<CachedPlan<B, T, I, O>>,
 }
 
-type Plan<B, T, I, O> = DenseToCompressedPlan<B, Row, T, I, O>;
+/// A plan and what it was made for.
+struct CachedPlan<B: DenseToCsrKernel<T, I, O>, T: Scalar, I: Index, O: Index> {
+    shape: Shape<T>,
+    plan: DenseToCompressedPlan<B, Row, T, I, O>,
+}
 
 /// Shape, order and rule: matrices that agree in these have one plan.
 type Shape<T> = ((usize, usize), Order, Keep<T>);
@@ -53,11 +57,14 @@ where
 {
     fn compress(&mut self, matrix: DenseView<'_, T>, keep: Keep<T>) -> Result<Block<Row, T, I, O>> {
         let shape = (matrix.shape(), matrix.order(), keep);
-        let plan = match self.last.take().filter(|(last, _)| *last == shape) {
-            Some((_, plan)) => plan,
-            None => DenseToCompressedPlan::new(self.backend, matrix, keep, &PlanOptions::default())?,
+        let last = match self.last.take().filter(|last| last.shape == shape) {
+            Some(last) => last,
+            None => {
+                let options = PlanOptions::default();
+                CachedPlan { shape, plan: DenseToCompressedPlan::new(self.backend, matrix, keep, &options)? }
+            }
         };
-        self.last.insert((shape, plan)).1.run(matrix)
+        self.last.insert(last).plan.run(matrix)
     }
 }
 
