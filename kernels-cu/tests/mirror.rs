@@ -9,6 +9,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("__restrict__ ", ""),
     ("long long", "long"),
     ("unsigned int ", "uint "),
+    ("unsigned char ", "uchar "),
     ("unsigned short ", "ushort "),
     ("Idx ", "IDX "),
     ("Off ", "OFF "),

@@ -7,6 +7,7 @@ use crate::pinned;
 use crate::program::{CuKernel, Module};
 use crate::queue::Queue;
 use crate::staging::Staging;
+use crate::uploads::Uploads;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Error, Result};
@@ -14,8 +15,8 @@ use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Propert
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The fewest bytes for which the driver is asked whether they are pinned: a staged copy of fewer takes no longer than the
-/// wait at the end of a direct one.
+/// The fewest bytes for which the driver is asked whether they are pinned, and which are uploaded beside other work: a
+/// staged copy of fewer takes no longer than the wait at the end.
 const DIRECT_BYTES: usize = 1 << 18;
 
 /// A device with its queue, and pinned memory for uploads and downloads.
@@ -24,6 +25,7 @@ pub(crate) struct CuDriver {
     info: &'static DeviceInfo,
     queue: Arc<Queue>,
     staging: Mutex<Staging>,
+    uploads: Uploads,
 }
 
 impl CuDriver {
@@ -47,21 +49,32 @@ impl CuDriver {
         let queue = Arc::new(Queue::new(info.device, stream)?);
         keep_freed_memory(info.device)?;
         let staging = Mutex::new(Staging::new(&queue)?);
-        Ok(Self { info, queue, staging })
+        Ok(Self { info, queue, staging, uploads: Uploads::default() })
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
         &self.queue
     }
 
-    /// True if a copy from or to `host` needs no pinned copy beside it.
-    fn is_copied_directly(&self, host: &[u8]) -> Result<bool> {
-        Ok(host.len() >= DIRECT_BYTES && pinned::is_pinned(host, &self.queue)?)
+    /// Whole words for `bytes` bytes, at least one; an error if the device has fewer.
+    fn whole_words(&self, bytes: usize) -> Result<usize> {
+        // The library has no memory of 0 bytes.
+        let bytes = bytes.max(1).checked_next_multiple_of(16).unwrap_or(usize::MAX);
+        let total = self.info.properties.caps.memory_bytes.unwrap_or(u64::MAX);
+        if bytes as u64 > total {
+            return Err(Error::OutOfMemory { needed: bytes as u64, available: total });
+        }
+        Ok(bytes)
     }
 
     fn staging(&self) -> MutexGuard<'_, Staging> {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// True if a copy from or to `host` needs no pinned copy beside it.
+pub(crate) fn is_copied_directly(host: &[u8], queue: &Queue) -> Result<bool> {
+    Ok(host.len() >= DIRECT_BYTES && pinned::is_pinned(host, queue)?)
 }
 
 /// Lets the device's pool retain freed memory for the next allocation.
@@ -83,19 +96,23 @@ unsafe impl Driver for CuDriver {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
-        // The library has no memory of 0 bytes.
-        let bytes = bytes.max(1).checked_next_multiple_of(16).unwrap_or(usize::MAX);
-        let total = self.info.properties.caps.memory_bytes.unwrap_or(u64::MAX);
-        if bytes as u64 > total {
-            return Err(Error::OutOfMemory { needed: bytes as u64, available: total });
+        CuMemory::allocate(self.whole_words(bytes)?, &self.queue).map(Memory::new)
+    }
+
+    fn upload(&self, host: &[u8]) -> Result<Memory> {
+        let bytes = self.whole_words(host.len())?;
+        if host.len() >= DIRECT_BYTES {
+            return self.uploads.upload(host, bytes, &self.queue).map(Memory::new);
         }
-        CuMemory::allocate(bytes, &self.queue).map(Memory::new)
+        let memory = CuMemory::allocate(bytes, &self.queue)?;
+        self.staging().upload(host, memory.address())?;
+        Ok(Memory::new(memory))
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {
         let to = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
         self.queue.refuse_in_recording("writing memory from the host")?;
-        if self.is_copied_directly(host)? {
+        if is_copied_directly(host, &self.queue)? {
             return pinned::upload(host, to, &self.queue);
         }
         self.staging().upload(host, to)
@@ -104,7 +121,7 @@ unsafe impl Driver for CuDriver {
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
         let from = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
         self.queue.refuse_in_recording("reading memory")?;
-        if self.is_copied_directly(host)? {
+        if is_copied_directly(host, &self.queue)? {
             return pinned::download(from, host, &self.queue);
         }
         self.staging().download(from, host)

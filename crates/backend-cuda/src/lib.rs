@@ -20,6 +20,7 @@ mod pinned;
 mod program;
 mod queue;
 mod staging;
+mod uploads;
 mod version;
 
 pub use cache::CACHE_VARIABLE;

@@ -20,6 +20,12 @@ impl CuMemory {
     /// Allocates `bytes` bytes, not 0, in order with the work of the queue.
     pub(crate) fn allocate(bytes: usize, queue: &Arc<Queue>) -> Result<Self> {
         queue.refuse_in_recording("allocating memory")?;
+        Self::allocate_on(queue, bytes, queue)
+    }
+
+    /// Allocates `bytes` bytes, not 0, in order with the work of `queue`. `owner`, of the same context, uses and frees
+    /// them; the caller makes sure that the work of `queue` up to here is done before.
+    pub(crate) fn allocate_on(queue: &Queue, bytes: usize, owner: &Arc<Queue>) -> Result<Self> {
         let _enqueues = queue.enqueue()?;
         // SAFETY: the stream is alive, and the memory is freed once, by `Drop`.
         let pointer = unsafe { result::malloc_async(queue.stream, bytes) };
@@ -30,7 +36,7 @@ impl CuMemory {
             }
             _ => failed("cuMemAllocAsync")(code),
         })?;
-        Ok(Self { pointer, bytes, queue: queue.clone() })
+        Ok(Self { pointer, bytes, queue: owner.clone() })
     }
 
     /// The memory as its own type, if it was allocated on this queue.
@@ -61,7 +67,7 @@ impl CuMemory {
 
 impl Drop for CuMemory {
     fn drop(&mut self) {
-        // SAFETY: the memory was allocated on this stream, and nobody can name it any more.
+        // SAFETY: the memory is this stream's, and nobody can name it any more.
         unsafe { self.queue.free(self.pointer) };
     }
 }

@@ -108,6 +108,11 @@ impl Queue {
         Ok(queue)
     }
 
+    /// A queue of the same context, on a stream of its own.
+    pub(crate) fn sibling(&self) -> Result<Self> {
+        Self::new(self.device, None)
+    }
+
     /// Makes the context that of the calling thread, for calls that enqueue nothing.
     pub(crate) fn enter(&self) -> Result<Entered> {
         let before = result::ctx::get_current().map_err(failed("cuCtxGetCurrent"))?;
@@ -140,7 +145,7 @@ impl Queue {
     /// Frees memory in order with the work of the stream.
     ///
     /// # Safety
-    /// The memory was allocated on this stream, and nobody uses it any more.
+    /// The memory was allocated on this stream, or before all of its work, and nobody uses it any more.
     pub(crate) unsafe fn free(&self, pointer: sys::CUdeviceptr) {
         if self.recording(|recording| recording.dropped.push(pointer)).is_some() {
             return;

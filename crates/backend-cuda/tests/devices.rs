@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         &tests![
             memory_keeps_what_is_written_in_pieces_and_whole,
             pinned_memory_is_copied_whole_and_in_part,
+            threads_upload_beside_each_other_and_beside_work,
             events_measure_copies_and_views_have_addresses,
             too_much_memory_is_refused_and_the_context_stays_usable,
             a_recorded_plan_repeats_and_sees_new_operands,
@@ -76,6 +77,33 @@ fn pinned_memory_is_copied_whole_and_in_part(library: &Library) {
         }
         let part = backend.upload(&numbers[100_000..300_001]).unwrap();
         assert!(backend.download(&part).unwrap() == numbers[100_000..300_001]);
+    });
+}
+
+fn threads_upload_beside_each_other_and_beside_work(library: &Library) {
+    each_device(library, |backend| {
+        std::thread::scope(|scope| {
+            for thread in 0..4_i64 {
+                scope.spawn(move || {
+                    let mut pinned = PinnedVec::zeros(backend, 1 << 20).unwrap();
+                    for round in 0..8 {
+                        pinned
+                            .iter_mut()
+                            .zip(0..)
+                            .for_each(|(number, k)| *number = k * 32 + 8 * thread + round);
+                        let pageable: Vec<i64> = pinned.iter().map(|number| -number).collect();
+                        let first = backend.upload(&pinned).unwrap();
+                        let second = backend.upload(&pageable).unwrap();
+                        // Work in the device's stream, on memory that was allocated beside it.
+                        let mut copy = backend.zeros::<i64>(pinned.len()).unwrap();
+                        backend.copy(Device::view(&first), Device::view_mut(&mut copy)).unwrap();
+                        drop(first);
+                        assert!(backend.download(&copy).unwrap() == *pinned);
+                        assert!(backend.download(&second).unwrap() == pageable);
+                    }
+                });
+            }
+        });
     });
 }
 

@@ -43,13 +43,13 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
         handle.move_to_host().unwrap();
         assert_eq!((larger.ledger().used(), handle.fetch_all().unwrap()), (0, expected.clone()));
     }
-    for scheme in SCHEMES.iter().map(|info| info.scheme) {
-        let device = DeviceWorker::new(backend.clone()).named("device").with_budget(1 << 30);
-        let partition = Some(Partition::mesh(2, 3).unwrap());
+    let partitions = [None, Some(Partition::mesh(2, 3).unwrap())];
+    for (scheme, partition) in SCHEMES.iter().flat_map(|info| partitions.map(|cut| (info.scheme, cut))) {
+        let device = DeviceWorker::new(backend.clone()).unpacking().with_budget(1 << 30);
         let options = Options { scheme: Some(scheme), partition, ..Options::default() };
         let mut engine = Engine::new(vec![Box::new(device) as Box<dyn Worker<f32, i32, i32>>]).unwrap();
         let (handle, _) = engine.compress::<A>(&source, &options).unwrap().complete().unwrap();
-        assert_eq!(handle.fetch_all().unwrap(), expected, "{scheme}");
+        assert_eq!(handle.fetch_all().unwrap(), expected, "{scheme} {partition:?}");
     }
 }
 

@@ -225,6 +225,13 @@ macro_rules! files {
             ),
             $crate::file!($language, $headers, "sell_spmv", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
             $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),
+            $crate::file!(
+                $language,
+                $headers,
+                "unpack",
+                ["unpack_count_bits", "unpack_bits", "unpack_counts", "unpack_offsets", "unpack_local"],
+                [IDX, OFF]
+            ),
             $crate::file!($language, $headers, "validate", ["validate_offsets", "validate_indices"], [IDX, OFF]),
             $crate::file!(
                 $language,

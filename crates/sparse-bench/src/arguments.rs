@@ -73,6 +73,8 @@ pub(crate) enum FigureName {
     Size,
     /// Total time by the amount of matrices.
     Amount,
+    /// Total time of matrices in pinned memory, by ratio and scheme.
+    Pinned,
     /// Shares of copy and compression.
     Shares,
     /// SFC, CFS, ED and bitmaps.

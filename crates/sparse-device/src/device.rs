@@ -128,10 +128,8 @@ impl Device {
 
     /// A buffer of `len` elements of `element_bytes` bytes, with the bytes of `host`.
     fn upload_raw(&self, len: usize, element_bytes: usize, host: &[u8]) -> Result<RawBuffer> {
-        let buffer = self.allocate_raw(len, element_bytes)?;
-        // SAFETY: the buffer is new.
-        unsafe { self.driver().write(&buffer.memory, 0, host) }?;
-        Ok(buffer)
+        let memory = self.driver().upload(host)?;
+        Ok(RawBuffer { memory, len, element_bytes, context: self.inner.context })
     }
 
     /// A buffer of these numbers as indices; `what` names one that does not fit.

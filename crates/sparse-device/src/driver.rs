@@ -85,6 +85,18 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// Nobody relies on these bytes to stay: they are no indices of a checked matrix.
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()>;
 
+    /// Allocates memory with the bytes of `host`, which is free again when the call returns. A driver may copy them beside
+    /// the enqueued work; by default it [allocates](Self::allocate) and [writes](Self::write).
+    ///
+    /// # Errors
+    /// As for [`allocate`](Self::allocate) and [`write`](Self::write).
+    fn upload(&self, host: &[u8]) -> Result<Memory> {
+        let memory = self.allocate(host.len())?;
+        // SAFETY: the memory is new.
+        unsafe { self.write(&memory, 0, host) }?;
+        Ok(memory)
+    }
+
     /// Reads memory from byte `offset` on, after all work before it.
     ///
     /// # Errors

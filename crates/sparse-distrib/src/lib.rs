@@ -69,7 +69,7 @@ pub use engine::handle::{Handle, ResidentBatch};
 pub use engine::ledger::{Lease, Ledger};
 pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{Generated, NpySource, Source};
-pub use engine::worker::{DeviceWorker, Resident, Worker};
+pub use engine::worker::{DeviceWorker, PackedBatch, Resident, Worker};
 pub use engine::{Engine, Options, Outcome};
 pub use explain::{Explanation, Prediction};
 pub use matrix::{

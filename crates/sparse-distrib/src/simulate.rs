@@ -6,8 +6,8 @@
 //! | link | the chunk is copied to the device | [`Machine::link`], for [`Machine::wire_ratio`] of the bytes |
 //! | device | the chunk is compressed, after its copy | [`Device::rate`] and [`Machine::chunk_seconds`] |
 //!
-//! A device fills the next slots while it copies and compresses a chunk; it copies none meanwhile, as the engine. What
-//! devices share serves them in the order in which they ask. O(chunks · devices).
+//! A device fills the next slots while it copies and compresses a chunk; it copies none meanwhile, as the engine on a
+//! device with one stream. What devices share serves them in the order in which they ask. O(chunks · devices).
 //!
 //! It follows a schedule from event to event, where [`predict`](crate::predict) divides all bytes by the slowest rate:
 //! so it knows of chunks, of unequal devices and of the pipeline's start and end.

@@ -25,6 +25,15 @@ pub(crate) fn host_backend() -> Result<HostBackend> {
     Ok(backend)
 }
 
+/// The host's backend with one processor, for callers with threads of their own.
+pub(crate) fn serial_host_backend() -> Result<HostBackend> {
+    #[cfg(feature = "cpu")]
+    let backend = HostBackend::with(1, backend_cpu::Simd::detect())?;
+    #[cfg(not(feature = "cpu"))]
+    let backend = HostBackend::default();
+    Ok(backend)
+}
+
 /// A device chosen at run time: `cpu`, `opencl:1`, `cuda:0`.
 ///
 /// Work for it is a visitor that is generic in the backend:

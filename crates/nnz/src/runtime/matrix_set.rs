@@ -3,7 +3,7 @@
 use super::fit::factor;
 use super::{Format, Matrix};
 use crate::Device;
-use crate::device::{HostBackend, host_backend};
+use crate::device::{HostBackend, host_backend, serial_host_backend};
 use sparse_core::op::{DenseToCsrKernel, Keep, RealOf};
 use sparse_core::{Axis, Col, DType, Error, Result, Row, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
@@ -356,20 +356,26 @@ where
     HostBackend: DenseToCsrKernel<T, i32, i32>,
     Accelerator: DenseToCsrKernel<T, i32, i32>,
 {
-    fn named<B, T>(backend: &B, name: String, memory: Option<u64>) -> Box<dyn Worker<T, i32, i32>>
+    fn boxed<B, T>(
+        worker: DeviceWorker<B, T, i32, i32>,
+        name: String,
+        memory: Option<u64>,
+    ) -> Box<dyn Worker<T, i32, i32>>
     where
         B: DenseToCsrKernel<T, i32, i32>,
         T: Scalar,
     {
-        let worker = DeviceWorker::<B, T, i32, i32>::new(backend.clone()).named(name);
+        let worker = worker.named(name);
         Box::new(match memory {
             Some(bytes) => worker.with_budget(bytes),
             None => worker,
         })
     }
     match device {
-        Device::Cpu(backend) => named(backend, name(device), memory),
-        Device::Accelerator(backend, _) => named(backend, name(device), memory),
+        Device::Cpu(backend) => boxed(DeviceWorker::new(backend.clone()), name(device), memory),
+        Device::Accelerator(backend, _) => {
+            boxed(DeviceWorker::new(backend.clone()).unpacking(), name(device), memory)
+        }
     }
 }
 
@@ -410,11 +416,10 @@ where
     let chooses = options.scheme.is_none() && has_accelerator;
     let mut rates = None;
     if chooses || options.explain || options.scheme.is_some_and(|scheme| scheme != Scheme::Sfc) {
-        let host = host_of(devices)?;
         if chooses || options.explain {
-            rates = Some(rates_of(devices, &host)?);
+            rates = Some(rates_of(devices, &host_of(devices)?)?);
         }
-        engine = engine.with_host(host);
+        engine = engine.with_host(serial_host_backend()?);
     }
     match options.format {
         Format::Csr => run::<Row, T>(&mut engine, source, options, rates),

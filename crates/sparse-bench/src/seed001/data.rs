@@ -8,7 +8,7 @@ use sparse_core::{Csr, DenseView};
 use sparse_distrib::{Generated, Source};
 
 /// The matrices that differ; all others repeat them.
-const DIFFERENT: usize = 8;
+pub(super) const DIFFERENT: usize = 8;
 
 /// Any amount of square matrices of `f32` with one order and ratio of nonzeros.
 pub(super) struct Data {

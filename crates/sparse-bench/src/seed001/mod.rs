@@ -8,6 +8,7 @@
 mod data;
 mod figure;
 mod model;
+mod pinned;
 mod processor;
 mod scaling;
 mod scans;
@@ -54,10 +55,11 @@ struct Context<'a> {
 /// A figure, or several that come from the same measurements.
 type Measure = fn(&Context<'_>) -> Result<Vec<Figure>>;
 
-const FIGURES: [(FigureName, Measure); 13] = [
+const FIGURES: [(FigureName, Measure); 14] = [
     (FigureName::Ratio, sweeps::by_ratio),
     (FigureName::Size, sweeps::by_size),
     (FigureName::Amount, sweeps::by_amount),
+    (FigureName::Pinned, pinned::by_scheme),
     (FigureName::Shares, stages::shares),
     (FigureName::Schemes, stages::schemes),
     (FigureName::Prefix, tasks::with_and_without_prefix_sums),

@@ -10,7 +10,7 @@ use sparse_core::op::{DenseToCsrKernel, ScanKernel};
 use sparse_core::{Backend, Row};
 use sparse_device::{Device, Library};
 use sparse_distrib::schedule::Policy;
-use sparse_distrib::{DeviceWorker, Engine, Options, Report, Worker};
+use sparse_distrib::{DeviceWorker, Engine, Options, Report, Source, Worker};
 
 /// A backend with the operations of the suite.
 pub(super) trait Compresses: DenseToCsrKernel<f32, i32, i32> + ScanKernel<i32> {}
@@ -89,13 +89,21 @@ impl Processor {
     }
 
     fn worker(&self, rate: Option<f64>) -> Box<dyn Worker<f32, i32, i32>> {
-        with_backend!(self, backend => {
-            let worker = DeviceWorker::<_, f32, i32, i32>::new(backend.clone()).named(&self.name);
+        fn boxed<B: Compresses>(
+            worker: DeviceWorker<B, f32, i32, i32>,
+            rate: Option<f64>,
+        ) -> Box<dyn Worker<f32, i32, i32>> {
             match rate {
                 Some(rate) => Box::new(worker.with_rate(rate)),
                 None => Box::new(worker),
             }
-        })
+        }
+        match &self.backend {
+            AnyBackend::Cpu(cpu) => boxed(DeviceWorker::new(cpu.clone()).named(&self.name), rate),
+            AnyBackend::Device(device) => {
+                boxed(DeviceWorker::new(device.clone()).named(&self.name).unpacking(), rate)
+            }
+        }
     }
 }
 
@@ -107,20 +115,34 @@ pub(super) struct Compressor {
 impl Compressor {
     /// An engine of processors whose rates are not known.
     pub(super) fn new(processors: &[Processor]) -> Result<Self> {
-        Ok(Self { engine: Engine::new(processors.iter().map(|processor| processor.worker(None)).collect())? })
+        Self::of(processors.iter().map(|processor| processor.worker(None)).collect())
     }
 
     /// An engine of processors with their rates, in dense bytes per second.
     pub(super) fn with_rates(processors: &[(Processor, f64)]) -> Result<Self> {
         let workers = processors.iter().map(|(processor, rate)| processor.worker(Some(*rate)));
-        Ok(Self { engine: Engine::new(workers.collect())? })
+        Self::of(workers.collect())
+    }
+
+    fn of(workers: Vec<Box<dyn Worker<f32, i32, i32>>>) -> Result<Self> {
+        Ok(Self { engine: Engine::new(workers)?.with_host(Cpu::with(1, Simd::detect())?) })
     }
 
     /// Compresses `count` matrices to CSR in the devices' memory, by `policy` or the engine's own choice. The first and
     /// the last result, and the number of entries, are compared with the reference's.
     pub(super) fn run(&mut self, data: &Data, count: usize, policy: Option<Policy>) -> Result<Report> {
-        let options = Options { policy, ..Options::default() };
-        let (handle, report) = self.engine.compress::<Row>(&data.source(count), &options)?.complete()?;
+        self.compress(data, &data.source(count), &Options { policy, ..Options::default() })
+    }
+
+    /// As [`run`](Self::run), of a source that has the matrices of `data`.
+    pub(super) fn compress(
+        &mut self,
+        data: &Data,
+        source: &dyn Source<f32>,
+        options: &Options<'_, f32>,
+    ) -> Result<Report> {
+        let count = source.len();
+        let (handle, report) = self.engine.compress::<Row>(source, options)?.complete()?;
         let who = || report.devices.iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
         ensure!(report.nnz == data.nnz(count) as u64, "{}: {} entries", who(), report.nnz);
         for item in [0, count - 1] {

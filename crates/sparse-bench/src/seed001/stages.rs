@@ -18,7 +18,7 @@ use sparse_distrib::{SCHEMES, Scheme};
 use std::time::Instant;
 
 /// Bytes of a chunk, as the engine's.
-const CHUNK_BYTES: usize = 64 << 20;
+pub(super) const CHUNK_BYTES: usize = 64 << 20;
 
 /// Adds the seconds of `work` to a sum.
 fn add_seconds<R>(sum: &mut f64, work: impl FnOnce() -> Result<R>) -> Result<R> {

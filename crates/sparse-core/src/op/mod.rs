@@ -19,6 +19,7 @@ pub mod spmv;
 pub mod to_dense;
 mod traits;
 pub mod trisolve;
+pub mod unpack;
 pub mod vector;
 
 pub use coefficient::{Coefficient, CoefficientOf};
@@ -38,6 +39,7 @@ pub use traits::{
     AllHostTypes, AllTypes, ElementOperations, FullBackend, HostOperations, Operations, WithBackend,
 };
 pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan, quotient};
+pub use unpack::{PackedPattern, UnpackKernel};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
 use crate::format::SparseFormat;

@@ -31,7 +31,11 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
             index_bytes: size_of::<I>() as f64,
         };
         let bytes = items.iter().map(|item| item.bytes as f64).sum();
-        Explanation::decoded_on_host(density, bytes, &rates)
+        let mut devices = workers.iter().filter(|worker| !worker.is_host());
+        match devices.all(|worker| worker.unpacks()) {
+            true => Explanation::new(density, bytes, &rates),
+            false => Explanation::decoded_on_host(density, bytes, &rates),
+        }
     };
     let explanation = options.rates.map(explain);
     let scheme = |worker: &dyn Worker<T, I, O>| match (options.scheme, &explanation) {

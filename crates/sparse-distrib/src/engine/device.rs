@@ -1,26 +1,44 @@
-//! A device in a run: it compresses the chunks that are sent to it, and finds memory for them.
+//! A device in a run: its streams compress the chunks that are sent to it, and it finds memory for them.
 
 use super::chunk::Chunk;
 use super::handle::ResidentBatch;
-use super::ledger::Lease;
-use super::message;
+use super::ledger::{Lease, Ledger};
+use super::message::{self, PackedBatch};
 use super::report::DeviceReport;
-use super::run::{Filled, Run, Slot};
-use super::worker::{Resident, Worker, batch_bytes, peak_bytes};
+use super::run::{Filled, Run};
+use super::worker::{BoxedWorker, Resident, Worker, batch_bytes, peak_bytes};
 use crate::scheme::Scheme;
 use sparse_core::op::Keep;
 use sparse_core::{BatchCsr, DenseBatchView, Error, Host, Index, Order, Result, Scalar};
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// A device with the batches that it has finished.
+///
+/// While one stream copies a chunk to the device, another compresses. One whose memory is short waits until the others
+/// pause, and has the device for itself.
 pub(super) struct ActiveDevice<'r, T: Scalar, I: Index, O: Index> {
     run: &'r Run<'r, T>,
     index: usize,
-    worker: &'r mut dyn Worker<T, I, O>,
+    scheme: Scheme,
+    is_host: bool,
+    unpacks: bool,
+    ledger: Arc<Ledger>,
+    streams: Vec<Mutex<&'r mut BoxedWorker<T, I, O>>>,
+    /// Locked for reading by a stream that works beside others, for writing by one that works alone.
+    turn: RwLock<()>,
+    state: Mutex<State<T, I, O>>,
+}
+
+struct State<T: Scalar, I: Index, O: Index> {
     batches: Vec<ResidentBatch<T, I, O>>,
     report: DeviceReport,
+    failures: Vec<DeviceFailure>,
+    /// Streams that work, and the time since which at least one does.
+    working: usize,
+    working_since: Instant,
 }
 
 /// Matrices of one shape, as a device gets them.
@@ -29,6 +47,8 @@ enum Input<'s, T: Scalar, I: Index, O: Index> {
     Dense(DenseBatchView<'s, T>),
     /// Their entries, which the host has found.
     Compressed(BatchCsr<T, Host, I, O>),
+    /// Their entries in planes of messages, of which the device makes arrays.
+    Packed(PackedBatch<T, I>),
 }
 
 impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
@@ -36,8 +56,23 @@ impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
         match self {
             Self::Dense(view) => worker.compress(*view, keep),
             Self::Compressed(batch) => worker.adopt(batch),
+            Self::Packed(batch) => worker.unpack(batch),
         }
     }
+
+    /// Bytes that the device may need at most.
+    fn peak_bytes(&self) -> u64 {
+        match self {
+            Self::Dense(view) => peak_bytes::<T, I, O>(lines(view), view.data().len(), view.data().len()),
+            Self::Compressed(batch) => batch_bytes(batch),
+            Self::Packed(batch) => batch.peak_bytes::<O>(),
+        }
+    }
+}
+
+/// The offsets of the members of a batch.
+fn lines<T: Scalar>(view: &DenseBatchView<'_, T>) -> usize {
+    view.count().saturating_mul(view.nrows().saturating_add(1))
 }
 
 /// The items of a chunk that a device has not compressed when it failed, and its error.
@@ -47,53 +82,118 @@ struct DeviceFailure {
 }
 
 impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
-    pub(super) fn new(run: &'r Run<'r, T>, index: usize, worker: &'r mut dyn Worker<T, I, O>) -> Self {
-        let report = DeviceReport::new(worker.name(), run.schemes[index]);
-        Self { run, index, worker, batches: vec![], report }
+    /// A device with a worker for each stream, at least one.
+    pub(super) fn new(run: &'r Run<'r, T>, index: usize, workers: Vec<&'r mut BoxedWorker<T, I, O>>) -> Self {
+        let scheme = run.schemes[index];
+        let state = State {
+            batches: vec![],
+            report: DeviceReport::new(workers[0].name(), scheme),
+            failures: vec![],
+            working: 0,
+            working_since: Instant::now(),
+        };
+        Self {
+            run,
+            index,
+            scheme,
+            is_host: workers[0].is_host(),
+            unpacks: workers[0].unpacks() && message::can_be_packed(scheme),
+            ledger: workers[0].ledger().clone(),
+            streams: workers.into_iter().map(Mutex::new).collect(),
+            turn: RwLock::new(()),
+            state: Mutex::new(state),
+        }
     }
 
-    /// Compresses filled chunks until there are no more or the device fails, and gives their slots back.
-    pub(super) fn serve(
-        mut self,
-        filled: &Receiver<Filled<'_, T>>,
-        free: Sender<Slot<T>>,
-    ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
+    /// Compresses filled chunks until there are no more; after the end of the run or a failure of the device it gives them
+    /// back.
+    pub(super) fn serve(&self, stream: usize, filled: &Mutex<Receiver<Filled<'_, T>>>) {
         let _guard = self.run.queue.stop_on_panic();
-        while let Ok(chunk) = filled.recv() {
-            if self.run.has_ended() {
-                self.run.queue.give_back(chunk.chunk);
-                break;
+        while let Some(filled) = next(filled) {
+            if self.run.has_ended() || self.has_failed() {
+                self.run.queue.give_back(filled.chunk);
+                continue;
             }
-            let start = Instant::now();
-            let result = self.compress(&chunk);
-            self.report.busy_seconds += start.elapsed().as_secs_f64();
+            self.begin_work();
+            let result = self.compress(stream, &filled);
+            self.end_work();
             if let Err(failure) = result {
-                self.fail(failure);
-                break;
+                self.run.queue.exclude(self.index);
+                self.state().failures.push(failure);
             }
-            // The thread that fills slots may have ended.
-            let _ = free.send(chunk.slot);
         }
-        drop(free);
-        filled.iter().for_each(|Filled { chunk, .. }| self.run.queue.give_back(chunk));
-        for batch in &self.batches {
-            self.report.items += batch.items().len();
-            self.report.bytes_in += self.run.bytes(batch.items());
-            self.report.bytes_out += batch.bytes();
+    }
+
+    /// The finished batches and the report, after all streams have ended.
+    pub(super) fn finish(self) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
+        let Self { run, index, is_host, state, .. } = self;
+        let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if !state.failures.is_empty() {
+            state.retire(run, index, is_host);
         }
-        (self.batches, self.report)
+        let State { batches, mut report, .. } = state;
+        for batch in &batches {
+            report.items += batch.items().len();
+            report.bytes_in += run.bytes(batch.items());
+            report.bytes_out += batch.bytes();
+        }
+        (batches, report)
+    }
+
+    fn has_failed(&self) -> bool {
+        !self.state().failures.is_empty()
+    }
+
+    fn begin_work(&self) {
+        let mut state = self.state();
+        if state.working == 0 {
+            state.working_since = Instant::now();
+        }
+        state.working += 1;
+    }
+
+    fn end_work(&self) {
+        let mut state = self.state();
+        state.working -= 1;
+        if state.working == 0 {
+            state.report.busy_seconds += state.working_since.elapsed().as_secs_f64();
+        }
+    }
+
+    /// Compresses a chunk: beside the other streams if there is memory for it, else alone.
+    fn compress(&self, stream: usize, filled: &Filled<'_, T>) -> Result<(), DeviceFailure> {
+        if self.streams.len() > 1 {
+            let _turn = self.turn.read().unwrap_or_else(PoisonError::into_inner);
+            match self.compress_beside_others(stream, filled) {
+                Ok(()) => return Ok(()),
+                Err(Error::OutOfMemory { .. } | Error::IndexOverflow { .. }) => {}
+                Err(error) => return Err(DeviceFailure { rest: filled.chunk.items.clone(), error }),
+            }
+        }
+        let _turn = self.turn.write().unwrap_or_else(PoisonError::into_inner);
+        self.compress_alone(stream, filled)
+    }
+
+    /// Compresses a chunk to a batch, without a remedy where memory is short.
+    fn compress_beside_others(&self, stream: usize, filled: &Filled<'_, T>) -> Result<()> {
+        let all = 0..filled.chunk.items.len();
+        let input = self.input(filled, all.clone())?;
+        let lease = self.ledger.reserve(input.peak_bytes(), Duration::ZERO)?;
+        let result = input.send_to(self.worker(stream).as_mut(), self.run.options.keep)?;
+        self.add(filled, all, result, lease);
+        Ok(())
     }
 
     /// Compresses a chunk, in halves where memory is short. What the device has no memory for goes to another.
-    fn compress(&mut self, filled: &Filled<'_, T>) -> Result<(), DeviceFailure> {
+    fn compress_alone(&self, stream: usize, filled: &Filled<'_, T>) -> Result<(), DeviceFailure> {
         let chunk = &filled.chunk;
         let whole = 0..chunk.items.len();
         let mut ranges = vec![whole];
         while let Some(range) = ranges.pop() {
-            match self.compress_items(filled, range.clone()) {
+            match self.compress_items(stream, filled, range.clone()) {
                 Ok(()) => {}
                 Err(Error::OutOfMemory { .. } | Error::IndexOverflow { .. }) if range.len() > 1 => {
-                    self.report.splits += 1;
+                    self.state().report.splits += 1;
                     let middle = range.start + range.len() / 2;
                     ranges.extend([middle..range.end, range.start..middle]);
                 }
@@ -116,32 +216,47 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a range of the items of a chunk to a batch.
-    fn compress_items(&mut self, filled: &Filled<'_, T>, range: Range<usize>) -> Result<()> {
+    fn compress_items(&self, stream: usize, filled: &Filled<'_, T>, range: Range<usize>) -> Result<()> {
         let input = self.input(filled, range.clone())?;
         let lease = self.reserve_for(&input)?;
-        let keep = self.run.options.keep;
-        let mut result = input.send_to(self.worker, keep);
+        let send = || input.send_to(self.worker(stream).as_mut(), self.run.options.keep);
+        let mut result = send();
         // The account knows nothing of other users of the device.
         if is_out_of_memory(&result) {
-            self.worker.trim();
-            result = input.send_to(self.worker, keep);
+            self.trim();
+            result = send();
         }
         if is_out_of_memory(&result) && self.spill(lease.bytes())? {
-            result = input.send_to(self.worker, keep);
+            result = send();
         }
-        let batch =
-            ResidentBatch::new(filled.chunk.items[range].to_vec(), result?, self.report.name.clone(), lease);
-        self.run.finish(batch.items());
-        self.batches.push(batch);
+        self.add(filled, range, result?, lease);
         Ok(())
+    }
+
+    /// Adds the batch of a range of the items of a chunk.
+    fn add(
+        &self,
+        filled: &Filled<'_, T>,
+        range: Range<usize>,
+        resident: Box<dyn Resident<T, I, O>>,
+        lease: Lease,
+    ) {
+        let name = self.state().report.name.clone();
+        let batch = ResidentBatch::new(filled.chunk.items[range].to_vec(), resident, name, lease);
+        self.run.finish(batch.items());
+        self.state().batches.push(batch);
     }
 
     /// A range of the items of a chunk, as the worker is to get them: by rows, transposed for CSC.
     fn input<'s>(&self, filled: &'s Filled<'_, T>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
-        let (scheme, items) = (self.report.scheme, &filled.chunk.items);
-        if scheme != Scheme::Sfc {
+        let items = &filled.chunk.items;
+        if self.scheme != Scheme::Sfc {
             let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
-            return Ok(Input::Compressed(message::decode(scheme, parts, &filled.slot.messages[range])?));
+            let messages = &filled.slot.messages[range];
+            if self.unpacks {
+                return Ok(Input::Packed(PackedBatch::new::<O>(self.scheme, parts, messages)?));
+            }
+            return Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?));
         }
         let item = &self.run.items[items[0]];
         self.run.check_extents::<I>(item)?;
@@ -152,73 +267,94 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Reserves memory for a compression: for as many entries as there may be, or else as there are.
-    fn reserve_for(&mut self, input: &Input<'_, T, I, O>) -> Result<Lease> {
+    fn reserve_for(&self, input: &Input<'_, T, I, O>) -> Result<Lease> {
         let view = match input {
             Input::Dense(view) => view,
-            Input::Compressed(batch) => return self.reserve(batch_bytes(batch)),
+            Input::Compressed(_) | Input::Packed(_) => return self.reserve(input.peak_bytes()),
         };
-        let (elements, lines) = (view.data(), view.count().saturating_mul(view.nrows().saturating_add(1)));
-        let most = peak_bytes::<T, I, O>(lines, elements.len(), elements.len());
-        if let Ok(lease) = self.worker.ledger().reserve(most, Duration::ZERO) {
+        if let Ok(lease) = self.ledger.reserve(input.peak_bytes(), Duration::ZERO) {
             return Ok(lease);
         }
+        let elements = view.data();
         let nnz = elements.iter().filter(|&&element| self.run.options.keep.keeps(element)).count();
-        self.reserve(peak_bytes::<T, I, O>(lines, elements.len(), nnz))
+        self.reserve(peak_bytes::<T, I, O>(lines(view), elements.len(), nnz))
     }
 
-    /// Reserves memory: waits for others, frees the plan, then moves finished batches to the host.
-    fn reserve(&mut self, bytes: u64) -> Result<Lease> {
-        let ledger = self.worker.ledger().clone();
-        if let Ok(lease) = ledger.reserve(bytes, self.run.options.patience) {
+    /// Reserves memory: waits for others, frees the plans, then moves finished batches to the host.
+    fn reserve(&self, bytes: u64) -> Result<Lease> {
+        if let Ok(lease) = self.ledger.reserve(bytes, self.run.options.patience) {
             return Ok(lease);
         }
-        self.worker.trim();
-        if let Ok(lease) = ledger.reserve(bytes, Duration::ZERO) {
+        self.trim();
+        if let Ok(lease) = self.ledger.reserve(bytes, Duration::ZERO) {
             return Ok(lease);
         }
-        self.spill(bytes.saturating_sub(ledger.available()))?;
-        ledger.reserve(bytes, Duration::ZERO)
+        self.spill(bytes.saturating_sub(self.ledger.available()))?;
+        self.ledger.reserve(bytes, Duration::ZERO)
+    }
+
+    /// Frees the plans of all streams.
+    fn trim(&self) {
+        (0..self.streams.len()).for_each(|stream| self.worker(stream).trim());
     }
 
     /// Moves the oldest batches to the host until the device has `wanted` bytes more. Does nothing, and returns false, if
     /// all of them together have less.
-    fn spill(&mut self, wanted: u64) -> Result<bool> {
-        let on_device = || self.batches.iter().filter(|batch| batch.is_on_device());
-        let movable: u64 = on_device().map(ResidentBatch::bytes).sum();
-        if self.worker.is_host() || !self.run.options.spill || movable < wanted {
+    fn spill(&self, wanted: u64) -> Result<bool> {
+        let State { batches, report, .. } = &mut *self.state();
+        let on_device = batches.iter().filter(|batch| batch.is_on_device());
+        let movable: u64 = on_device.map(ResidentBatch::bytes).sum();
+        if self.is_host || !self.run.options.spill || movable < wanted {
             return Ok(false);
         }
         let mut moved = 0;
-        for batch in self.batches.iter_mut().filter(|batch| batch.is_on_device()) {
+        for batch in batches.iter_mut().filter(|batch| batch.is_on_device()) {
             if moved >= wanted {
                 break;
             }
             batch.move_to_host()?;
             moved += batch.bytes();
-            self.report.spills += 1;
+            report.spills += 1;
         }
         Ok(true)
     }
 
+    fn worker(&self, stream: usize) -> MutexGuard<'_, &'r mut BoxedWorker<T, I, O>> {
+        self.streams[stream].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T, I, O>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
     /// Takes the device out of service: its batches are moved to the host, and what it has lost or not compressed is left
     /// to others.
-    fn fail(&mut self, failure: DeviceFailure) {
-        self.report.failure = Some(failure.error.to_string());
-        if !self.worker.is_host() {
+    fn retire(&mut self, run: &Run<'_, T>, index: usize, is_host: bool) {
+        self.report.failure = self.failures.first().map(|failure| failure.error.to_string());
+        if !is_host {
             for mut batch in std::mem::take(&mut self.batches) {
                 let was_on_device = batch.is_on_device();
                 if batch.move_to_host().is_ok() {
                     self.report.spills += usize::from(was_on_device);
                     self.batches.push(batch);
                 } else {
-                    self.run.reopen(batch.into_items());
+                    run.reopen(batch.into_items());
                 }
             }
         }
-        self.run.count_retries(failure.rest.len());
-        self.run.queue.give_back(Chunk::new(failure.rest));
-        self.run.queue.retire(self.index);
+        for failure in self.failures.drain(..) {
+            run.count_retries(failure.rest.len());
+            run.queue.give_back(Chunk::new(failure.rest));
+        }
+        run.queue.retire(index);
     }
+}
+
+/// The next chunk that is sent to a device.
+fn next<'a, T>(filled: &Mutex<Receiver<Filled<'a, T>>>) -> Option<Filled<'a, T>> {
+    filled.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 fn is_out_of_memory<R>(result: &Result<R>) -> bool {

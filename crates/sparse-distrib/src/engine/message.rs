@@ -3,14 +3,22 @@
 use crate::Block;
 use crate::partition::Part;
 use crate::scheme::Scheme;
-use crate::wire::codec;
-use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep};
-use sparse_core::{Backend, BatchCsr, DenseView, Error, Host, Index, PlanOptions, Result, Row, Scalar};
+use crate::wire::{bitmap, codec, ed2};
+use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern};
+use sparse_core::{
+    Backend, BatchCsr, DenseView, Element, Error, Host, Index, Order, PlanOptions, Result, Row, Scalar,
+};
 
 /// A backend of the host, which compresses where the scheme has the sender do so.
 pub(super) trait HostCompressor<T: Scalar, I: Index, O: Index>: Send + Sync {
+    /// A compressor for one thread.
+    fn start(&self) -> Box<dyn MatrixCompressor<T, I, O> + '_>;
+}
+
+/// Compresses matrices one by one.
+pub(super) trait MatrixCompressor<T: Scalar, I: Index, O: Index> {
     /// The entries of a matrix by rows.
-    fn compress(&self, matrix: DenseView<'_, T>, keep: Keep<T>) -> Result<Block<Row, T, I, O>>;
+    fn compress(&mut self, matrix: DenseView<'_, T>, keep: Keep<T>) -> Result<Block<Row, T, I, O>>;
 }
 
 impl<B, T, I, O> HostCompressor<T, I, O> for B
@@ -20,24 +28,57 @@ where
     I: Index,
     O: Index,
 {
-    fn compress(&self, matrix: DenseView<'_, T>, keep: Keep<T>) -> Result<Block<Row, T, I, O>> {
-        DenseToCompressedPlan::<B, Row, T, I, O>::new(self, matrix, keep, &PlanOptions::once())?.run(matrix)
+    fn start(&self) -> Box<dyn MatrixCompressor<T, I, O> + '_> {
+        Box::new(Planned { backend: self, last: None })
     }
 }
 
-/// The message of a part, whose elements are `matrix`, in a buffer that is cleared first.
+/// A backend and the plan of the last matrix, for the next ones of its shape.
+struct Planned<'b, B: DenseToCsrKernel<T, I, O>, T: Scalar, I: Index, O: Index> {
+    backend: &'b B,
+    last: Option<CachedPlan<B, T, I, O>>,
+}
+
+/// A plan and what it was made for.
+struct CachedPlan<B: DenseToCsrKernel<T, I, O>, T: Scalar, I: Index, O: Index> {
+    shape: Shape<T>,
+    plan: DenseToCompressedPlan<B, Row, T, I, O>,
+}
+
+/// Shape, order and rule: matrices that agree in these have one plan.
+type Shape<T> = ((usize, usize), Order, Keep<T>);
+
+impl<B, T, I, O> MatrixCompressor<T, I, O> for Planned<'_, B, T, I, O>
+where
+    B: DenseToCsrKernel<T, I, O> + Backend<Space = Host>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    fn compress(&mut self, matrix: DenseView<'_, T>, keep: Keep<T>) -> Result<Block<Row, T, I, O>> {
+        let shape = (matrix.shape(), matrix.order(), keep);
+        let last = match self.last.take().filter(|last| last.shape == shape) {
+            Some(last) => last,
+            None => {
+                let options = PlanOptions::default();
+                CachedPlan { shape, plan: DenseToCompressedPlan::new(self.backend, matrix, keep, &options)? }
+            }
+        };
+        self.last.insert(last).plan.run(matrix)
+    }
+}
+
+/// The message of a compressed part, in a buffer that is cleared first.
 pub(super) fn encode<T: Scalar, I: Index, O: Index>(
-    host: &dyn HostCompressor<T, I, O>,
     scheme: Scheme,
     part: &Part,
-    matrix: DenseView<'_, T>,
-    keep: Keep<T>,
+    block: &Block<Row, T, I, O>,
     message: &mut Vec<u8>,
 ) -> Result<()> {
     let Some((encode, _)) = codec::<Row, T, I, O>(scheme) else {
         return Err(no_message(scheme));
     };
-    encode(part, &host.compress(matrix, keep)?, message)
+    encode(part, block, message)
 }
 
 /// The batch of the matrices of messages, with local indices; their parts have one shape.
@@ -56,4 +97,106 @@ pub(super) fn decode<T: Scalar, I: Index, O: Index>(
 
 fn no_message(scheme: Scheme) -> Error {
     Error::unsupported(format_args!("a message of compressed matrices by {scheme}"), "sfc sends elements")
+}
+
+/// Matrices of one shape from messages that were checked, for a device that makes offsets and indices itself.
+#[derive(Debug)]
+pub struct PackedBatch<T, I> {
+    shape: (usize, usize),
+    member_ptr: Vec<usize>,
+    pattern: Pattern<I>,
+    values: Vec<T>,
+}
+
+/// The patterns of all messages, plane by plane.
+#[derive(Debug)]
+enum Pattern<I> {
+    Bits(Vec<u8>),
+    Counts { counts: Vec<I>, indices: Vec<I>, bases: Vec<usize> },
+}
+
+/// True if messages of a scheme can be unpacked on a device.
+pub(super) fn can_be_packed(scheme: Scheme) -> bool {
+    match scheme {
+        Scheme::Ed2 | Scheme::Bitmap => true,
+        Scheme::Sfc | Scheme::Cfs | Scheme::Ed1 => false,
+    }
+}
+
+impl<T: Scalar, I: Index> PackedBatch<T, I> {
+    /// The matrices of messages, whose parts have one shape. Each message is checked as its decoder does.
+    pub(super) fn new<O: Index>(
+        scheme: Scheme,
+        parts: impl Iterator<Item = Part>,
+        messages: &[Vec<u8>],
+    ) -> Result<Self> {
+        let pattern = match scheme {
+            Scheme::Bitmap => Pattern::Bits(vec![]),
+            _ => Pattern::Counts { counts: vec![], indices: vec![], bases: vec![] },
+        };
+        let mut batch = Self { shape: (0, 0), member_ptr: vec![0], pattern, values: vec![] };
+        for (part, message) in parts.zip(messages) {
+            batch.shape = part.shape();
+            let values = match &mut batch.pattern {
+                Pattern::Bits(bits) => {
+                    let planes = bitmap::open::<Row, T, I, O>(&part, message)?;
+                    bits.extend_from_slice(planes.bits);
+                    planes.values
+                }
+                Pattern::Counts { counts, indices, bases } => {
+                    let planes = ed2::open::<Row, T, I, O>(&part, message)?;
+                    extend(counts, planes.counts);
+                    extend(indices, planes.indices);
+                    bases.push(part.cols.start);
+                    planes.values
+                }
+            };
+            extend(&mut batch.values, values);
+            batch.member_ptr.push(batch.values.len());
+        }
+        Ok(batch)
+    }
+
+    /// (rows, columns) of each matrix.
+    pub fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// The first entry of each matrix, and nnz.
+    pub fn member_ptr(&self) -> &[usize] {
+        &self.member_ptr
+    }
+
+    /// The patterns, for [`UnpackKernel`](sparse_core::op::UnpackKernel), whose promises they keep.
+    pub fn pattern(&self) -> PackedPattern<'_, I> {
+        match &self.pattern {
+            Pattern::Bits(bits) => PackedPattern::Bits(bits),
+            Pattern::Counts { counts, indices, bases } => PackedPattern::Counts { counts, indices, bases },
+        }
+    }
+
+    /// The values of all entries.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Bytes that a device needs at most to unpack it: the planes, the prefix sums, and the arrays of the result.
+    pub(super) fn peak_bytes<O: Index>(&self) -> u64 {
+        let (rows, members, nnz) = (self.shape.0, self.member_ptr.len() - 1, self.values.len());
+        let (planes, counted) = match &self.pattern {
+            Pattern::Bits(bits) => (bits.len(), bits.len() / 4 + rows * members),
+            Pattern::Counts { counts, .. } => (size_of_val(&counts[..]), counts.len()),
+        };
+        // The prefix sums have totals of their own, far fewer than half as many.
+        let sums = (counted + counted / 2 + 1) * size_of::<i64>();
+        let offsets = members * (rows + 1) * size_of::<O>();
+        (planes + sums + offsets + nnz * (size_of::<I>() + size_of::<T>())) as u64
+    }
+}
+
+/// Appends the elements of a plane.
+fn extend<T: Element>(elements: &mut Vec<T>, plane: &[u8]) {
+    let before = elements.len();
+    elements.resize(before + plane.len() / size_of::<T>(), T::default());
+    bytemuck::cast_slice_mut(&mut elements[before..]).copy_from_slice(plane);
 }

@@ -10,14 +10,15 @@
 //!
 //! Matrices of one shape are brought together in chunks of up to 64 MiB. One that no device has memory for is cut into
 //! blocks of rows (CSR) or columns (CSC), and all are cut where a [`Partition`] is asked for: parts go to devices as
-//! matrices do. Each device has two threads and a ring of
-//! slots in the host's memory: one thread fills a slot from the source while the other has the device compress the slot
-//! before. So a device needs memory for one dense chunk and for the results, whatever the amount, and the host for the
-//! slots.
+//! matrices do. Each device has threads that fill slots of the host's memory from the source and threads that have the
+//! device compress what is in them: one of both for the CPU; two of both for a device that chunks are copied to, so that
+//! the next chunk crosses the link while the one before is compressed. So a device needs memory for two dense chunks and
+//! for the results, whatever the amount, and the host for the slots.
 //!
 //! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has the
-//! host compress them to messages; the device's thread decodes these and copies the arrays to the device. Where the rates
-//! of the machine are known, the scheme is the one that the model predicts to be faster.
+//! host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages gets
+//! them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and copies the
+//! arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be faster.
 //!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
 //! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run
@@ -25,7 +26,7 @@
 //!
 //! | trouble | remedy, in this order |
 //! |---|---|
-//! | memory is short | wait for operations of others; free the plan; move finished batches to the host; halve the chunk; let another device do it |
+//! | memory is short | wait for the device's other stream and for operations of others; free the plans; move finished batches to the host; halve the chunk; let another device do it |
 //! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
@@ -45,6 +46,7 @@ mod message;
 mod queue;
 pub mod report;
 mod run;
+mod slots;
 pub mod source;
 pub mod worker;
 
@@ -64,7 +66,7 @@ use sparse_core::{Axis, Backend, Error, Host, Index, Result, Scalar};
 use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use worker::Worker;
+use worker::{BoxedWorker, Worker};
 
 /// Devices that compress together.
 ///
@@ -88,6 +90,8 @@ use worker::Worker;
 /// ```
 pub struct Engine<T: Scalar, I: Index = i32, O: Index = i32> {
     workers: Vec<Box<dyn Worker<T, I, O>>>,
+    /// The second stream of each device that has one.
+    seconds: Vec<Option<BoxedWorker<T, I, O>>>,
     host: Box<dyn HostCompressor<T, I, O>>,
 }
 
@@ -110,7 +114,8 @@ pub struct Options<'a, T: Scalar> {
     /// Bytes of a chunk at most, unless it is one matrix. A [`Policy::Pull`] that is asked for names its own.
     /// There are at least eight chunks for each device, if there are as many matrices.
     pub chunk_bytes: u64,
-    /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works.
+    /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works. A device
+    /// that chunks are copied to has two more.
     pub slots: usize,
     /// The longest wait for other operations on a device whose memory is short.
     pub patience: Duration,
@@ -194,10 +199,12 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         if workers.is_empty() {
             return Err(Error::shape("engine", "0 devices where at least one is needed"));
         }
-        Ok(Self { workers, host: Box::new(Reference) })
+        let seconds = workers.iter().map(|worker| worker.second_stream()).collect();
+        Ok(Self { workers, seconds, host: Box::new(Reference) })
     }
 
-    /// The engine with a backend of the host that compresses what travels compressed.
+    /// The engine with a backend of the host that compresses what travels compressed. Several threads compress at once, so
+    /// that one thread of the backend is enough.
     ///
     /// ```
     /// use sparse_core::reference::Reference;
@@ -255,7 +262,12 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         };
         let assignment = Assignment::new(&items, policy, &self.devices(), chunk_bytes)?;
         let run = Run::new(source, (&layouts, items), options, assignment, schemes, A::IS_ROW);
-        let (batches, report) = run.execute(&mut self.workers, self.host.as_ref(), policy, explanation);
+        let streams = self.workers.iter_mut().zip(&mut self.seconds).map(|(first, second)| {
+            let mut streams = vec![first];
+            streams.extend(second);
+            streams
+        });
+        let (batches, report) = run.execute(streams.collect(), self.host.as_ref(), policy, explanation);
         Ok(Outcome { handle: Handle::new(layouts, batches), report })
     }
 

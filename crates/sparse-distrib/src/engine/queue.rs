@@ -84,6 +84,11 @@ impl Queue {
         self.change(|state| state.fail(items, error));
     }
 
+    /// Gives nothing more to a device that has failed; it retires when its streams have ended.
+    pub(super) fn exclude(&self, device: usize) {
+        self.change(|state| state.alive[device] = false);
+    }
+
     /// Takes a device that has failed out of service; others do its work.
     pub(super) fn retire(&self, device: usize) {
         self.change(|state| {

@@ -1,25 +1,27 @@
-//! A run of the engine: a thread that fills slots and one that compresses them, for each device.
+//! A run of the engine: for each device, threads that fill slots and threads that compress what is in them.
 
 use super::Options;
 use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
 use super::item::{Item, Layout};
-use super::message::{self, HostCompressor};
+use super::message::{self, HostCompressor, MatrixCompressor};
 use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
+use super::slots::{Slot, Slots, TakenSlot};
 use super::source::{Source, resize};
-use super::worker::Worker;
+use super::worker::BoxedWorker;
 use crate::explain::Explanation;
 use crate::partition::Part;
 use crate::schedule::Policy;
 use crate::scheme::Scheme;
 use sparse_core::{DenseView, Error, Index, Order, Result, Scalar};
 use std::collections::HashSet;
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -33,6 +35,7 @@ pub(super) struct Run<'a, T: Scalar> {
     pub(super) schemes: Vec<Scheme>,
     /// True for CSR.
     pub(super) is_by_rows: bool,
+    total_bytes: u64,
     start: Instant,
     tally: Mutex<Tally>,
 }
@@ -48,17 +51,10 @@ struct Tally {
     retries: usize,
 }
 
-/// Memory of the host for a chunk on its way to a device: elements, or a message for each item.
-#[derive(Debug, Default)]
-pub(super) struct Slot<T> {
-    pub(super) elements: Vec<T>,
-    pub(super) messages: Vec<Vec<u8>>,
-}
-
 /// A chunk whose items are in a slot, or in the source's memory: the slot then limits how far the device may lag.
 pub(super) struct Filled<'a, T> {
     pub(super) chunk: Chunk,
-    pub(super) slot: Slot<T>,
+    pub(super) slot: TakenSlot<T>,
     lent: Option<&'a [T]>,
 }
 
@@ -81,35 +77,27 @@ impl<'a, T: Scalar> Run<'a, T> {
         let open_parts = layouts.iter().map(|layout| layout.partition.parts()).collect();
         let tally = Mutex::new(Tally { open_parts, matrices: 0, bytes: 0, retries: 0 });
         let (queue, start) = (Queue::new(assignment), Instant::now());
-        Self { source, items, options, queue, schemes, is_by_rows, start, tally }
+        let total_bytes = items.iter().map(|item| item.bytes).fold(0, u64::saturating_add);
+        Self { source, items, options, queue, schemes, is_by_rows, total_bytes, start, tally }
     }
 
-    /// Compresses all chunks; returns the batches of all devices. A panic of a source or a callback goes on here, after
+    /// Compresses all chunks on devices that have a worker for each stream; returns the batches of all. A panic of a source or a callback goes on here, after
     /// the other threads have ended.
     pub(super) fn execute<I: Index, O: Index>(
         self,
-        workers: &mut [Box<dyn Worker<T, I, O>>],
+        workers: Vec<Vec<&mut BoxedWorker<T, I, O>>>,
         host: &dyn HostCompressor<T, I, O>,
         policy: Policy,
         explanation: Option<Explanation>,
     ) -> (Vec<ResidentBatch<T, I, O>>, Report) {
         let run = &self;
         let joined: Vec<_> = thread::scope(|scope| {
-            let mut threads = vec![];
-            for (index, worker) in workers.iter_mut().enumerate() {
-                let (to_device, filled) = channel();
-                let (to_filler, free) = channel();
-                let slots = 0..run.options.slots.max(1);
-                slots.for_each(|_| to_filler.send(Slot::default()).expect("`free` exists"));
-                let device = ActiveDevice::new(run, index, worker.as_mut());
-                let filler = scope.spawn(move || run.fill_slots(index, host, &free, &to_device));
-                threads.push((filler, scope.spawn(move || device.serve(&filled, to_filler))));
-            }
-            threads.into_iter().map(|(filler, device)| (filler.join(), device.join())).collect()
+            let serve = |(index, workers)| scope.spawn(move || run.serve_device(index, workers, host));
+            let threads: Vec<_> = workers.into_iter().enumerate().map(serve).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
         });
         let (mut batches, mut devices) = (vec![], vec![]);
-        for (filler, device) in joined {
-            filler.unwrap_or_else(|panic| resume_unwind(panic));
+        for device in joined {
             let (batches_of_device, report) = device.unwrap_or_else(|panic| resume_unwind(panic));
             batches.extend(batches_of_device);
             devices.push(report);
@@ -144,33 +132,86 @@ impl<'a, T: Scalar> Run<'a, T> {
         }
     }
 
+    /// Compresses chunks on a device that has a worker for each stream; returns its batches.
+    fn serve_device<I: Index, O: Index>(
+        &self,
+        index: usize,
+        workers: Vec<&mut BoxedWorker<T, I, O>>,
+        host: &dyn HostCompressor<T, I, O>,
+    ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
+        let streams = workers.len();
+        let fillers = self.fillers(index, streams);
+        // Every thread has a slot, of one thread of each kind both if there are two.
+        let slots = Slots::new(self.options.slots.max(1) + (streams - 1) + (fillers - 1));
+        let device = ActiveDevice::new(self, index, workers);
+        let (to_device, filled) = channel();
+        let filled = Arc::new(Mutex::new(filled));
+        thread::scope(|scope| {
+            let fillers = (0..fillers).map(|_| (slots.clone(), to_device.clone()));
+            let fill =
+                |(slots, to_device)| scope.spawn(move || self.fill_slots(index, host, &slots, &to_device));
+            let mut threads: Vec<_> = fillers.map(fill).collect();
+            drop(to_device);
+            for stream in 1..streams {
+                let (device, filled) = (&device, filled.clone());
+                threads.push(scope.spawn(move || device.serve(stream, &filled)));
+            }
+            device.serve(0, &filled);
+            // A thread that fills slots waits for one until nobody can send it any more.
+            drop(filled);
+            threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        });
+        device.finish()
+    }
+
+    /// The number of threads that fill slots for a device: one for each stream, or where they compress on the host as many
+    /// as the device has a share of the host's threads.
+    fn fillers(&self, index: usize, streams: usize) -> usize {
+        if self.schemes[index] == Scheme::Sfc {
+            return streams;
+        }
+        let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        (threads / compressing).max(streams)
+    }
+
     /// Fills free slots with the chunks of a device and sends them there, until there are no more.
     fn fill_slots<I: Index, O: Index>(
         &self,
         device: usize,
         host: &dyn HostCompressor<T, I, O>,
-        free: &Receiver<Slot<T>>,
+        slots: &Arc<Slots<T>>,
         to_device: &Sender<Filled<'a, T>>,
     ) {
         let _guard = self.queue.stop_on_panic();
-        while let Ok(mut slot) = free.recv() {
-            loop {
-                let Some(chunk) = self.take(device) else {
-                    return;
-                };
-                let filled = match self.schemes[device] {
-                    Scheme::Sfc => self.lend_or_fill(&chunk, &mut slot.elements),
-                    scheme => self.encode(scheme, host, &chunk, &mut slot).map(|()| None),
-                };
-                match filled {
-                    Ok(lent) => {
-                        if let Err(unsent) = to_device.send(Filled { chunk, slot, lent }) {
-                            return self.queue.give_back(unsent.0.chunk);
-                        }
-                        break;
-                    }
-                    Err((position, error)) => self.retry(chunk, position, error),
-                }
+        let mut host = host.start();
+        loop {
+            let mut slot = slots.take();
+            let Some((chunk, lent)) = self.fill_next(device, host.as_mut(), &mut slot) else {
+                return;
+            };
+            if let Err(unsent) = to_device.send(Filled { chunk, slot, lent }) {
+                return self.queue.give_back(unsent.0.chunk);
+            }
+        }
+    }
+
+    /// Fills a slot with the next chunk of a device that the source can read, or borrows that from the source.
+    fn fill_next<I: Index, O: Index>(
+        &self,
+        device: usize,
+        host: &mut dyn MatrixCompressor<T, I, O>,
+        slot: &mut Slot<T>,
+    ) -> Option<(Chunk, Option<&'a [T]>)> {
+        loop {
+            let chunk = self.take(device)?;
+            let filled = match self.schemes[device] {
+                Scheme::Sfc => self.lend_or_fill(&chunk, &mut slot.elements),
+                scheme => self.encode(scheme, host, &chunk, slot).map(|()| None),
+            };
+            match filled {
+                Ok(lent) => return Some((chunk, lent)),
+                Err((position, error)) => self.retry(chunk, position, error),
             }
         }
     }
@@ -233,24 +274,31 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn encode<I: Index, O: Index>(
         &self,
         scheme: Scheme,
-        host: &dyn HostCompressor<T, I, O>,
+        host: &mut dyn MatrixCompressor<T, I, O>,
         chunk: &Chunk,
         slot: &mut Slot<T>,
     ) -> Result<(), (usize, Error)> {
         let Slot { elements, messages } = slot;
         messages.resize_with(chunk.items.len().max(messages.len()), Vec::new);
+        let lent = self.lend(chunk);
         for (position, (&item, message)) in chunk.items.iter().zip(messages).enumerate() {
             let mut encode = || {
                 let Item { elements: len, order, .. } = self.items[item];
                 let (rows, cols) = self.items[item].shape();
                 self.check_extents::<I>(&self.items[item])?;
-                resize(elements, len)?;
-                self.fill_item(item, &mut elements[..len])?;
+                let elements = match lent {
+                    Some(lent) => &lent[position * len..][..len],
+                    None => {
+                        resize(elements, len)?;
+                        self.fill_item(item, &mut elements[..len])?;
+                        &elements[..len]
+                    }
+                };
                 let ld = if order == Order::RowMajor { cols } else { rows };
-                let matrix = DenseView::new(&elements[..len], rows, cols, ld, order)?;
+                let matrix = DenseView::new(elements, rows, cols, ld, order)?;
                 let matrix = if self.is_by_rows { matrix } else { matrix.transposed() };
-                let (part, keep) = (self.message_part(item), self.options.keep);
-                message::encode(host, scheme, &part, matrix, keep, message)
+                let block = host.compress(matrix, self.options.keep)?;
+                message::encode(scheme, &self.message_part(item), &block, message)
             };
             encode().map_err(|error| (position, error))?;
         }
@@ -299,7 +347,7 @@ impl<'a, T: Scalar> Run<'a, T> {
                 items: tally.matrices,
                 total_items: tally.open_parts.len(),
                 bytes: tally.bytes,
-                total_bytes: self.items.iter().map(|item| item.bytes).fold(0, u64::saturating_add),
+                total_bytes: self.total_bytes,
                 elapsed: self.start.elapsed(),
             });
         }

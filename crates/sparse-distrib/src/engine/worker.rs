@@ -1,12 +1,15 @@
 //! A device that compresses chunks and holds the results.
 
 use super::ledger::{Lease, Ledger};
+pub use super::message::PackedBatch;
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep};
+use sparse_core::op::{
+    CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
+};
 use sparse_core::space::{Buffer as _, Space};
 use sparse_core::{
-    Backend, BatchCsr, ContextId, DenseBatchView, Host, Index, Order, PlanOptions, Result, Row, Scalar,
-    SparseFormat,
+    Backend, BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result,
+    Row, Scalar, SparseFormat,
 };
 use std::any::Any;
 use std::fmt::Debug;
@@ -45,9 +48,33 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the device's runtime.
     fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>>;
 
+    /// True if the device itself [unpacks](Self::unpack) messages by `ed2` and `bitmap`, so that they cross the link as they
+    /// are. Not by default: the host decodes them then.
+    fn unpacks(&self) -> bool {
+        false
+    }
+
+    /// Copies a batch from messages to the device, which makes offsets and indices of it.
+    ///
+    /// # Errors
+    /// As for [`adopt`](Self::adopt); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker
+    /// [unpacks](Self::unpacks).
+    fn unpack(&self, _batch: &PackedBatch<T, I>) -> Result<Box<dyn Resident<T, I, O>>> {
+        Err(Error::unsupported(format!("unpacking on {}", self.name()), "the host decodes its messages"))
+    }
+
     /// Frees memory that only makes the next chunk faster.
     fn trim(&mut self);
+
+    /// Another worker for the same device, with the same account: it copies a chunk to the device while this one
+    /// compresses. `None`, as by default, where that would gain nothing.
+    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
+        None
+    }
 }
+
+/// A worker of any backend.
+pub(super) type BoxedWorker<T, I, O> = Box<dyn Worker<T, I, O>>;
 
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
 /// columns are held as their transposes.
@@ -96,7 +123,17 @@ where
     rate: Option<f64>,
     ledger: Arc<Ledger>,
     plan: Option<CachedPlan<B, T, I, O>>,
+    unpack: Option<Unpack<B, T, I, O>>,
 }
+
+/// [`UnpackKernel::unpack`] of a backend that has it.
+type Unpack<B, T, I, O> = unsafe fn(
+    &B,
+    (usize, usize),
+    Vec<usize>,
+    PackedPattern<'_, I>,
+    &[T],
+) -> Result<CompressedArrays<B, T, I, O>>;
 
 /// The plan of the last chunk, with what it was made for.
 #[derive(Debug)]
@@ -140,7 +177,7 @@ where
             false => HEADROOM_BYTES.max(bytes / HEADROOM_PART),
         };
         let budget = caps.memory_bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(headroom(bytes)));
-        Self { backend, name, rate: None, ledger: Ledger::new(budget), plan: None }
+        Self { backend, name, rate: None, ledger: Ledger::new(budget), plan: None, unpack: None }
     }
 
     /// The worker by another name.
@@ -165,6 +202,15 @@ where
     #[must_use]
     pub fn with_rate(self, rate: f64) -> Self {
         Self { rate: Some(rate), ..self }
+    }
+
+    /// The worker with a backend that unpacks messages itself.
+    #[must_use]
+    pub fn unpacking(self) -> Self
+    where
+        B: UnpackKernel<T, I, O>,
+    {
+        Self { unpack: Some(B::unpack), ..self }
     }
 
     /// The plan for chunks like `chunk`, which lies in the device's memory.
@@ -245,8 +291,48 @@ where
         Ok(self.resident(batch))
     }
 
+    fn unpacks(&self) -> bool {
+        self.unpack.is_some()
+    }
+
+    fn unpack(&self, batch: &PackedBatch<T, I>) -> Result<Box<dyn Resident<T, I, O>>> {
+        let unpack = self.unpack.ok_or_else(|| {
+            Error::unsupported(format!("unpacking on {}", self.name), "the host decodes its messages")
+        })?;
+        let member_ptr = batch.member_ptr().to_vec();
+        for ends in member_ptr.windows(2) {
+            O::try_new("nnz", ends[1] - ends[0])?;
+        }
+        // SAFETY: the messages were checked when the batch was made of them, and the members' sizes here.
+        let arrays =
+            unsafe { unpack(&self.backend, batch.shape(), member_ptr, batch.pattern(), batch.values()) }?;
+        let CompressedArrays { member_ptr, offsets, indices, values } = arrays;
+        // SAFETY: the kernel returns the arrays of valid members, sorted and unique.
+        let batch = unsafe {
+            BatchCsr::new_unchecked(
+                batch.shape(),
+                member_ptr,
+                offsets,
+                indices,
+                values,
+                IndexOrder::CANONICAL,
+            )
+        };
+        self.backend.synchronize()?;
+        Ok(self.resident(batch))
+    }
+
     fn trim(&mut self) {
         self.plan = None;
+    }
+
+    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
+        if self.is_host() {
+            return None;
+        }
+        let Self { backend, name, rate, ledger, unpack, .. } = self;
+        let (backend, name, ledger) = (backend.clone(), name.clone(), ledger.clone());
+        Some(Box::new(Self { backend, name, rate: *rate, ledger, plan: None, unpack: *unpack }))
     }
 }
 

@@ -85,12 +85,38 @@ pub fn decode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,
     message: &[u8],
 ) -> Result<Block<A, T, I, O>> {
+    let (lines, line_bytes) = bit_lines::<A>(part);
+    let Planes { bits: bitmap, nnz, values } = open::<A, T, I, O>(part, message)?;
+    let mut offsets = vec![O::default(); lines + 1];
+    let mut indices = Vec::with_capacity(nnz);
+    for line in 0..lines {
+        for (byte, &bits) in bitmap[line * line_bytes..][..line_bytes].iter().enumerate() {
+            indices.extend((0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| I::cast(8 * byte + bit)));
+        }
+        offsets[line + 1] = O::cast(indices.len());
+    }
+    from_local(FORMAT, part, offsets, indices, bytemuck::pod_collect_to_vec(values))
+}
+
+/// The planes of a checked message.
+pub(crate) struct Planes<'a> {
+    pub(crate) bits: &'a [u8],
+    pub(crate) nnz: usize,
+    /// The bytes of the values.
+    pub(crate) values: &'a [u8],
+}
+
+/// The planes of a message that [`decode`] takes; errors are the same.
+pub(crate) fn open<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+    part: &Part,
+    message: &'a [u8],
+) -> Result<Planes<'a>> {
     check_extents::<I>(part)?;
     let (lines, line_bytes) = bit_lines::<A>(part);
     let (major, minor) = part.major_minor::<A>();
     let mut reader = Reader::new(FORMAT, message);
     let bitmap = reader.bytes("the bitmap", lines, line_bytes)?;
-    let (mut offsets, mut nnz) = (vec![O::default()], 0);
+    let mut nnz = 0;
     for line in 0..lines {
         let bits = &bitmap[line * line_bytes..][..line_bytes];
         if let Some(beyond) = highest_bit(bits).filter(|&bit| bit >= minor.len()) {
@@ -101,19 +127,19 @@ pub fn decode<A: Axis, T: Scalar, I: Index, O: Index>(
                 minor.len()
             )));
         }
-        nnz += bits.iter().map(|byte| byte.count_ones() as usize).sum::<usize>();
-        offsets.push(O::try_new("nnz", nnz)?);
+        nnz += population(bits);
     }
-    // Read first: a message without the values for its bits is not to size the indices.
-    let values = reader.array("the values", nnz)?;
+    O::try_new("nnz", nnz)?;
+    let values = reader.bytes("the values", nnz, size_of::<T>())?;
     reader.finish()?;
-    let mut indices = Vec::with_capacity(nnz);
-    for line in 0..lines {
-        for (byte, &bits) in bitmap[line * line_bytes..][..line_bytes].iter().enumerate() {
-            indices.extend((0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| I::cast(8 * byte + bit)));
-        }
-    }
-    from_local(FORMAT, part, offsets, indices, values)
+    Ok(Planes { bits: bitmap, nnz, values })
+}
+
+/// The number of bits that are set.
+fn population(bits: &[u8]) -> usize {
+    let (words, rest) = bits.as_chunks::<8>();
+    let of_words = words.iter().map(|&word| u64::from_le_bytes(word).count_ones() as usize).sum::<usize>();
+    of_words + rest.iter().map(|byte| byte.count_ones() as usize).sum::<usize>()
 }
 
 /// The highest bit that is set in the last byte of a line, counted from the line's start.

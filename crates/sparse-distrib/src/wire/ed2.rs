@@ -18,7 +18,7 @@
 //! Every message with a changed byte is refused: CRC-32C finds each error of up to 32 neighbouring bits. The checksum
 //! finds accidents, not attacks; so what the message claims is checked all the same.
 
-use super::{Reader, check_block, extend_global, from_global};
+use super::{Reader, check_block, check_extents, extend_global, from_global, to_local};
 use crate::Block;
 use crate::partition::Part;
 use crate::pointers::{PtrBase, PtrFlavour, counts, import};
@@ -104,8 +104,13 @@ pub fn decode<A: Axis, T: Scalar, I: Index, O: Index>(
     message: &[u8],
 ) -> Result<Block<A, T, I, O>> {
     let (found, block) = read(message)?;
-    if found == *part {
-        return Ok(block);
+    check_part(&found, part).map(|()| block)
+}
+
+/// An error unless a message is the part's.
+fn check_part(found: &Part, part: &Part) -> Result<()> {
+    if found == part {
+        return Ok(());
     }
     let reason = format!(
         "the header names rows {:?} and columns {:?} where {:?} and {:?} are needed",
@@ -121,6 +126,67 @@ pub fn decode<A: Axis, T: Scalar, I: Index, O: Index>(
 /// not sum up to nnz, an index lies outside the part or indices of a row do not ascend; [`Error::IndexOverflow`] if an
 /// extent does not fit `I` or nnz does not fit `O`.
 pub fn read<A: Axis, T: Scalar, I: Index, O: Index>(message: &[u8]) -> Result<(Part, Block<A, T, I, O>)> {
+    let (part, Planes { counts, indices, values, .. }) = planes::<A, T, I>(message)?;
+    let offsets = offsets::<I, O>(&bytemuck::pod_collect_to_vec(counts))?;
+    let (indices, values) = (bytemuck::pod_collect_to_vec(indices), bytemuck::pod_collect_to_vec(values));
+    Ok((part.clone(), from_global("ed2", &part, offsets, indices, values)?))
+}
+
+/// The planes of a message, as bytes.
+pub(crate) struct Planes<'a> {
+    pub(crate) nnz: usize,
+    pub(crate) counts: &'a [u8],
+    pub(crate) indices: &'a [u8],
+    pub(crate) values: &'a [u8],
+}
+
+/// The planes of a message that [`decode`] takes; errors are the same in kind.
+pub(crate) fn open<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+    part: &Part,
+    message: &'a [u8],
+) -> Result<Planes<'a>> {
+    let (found, planes) = planes::<A, T, I>(message)?;
+    check_part(&found, part)?;
+    check_extents::<I>(part)?;
+    O::try_new("nnz", planes.nnz)?;
+    check_pattern::<A, I>(part, &planes)?;
+    Ok(planes)
+}
+
+/// An error unless the counts sum up to nnz, and the indices are the part's and ascend in each row.
+fn check_pattern<A: Axis, I: Index>(part: &Part, planes: &Planes<'_>) -> Result<()> {
+    let ranges = part.major_minor::<A>();
+    let mut indices = elements::<I>(planes.indices);
+    let mut left = planes.nnz;
+    for (line, count) in elements::<I>(planes.counts).enumerate() {
+        let taken = usize::try_from(count.as_i64()).ok().filter(|&count| count <= left);
+        let taken = taken.ok_or_else(|| {
+            wrong(&format!("count {line}"), count, format_args!("a count of at least 0 and at most {left}"))
+        })?;
+        left -= taken;
+        let mut last = None;
+        for global in indices.by_ref().take(taken) {
+            let local = to_local::<A, I>("ed2", &ranges, line, global.as_usize())?;
+            if last.is_some_and(|last| last >= local) {
+                let what = format!("{} {}: an index", A::MAJOR, ranges.0.start + line);
+                return Err(wrong(&what, global, "one above the index before"));
+            }
+            last = Some(local);
+        }
+    }
+    match left {
+        0 => Ok(()),
+        left => Err(wrong("the sum of the counts", planes.nnz - left, planes.nnz)),
+    }
+}
+
+/// The elements of a plane.
+fn elements<T: sparse_core::Element>(plane: &[u8]) -> impl Iterator<Item = T> + '_ {
+    plane.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned)
+}
+
+/// The part that a message names and its planes, whose contents are not checked.
+fn planes<A: Axis, T: Scalar, I: Index>(message: &[u8]) -> Result<(Part, Planes<'_>)> {
     check_envelope(message)?;
     check_types::<A, T, I>(message)?;
     let [nrows, ncols, nnz, r0, c0] = [8, 16, 24, 32, 40].map(|at| field(message, at));
@@ -135,8 +201,7 @@ pub fn read<A: Axis, T: Scalar, I: Index, O: Index>(message: &[u8]) -> Result<(P
     let indices = section::<I>(&mut reader, "the indices", nnz)?;
     let values = section::<T>(&mut reader, "the values", nnz)?;
     reader.finish()?;
-    let offsets = offsets::<I, O>(&counts)?;
-    Ok((part.clone(), from_global("ed2", &part, offsets, indices, values)?))
+    Ok((part, Planes { nnz, counts, indices, values }))
 }
 
 fn header<A: Axis, T: Scalar, I: Index>(part: &Part, nnz: usize) -> Vec<u8> {
@@ -217,10 +282,10 @@ fn extent(what: &str, start: u64, len: u64) -> Result<Range<usize>> {
     Ok(end - len as usize..end)
 }
 
-fn section<T: sparse_core::Element>(reader: &mut Reader<'_>, what: &str, count: usize) -> Result<Vec<T>> {
-    let elements = reader.array(what, count)?;
-    let padding = (count * size_of::<T>()).next_multiple_of(ALIGNMENT) - count * size_of::<T>();
-    reader.bytes("padding", 1, padding)?;
+/// The bytes of `count` elements; the padding behind them is skipped.
+fn section<'a, T>(reader: &mut Reader<'a>, what: &str, count: usize) -> Result<&'a [u8]> {
+    let elements = reader.bytes(what, count, size_of::<T>())?;
+    reader.bytes("padding", 1, elements.len().next_multiple_of(ALIGNMENT) - elements.len())?;
     Ok(elements)
 }
 
@@ -236,4 +301,32 @@ fn offsets<I: Index, O: Index>(counts: &[I]) -> Result<Vec<O>> {
 
 fn wrong(what: &str, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> Error {
     Error::format("ed2", format_args!("{what} is {found} where {expected} is needed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::{Csr, Row};
+
+    #[test]
+    fn a_message_that_cannot_be_decoded_does_not_open() {
+        let part = Part { rows: 2..5, cols: 8..16 };
+        let block = Csr::<f32>::new(3, 8, vec![0, 2, 2, 3], vec![1, 6, 3], vec![1.0, 2.0, 3.0]).unwrap();
+        let sound = encode(&part, &block).unwrap();
+        let mut refused = 0;
+        // The header's numbers, the counts, the indices and a value; the checksum is made to agree.
+        let places = (8..48).chain(64..76).chain(128..140).chain(192..196);
+        for (place, change) in places.flat_map(|place| [1, 2, 0x80].map(|change| (place, change))) {
+            let mut message = sound.clone();
+            message[place] ^= change;
+            let sum = checksum(&message);
+            message[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+            let decoded = decode::<Row, f32, i32, i32>(&part, &message);
+            let opened = open::<Row, f32, i32, i32>(&part, &message);
+            assert_eq!(decoded.is_ok(), opened.is_ok(), "byte {place} ^ {change}");
+            refused += usize::from(opened.is_err());
+        }
+        assert!(refused > 180, "{refused}");
+        assert_eq!(open::<Row, f32, i32, i32>(&part, &sound).unwrap().nnz, 3);
+    }
 }

@@ -129,9 +129,11 @@ proptest! {
         start in 0_usize..4,
         length in 1_usize..6,
         budget in 200_u64..4000,
+        kind in 0_usize..3,
     ) {
         let faults = Faults::new(step, fault, start..start + length);
-        let workers = vec![FaultyWorker::boxed("faulty", &faults, budget), reference("sound")];
+        let boxed = [FaultyWorker::boxed, FaultyWorker::with_two_streams, FaultyWorker::unpacking][kind];
+        let workers = vec![boxed("faulty", &faults, budget), reference("sound")];
         // A fault of the download may come as late as here, after the run.
         let outcome = compress::<Row>(workers, &matrices, &Options { scheme, ..options(policy) });
         prop_assert!(outcome.report.unfinished.is_empty(), "{:?}", outcome.report);
@@ -157,10 +159,12 @@ proptest! {
         matrices in amounts(),
         policy in prop::sample::select(&POLICIES[..]),
         devices in prop::collection::vec(faulty_devices(), 1..4),
+        streams in 1..3,
     ) {
+        let boxed = if streams == 1 { FaultyWorker::boxed } else { FaultyWorker::with_two_streams };
         let worker = |(step, fault, start, length, budget)| {
             let faults = Faults::new(step, fault, start..start + length);
-            FaultyWorker::boxed("faulty", &faults, budget)
+            boxed("faulty", &faults, budget)
         };
         let workers = devices.into_iter().map(worker).collect();
         let Outcome { mut handle, report } = compress::<Row>(workers, &matrices, &options(policy));

@@ -1,7 +1,7 @@
 //! The engine's schemes and cuts: they change how matrices travel, and no byte of the result.
 
 use crate::engine::{POLICIES, SCHEMES, check_all, compress, options, reference, twenty, views};
-use crate::faulty::{Faults, FaultyWorker};
+use crate::faulty::{Faults, FaultyWorker, Step};
 use crate::suite::matrices::same;
 use backend_cpu::Cpu;
 use sparse_core::reference::Reference;
@@ -70,6 +70,23 @@ fn schemes_policies_and_partitions_change_no_byte() {
 }
 
 #[test]
+fn a_device_that_unpacks_gets_messages_as_they_are() {
+    let matrices = twenty();
+    for (scheme, cut) in SCHEMES.iter().flat_map(|&scheme| ["row:1", "mesh:2x4"].map(|cut| (scheme, cut))) {
+        let partition = Some(cut.parse().unwrap());
+        let options = Options { scheme, partition, ..options(None) };
+        let faults = Faults::none();
+        let device = || vec![FaultyWorker::unpacking("device", &faults, 1 << 20)];
+        check_all(compress::<Row>(device(), &matrices, &options), &matrices);
+        check_all(compress::<Col>(device(), &matrices, &options), &matrices);
+        let is_unpacked = matches!(scheme, Some(Scheme::Ed2 | Scheme::Bitmap));
+        let is_dense = matches!(scheme, None | Some(Scheme::Sfc));
+        assert_eq!(faults.count(Step::Kernel) > 0, is_unpacked || is_dense, "{scheme:?}");
+        assert_eq!(faults.count(Step::Plan) > 0, is_dense, "{scheme:?}");
+    }
+}
+
+#[test]
 fn the_model_chooses_by_link_and_density() {
     let run = |link, percent: usize, workers| {
         let element = |at: usize| if at % 100 < percent { 1.0 } else { 0.0 };
@@ -79,6 +96,10 @@ fn the_model_chooses_by_link_and_density() {
         check_all(compress::<Row>(workers, &matrices, &options), &matrices)
     };
     let device = || FaultyWorker::boxed("device", &Faults::none(), 1 << 20);
+    let unpacking = || FaultyWorker::unpacking("device", &Faults::none(), 1 << 20);
+    // A bitmap has 0.13 of the bytes, indices and values 0.2.
+    let chosen = |device| run(1e9, 10, vec![device]).devices[0].scheme;
+    assert_eq!((chosen(device()), chosen(unpacking())), (Scheme::Ed2, Scheme::Bitmap));
     let cases = [(1e9, 1, Scheme::Ed2), (1e9, 90, Scheme::Sfc), (50e9, 1, Scheme::Sfc)];
     for (link, percent, expected) in cases {
         let report = run(link, percent, vec![device(), reference("host")]);

@@ -1,12 +1,12 @@
 //! A worker that fails on command: the serial reference behind a device's memory.
 
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
+use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, BatchCsr, Caps, ContextId, DenseBatchView, Element, Error, Host, PlanOptions, Result,
 };
-use sparse_distrib::{DeviceWorker, Ledger, Resident, Worker};
+use sparse_distrib::{DeviceWorker, Ledger, PackedBatch, Resident, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -129,18 +129,79 @@ impl DenseToCsrKernel<f32, i32, i32> for Faulty {
     }
 }
 
+impl UnpackKernel<f32, i32, i32> for Faulty {
+    unsafe fn unpack(
+        &self,
+        (rows, cols): (usize, usize),
+        member_ptr: Vec<usize>,
+        pattern: PackedPattern<'_, i32>,
+        values: &[f32],
+    ) -> Result<CompressedArrays<Self, f32, i32, i32>> {
+        self.0.reach(Step::Kernel)?;
+        let (mut offsets, mut indices, mut all_counts) = (vec![], vec![], vec![]);
+        match pattern {
+            PackedPattern::Bits(bits) => {
+                let row_bytes = cols.div_ceil(8);
+                for row in 0..rows * (member_ptr.len() - 1) {
+                    let is_set = |&col: &usize| bits[row * row_bytes + col / 8] >> (col % 8) & 1 == 1;
+                    let before = indices.len();
+                    indices.extend((0..cols).filter(is_set).map(|col| col as i32));
+                    all_counts.push((indices.len() - before) as i32);
+                }
+            }
+            PackedPattern::Counts { counts, indices: all, bases } => {
+                all_counts.extend(counts);
+                for (member, base) in member_ptr.windows(2).zip(bases) {
+                    indices.extend(all[member[0]..member[1]].iter().map(|index| index - *base as i32));
+                }
+            }
+        }
+        for member in 0..member_ptr.len() - 1 {
+            offsets.push(0);
+            for count in &all_counts[member * rows..][..rows] {
+                offsets.push(offsets[offsets.len() - 1] + count);
+            }
+        }
+        Ok(CompressedArrays { member_ptr, offsets, indices, values: values.to_vec() })
+    }
+}
+
 /// A worker whose memory counts as a device's, so that parts are moved to the host and back.
-pub(crate) struct FaultyWorker(DeviceWorker<Faulty, f32, i32, i32>);
+pub(crate) struct FaultyWorker {
+    worker: DeviceWorker<Faulty, f32, i32, i32>,
+    faults: Arc<Faults>,
+    has_second_stream: bool,
+}
 
 impl FaultyWorker {
     pub(crate) fn boxed(name: &str, faults: &Arc<Faults>, budget: u64) -> Box<dyn Worker<f32, i32, i32>> {
-        Box::new(Self(DeviceWorker::new(Faulty(faults.clone())).named(name).with_budget(budget)))
+        Box::new(Self::new(name, faults, Ledger::new(budget), false))
+    }
+
+    pub(crate) fn with_two_streams(
+        name: &str,
+        faults: &Arc<Faults>,
+        budget: u64,
+    ) -> Box<dyn Worker<f32, i32, i32>> {
+        Box::new(Self::new(name, faults, Ledger::new(budget), true))
+    }
+
+    /// With two streams, and messages that are unpacked.
+    pub(crate) fn unpacking(name: &str, faults: &Arc<Faults>, budget: u64) -> Box<dyn Worker<f32, i32, i32>> {
+        let mut worker = Self::new(name, faults, Ledger::new(budget), true);
+        worker.worker = worker.worker.unpacking();
+        Box::new(worker)
+    }
+
+    fn new(name: &str, faults: &Arc<Faults>, ledger: Arc<Ledger>, has_second_stream: bool) -> Self {
+        let worker = DeviceWorker::new(Faulty(faults.clone())).named(name).with_ledger(ledger);
+        Self { worker, faults: faults.clone(), has_second_stream }
     }
 }
 
 impl Worker<f32, i32, i32> for FaultyWorker {
     fn name(&self) -> &str {
-        self.0.name()
+        self.worker.name()
     }
 
     fn is_host(&self) -> bool {
@@ -152,7 +213,7 @@ impl Worker<f32, i32, i32> for FaultyWorker {
     }
 
     fn ledger(&self) -> &Arc<Ledger> {
-        self.0.ledger()
+        self.worker.ledger()
     }
 
     fn compress(
@@ -160,14 +221,33 @@ impl Worker<f32, i32, i32> for FaultyWorker {
         chunk: DenseBatchView<'_, f32>,
         keep: Keep<f32>,
     ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
-        self.0.compress(chunk, keep)
+        self.worker.compress(chunk, keep)
     }
 
     fn adopt(&self, part: &BatchCsr<f32>) -> Result<Box<dyn Resident<f32, i32, i32>>> {
-        self.0.adopt(part)
+        self.worker.adopt(part)
+    }
+
+    fn unpacks(&self) -> bool {
+        self.worker.unpacks()
+    }
+
+    fn unpack(&self, batch: &PackedBatch<f32, i32>) -> Result<Box<dyn Resident<f32, i32, i32>>> {
+        self.worker.unpack(batch)
     }
 
     fn trim(&mut self) {
-        self.0.trim();
+        self.worker.trim();
+    }
+
+    fn second_stream(&self) -> Option<Box<dyn Worker<f32, i32, i32>>> {
+        let second = || {
+            let mut second = Self::new(self.name(), &self.faults, self.ledger().clone(), false);
+            if self.unpacks() {
+                second.worker = second.worker.unpacking();
+            }
+            second
+        };
+        self.has_second_stream.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
     }
 }

@@ -7,6 +7,7 @@ mod corruption;
 mod engine;
 mod engine_lending;
 mod engine_schemes;
+mod engine_streams;
 mod failing;
 mod failures;
 mod faulty;
