@@ -64,6 +64,7 @@ pub mod transport;
 pub mod wire;
 
 pub use calibrate::{Calibration, Target};
+pub use collective::agree;
 pub use distribute::{Distribution, LocalPart, collect, distribute};
 pub use engine::handle::{Handle, ResidentBatch};
 pub use engine::ledger::{Lease, Ledger};
