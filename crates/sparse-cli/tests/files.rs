@@ -39,6 +39,18 @@ fn a_full_disk_leaves_what_was_there() {
         fs::remove_file(folder.join(out)).unwrap();
         assert_eq!(names(folder), ["a.npz", "b.npy"], "{line}");
     }
+    run(folder, "$NNZ -q distribute b.npy -o set");
+    let set = names(&folder.join("set"));
+    for (line, out) in [
+        ("distribute b.npy -o new", "new"),
+        ("distribute b.npy b.npy --partition row:2 -o new", "new"),
+        ("distribute b.npy -o set", "set"),
+    ] {
+        let error = error(folder, &format!("trap '' XFSZ; ulimit -f 2; exec $NNZ -q {line}"));
+        assert!(error.starts_with(&format!("error: {out}/part-00000-")), "{error}");
+        assert_eq!(names(folder), ["a.npz", "b.npy", "set"], "{line}");
+        assert_eq!(names(&folder.join("set")), set, "{line}");
+    }
     if Path::new("/dev/full").exists() {
         std::os::unix::fs::symlink("/dev/full", folder.join("full.npz")).unwrap();
         assert!(error(folder, "$NNZ convert a.npz full.npz").contains("full.npz: No space left"));

@@ -15,6 +15,7 @@ use sparse_distrib::{
 };
 use sparse_io::parts::PartWriter;
 use std::fmt::{Debug, Formatter};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -246,7 +247,39 @@ impl MatrixSet {
     /// # Errors
     /// As for [`write_folder`](Self::write_folder).
     pub fn write_blocks(&self, item: usize, folder: impl AsRef<Path>) -> Result<()> {
-        self.0.write_blocks(item, folder.as_ref())
+        if item >= self.len() {
+            let reason = format!("matrix {item} of a set of {}", self.len());
+            return Err(Error::shape("write_blocks", reason));
+        }
+        self.0.write_blocks(item..item + 1, folder.as_ref())
+    }
+
+    /// Writes all matrices, in the parts of the [`partition`](Self::partition) that all have, to one folder. A set of one
+    /// matrix is written as [`write_blocks`](Self::write_blocks) does; of several, other commands read the blocks of a
+    /// diagonal.
+    ///
+    /// ```
+    /// use nnz::{MatrixSet, MatrixSetOptions, distrib::NpySource, prelude::*};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = |name: &str| folder.path().join(name);
+    /// nnz::io::npy::write(&path("stack.npy"), &[1.0, 0.0, 0.0, 2.0], &[2, 2, 1], Order::RowMajor)?;
+    /// let cpu: Device = "cpu".parse()?;
+    /// let partition = Some("row:2".parse()?);
+    /// let options = MatrixSetOptions { partition, ..MatrixSetOptions::to(Format::Csr, DType::F64) };
+    /// let source = NpySource::open(path("stack.npy"))?;
+    /// let (set, _) = MatrixSet::compress(&[cpu.clone()], &source, &options)?;
+    /// set.write_all_blocks(path("set"))?; // four blocks of 1 x 1
+    /// let all = Matrix::read_csr(&cpu, &nnz::io::MatrixFile::open(path("set"))?, DType::F64)?;
+    /// assert_eq!((all.shape(), all.nnz()), ((4, 2), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`write_folder`](Self::write_folder), and [`Shape`](Error::Shape) if a matrix has another partition than the
+    /// first.
+    pub fn write_all_blocks(&self, folder: impl AsRef<Path>) -> Result<()> {
+        self.0.write_blocks(0..self.len(), folder.as_ref())
     }
 
     /// Copies of all matrices as one batch in the memory of `device`: of matrices of one shape.
@@ -284,7 +317,7 @@ trait AnyHandle: Debug + Send + Sync {
     fn get_part(&self, item: usize, index: usize, device: &Device) -> Result<Matrix>;
     fn to_batch(&self, device: &Device) -> Result<Matrix>;
     fn write_folder(&self, folder: &Path) -> Result<()>;
-    fn write_blocks(&self, item: usize, folder: &Path) -> Result<()>;
+    fn write_blocks(&self, items: Range<usize>, folder: &Path) -> Result<()>;
     fn move_to(&mut self, device: &Device) -> Result<()>;
 }
 
@@ -353,11 +386,22 @@ where
         writer.finish()
     }
 
-    fn write_blocks(&self, item: usize, folder: &Path) -> Result<()> {
-        let (shape, partition) = (Handle::shape(self, item), Handle::partition(self, item));
-        let mut writer = PartWriter::<A, T>::matrix(folder, shape, partition.grid())?;
-        for (index, part) in partition.iter(shape).enumerate() {
-            writer.write_block(part.rows, part.cols, &self.fetch_part(item, index)?)?;
+    fn write_blocks(&self, items: Range<usize>, folder: &Path) -> Result<()> {
+        let partition = |item| Handle::partition(self, item);
+        if let Some(item) = items.clone().find(|&item| partition(item) != partition(items.start)) {
+            let (first, other) = (partition(items.start), partition(item));
+            let reason = format!("matrix {item} is cut by {other}, matrix {} by {first}", items.start);
+            return Err(Error::shape("write_blocks", reason));
+        }
+        let grid = items.clone().next().map_or((1, 1), |item| partition(item).grid());
+        let mut writer = match items.len() {
+            1 => PartWriter::<A, T>::matrix(folder, Handle::shape(self, items.start), grid)?,
+            _ => PartWriter::matrices_in_blocks(folder, grid)?,
+        };
+        for item in items {
+            for (index, part) in partition(item).iter(Handle::shape(self, item)).enumerate() {
+                writer.write_block(part.rows, part.cols, &self.fetch_part(item, index)?)?;
+            }
         }
         writer.finish()
     }

@@ -11,7 +11,7 @@ use crate::operand::common_type;
 use crate::product::{check_factor, parse_not_negative};
 use crate::ranks::Ranks;
 use crate::text::parse_bytes;
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
 use nnz::distrib::{NpySource, Partition, Report, Scheme, Source};
@@ -29,8 +29,7 @@ use summary::{Summary, Work};
 ///
 /// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
 /// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
-/// shapes as the blocks of a diagonal. With --partition, a matrix is written in its parts, and of several each to a
-/// folder of its own, 00000, 00001 and so on.
+/// shapes as the blocks of a diagonal. With --partition, matrices are written in their parts, which are read so, too.
 ///
 /// As in `mpirun -n 4 nnz distribute …`, of a build with the feature mpi, ranks divide the matrices, or the parts of
 /// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of them:
@@ -202,13 +201,7 @@ impl Distribute {
                 set.to_batch(&Context::host()?)?.write_as(file::output(out), FileKind::Npz)?;
             }
             (Output::Folder, None) => set.write_folder(out)?,
-            (Output::Folder, Some(_)) if set.len() == 1 => set.write_blocks(0, out)?,
-            (Output::Folder, Some(_)) => {
-                std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
-                for item in 0..set.len() {
-                    set.write_blocks(item, out.join(format!("{item:05}")))?;
-                }
-            }
+            (Output::Folder, Some(_)) => set.write_all_blocks(out)?,
         }
         Ok(())
     }
