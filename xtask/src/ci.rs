@@ -74,7 +74,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "mpi",
-        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads, and solvers over up to 4",
+        about: "distributions over 1 to 8 ranks of MPI, to the bytes of those over threads, solvers over up to 4, and the command",
         budget: 90,
         needs: &["test"],
         run: mpi,
@@ -230,9 +230,9 @@ fn mpi(sh: &Shell) -> Result<()> {
         return Ok(());
     }
     // With the features of the workspace, so that little is compiled again.
-    let feature = ["--workspace", "--quiet", "--features", "sparse-distrib/mpi"];
+    let feature = ["--workspace", "--quiet", "--features", "sparse-cli/mpi"];
     let examples = ["--example", "mpi", "--example", "mpi_cg"];
-    cmd!(sh, "cargo clippy {feature...} --test mpi {examples...} -- -D warnings").run()?;
+    cmd!(sh, "cargo clippy {feature...} --bin nnz --test mpi {examples...} -- -D warnings").run()?;
     cmd!(sh, "cargo build {feature...} {examples...}").run()?;
     Ok(cmd!(sh, "cargo test {feature...} --test mpi -- --quiet").run()?)
 }

@@ -85,6 +85,6 @@ fn join(launched: usize) -> Result<Ranks> {
 fn join(launched: usize) -> Result<Ranks> {
     bail!(
         "{launched} processes were started to do one work, but this nnz was built without MPI: \
-         build it with `cargo install --features mpi`, or start one process"
+         build it with `cargo install --path crates/sparse-cli --features mpi`, or start one process"
     )
 }

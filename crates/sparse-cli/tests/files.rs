@@ -57,6 +57,20 @@ fn a_full_disk_leaves_what_was_there() {
     }
 }
 
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn several_processes_without_mpi_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    array(folder, "b.npy", "(2, 2)", &[1.0; 4]);
+    for variable in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"] {
+        let error = error(folder, &format!("{variable}=3 $NNZ distribute b.npy -o out.npz"));
+        assert!(error.contains("3 processes were started") && error.contains("--features mpi"), "{error}");
+        assert_eq!(names(folder), ["b.npy"]);
+    }
+    run(folder, "OMPI_COMM_WORLD_SIZE=1 $NNZ distribute b.npy -o out.npz --backend cpu");
+}
+
 #[test]
 fn a_failure_stays_one_when_nobody_reads() {
     let folder = tempfile::tempdir().unwrap();
