@@ -102,7 +102,7 @@ impl Distribute {
         let (set, report) = self.compress(&ranks, &prepared, context).map_err(|error| ranks.told(error))?;
         let work = ranks.gather(Work::new(&report));
         ranks.agree(match set.zip(prepared.output) {
-            Some((set, output)) => self.finish(&set, output, &report, work?, context),
+            Some((set, output)) => work.and_then(|work| self.finish(&set, output, &report, work, context)),
             None => work.map(drop),
         })
     }
