@@ -71,7 +71,7 @@ pub use engine::ledger::{Lease, Ledger};
 pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{Generated, NpySource, Source};
 pub use engine::worker::{DeviceWorker, Resident, Worker};
-pub use engine::{Engine, Options, Outcome};
+pub use engine::{Engine, Options, Outcome, RankOutcome};
 pub use explain::{Explanation, Prediction};
 pub use matrix::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,

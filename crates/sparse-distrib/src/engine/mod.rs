@@ -52,6 +52,8 @@ mod run;
 pub mod source;
 pub mod worker;
 
+pub use ranks::RankOutcome;
+
 use crate::partition::Partition;
 use crate::schedule::{CHUNK_BYTES, Device, Policy};
 use crate::scheme::{Rates, Scheme};

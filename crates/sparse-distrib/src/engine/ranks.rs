@@ -19,6 +19,9 @@ const OP: &str = "compress";
 /// The rank that gathers the matrices.
 const ROOT: usize = 0;
 
+/// The result of a run on several ranks: all matrices at rank 0, and the report of this rank's share.
+pub type RankOutcome<A, T, I, O> = (Option<Handle<A, T, I, O>>, Report);
+
 impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
     /// Compresses all matrices of a source on all ranks, each with its own engine: a collective call. Rank 0 gets all of
     /// them, in the host's memory and in the order of the source, as [`compress`](Self::compress) would make them alone.
@@ -56,13 +59,13 @@ impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
         transport: &dyn Transport,
         source: &dyn Source<T>,
         options: &Options<'_, T>,
-    ) -> Result<(Option<Handle<A, T, I, O>>, Report)> {
+    ) -> Result<RankOutcome<A, T, I, O>> {
         let partition = options.partition.map_or_else(|| Partition::rows(1), Ok)?;
         check_agreement::<A, T>(transport, source, partition)?;
         let shares = shares(source, partition, transport.ranks());
         let share = Share { source, partition, items: shares[transport.rank()].clone() };
         let done = share.compress::<A, I, O>(self, options);
-        let (layouts, own, report) = agree(transport, ROOT, OP, done)?;
+        let (layouts, (own, report)) = agree(transport, ROOT, OP, done)?;
         let gathered = match transport.rank() {
             ROOT => {
                 gather(transport, &shares, &layouts, &own).map(|batches| Some(Handle::new(layouts, batches)))
@@ -125,13 +128,16 @@ struct Share<'a, T> {
     items: Range<usize>,
 }
 
+/// The layouts of all matrices, and the compressed share with its report.
+type ShareOutcome<A, T, I, O> = (Vec<Layout>, (Handle<A, T, I, O>, Report));
+
 impl<T: Scalar> Share<'_, T> {
-    /// The layouts of all matrices, and the compressed share.
+    /// Compresses the share; an error names the matrix.
     fn compress<A: Axis, I: Index, O: Index>(
         &self,
         engine: &mut Engine<T, I, O>,
         options: &Options<'_, T>,
-    ) -> Result<(Vec<Layout>, Handle<A, T, I, O>, Report)> {
+    ) -> Result<ShareOutcome<A, T, I, O>> {
         let layouts = item::layouts::<T, I, O>(self.source, Some(self.partition), u64::MAX, A::IS_ROW)?;
         let options = Options { partition: None, ..options.clone() };
         let outcome: Outcome<A, T, I, O> = engine.compress(self, &options)?;
@@ -141,7 +147,7 @@ impl<T: Scalar> Share<'_, T> {
             Some(item) => Error::operands(OP, format_args!("matrix {}: {error}", self.find(item).0)),
             None => error,
         });
-        complete.map(|(handle, report)| (layouts, handle, report))
+        Ok((layouts, complete?))
     }
 
     /// The matrix and the part of an item of the share.
