@@ -28,7 +28,7 @@ impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
     ///
     /// A rank compresses neighbouring matrices, or parts where [`Options::partition`] asks for parts, with about as many
     /// elements as every other rank's. It reads these alone; all ranks know the shapes of all. Results travel as
-    /// [`ed2`](crate::wire::ed2), whose checksum notices a changed byte. The report is that of this rank's share.
+    /// [`ed2`], whose checksum notices a changed byte. The report is that of this rank's share.
     ///
     /// ```
     /// use sparse_core::Row;
@@ -47,7 +47,8 @@ impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
     /// let results = results.into_iter().collect::<sparse_core::Result<Vec<_>>>()?;
     /// assert!(results.iter().map(|(_, report)| report.items).eq([4, 3, 3]));
     /// let all = results[0].0.as_ref().expect("rank 0 has the matrices");
-    /// assert_eq!((all.len(), all.fetch(9)?.values()), (10, &[10.0; 8][..]));
+    /// assert_eq!(all.len(), 10);
+    /// assert_eq!(all.fetch(9)?.values(), &[10.0; 8]);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///
