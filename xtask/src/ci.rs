@@ -221,7 +221,7 @@ fn build_tests(sh: &Shell) -> Result<()> {
 /// features nothing is compiled twice.
 fn workspace(sh: &Shell) -> Vec<&'static str> {
     let mpi: &[_] = match provision::missing_for_mpi(sh) {
-        None => &["--features", "sparse-distrib/mpi"],
+        None => &["--features", "sparse-cli/mpi"],
         Some(_) => &[],
     };
     [&["--workspace", "--quiet"], mpi].concat()

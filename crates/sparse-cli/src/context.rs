@@ -103,6 +103,11 @@ fn parse_device(name: &str) -> Result<DeviceChoice, nnz::Error> {
     }
 }
 
+/// The number of this process on its host: under mpirun and srun, processes take its devices in turn.
+fn local_rank() -> usize {
+    launched_local_rank().unwrap_or(0)
+}
+
 /// Output of a command on stdout: as JSON by serde, as text by `Display`.
 pub(crate) trait Report: Serialize + Display {}
 
@@ -135,7 +140,7 @@ impl Context {
 
     /// Opens the requested device; without a request the best.
     pub(crate) fn device(&self) -> Result<Device> {
-        self.open(Device::best)
+        self.open(|| Device::best_for_rank(local_rank()))
     }
 
     /// Opens the requested device; without a request the host, for what other devices lack.
@@ -147,8 +152,7 @@ impl Context {
     fn open(&self, default: fn() -> nnz::Result<Device>) -> Result<Device> {
         let opened = match (self.options.backend, self.options.device) {
             (None, None) => default(),
-            // Under mpirun and srun, processes of a host take its devices in turn.
-            (Some(backend), None) => backend.open_for_rank(launched_local_rank().unwrap_or(0)),
+            (Some(backend), None) => backend.open_for_rank(local_rank()),
             (Some(backend), Some(DeviceChoice::Index(index))) => DeviceId { backend, index }.open(),
             (None, Some(DeviceChoice::Index(index))) => {
                 return Err(usage(format_args!(

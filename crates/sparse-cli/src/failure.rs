@@ -33,6 +33,18 @@ impl std::error::Error for Unavailable {
     }
 }
 
+/// An error that the root of several ranks prints: exit status 1.
+#[derive(Debug)]
+pub(crate) struct ToldByRoot;
+
+impl Display for ToldByRoot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str("another rank tells the error")
+    }
+}
+
+impl std::error::Error for ToldByRoot {}
+
 /// A [`Usage`] error.
 pub(crate) fn usage(message: impl Display) -> Error {
     Error::new(Usage(message.to_string()))
@@ -43,8 +55,10 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
-    // Without stderr the message is lost; the status remains.
-    let _ = writeln!(io::stderr(), "error: {}", chain(&error));
+    if !error.is::<ToldByRoot>() {
+        // Without stderr the message is lost; the status remains.
+        let _ = writeln!(io::stderr(), "error: {}", chain(&error));
+    }
     ExitCode::from(status(&error))
 }
 
@@ -59,7 +73,7 @@ fn status(error: &Error) -> u8 {
 }
 
 /// The error and its causes; a cause that its effect already contains is left out.
-fn chain(error: &Error) -> String {
+pub(crate) fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {

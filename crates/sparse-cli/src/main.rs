@@ -17,6 +17,7 @@ mod pair;
 mod parts;
 mod picture;
 mod product;
+mod ranks;
 mod rounding;
 mod selection;
 mod storage;

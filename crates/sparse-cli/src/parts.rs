@@ -10,7 +10,7 @@ use std::fmt::{Display, Formatter};
 #[derive(Debug, Serialize)]
 pub(crate) struct Parts {
     files: usize,
-    /// Blocks that rows and columns are cut into; none for a batch.
+    /// Blocks that rows and columns of each matrix are cut into; none for whole matrices and for a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks: Option<(usize, usize)>,
     /// Matrices on the diagonal; none for one matrix and for a batch.
@@ -27,6 +27,9 @@ impl Parts {
         let (blocks, matrices) = match set.kind() {
             SetKind::Matrix { row_blocks, col_blocks } => (Some((row_blocks, col_blocks)), None),
             SetKind::Matrices { members } => (None, Some(members)),
+            SetKind::MatricesInBlocks { members, row_blocks, col_blocks } => {
+                (Some((row_blocks, col_blocks)), Some(members))
+            }
             SetKind::Batch { .. } => (None, None),
         };
         let file_bytes = set.parts().iter().map(|part| part.bytes).sum();
@@ -37,10 +40,13 @@ impl Parts {
 impl Display for Parts {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} files, {}", self.files, bytes(self.file_bytes))?;
+        if let Some(matrices) = self.matrices {
+            write!(f, ", {matrices} matrices on the diagonal")?;
+        }
         match (self.blocks, self.matrices) {
-            (Some((rows, cols)), _) => write!(f, ", {rows} x {cols} blocks"),
-            (None, Some(matrices)) => write!(f, ", {matrices} matrices on the diagonal"),
-            (None, None) => Ok(()),
+            (None, _) => Ok(()),
+            (Some((rows, cols)), None) => write!(f, ", {rows} x {cols} blocks"),
+            (Some((rows, cols)), Some(_)) => write!(f, ", {rows} x {cols} blocks each"),
         }
     }
 }

@@ -39,10 +39,36 @@ fn a_full_disk_leaves_what_was_there() {
         fs::remove_file(folder.join(out)).unwrap();
         assert_eq!(names(folder), ["a.npz", "b.npy"], "{line}");
     }
+    run(folder, "$NNZ -q distribute b.npy -o set");
+    let set = names(&folder.join("set"));
+    for (line, out) in [
+        ("distribute b.npy -o new", "new"),
+        ("distribute b.npy b.npy --partition row:2 -o new", "new"),
+        ("distribute b.npy -o set", "set"),
+    ] {
+        let error = error(folder, &format!("trap '' XFSZ; ulimit -f 2; exec $NNZ -q {line}"));
+        assert!(error.starts_with(&format!("error: {out}/part-00000-")), "{error}");
+        assert_eq!(names(folder), ["a.npz", "b.npy", "set"], "{line}");
+        assert_eq!(names(&folder.join("set")), set, "{line}");
+    }
     if Path::new("/dev/full").exists() {
         std::os::unix::fs::symlink("/dev/full", folder.join("full.npz")).unwrap();
         assert!(error(folder, "$NNZ convert a.npz full.npz").contains("full.npz: No space left"));
     }
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn several_processes_without_mpi_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    array(folder, "b.npy", "(2, 2)", &[1.0; 4]);
+    for variable in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"] {
+        let error = error(folder, &format!("{variable}=3 $NNZ distribute b.npy -o out.npz"));
+        assert!(error.contains("3 processes were started") && error.contains("--features mpi"), "{error}");
+        assert_eq!(names(folder), ["b.npy"]);
+    }
+    run(folder, "OMPI_COMM_WORLD_SIZE=1 $NNZ distribute b.npy -o out.npz --backend cpu");
 }
 
 #[test]

@@ -13,7 +13,7 @@ const FAILED: u8 = 1;
 /// The rank's own error; [`Error::Operands`] with the first rank that failed where others did; errors of the
 /// transport.
 pub(crate) fn combine<R>(
-    transport: &impl Transport,
+    transport: &(impl Transport + ?Sized),
     root: usize,
     op: &'static str,
     own: Result<R>,
@@ -29,9 +29,24 @@ pub(crate) fn combine<R>(
     })
 }
 
-/// The result of this rank where all ranks have one, else an error that names the first rank that failed.
-pub(crate) fn agree<R>(
-    transport: &impl Transport,
+/// The result of this rank where all ranks have one, else an error that names the first rank that failed: a collective
+/// call, after which no rank waits for one that has given up. `op` is the operation in that error.
+///
+/// ```
+/// use sparse_distrib::{Local, Transport, agree};
+///
+/// let told = Local::run(2, |rank| {
+///     let number = if rank.rank() == 0 { "7" } else { "seven" }.parse::<i32>();
+///     let number = number.map_err(|error| sparse_core::Error::format("number", error));
+///     agree(&rank, 0, "read", number).unwrap_err().to_string()
+/// });
+/// assert_eq!(told[0], "read: rank 1: number: invalid digit found in string");
+/// ```
+///
+/// # Errors
+/// The rank's own error; [`Error::Operands`] with the first rank that failed where others did; errors of the transport.
+pub fn agree<R>(
+    transport: &(impl Transport + ?Sized),
     root: usize,
     op: &'static str,
     own: Result<R>,
@@ -41,7 +56,7 @@ pub(crate) fn agree<R>(
 
 /// The `words` of all ranks, by rank.
 pub(crate) fn all_gather<R>(
-    transport: &impl Transport,
+    transport: &(impl Transport + ?Sized),
     op: &'static str,
     own: Result<R>,
     words: impl FnOnce(&R) -> Vec<u64>,
@@ -65,7 +80,7 @@ fn answer(
     join(&contributions).map_err(|error| format!("rank {root}: {error}"))
 }
 
-fn tagged(message: Result<Vec<u8>, String>) -> Vec<u8> {
+pub(crate) fn tagged(message: Result<Vec<u8>, String>) -> Vec<u8> {
     let (mut bytes, tag) = match message {
         Ok(bytes) => (bytes, OK),
         Err(reason) => (reason.into_bytes(), FAILED),
@@ -74,7 +89,7 @@ fn tagged(message: Result<Vec<u8>, String>) -> Vec<u8> {
     bytes
 }
 
-fn untagged(mut message: Vec<u8>) -> Result<Vec<u8>, String> {
+pub(crate) fn untagged(mut message: Vec<u8>) -> Result<Vec<u8>, String> {
     match message.pop() {
         Some(OK) => Ok(message),
         Some(_) => Err(String::from_utf8_lossy(&message).into_owned()),

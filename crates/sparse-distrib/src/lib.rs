@@ -64,13 +64,14 @@ pub mod transport;
 pub mod wire;
 
 pub use calibrate::{Calibration, Target};
+pub use collective::agree;
 pub use distribute::{Distribution, LocalPart, collect, distribute};
 pub use engine::handle::{Handle, ResidentBatch};
 pub use engine::ledger::{Lease, Ledger};
 pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{Generated, NpySource, Source};
 pub use engine::worker::{DeviceWorker, PackedBatch, Resident, Worker};
-pub use engine::{Engine, Options, Outcome};
+pub use engine::{Engine, Options, Outcome, RankOutcome};
 pub use explain::{Explanation, Prediction};
 pub use matrix::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,

@@ -6,7 +6,7 @@ use sparse_core::{
     Axis, BatchCompressed, Col, Compressed, Csr, Host, Index, Result, Row, Scalar, bf16, c32, c64, f16,
 };
 use sparse_io::MatrixFile;
-use sparse_io::parts::{MANIFEST, PartSet, PartWriter};
+use sparse_io::parts::{MANIFEST, PartSet, PartWriter, SetKind};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -292,6 +292,49 @@ fn arrays_are_checked_behind_a_right_checksum() {
     fs::write(&manifest, json.to_string()).unwrap();
     let error = read_small(&path).unwrap_err().to_string();
     assert_eq!(error, format!("{}: csr: row 2: column 5 is not below 5", part.display()));
+}
+
+/// Two matrices of 6 x 5 and one of 2 x 3, each in 2 x 1 blocks; the last is empty.
+fn write_three_in_blocks(path: &Path) {
+    let mut writer = PartWriter::<Row, f64>::matrices_in_blocks(path, (2, 1)).unwrap();
+    for (ends, cols, triplets) in [([3, 6], 5, small()), ([1, 6], 5, small()), ([0, 2], 3, vec![])] {
+        let mut start = 0;
+        for end in ends {
+            let inside = triplets.iter().filter(|(i, _, _)| (start..end).contains(i));
+            let local = inside.map(|&(i, j, v)| (i - start, j, v));
+            let block = compressed::<Row, f64, i32, i32>((end - start, cols), local);
+            writer.write_block(start..end, 0..cols, &block).unwrap();
+            start = end;
+        }
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn matrices_in_blocks_are_read_as_blocks_of_a_diagonal() {
+    let (_folder, path) = new_set();
+    write_three_in_blocks(&path);
+    let set = PartSet::open(&path).unwrap();
+    assert_eq!(set.kind(), SetKind::MatricesInBlocks { members: 3, row_blocks: 2, col_blocks: 1 });
+    assert_eq!((set.shape(), set.nnz(), set.parts().len()), ((14, 13), 8, 6));
+    let twice = small().into_iter().chain(small().into_iter().map(|(i, j, v)| (i + 6, j + 5, v)));
+    let twice: Csr<f64> = compressed((14, 13), twice);
+    assert_eq!(MatrixFile::open(&path).unwrap().read_csr::<f64, i32, i32>().unwrap(), twice);
+    assert!(set.read_batch().unwrap_err().to_string().contains("matrices in blocks, not a batch"));
+    let cases = [
+        ("/kind/matrices_in_blocks/members", json!(2), "6 parts where 2 x 1 blocks of 2 matrices are needed"),
+        ("/kind/matrices_in_blocks/row_blocks", json!(0), "6 parts where 0 x 1 blocks"),
+        ("/kind/matrices_in_blocks/row_blocks", json!(3), "6 parts where 3 x 1 blocks"),
+        ("/shape", json!([15, 13]), "the shape 15 x 13 is not the sum"),
+        ("/parts/2/covers/block/rows/start", json!(5), "covers rows 5..7 where a range from 6"),
+        ("/parts/3/covers/block/rows/end", json!(2), "covers rows"),
+        ("/parts/5/covers/block/cols/end", json!(9), "covers columns"),
+        ("/parts/0/covers", json!({"members": {"start": 0, "end": 1}}), "covers members where a block"),
+    ];
+    for (pointer, value, expected) in cases {
+        let error = error_with(&path, pointer, value);
+        assert!(error.contains(expected), "{pointer}: {error}");
+    }
 }
 
 /// The number of files in a folder.

@@ -118,8 +118,25 @@ impl Device {
     /// # Errors
     /// [`Error::Unsupported`] with every backend's reason if there is no device at all.
     pub fn best() -> Result<Self> {
+        Self::best_for_rank(0)
+    }
+
+    /// The best device for the process with number `local_rank` among those of its host: equally good ones are taken in
+    /// turn, from that of [`best`](Self::best) on.
+    ///
+    /// ```
+    /// use nnz::{Device, distrib::transport::launched_local_rank};
+    ///
+    /// let local_rank = launched_local_rank().unwrap_or(0); // by mpirun or srun
+    /// println!("{}", Device::best_for_rank(local_rank)?);
+    /// # Ok::<(), nnz::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`best`](Self::best).
+    pub fn best_for_rank(local_rank: usize) -> Result<Self> {
         // If CUDA has a device, the other libraries need not be loaded.
-        let mut reasons = match BackendKind::Cuda.open() {
+        let mut reasons = match BackendKind::Cuda.open_for_rank(local_rank) {
             Ok(device) => return Ok(device),
             Err(error) => vec![error.to_string()],
         };
@@ -135,6 +152,8 @@ impl Device {
             }
         }
         candidates.sort_by_key(|&(rank, _)| rank);
+        let equals = candidates.iter().take_while(|(rank, _)| *rank == candidates[0].0).count();
+        candidates[..equals].rotate_left(local_rank % equals.max(1));
         for (_, id) in candidates {
             match id.open() {
                 Ok(device) => return Ok(device),

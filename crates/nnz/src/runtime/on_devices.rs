@@ -12,7 +12,7 @@ use sparse_distrib::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
     DistributedVector, Local, Ownership, Transport,
 };
-use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal};
+use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
 use std::fmt::{Debug, Formatter};
 use std::ops::{ControlFlow, Range};
 use std::thread;
@@ -411,9 +411,7 @@ where
     fn jacobi(&self) -> Result<Jacobi<DistributedBackend<Local, B>, T>> {
         let block = self.a.diagonal_block().to_host(self.backend.local())?;
         let first = self.a.row_ownership().range(self.backend.rank()).start;
-        let inverse = inverse_diagonal(&block)
-            .map_err(|error| Error::operands("solve", format_args!("from row {first} on: {error}")))?;
-        Jacobi::new(&self.backend, inverse)
+        Jacobi::new(&self.backend, inverse_diagonal_of_block(&block, first)?)
     }
 }
 

@@ -224,6 +224,11 @@ impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
         Self { items, resident, device: Some((device, lease)) }
     }
 
+    /// A batch in the host's memory.
+    pub(super) fn on_host(items: Vec<usize>, batch: BatchCsr<T, Host, I, O>) -> Self {
+        Self { items, resident: Box::new(DeviceBatch { backend: Reference, batch }), device: None }
+    }
+
     /// The positions of the members among the parts of all matrices, in the order of the source. Where no matrix was
     /// cut, these are the positions of the matrices.
     pub fn items(&self) -> &[usize] {

@@ -30,6 +30,9 @@
 //! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
+//! [`Engine::compress_on_ranks`] divides the matrices among the ranks of a [`Transport`](crate::Transport), each with an
+//! engine of its own, and gathers the results.
+//!
 //! The [`Report`] names every matrix that is not compressed, and why; the others are.
 //!
 //! The task is that of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units, master's
@@ -44,11 +47,14 @@ mod item;
 pub mod ledger;
 mod message;
 mod queue;
+mod ranks;
 pub mod report;
 mod run;
 mod slots;
 pub mod source;
 pub mod worker;
+
+pub use ranks::RankOutcome;
 
 use crate::partition::Partition;
 use crate::schedule::{CHUNK_BYTES, Device, Policy};

@@ -7,6 +7,10 @@ use std::env;
 const VARIABLES: [&str; 4] =
     ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"];
 
+/// The variables of the same launchers with the number of all processes. Slurm's is that of `srun`: the one of a whole job
+/// is there for its script, too.
+const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
+
 /// The number of this process among those of its host, from 0, as `mpirun` or `srun` tells it in the environment;
 /// `None` if neither has started it.
 ///
@@ -19,11 +23,25 @@ const VARIABLES: [&str; 4] =
 /// println!("this process takes the device cuda:{}", launched_local_rank().unwrap_or(0));
 /// ```
 pub fn launched_local_rank() -> Option<usize> {
-    first_number(|name| env::var(name).ok())
+    first_number(&VARIABLES, |name| env::var(name).ok())
 }
 
-fn first_number(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    VARIABLES.iter().find_map(|name| variable(name)?.parse().ok())
+/// The number of processes that `mpirun` or `srun` has started together with this one, as it tells in the environment;
+/// `None` if neither has started it.
+///
+/// A program that is built without MPI learns from it that others do the same work.
+///
+/// ```
+/// use sparse_distrib::transport::launched_ranks;
+///
+/// assert!(launched_ranks().is_none_or(|ranks| ranks >= 1));
+/// ```
+pub fn launched_ranks() -> Option<usize> {
+    first_number(&SIZES, |name| env::var(name).ok())
+}
+
+fn first_number(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    names.iter().find_map(|name| variable(name)?.parse().ok())
 }
 
 #[cfg(test)]
@@ -33,7 +51,9 @@ mod tests {
     #[test]
     fn launchers_of_mpi_come_before_slurm() {
         let local_rank = |set: &[(&str, &str)]| {
-            first_number(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string()))
+            first_number(&VARIABLES, |name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+            })
         };
         assert_eq!(local_rank(&[]), None);
         for name in VARIABLES {

@@ -9,7 +9,7 @@ mod local_rank;
 mod mpi;
 
 pub use local::Local;
-pub use local_rank::launched_local_rank;
+pub use local_rank::{launched_local_rank, launched_ranks};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 

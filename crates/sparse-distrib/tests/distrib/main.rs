@@ -6,6 +6,7 @@ mod common;
 mod corruption;
 mod engine;
 mod engine_lending;
+mod engine_ranks;
 mod engine_schemes;
 mod engine_streams;
 mod failing;

@@ -332,3 +332,30 @@ fn rows_are_divided_by_entries_for_any_number_of_ranks() {
         assert!(matches!(Ownership::by_weight(&[0, 1], weights), Err(Error::Shape { .. })));
     }
 }
+
+/// Small integers, so that every order of sums gives the same dot product; and numbers whose squares overflow.
+#[test]
+fn dots_and_norms_are_those_of_the_whole() {
+    let x = [(1.0, 2.0), (3.0, -1.0), (0.0, 4.0), (2.0, 0.0), (-5.0, 0.0)].map(|(re, im)| c64::new(re, im));
+    let y = [(2.0, 0.0), (1.0, 1.0), (1.0, -1.0), (0.0, 3.0), (1.0, 0.0)].map(|(re, im)| c64::new(re, im));
+    let dot = x.iter().zip(&y).fold(c64::default(), |sum, (x, y)| sum + x.conj() * y);
+    for ranks in [1, 2, 3, 7] {
+        let found = Local::run(ranks, |rank| {
+            let rank = DistributedBackend::new(rank, Reference);
+            let ownership = Ownership::even(5, ranks).unwrap();
+            let own = ownership.range(rank.rank());
+            let part = |x: &[c64]| DistributedVector::from_local(&rank, &ownership, &x[own.clone()]).unwrap();
+            let (mut x, y, huge) = (part(&x), part(&y), part(&x.map(|x| x * 1e200)));
+            let (dot, norms) =
+                (x.dot(&rank, &y).unwrap(), [x.nrm2(&rank), huge.nrm2(&rank)].map(Result::unwrap));
+            x.axpby(&rank, c64::new(0.0, 2.0), &y, c64::new(-1.0, 0.0)).unwrap();
+            (dot, norms, x.gather(&rank, 0).unwrap())
+        });
+        for (rank, (found_dot, [norm, huge], sum)) in found.into_iter().enumerate() {
+            assert_eq!(found_dot, dot);
+            assert!((norm - 60_f64.sqrt()).abs() < 1e-14 && (huge / 1e200 - norm).abs() < 1e-14);
+            let expected = x.iter().zip(&y).map(|(x, y)| c64::new(0.0, 2.0) * y - x).collect::<Vec<_>>();
+            assert_eq!(sum, (rank == 0).then_some(expected));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The suite of transports on `Local`, and what is its own.
 
 use crate::failing::Failing;
-use crate::suite::{distribution, solvers, transport};
+use crate::suite::{distribution, engine, solvers, transport};
 use backend_cpu::Cpu;
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
@@ -21,6 +21,7 @@ fn local_passes_the_suite() {
         Local::run(ranks, |rank| {
             transport::all(&rank);
             distribution::all(&rank, &backend);
+            engine::all(&rank);
             solvers::all(&DistributedBackend::new(rank, backend.clone()));
         });
     }

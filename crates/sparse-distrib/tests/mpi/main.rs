@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     let long = trial("a_message_of_more_than_2_gib", || succeeds(2, &program(), &[RANK, "long"], ""));
     let trials = ranks.chain([
         trial("a_killed_rank_ends_the_job", a_killed_rank_ends_the_job),
+        trial("a_killed_rank_ends_a_run_of_engines", a_killed_rank_ends_a_run_of_engines),
         trial("a_panic_of_a_rank_ends_the_job", a_panic_of_a_rank_ends_the_job),
         trial("the_example_runs", the_example_runs),
         trial("four_ranks_solve_as_one", || solves_as_one(&["16", "1e-9"])),
@@ -73,6 +74,12 @@ fn a_killed_rank_ends_the_job() {
     let whole: Csr<f32> = sparse_io::read_csr(folder.path().join(rank::WHOLE)).unwrap();
     assert_eq!(whole, Csr::from_dense(suite::matrices::ten_by_eight().as_view()).unwrap());
     assert!(!folder.path().join(rank::INTERRUPTED).exists());
+}
+
+fn a_killed_rank_ends_a_run_of_engines() {
+    let told = fails(3, &[RANK, "killed_in_a_run"]);
+    assert!(told.contains("signal 9") || told.contains("SIGNAL: 9"), "{told}");
+    assert!(!told.contains("the run ended"), "{told}");
 }
 
 fn a_panic_of_a_rank_ends_the_job() {

@@ -1,13 +1,15 @@
 //! The work of a rank under `mpirun`.
 
-use crate::suite::{distribution, matrices, solvers, transport};
+use crate::suite::{distribution, engine, matrices, solvers, transport};
 use backend_cpu::Cpu;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::Communicator;
+use sparse_core::reference::Reference;
 use sparse_core::{Csr, Row};
 use sparse_distrib::transport::launched_local_rank;
 use sparse_distrib::{
-    DistributedBackend, Distribution, Local, Mpi, Partition, Scheme, Transport, collect, distribute,
+    DeviceWorker, DistributedBackend, Distribution, Engine, Generated, Local, Mpi, Options, Partition,
+    Scheme, Transport, collect, distribute,
 };
 use sparse_io::Output;
 use std::io::{self, Write};
@@ -25,6 +27,7 @@ pub(crate) fn run(arguments: &[String]) {
     match (arguments[0].as_str(), arguments.get(1)) {
         ("suite", None) => suite(transport),
         ("killed", Some(folder)) => killed(&transport, Path::new(folder)),
+        ("killed_in_a_run", None) => killed_in_a_run(&transport),
         ("panics", None) => panics(&transport),
         ("long", None) => long(&transport),
         _ => panic!("{arguments:?} are no role and its folder"),
@@ -36,6 +39,7 @@ fn suite(mut transport: Mpi) {
     let backend = Cpu::new().unwrap();
     transport::all(&transport);
     as_on_threads(&transport, &backend);
+    engine::all(&transport);
     halves(&transport);
     transport.set_chunk_bytes(7);
     transport::all(&transport);
@@ -98,10 +102,28 @@ fn killed(transport: &Mpi, folder: &Path) {
         1 => transport.barrier().unwrap(),
         _ => {
             transport.receive(0).unwrap();
-            // The shell's parent is this process.
-            Command::new("sh").args(["-c", "kill -9 $PPID"]).status().unwrap();
+            kill_this_process();
         }
     }
+}
+
+/// Kills rank 1 while it reads the second of its matrices, for which the others wait.
+fn killed_in_a_run(transport: &Mpi) {
+    let source = Generated::new(vec![(4, 4); 12], |item, elements: &mut [f32]| {
+        elements.fill(item as f32);
+        if item == 5 {
+            kill_this_process();
+        }
+        Ok(())
+    });
+    let mut engine = Engine::<f32>::new(vec![Box::new(DeviceWorker::new(Reference))]).unwrap();
+    engine.compress_on_ranks::<Row>(transport, &source, &Options::default()).unwrap();
+    println!("the run ended");
+}
+
+/// The shell's parent is this process.
+fn kill_this_process() {
+    Command::new("sh").args(["-c", "kill -9 $PPID"]).status().unwrap();
 }
 
 fn half_a_file(file: &mut impl Write, transport: &Mpi) -> io::Result<()> {

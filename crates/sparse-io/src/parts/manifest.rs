@@ -23,6 +23,15 @@ pub enum SetKind {
         /// The number of matrices.
         members: usize,
     },
+    /// Matrices of any shapes, in order, each cut into blocks. Read as one matrix, they are the blocks of its diagonal.
+    MatricesInBlocks {
+        /// The number of matrices.
+        members: usize,
+        /// The number of blocks that the rows of each are cut into.
+        row_blocks: usize,
+        /// The number of blocks that the columns of each are cut into.
+        col_blocks: usize,
+    },
     /// One matrix, cut into blocks.
     Matrix {
         /// The number of blocks that the rows are cut into.
@@ -122,7 +131,13 @@ impl Manifest {
                 self.check_members(members)?;
                 self.check_diagonal()?;
             }
-            SetKind::Matrix { row_blocks, col_blocks } => self.check_blocks(row_blocks, col_blocks)?,
+            SetKind::MatricesInBlocks { members, row_blocks, col_blocks } => {
+                self.check_matrices_in_blocks(members, row_blocks, col_blocks)?;
+            }
+            SetKind::Matrix { row_blocks, col_blocks } => {
+                self.check_number_of_blocks(1, row_blocks, col_blocks)?;
+                check_grid(&self.parts, col_blocks, 0..self.shape.0, 0..self.shape.1)?;
+            }
         }
         let nnz = self.parts.iter().try_fold(0_usize, |nnz, part| nnz.checked_add(part.nnz));
         nnz.map(drop).ok_or_else(|| "the parts have more entries than can be counted".into())
@@ -150,17 +165,14 @@ impl Manifest {
             Cover::Block { .. } => Err(part.error("covers a block where members are needed")),
         });
         let ranges: Vec<_> = ranges.collect::<Result<_, _>>()?;
-        check_cuts("members", members, &ranges)
+        check_cuts("members", 0..members, &ranges)
     }
 
     /// Fails unless the shape is that of the matrix with all members on its diagonal.
     fn check_diagonal(&self) -> Result<(), String> {
         match self.diagonal_shape() {
             Some(shape) if shape == self.shape => Ok(()),
-            _ => {
-                let (rows, cols) = self.shape;
-                Err(format!("the shape {rows} x {cols} is not the sum of those of the members"))
-            }
+            _ => Err(self.not_the_sum()),
         }
     }
 
@@ -175,33 +187,47 @@ impl Manifest {
         })
     }
 
-    fn check_blocks(&self, row_blocks: usize, col_blocks: usize) -> Result<(), String> {
-        if row_blocks.checked_mul(col_blocks) != Some(self.parts.len()) || self.parts.is_empty() {
-            let found = self.parts.len();
-            return Err(format!(
-                "{found} parts where {row_blocks} x {col_blocks} blocks are needed, one at least"
-            ));
+    /// Fails unless the blocks of each matrix begin where those of the matrix before end.
+    fn check_matrices_in_blocks(
+        &self,
+        members: usize,
+        row_blocks: usize,
+        col_blocks: usize,
+    ) -> Result<(), String> {
+        self.check_number_of_blocks(members, row_blocks, col_blocks)?;
+        let mut corner = (0, 0);
+        for blocks in self.parts.chunks(row_blocks * col_blocks) {
+            let last = &blocks[blocks.len() - 1];
+            let (rows, cols) = last.block()?;
+            check_grid(blocks, col_blocks, corner.0..rows.end, corner.1..cols.end)?;
+            corner = (rows.end, cols.end);
         }
-        let blocks = self.parts.iter().map(|part| match &part.covers {
-            Cover::Block { rows, cols } => Ok((part, rows, cols)),
-            Cover::Members(_) => Err(part.error("covers members where a block is needed")),
-        });
-        let blocks: Vec<_> = blocks.collect::<Result<_, _>>()?;
-        // The first block of each row of blocks has the cuts of the rows, the first row those of the columns.
-        let rows: Vec<_> = blocks.iter().step_by(col_blocks).map(|&(part, rows, _)| (part, rows)).collect();
-        let cols: Vec<_> = blocks[..col_blocks].iter().map(|&(part, _, cols)| (part, cols)).collect();
-        check_cuts("rows", self.shape.0, &rows)?;
-        check_cuts("columns", self.shape.1, &cols)?;
-        for (k, &(part, found_rows, found_cols)) in blocks.iter().enumerate() {
-            let (needed_rows, needed_cols) = (rows[k / col_blocks].1, cols[k % col_blocks].1);
-            if (found_rows, found_cols) != (needed_rows, needed_cols) {
-                return Err(part.error(format_args!(
-                    "covers rows {found_rows:?} and columns {found_cols:?} where {needed_rows:?} and {needed_cols:?} are needed"
-                )));
-            }
-            part.check_shape((found_rows.len(), found_cols.len()))?;
+        match corner == self.shape {
+            true => Ok(()),
+            false => Err(self.not_the_sum()),
         }
-        Ok(())
+    }
+
+    fn check_number_of_blocks(
+        &self,
+        members: usize,
+        row_blocks: usize,
+        col_blocks: usize,
+    ) -> Result<(), String> {
+        let blocks = row_blocks.checked_mul(col_blocks).filter(|&blocks| blocks > 0);
+        let found = self.parts.len();
+        if blocks.and_then(|blocks| blocks.checked_mul(members)) == Some(found) {
+            return Ok(());
+        }
+        let matrices = if members == 1 { String::new() } else { format!(" of {members} matrices") };
+        Err(format!(
+            "{found} parts where {row_blocks} x {col_blocks} blocks{matrices} are needed, one at least"
+        ))
+    }
+
+    fn not_the_sum(&self) -> String {
+        let (rows, cols) = self.shape;
+        format!("the shape {rows} x {cols} is not the sum of those of the members")
     }
 }
 
@@ -211,6 +237,14 @@ impl Part {
         match &self.covers {
             Cover::Members(range) => range.len(),
             Cover::Block { .. } => 0,
+        }
+    }
+
+    /// Rows and columns of a block.
+    fn block(&self) -> Result<(&Range<usize>, &Range<usize>), String> {
+        match &self.covers {
+            Cover::Block { rows, cols } => Ok((rows, cols)),
+            Cover::Members(_) => Err(self.error("covers members where a block is needed")),
         }
     }
 
@@ -227,9 +261,34 @@ impl Part {
     }
 }
 
-/// Fails unless the ranges follow each other from 0 to `end`.
-fn check_cuts(what: &str, end: usize, ranges: &[(&Part, &Range<usize>)]) -> Result<(), String> {
-    let mut next = 0;
+/// Fails unless the parts are a grid of blocks, row-major, of these rows and columns.
+fn check_grid(
+    parts: &[Part],
+    col_blocks: usize,
+    rows: Range<usize>,
+    cols: Range<usize>,
+) -> Result<(), String> {
+    let blocks: Vec<_> = parts.iter().map(|part| Ok((part, part.block()?))).collect::<Result<_, String>>()?;
+    // The first block of each row of blocks has the cuts of the rows, the first row those of the columns.
+    let row_cuts: Vec<_> = blocks.iter().step_by(col_blocks).map(|&(part, (rows, _))| (part, rows)).collect();
+    let col_cuts: Vec<_> = blocks[..col_blocks].iter().map(|&(part, (_, cols))| (part, cols)).collect();
+    check_cuts("rows", rows, &row_cuts)?;
+    check_cuts("columns", cols, &col_cuts)?;
+    for (k, &(part, (found_rows, found_cols))) in blocks.iter().enumerate() {
+        let (needed_rows, needed_cols) = (row_cuts[k / col_blocks].1, col_cuts[k % col_blocks].1);
+        if (found_rows, found_cols) != (needed_rows, needed_cols) {
+            return Err(part.error(format_args!(
+                "covers rows {found_rows:?} and columns {found_cols:?} where {needed_rows:?} and {needed_cols:?} are needed"
+            )));
+        }
+        part.check_shape((found_rows.len(), found_cols.len()))?;
+    }
+    Ok(())
+}
+
+/// Fails unless the ranges follow each other from the start of `whole` to its end.
+fn check_cuts(what: &str, whole: Range<usize>, ranges: &[(&Part, &Range<usize>)]) -> Result<(), String> {
+    let (mut next, end) = (whole.start, whole.end);
     for (part, range) in ranges {
         if range.start != next || range.end < range.start || range.end > end {
             return Err(part.error(format_args!(
@@ -239,7 +298,7 @@ fn check_cuts(what: &str, end: usize, ranges: &[(&Part, &Range<usize>)]) -> Resu
         next = range.end;
     }
     if next != end {
-        return Err(format!("the parts cover {what} 0..{next} where 0..{end} is needed"));
+        return Err(format!("the parts cover {what} {}..{next} where {whole:?} is needed", whole.start));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Sets of compressed matrices in several files: a folder with parts and a manifest.
 //!
-//! A set is a batch of matrices of one shape, matrices of any shapes, or one matrix in blocks. Each part is an `.npz`
-//! file: of a batch and of matrices, with the keys of [`npz::write_batch`](crate::npz::write_batch); of a matrix, with those of
+//! A set is a batch of matrices of one shape, matrices of any shapes, or one or several matrices in blocks. Each part is an
+//! `.npz` file: of members, with the keys of [`npz::write_batch`](crate::npz::write_batch); of a block, with those of
 //! [`npz::write_compressed`](crate::npz::write_compressed) and indices that start at 0 in each block. `manifest.json` says
 //! what the parts are:
 //!
@@ -25,10 +25,10 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `kind` | `{"batch": {"members": N}}`, `{"matrices": {"members": N}}`, or `{"matrix": …}` with the blocks that rows and columns are cut into |
+//! | `kind` | `{"batch": {"members": N}}`, `{"matrices": {"members": N}}`, `{"matrix": …}` with the blocks that rows and columns are cut into, or `{"matrices_in_blocks": …}` with these and `members` |
 //! | `format`, `dtype` | `csr` or `csc`, and `f32`, `f64`, `c32` or `c64`, of every part |
 //! | `shape` | rows and columns of the matrix, or of each member of a batch; of matrices, their sums |
-//! | `covers` | the members of the part, or its rows and columns; parts are in order, blocks row-major |
+//! | `covers` | the members of the part, or its rows and columns, of several matrices those on the diagonal; parts are in order, blocks row-major |
 //! | `shape`, `nnz`, `bytes` of a part | rows and columns, entries of all members, bytes of the file |
 //! | `crc32c` | the CRC-32C (Castagnoli) of the file |
 //!

@@ -117,8 +117,10 @@ impl PartSet {
     /// # Errors
     /// As for [`read_block`](Self::read_block), where the set is one matrix.
     pub fn read_members(&self, index: usize) -> Result<AnyBatch> {
-        if let SetKind::Matrix { .. } = self.kind() {
-            return Err(self.not_a_batch("one matrix"));
+        match self.kind() {
+            SetKind::Matrix { .. } => return Err(self.not_a_batch("one matrix")),
+            SetKind::MatricesInBlocks { .. } => return Err(self.not_a_batch("matrices in blocks")),
+            SetKind::Batch { .. } | SetKind::Matrices { .. } => {}
         }
         let part = self.part(index)?;
         let (path, bytes) = self.part_bytes(part)?;
@@ -242,7 +244,7 @@ impl PartSet {
     /// Fails if the set is a batch.
     pub(crate) fn check_matrix(&self) -> Result<()> {
         match self.kind() {
-            SetKind::Matrix { .. } | SetKind::Matrices { .. } => Ok(()),
+            SetKind::Matrix { .. } | SetKind::Matrices { .. } | SetKind::MatricesInBlocks { .. } => Ok(()),
             SetKind::Batch { .. } => Err(file_error(&self.folder, "a batch of matrices, not one matrix")),
         }
     }
@@ -251,7 +253,7 @@ impl PartSet {
     fn check_no_members(&self) -> Result<()> {
         match self.kind() {
             SetKind::Matrices { .. } => Err(file_error(&self.folder, "several matrices, not one in blocks")),
-            SetKind::Matrix { .. } | SetKind::Batch { .. } => Ok(()),
+            SetKind::Matrix { .. } | SetKind::MatricesInBlocks { .. } | SetKind::Batch { .. } => Ok(()),
         }
     }
 
@@ -261,6 +263,7 @@ impl PartSet {
             SetKind::Batch { .. } => Ok(()),
             SetKind::Matrix { .. } => Err(self.not_a_batch("one matrix")),
             SetKind::Matrices { .. } => Err(self.not_a_batch("matrices of several shapes")),
+            SetKind::MatricesInBlocks { .. } => Err(self.not_a_batch("matrices in blocks")),
         }
     }
 

@@ -90,6 +90,40 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         Self::new(folder.as_ref(), SetKind::Matrix { row_blocks, col_blocks }, shape)
     }
 
+    /// A writer of matrices of any shapes, each in `row_blocks` times `col_blocks` blocks, to a folder, which is made if it
+    /// is not there. Blocks come matrix by matrix.
+    ///
+    /// ```
+    /// use sparse_core::{Csr, Row};
+    /// use sparse_io::{MatrixFile, parts::PartWriter};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("set");
+    /// // [5 0] and [0 7 0], each in two blocks of columns.
+    /// let block = |cols, entry| Csr::<f64>::from_triplets(1, cols, entry);
+    /// let mut writer = PartWriter::<Row, f64>::matrices_in_blocks(&path, (1, 2))?;
+    /// writer.write_block(0..1, 0..1, &block(1, Some((0, 0, 5.0)))?)?;
+    /// writer.write_block(0..1, 1..2, &block(1, None)?)?;
+    /// writer.write_block(0..1, 0..2, &block(2, Some((0, 1, 7.0)))?)?;
+    /// writer.write_block(0..1, 2..3, &block(1, None)?)?;
+    /// writer.finish()?;
+    /// // Read as one matrix, they are the blocks of its diagonal.
+    /// let all: Csr<f64> = MatrixFile::open(&path)?.read_csr()?;
+    /// assert_eq!(all.shape(), (2, 5));
+    /// assert!(all.triplets().eq([(0, 0, 5.0), (1, 3, 7.0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`batch`](Self::batch).
+    pub fn matrices_in_blocks(
+        folder: impl AsRef<Path>,
+        (row_blocks, col_blocks): (usize, usize),
+    ) -> Result<Self> {
+        let kind = SetKind::MatricesInBlocks { members: 0, row_blocks, col_blocks };
+        Self::new(folder.as_ref(), kind, (0, 0))
+    }
+
     fn new(folder: &Path, kind: SetKind, shape: (usize, usize)) -> Result<Self> {
         let format = if A::IS_ROW { NpzFormat::Csr } else { NpzFormat::Csc };
         let draft = Draft::new(folder, Manifest::new(kind, format, T::DTYPE, shape))?;
@@ -113,7 +147,7 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         self.draft.write_part(contents, |path| npz::write_batch(path, members))
     }
 
-    /// Writes the next block of a matrix, which has these rows and columns of the whole and indices that start at 0.
+    /// Writes the next block of a matrix, which has these rows and columns of the matrix and indices that start at 0.
     /// Blocks come row-major.
     ///
     /// # Errors
@@ -124,7 +158,8 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         cols: Range<usize>,
         block: &Compressed<A, T, Host, I, O>,
     ) -> Result<()> {
-        let contents = (Cover::Block { rows, cols }, (block.nrows(), block.ncols()), block.nnz());
+        let covers = self.draft.on_diagonal(rows, cols)?;
+        let contents = (covers, (block.nrows(), block.ncols()), block.nnz());
         self.draft.write_part(contents, |path| npz::write_compressed(path, block))
     }
 
@@ -174,15 +209,41 @@ impl Draft {
         Ok(())
     }
 
+    /// The place of the next block, behind the matrices that are complete.
+    fn on_diagonal(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Cover> {
+        let (row, col) = self.complete_matrices().1;
+        let shifted =
+            |range: Range<usize>, by: usize| Some(range.start.checked_add(by)?..range.end.checked_add(by)?);
+        match (shifted(rows, row), shifted(cols, col)) {
+            (Some(rows), Some(cols)) => Ok(Cover::Block { rows, cols }),
+            _ => Err(too_large()),
+        }
+    }
+
+    /// The number of matrices in blocks that are complete, and the place behind them on the diagonal.
+    fn complete_matrices(&self) -> (usize, (usize, usize)) {
+        let SetKind::MatricesInBlocks { row_blocks, col_blocks, .. } = self.manifest.kind else {
+            return (0, (0, 0));
+        };
+        let blocks = row_blocks.saturating_mul(col_blocks).max(1);
+        let members = self.manifest.parts.len() / blocks;
+        match (members * blocks).checked_sub(1).map(|last| &self.manifest.parts[last].covers) {
+            Some(Cover::Block { rows, cols }) => (members, (rows.end, cols.end)),
+            _ => (members, (0, 0)),
+        }
+    }
+
     fn publish(mut self) -> Result<()> {
+        let (complete, end) = self.complete_matrices();
+        if let SetKind::MatricesInBlocks { members, .. } = &mut self.manifest.kind {
+            (*members, self.manifest.shape) = (complete, end);
+        }
         if let (SetKind::Batch { members } | SetKind::Matrices { members }, Some(Cover::Members(last))) =
             (&mut self.manifest.kind, self.manifest.parts.last().map(|part| &part.covers))
         {
             *members = last.end;
         }
         if let SetKind::Matrices { .. } = self.manifest.kind {
-            let too_large =
-                || Error::shape("parts", "the matrices have more rows or columns than can be counted");
             self.manifest.shape = self.manifest.diagonal_shape().ok_or_else(too_large)?;
         }
         self.manifest.check().map_err(|reason| Error::shape("parts", reason))?;
@@ -208,6 +269,10 @@ impl Drop for Draft {
             let _ = fs::remove_dir(&self.folder);
         }
     }
+}
+
+fn too_large() -> Error {
+    Error::shape("parts", "the matrices have more rows or columns than can be counted")
 }
 
 /// Removes the files of parts, as far as possible: what stays belongs to no set.

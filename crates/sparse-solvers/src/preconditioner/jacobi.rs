@@ -73,11 +73,36 @@ where
 /// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose
 /// diagonal is not stored, or has no finite inverse other than zero.
 pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Vec<T>> {
-    check_square("jacobi", a)?;
-    (0..a.nrows()).map(|row| inverse_of_diagonal(a, row)).collect()
+    inverse_diagonal_of_block(a, 0)
 }
 
-fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, row: usize) -> Result<T> {
+/// As [`inverse_diagonal`], of a block on the diagonal of a larger matrix, from whose row `first` on it is: errors name the
+/// rows of the larger matrix.
+///
+/// ```
+/// use sparse_core::Csr;
+/// use sparse_solvers::inverse_diagonal_of_block;
+///
+/// let error = inverse_diagonal_of_block(&Csr::<f64>::zeros(2, 2)?, 40).unwrap_err().to_string();
+/// assert!(error.contains("row 40: a diagonal entry"));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`inverse_diagonal`].
+pub fn inverse_diagonal_of_block<T: Accumulator, I: Index, O: Index>(
+    a: &Csr<T, Host, I, O>,
+    first: usize,
+) -> Result<Vec<T>> {
+    check_square("jacobi", a)?;
+    (0..a.nrows()).map(|row| inverse_of_diagonal(a, row, first)).collect()
+}
+
+fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(
+    a: &Csr<T, Host, I, O>,
+    row: usize,
+    first: usize,
+) -> Result<T> {
     let stored = a.major_entries(row).filter(|&(col, _)| col == row).map(|(_, value)| value);
     let found = match stored.reduce(|sum, value| sum + value) {
         None => "none is stored".to_string(),
@@ -91,6 +116,6 @@ fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O
     };
     Err(Error::unsupported(
         "the Jacobi preconditioner",
-        format_args!("row {row}: a diagonal entry with a finite inverse is needed, {found}"),
+        format_args!("row {}: a diagonal entry with a finite inverse is needed, {found}", first + row),
     ))
 }

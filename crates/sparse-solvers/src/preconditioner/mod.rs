@@ -10,7 +10,7 @@ mod jacobi;
 pub use block_jacobi::BlockJacobi;
 pub use ic0::Ic0;
 pub use ilu0::Ilu0;
-pub use jacobi::{Jacobi, inverse_diagonal};
+pub use jacobi::{Jacobi, inverse_diagonal, inverse_diagonal_of_block};
 
 use sparse_core::backend::{Backend, ViewOf};
 use sparse_core::{Error, Result, Scalar, SparseFormat};

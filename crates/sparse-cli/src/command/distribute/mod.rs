@@ -9,8 +9,9 @@ use crate::file;
 use crate::named_device::{self, NamedDevice};
 use crate::operand::common_type;
 use crate::product::{check_factor, parse_not_negative};
+use crate::ranks::Ranks;
 use crate::text::parse_bytes;
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
 use nnz::distrib::{NpySource, Partition, Report, Scheme, Source};
@@ -18,7 +19,7 @@ use nnz::io::FileKind;
 use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use summary::Summary;
+use summary::{Summary, Work};
 
 /// Compresses any amount of dense arrays to CSR or CSC, on several devices at once
 ///
@@ -28,8 +29,11 @@ use summary::Summary;
 ///
 /// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
 /// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
-/// shapes as the blocks of a diagonal. With --partition, a matrix is written in its parts, and of several each to a
-/// folder of its own, 00000, 00001 and so on.
+/// shapes as the blocks of a diagonal. With --partition, matrices are written in their parts, which are read so, too.
+///
+/// As in `mpirun -n 4 nnz distribute …`, of a build with the feature mpi, ranks divide the matrices, or the parts of
+/// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of them:
+/// the same bytes as those of one process.
 #[derive(Debug, Args)]
 pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
@@ -83,11 +87,30 @@ fn parse_or_auto<T: FromStr<Err = nnz::Error>>(name: &str) -> Result<OrAuto<T>, 
     }
 }
 
+/// The devices and the input of this rank, and the place of the result at the root.
+struct Prepared {
+    devices: Vec<Device>,
+    source: NpySource,
+    dtype: DType,
+    output: Option<Output>,
+}
+
 impl Distribute {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        let output = self.check_output()?;
+        let ranks = Ranks::join()?;
+        let prepared = ranks.agree(self.prepare(&ranks, context))?;
+        let (set, report) = self.compress(&ranks, &prepared, context).map_err(|error| ranks.told(error))?;
+        let work = ranks.gather(Work::new(&report));
+        ranks.agree(match set.zip(prepared.output) {
+            Some((set, output)) => work.and_then(|work| self.finish(&set, output, &report, work, context)),
+            None => work.map(drop),
+        })
+    }
+
+    fn prepare(&self, ranks: &Ranks, context: &Context) -> Result<Prepared> {
+        let output = if ranks.is_root() { Some(self.check_output()?) } else { None };
         let source = open(&self.inputs)?;
-        if let Output::File = output {
+        if let Some(Output::File) = output {
             check_shapes(&source)?;
         }
         let dtype =
@@ -95,29 +118,16 @@ impl Distribute {
         if let Some(threshold) = self.threshold {
             check_factor("--threshold", threshold.into(), real(dtype))?;
         }
-        let devices = self.open_devices(context)?;
-        let (set, report) = self.compress(&devices, &source, dtype, context)?;
-        let parts = (0..set.len()).filter_map(|item| set.partition(item)).map(|cut| cut.parts()).sum();
-        let summary = Summary::new(&report, self.to, (set.len(), parts), self.explain);
-        if !report.unfinished.is_empty() {
-            context.report_beside_data(&summary)?;
-            return Err(unfinished(&report, set.len()));
-        }
-        self.write(&set, output)?;
-        if file::is_standard(&self.out) {
-            context.report_beside_data(&summary)
-        } else {
-            context.report(&summary)
-        }
+        Ok(Prepared { devices: self.open_devices(context)?, source, dtype, output })
     }
 
+    /// Compresses all matrices, or on several ranks this rank's share. The root has the set.
     fn compress(
         &self,
-        devices: &[Device],
-        source: &NpySource,
-        dtype: DType,
+        ranks: &Ranks,
+        Prepared { devices, source, dtype, .. }: &Prepared,
         context: &Context,
-    ) -> Result<(MatrixSet, Report)> {
+    ) -> Result<(Option<MatrixSet>, Report)> {
         let bar = context.progress_in_bytes();
         let options = MatrixSetOptions {
             tolerance: self.threshold,
@@ -131,9 +141,37 @@ impl Distribute {
                 bar.set_position(progress.bytes);
                 bar.set_message(format!("{} of {} matrices", progress.items, progress.total_items));
             }),
-            ..MatrixSetOptions::to(self.to.format(false), dtype)
+            ..MatrixSetOptions::to(self.to.format(false), *dtype)
         };
-        Ok(MatrixSet::compress(devices, source, &options)?)
+        if let Some(ranks) = ranks.transport() {
+            return Ok(MatrixSet::compress_on_ranks(ranks, devices, source, &options)?);
+        }
+        let (set, report) = MatrixSet::compress(devices, source, &options)?;
+        Ok((Some(set), report))
+    }
+
+    /// Writes the set and reports the work of all ranks.
+    fn finish(
+        &self,
+        set: &MatrixSet,
+        output: Output,
+        report: &Report,
+        mut work: Vec<Work>,
+        context: &Context,
+    ) -> Result<()> {
+        let work = if work.len() == 1 { work.remove(0) } else { Work::of_ranks(work) };
+        let explanation = report.explanation.clone().filter(|_| self.explain);
+        let summary = Summary::new(set, self.to, report.policy, work, explanation);
+        if !report.unfinished.is_empty() {
+            context.report_beside_data(&summary)?;
+            return Err(unfinished(report, set.len()));
+        }
+        self.write(set, output)?;
+        if file::is_standard(&self.out) {
+            context.report_beside_data(&summary)
+        } else {
+            context.report(&summary)
+        }
     }
 
     /// Fails early if the output cannot be written.
@@ -163,13 +201,7 @@ impl Distribute {
                 set.to_batch(&Context::host()?)?.write_as(file::output(out), FileKind::Npz)?;
             }
             (Output::Folder, None) => set.write_folder(out)?,
-            (Output::Folder, Some(_)) if set.len() == 1 => set.write_blocks(0, out)?,
-            (Output::Folder, Some(_)) => {
-                std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
-                for item in 0..set.len() {
-                    set.write_blocks(item, out.join(format!("{item:05}")))?;
-                }
-            }
+            (Output::Folder, Some(_)) => set.write_all_blocks(out)?,
         }
         Ok(())
     }

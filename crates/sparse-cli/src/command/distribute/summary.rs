@@ -2,8 +2,10 @@
 
 use crate::command::compress::Target;
 use crate::text::bytes;
+use nnz::MatrixSet;
+use nnz::distrib::schedule::Policy;
 use nnz::distrib::{DeviceReport, Explanation, Prediction, Report};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// A run's work and time.
@@ -13,14 +15,10 @@ pub(super) struct Summary {
     /// The parts of all matrices, if some are cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<usize>,
-    entries: u64,
     format: &'static str,
-    bytes_in: u64,
-    bytes_out: u64,
-    seconds: f64,
     policy: &'static str,
-    retries: usize,
-    devices: Vec<DeviceSummary>,
+    #[serde(flatten)]
+    work: Work,
     /// The predictions of all schemes, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     predictions: Option<Vec<PredictionSummary>>,
@@ -28,11 +26,22 @@ pub(super) struct Summary {
     explanation: Option<Explanation>,
 }
 
+/// The work of one rank, or of all.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Work {
+    entries: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    seconds: f64,
+    retries: usize,
+    devices: Vec<DeviceSummary>,
+}
+
 /// The part of one device in a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct DeviceSummary {
     device: String,
-    scheme: &'static str,
+    scheme: String,
     items: usize,
     bytes_in: u64,
     seconds: f64,
@@ -55,26 +64,58 @@ struct PredictionSummary {
 }
 
 impl Summary {
-    /// The summary of a run that made `parts` parts of all matrices, with the predictions if they are to be shown.
-    pub(super) fn new(report: &Report, to: Target, (matrices, parts): (usize, usize), explain: bool) -> Self {
-        let explanation = report.explanation.clone().filter(|_| explain);
+    /// The summary of a run that made the `set`, with the `explanation` if it is to be shown.
+    pub(super) fn new(
+        set: &MatrixSet,
+        to: Target,
+        policy: Policy,
+        work: Work,
+        explanation: Option<Explanation>,
+    ) -> Self {
+        let parts = (0..set.len()).filter_map(|item| set.partition(item)).map(|cut| cut.parts()).sum();
         let predictions = |table: &Explanation| {
             table.predictions.iter().map(|prediction| PredictionSummary::new(prediction, table)).collect()
         };
         Self {
-            matrices: report.items,
-            parts: (parts != matrices).then_some(parts),
-            entries: report.nnz,
+            matrices: (0..set.len()).filter(|&item| set.nnz(item).is_some()).count(),
+            parts: (parts != set.len()).then_some(parts),
             format: to.name(),
-            bytes_in: report.bytes_in,
-            bytes_out: report.bytes_out,
-            seconds: report.seconds,
-            policy: report.policy.name(),
-            retries: report.retries,
-            devices: report.devices.iter().map(DeviceSummary::new).collect(),
+            policy: policy.name(),
+            work,
             predictions: explanation.as_ref().map(predictions),
             explanation,
         }
+    }
+}
+
+impl Work {
+    pub(super) fn new(report: &Report) -> Self {
+        Self {
+            entries: report.nnz,
+            bytes_in: report.bytes_in,
+            bytes_out: report.bytes_out,
+            seconds: report.seconds,
+            retries: report.retries,
+            devices: report.devices.iter().map(DeviceSummary::new).collect(),
+        }
+    }
+
+    /// The work of all ranks, which work at the same time; devices get the number of their rank.
+    pub(super) fn of_ranks(ranks: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for (rank, work) in ranks.into_iter().enumerate() {
+            all.entries += work.entries;
+            all.bytes_in += work.bytes_in;
+            all.bytes_out += work.bytes_out;
+            all.seconds = all.seconds.max(work.seconds);
+            all.retries += work.retries;
+            let named = |device: DeviceSummary| {
+                let name = format!("rank {rank}: {}", device.device);
+                DeviceSummary { device: name, ..device }
+            };
+            all.devices.extend(work.devices.into_iter().map(named));
+        }
+        all
     }
 }
 
@@ -82,7 +123,7 @@ impl DeviceSummary {
     fn new(device: &DeviceReport) -> Self {
         Self {
             device: device.name.clone(),
-            scheme: device.scheme.info().name,
+            scheme: device.scheme.info().name.to_owned(),
             items: device.items,
             bytes_in: device.bytes_in,
             seconds: device.busy_seconds,
@@ -110,20 +151,19 @@ impl PredictionSummary {
 
 impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let Self { matrices, entries, format, seconds, policy, .. } = self;
+        let Self { matrices, format, policy, .. } = self;
+        let Work { entries, bytes_in, bytes_out, seconds, retries, devices } = &self.work;
         match self.parts {
             Some(parts) => writeln!(f, "matrices  {matrices} in {parts} parts, {entries} entries")?,
             None => writeln!(f, "matrices  {matrices}, {entries} entries")?,
         }
-        writeln!(f, "bytes     {} dense, {} as {format}", bytes(self.bytes_in), bytes(self.bytes_out))?;
+        writeln!(f, "bytes     {} dense, {} as {format}", bytes(*bytes_in), bytes(*bytes_out))?;
         write!(f, "time      {seconds:.3} s, policy {policy}")?;
-        if self.retries > 0 {
-            write!(f, ", {} tried again", self.retries)?;
+        if *retries > 0 {
+            write!(f, ", {retries} tried again")?;
         }
         let unit = if self.parts.is_some() { "parts" } else { "matrices" };
-        for DeviceSummary { device, scheme, items, bytes_in, seconds, spills, splits, failure } in
-            &self.devices
-        {
+        for DeviceSummary { device, scheme, items, bytes_in, seconds, spills, splits, failure } in devices {
             write!(f, "\n{device:<9} {items} {unit}, {} in {seconds:.3} s by {scheme}", bytes(*bytes_in))?;
             if *spills > 0 {
                 write!(f, ", {spills} batches moved to the host")?;

@@ -1,19 +1,21 @@
 //! Amounts of dense matrices to CSR or CSC on several devices, which keep the results.
 
-use super::fit::factor;
+mod preparation;
+
 use super::{Format, Matrix};
 use crate::Device;
-use crate::device::{HostBackend, host_backend, serial_host_backend};
-use sparse_core::op::{DenseToCsrKernel, Keep, RealOf};
-use sparse_core::{Axis, Col, DType, Error, Result, Row, Scalar, with_dtype};
+use crate::device::HostBackend;
+use preparation::Preparation;
+use sparse_core::op::DenseToCsrKernel;
+use sparse_core::{Axis, DType, Error, Result, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::schedule::Policy;
 use sparse_distrib::{
-    Calibration, DeviceWorker, Engine, Handle, NpySource, Options, Outcome, Partition, Progress, Rates,
-    Report, Scheme, Target, Worker,
+    DeviceWorker, Handle, NpySource, Partition, Progress, Report, Scheme, Transport, Worker, agree,
 };
 use sparse_io::parts::PartWriter;
 use std::fmt::{Debug, Formatter};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -97,6 +99,10 @@ impl Debug for MatrixSetOptions<'_> {
 pub struct MatrixSet(Box<dyn AnyHandle>);
 
 impl MatrixSet {
+    fn new(handle: impl AnyHandle + 'static) -> Self {
+        Self(Box::new(handle))
+    }
+
     /// Compresses all matrices of `.npy` files, on all `devices` at once.
     ///
     /// A device that fails costs time alone: others do its work, and the report names it. Matrices that nobody could
@@ -111,8 +117,49 @@ impl MatrixSet {
         source: &NpySource,
         options: &MatrixSetOptions<'_>,
     ) -> Result<(Self, Report)> {
-        check_devices(devices)?;
-        with_dtype!(options.dtype, T => compress::<T>(devices, source, options))
+        with_dtype!(options.dtype, T => Preparation::<T>::new(devices, options)?.compress(source, options))
+    }
+
+    /// Compresses all matrices of `.npy` files on all ranks of `transport`, each with `devices` of its own: a collective
+    /// call. Rank 0 gets the set, in the host's memory and with the bytes of [`compress`](Self::compress); the report is
+    /// that of this rank's share.
+    ///
+    /// A rank compresses neighbouring matrices, or parts where the options ask for parts, and reads these alone. Over MPI
+    /// (feature `mpi`), `transport` is a `distrib::Mpi` of each process.
+    ///
+    /// ```
+    /// use nnz::distrib::{Local, NpySource};
+    /// use nnz::{MatrixSet, MatrixSetOptions, prelude::*};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("stack.npy");
+    /// nnz::io::npy::write(&path, &[1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0], &[2, 2, 2], Order::RowMajor)?;
+    /// let source = NpySource::open(&path)?;
+    /// let options = MatrixSetOptions::to(Format::Csr, DType::F64);
+    /// let results = Local::run(2, |rank| {
+    ///     MatrixSet::compress_on_ranks(&rank, &["cpu".parse()?], &source, &options)
+    /// });
+    /// let results = results.into_iter().collect::<Result<Vec<_>>>()?;
+    /// assert!(results.iter().map(|(_, report)| report.nnz).eq([2, 1]));
+    /// let set = results[0].0.as_ref().expect("rank 0 has the set");
+    /// assert_eq!((set.len(), set.nnz(1), set.placement(1)), (2, Some(1), Some("host")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// On all ranks, with the first rank that failed: those of [`compress`](Self::compress);
+    /// [`Operands`](Error::Operands) if a matrix could not be compressed, or ranks have other matrices or settings than
+    /// rank 0.
+    pub fn compress_on_ranks(
+        transport: &dyn Transport,
+        devices: &[Device],
+        source: &NpySource,
+        options: &MatrixSetOptions<'_>,
+    ) -> Result<(Option<Self>, Report)> {
+        with_dtype!(options.dtype, T => {
+            let preparation = Preparation::<T>::new(devices, options);
+            agree(transport, 0, "compress", preparation)?.compress_on_ranks(transport, source, options)
+        })
     }
 
     /// The number of matrices, compressed or not.
@@ -200,7 +247,39 @@ impl MatrixSet {
     /// # Errors
     /// As for [`write_folder`](Self::write_folder).
     pub fn write_blocks(&self, item: usize, folder: impl AsRef<Path>) -> Result<()> {
-        self.0.write_blocks(item, folder.as_ref())
+        if item >= self.len() {
+            let reason = format!("matrix {item} of a set of {}", self.len());
+            return Err(Error::shape("write_blocks", reason));
+        }
+        self.0.write_blocks(item..item + 1, folder.as_ref())
+    }
+
+    /// Writes all matrices, in the parts of the [`partition`](Self::partition) that all have, to one folder. A set of one
+    /// matrix is written as [`write_blocks`](Self::write_blocks) does; of several, other commands read the blocks of a
+    /// diagonal.
+    ///
+    /// ```
+    /// use nnz::{MatrixSet, MatrixSetOptions, distrib::NpySource, prelude::*};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = |name: &str| folder.path().join(name);
+    /// nnz::io::npy::write(&path("stack.npy"), &[1.0, 0.0, 0.0, 2.0], &[2, 2, 1], Order::RowMajor)?;
+    /// let cpu: Device = "cpu".parse()?;
+    /// let partition = Some("row:2".parse()?);
+    /// let options = MatrixSetOptions { partition, ..MatrixSetOptions::to(Format::Csr, DType::F64) };
+    /// let source = NpySource::open(path("stack.npy"))?;
+    /// let (set, _) = MatrixSet::compress(&[cpu.clone()], &source, &options)?;
+    /// set.write_all_blocks(path("set"))?; // four blocks of 1 x 1
+    /// let all = Matrix::read_csr(&cpu, &nnz::io::MatrixFile::open(path("set"))?, DType::F64)?;
+    /// assert_eq!((all.shape(), all.nnz()), ((4, 2), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`write_folder`](Self::write_folder), and [`Shape`](Error::Shape) if a matrix has another partition than the
+    /// first.
+    pub fn write_all_blocks(&self, folder: impl AsRef<Path>) -> Result<()> {
+        self.0.write_blocks(0..self.len(), folder.as_ref())
     }
 
     /// Copies of all matrices as one batch in the memory of `device`: of matrices of one shape.
@@ -238,7 +317,7 @@ trait AnyHandle: Debug + Send + Sync {
     fn get_part(&self, item: usize, index: usize, device: &Device) -> Result<Matrix>;
     fn to_batch(&self, device: &Device) -> Result<Matrix>;
     fn write_folder(&self, folder: &Path) -> Result<()>;
-    fn write_blocks(&self, item: usize, folder: &Path) -> Result<()>;
+    fn write_blocks(&self, items: Range<usize>, folder: &Path) -> Result<()>;
     fn move_to(&mut self, device: &Device) -> Result<()>;
 }
 
@@ -307,11 +386,22 @@ where
         writer.finish()
     }
 
-    fn write_blocks(&self, item: usize, folder: &Path) -> Result<()> {
-        let (shape, partition) = (Handle::shape(self, item), Handle::partition(self, item));
-        let mut writer = PartWriter::<A, T>::matrix(folder, shape, partition.grid())?;
-        for (index, part) in partition.iter(shape).enumerate() {
-            writer.write_block(part.rows, part.cols, &self.fetch_part(item, index)?)?;
+    fn write_blocks(&self, items: Range<usize>, folder: &Path) -> Result<()> {
+        let partition = |item| Handle::partition(self, item);
+        if let Some(item) = items.clone().find(|&item| partition(item) != partition(items.start)) {
+            let (first, other) = (partition(items.start), partition(item));
+            let reason = format!("matrix {item} is cut by {other}, matrix {} by {first}", items.start);
+            return Err(Error::shape("write_blocks", reason));
+        }
+        let grid = items.clone().next().map_or((1, 1), |item| partition(item).grid());
+        let mut writer = match items.len() {
+            1 => PartWriter::<A, T>::matrix(folder, Handle::shape(self, items.start), grid)?,
+            _ => PartWriter::matrices_in_blocks(folder, grid)?,
+        };
+        for item in items {
+            for (index, part) in partition(item).iter(Handle::shape(self, item)).enumerate() {
+                writer.write_block(part.rows, part.cols, &self.fetch_part(item, index)?)?;
+            }
         }
         writer.finish()
     }
@@ -377,72 +467,4 @@ where
             boxed(DeviceWorker::new(backend.clone()).unpacking(), name(device), memory)
         }
     }
-}
-
-/// The backend by which the host compresses: that of the CPU among the devices, else a new one.
-fn host_of(devices: &[Device]) -> Result<HostBackend> {
-    let backend = |device: &Device| match device {
-        Device::Cpu(backend) => Some(backend.clone()),
-        Device::Accelerator(..) => None,
-    };
-    devices.iter().find_map(backend).map_or_else(host_backend, Ok)
-}
-
-/// The rates of the accelerators among the devices, which count as equal ones, or else of the CPU.
-fn rates_of(devices: &[Device], host: &HostBackend) -> Result<Rates> {
-    let accelerators = devices.iter().filter_map(|device| match device {
-        Device::Cpu(_) => None,
-        Device::Accelerator(backend, _) => Some(backend),
-    });
-    let (calibration, driver) = (Calibration::of_user(), "");
-    match accelerators.clone().next() {
-        Some(backend) => calibration.rates(host, &Target { backend, devices: accelerators.count(), driver }),
-        None => calibration.rates(host, &Target { backend: host, devices: 1, driver }),
-    }
-}
-
-fn compress<T: Scalar>(
-    devices: &[Device],
-    source: &NpySource,
-    options: &MatrixSetOptions<'_>,
-) -> Result<(MatrixSet, Report)>
-where
-    HostBackend: DenseToCsrKernel<T, i32, i32>,
-    Accelerator: DenseToCsrKernel<T, i32, i32>,
-{
-    let workers = devices.iter().map(|device| worker(device, options.memory)).collect();
-    let mut engine = Engine::<T>::new(workers)?;
-    let has_accelerator = devices.iter().any(|device| matches!(device, Device::Accelerator(..)));
-    let chooses = options.scheme.is_none() && has_accelerator;
-    let mut rates = None;
-    if chooses || options.explain || options.scheme.is_some_and(|scheme| scheme != Scheme::Sfc) {
-        if chooses || options.explain {
-            rates = Some(rates_of(devices, &host_of(devices)?)?);
-        }
-        engine = engine.with_host(serial_host_backend()?);
-    }
-    match options.format {
-        Format::Csr => run::<Row, T>(&mut engine, source, options, rates),
-        Format::Csc => run::<Col, T>(&mut engine, source, options, rates),
-        other => Err(Error::unsupported(format_args!("compression to {other}"), "csr and csc are")),
-    }
-}
-
-fn run<A: Axis, T: Scalar>(
-    engine: &mut Engine<T>,
-    source: &NpySource,
-    options: &MatrixSetOptions<'_>,
-    rates: Option<Rates>,
-) -> Result<(MatrixSet, Report)>
-where
-    Handle<A, T>: AnyHandle,
-{
-    let keep = match options.tolerance {
-        None => Keep::NonZero,
-        Some(tolerance) => Keep::Above(factor::<RealOf<T>>("compress", "the tolerance", tolerance.into())?),
-    };
-    let &MatrixSetOptions { policy, scheme, partition, progress, cancel, .. } = options;
-    let options = Options { policy, scheme, rates, partition, keep, progress, cancel, ..Options::default() };
-    let Outcome { handle, report } = engine.compress::<A>(source, &options)?;
-    Ok((MatrixSet(Box::new(handle)), report))
 }

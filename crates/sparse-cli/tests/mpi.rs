@@ -1,0 +1,95 @@
+//! `mpirun nnz distribute`: what ranks write together has the bytes of what one process writes.
+#![cfg(unix)]
+
+mod common;
+
+use common::{npy_header, shell};
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+/// Settings of Open MPI as in the tests of `sparse-distrib`: more ranks than cores, as root, in a container.
+const OPEN_MPI: &str = "OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 \
+    OMPI_MCA_btl_vader_single_copy_mechanism=none MPIEXEC_TIMEOUT=60";
+
+/// Runs a line of the shell in which `$MPIRUN` starts ranks, and `$COMMON` is what all calls have in common.
+fn mpi(folder: &Path, line: &str) -> Output {
+    let set =
+        format!("export {OPEN_MPI}; MPIRUN=mpirun; DISTRIBUTE=\"$NNZ distribute --backend cpu --threads 1\"");
+    shell(folder, &format!("{set}; {line}"))
+}
+
+fn succeeds(folder: &Path, line: &str) {
+    let Output { status, stderr, .. } = mpi(folder, line);
+    assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&stderr));
+}
+
+/// Writes an array of f32 with a few entries.
+fn array(folder: &Path, name: &str, shape: &str, len: usize) {
+    let element = |k: usize| if k % 7 < 2 { (k % 31) as f32 - 15.5 } else { 0.0 };
+    let data: Vec<u8> = (0..len).flat_map(|k| element(k).to_le_bytes()).collect();
+    fs::write(folder.join(name), [npy_header("<f4", shape), data].concat()).unwrap();
+}
+
+/// The files below a folder with their contents. Parts have random names: the manifest says which is which.
+fn contents(folder: &Path) -> Vec<Vec<u8>> {
+    let manifest = fs::read_to_string(folder.join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let mut nameless = manifest.clone();
+    for part in nameless["parts"].as_array_mut().unwrap() {
+        part.as_object_mut().unwrap().remove("file");
+    }
+    let parts = manifest["parts"].as_array().unwrap().iter();
+    let files = parts.map(|part| fs::read(folder.join(part["file"].as_str().unwrap())).unwrap());
+    [nameless.to_string().into_bytes()].into_iter().chain(files).collect()
+}
+
+#[test]
+fn ranks_write_the_bytes_of_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    array(folder, "stack.npy", "(5, 40, 30)", 5 * 40 * 30);
+    array(folder, "odd.npy", "(17, 9)", 17 * 9);
+    succeeds(
+        folder,
+        "$DISTRIBUTE stack.npy -o one.npz && $DISTRIBUTE stack.npy odd.npy --to csc -o one && \
+         $DISTRIBUTE odd.npy --partition mesh:2x2 -o parts",
+    );
+    for ranks in [2, 3] {
+        let run = format!("$MPIRUN -n {ranks} $DISTRIBUTE");
+        succeeds(folder, &format!("{run} stack.npy -o ranks.npz && cmp ranks.npz one.npz"));
+        succeeds(folder, &format!("{run} stack.npy odd.npy --to csc --scheme ed2 -o ranks"));
+        assert_eq!(contents(&folder.join("ranks")), contents(&folder.join("one")), "{ranks} ranks");
+    }
+    succeeds(folder, "$MPIRUN -n 1 $DISTRIBUTE stack.npy -o single.npz && cmp single.npz one.npz");
+    // More ranks than work for some: 4 parts on 3 ranks.
+    let told = mpi(folder, "$MPIRUN -n 3 $DISTRIBUTE odd.npy --partition mesh:2x2 -o ranks_parts");
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.starts_with("matrices  1 in 4 parts, "), "{told}");
+    assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 3, "{told}");
+    assert_eq!(contents(&folder.join("ranks_parts")), contents(&folder.join("parts")));
+}
+
+#[test]
+fn an_error_of_a_rank_is_told_once_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    array(folder, "a.npy", "(40, 30)", 40 * 30);
+    // Rank 1 has no such input, other arguments, or is killed before it has sent its part.
+    let only_0 = "case $OMPI_COMM_WORLD_RANK in 0) exec";
+    let lines = [
+        ("-o out.npz", "1) cd /; exec", "rank 1: a.npy: No such file"),
+        ("-o out", "1) set -- \"$@\" --to csc; exec", "rank 1 has other arguments than rank 0"),
+        ("-o out", "1) kill -9 $$; exec", "signal 9"),
+    ];
+    for (out, other, expected) in lines {
+        let line = format!("{only_0} \"$@\";; {other} \"$@\";; esac");
+        let line = format!("$MPIRUN -n 2 sh -c '{line}' sh $DISTRIBUTE a.npy {out}");
+        let done = mpi(folder, &line);
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(!done.status.success() && told.contains(expected), "{told}");
+        assert!(told.matches("error: ").count() <= 1, "{told}");
+        assert!(!folder.join("out.npz").exists() && !folder.join("out").exists());
+    }
+}
