@@ -12,4 +12,5 @@ mod sort;
 mod spmm;
 mod spmv;
 mod to_dense;
+mod trisolve;
 mod vector;
