@@ -20,20 +20,6 @@
 typedef TYPE(IDX) Idx;
 typedef TYPE(POS) Position;
 
-// The squares of a complex divisor's parts cannot overflow.
-static __device__ ACC quotient(ACC dividend, ACC divisor)
-{
-#if COMPLEX
-    REAL scale = 1 / magnitude(divisor);
-    ACC a(times(dividend.x, scale), times(dividend.y, scale));
-    ACC b(times(divisor.x, scale), times(divisor.y, scale));
-    REAL square = times(b.x, b.x) + times(b.y, b.y);
-    return ACC((times(a.x, b.x) + times(a.y, b.y)) / square, (times(a.y, b.x) - times(a.x, b.y)) / square);
-#else
-    return dividend / divisor;
-#endif
-}
-
 // Solves a row for one column of B, whose elements and those of X begin at `b` and `x`; sets `zero` if the diagonal is.
 static __device__ void solve(long long row, int lower, int unit, const long long *offsets, const Idx *columns,
                              const Position *positions, const T *values, const T *b, long long b_row, T *x,

@@ -620,6 +620,13 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::Race,
+        what: "elements of X are taken before they are there",
+        place: cu("trisolve_waiting", "waits = !is_ready(&ready[column * cols + col]);", "waits = false;"),
+        found_by: &[by("trisolve/csr", "waiting")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::Stale,
         what: "the last row of a narrow level is not solved",
         place: cu("trisolve", "i = threadIdx.x; i < end;", "i = threadIdx.x; i < end - 1;"),

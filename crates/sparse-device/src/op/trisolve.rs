@@ -11,6 +11,7 @@ use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::index_type::IndexType;
+use crate::lanes::LANES;
 use crate::launch::Launch;
 use crate::place::DensePlace;
 use crate::primitive::row_groups::RowGroups;
@@ -23,8 +24,9 @@ use sparse_core::{
 };
 use std::ops::Range;
 
-/// The file of the kernels.
+/// The files of the kernels.
 const FILE: &str = "trisolve";
+const WAITING: &str = "trisolve_waiting";
 
 algorithms! {
     /// The algorithms of CSR and CSC.
@@ -39,6 +41,10 @@ algorithms! {
         LevelPerLaunch = Algorithm::new("level_per_launch", "never: for comparison, a launch for each level")
             .preprocessing("the same"),
         Needs::Nothing;
+
+        Waiting = Algorithm::new("waiting", "never, by its name alone: one launch, elements of X wait for those they need")
+            .preprocessing("the same"),
+        Needs::File(WAITING);
     }
 }
 
@@ -50,17 +56,22 @@ pub struct LevelPlan {
     groups: RowGroups,
     /// The rows, level by level.
     order: RawBuffer,
-    /// The first position of each level in `order`, and the number of rows.
-    starts: Buffer<i64>,
-    launches: Vec<LevelLaunch>,
-    level: Kernel,
-    levels: Kernel,
+    substitution: Substitution,
     zeros: Kernel,
     /// 1 if a diagonal was zero.
     zero: Buffer<i32>,
 }
 
-/// A launch of a solve.
+/// The kernels that solve.
+#[derive(Debug)]
+enum Substitution {
+    /// Level by level; `starts` are the first position of each level in the order, and the number of rows.
+    ByLevel { starts: Buffer<i64>, launches: Vec<LevelLaunch>, level: Kernel, levels: Kernel },
+    /// In one launch.
+    Waiting(Kernel),
+}
+
+/// A launch of a solve by levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LevelLaunch {
     /// The rows at these positions, of one level.
@@ -120,41 +131,46 @@ impl LevelPlan {
             IndexType::I64 => levels(system, &offsets, &backend.indices::<i64>(&groups.columns)?)?,
         };
         let levels = Levels::new(system, &levels);
-        let narrow = match algorithm {
-            TrisolveAlgorithm::MergedLevels => backend.inner.block,
-            TrisolveAlgorithm::LevelPerLaunch => 0,
-        };
         let defines = Defines::default().index(index).set("POS", groups.positions.type_name());
         let defines = defines.conj(dtype, system.op);
-        let kernel = |entry| backend.kernel_of(dtype, FILE, entry, defines.clone());
-        let starts: Vec<_> = levels.starts().iter().map(|&start| start as i64).collect();
+        let kernel = |file, entry| backend.kernel_of(dtype, file, entry, defines.clone());
+        let by_level = |narrow| -> Result<Substitution> {
+            let starts: Vec<_> = levels.starts().iter().map(|&start| start as i64).collect();
+            Ok(Substitution::ByLevel {
+                starts: backend.upload(&starts)?,
+                launches: launches(levels.starts(), narrow),
+                level: kernel(FILE, "trisolve_level")?,
+                levels: kernel(FILE, "trisolve_levels")?,
+            })
+        };
+        let substitution = match algorithm {
+            TrisolveAlgorithm::MergedLevels => by_level(backend.inner.block)?,
+            TrisolveAlgorithm::LevelPerLaunch => by_level(0)?,
+            TrisolveAlgorithm::Waiting => Substitution::Waiting(kernel(WAITING, WAITING)?),
+        };
         Ok(Self {
             choice,
             system,
             order: backend.upload_indices("a row", levels.rows(), index)?,
-            starts: backend.upload(&starts)?,
-            launches: launches(levels.starts(), narrow),
-            level: kernel("trisolve_level")?,
-            levels: kernel("trisolve_levels")?,
-            zeros: kernel("trisolve_zeros")?,
+            substitution,
+            zeros: kernel(FILE, "trisolve_zeros")?,
             zero: backend.zeros(1)?,
             groups,
         })
     }
 
     fn run(&self, backend: &Device, values: &RawBuffer, b: DensePlace<'_>, x: DensePlace<'_>) -> Result<()> {
-        for launch in &self.launches {
-            match launch {
-                LevelLaunch::Wide(rows) => {
-                    let launch = backend.launch(&self.level).size(rows.start).size(rows.end);
-                    let launch = self.system(launch, b.cols);
-                    self.operands(launch, values, b, x).items(rows.len() * b.cols)?;
+        match &self.substitution {
+            Substitution::ByLevel { starts, launches, level, levels } => {
+                for launch in launches {
+                    self.launch(backend, (launch, starts), (level, levels), values, (b, x))?;
                 }
-                LevelLaunch::Narrow(levels) => {
-                    let launch = backend.launch(&self.levels).size(levels.start).size(levels.end);
-                    let launch = self.system(launch, b.cols).buffer(&self.starts);
-                    self.operands(launch, values, b, x).groups(1, backend.inner.block)?;
-                }
+            }
+            Substitution::Waiting(kernel) => {
+                let items = self.groups.nrows() * b.cols;
+                let states: Buffer<i32> = backend.zeros(1 + items)?;
+                let launch = self.system(backend.launch(kernel).size(self.groups.nrows()), b.cols);
+                self.operands(launch, values, b, x).buffer(&states).warps(items.div_ceil(LANES))?;
             }
         }
         if self.system.diagonal == Diagonal::Stored && backend.download(&self.zero)?[0] != 0 {
@@ -164,6 +180,29 @@ impl LevelPlan {
         Ok(())
     }
 
+    /// Solves one level, or some narrow ones.
+    fn launch(
+        &self,
+        backend: &Device,
+        (launch, starts): (&LevelLaunch, &Buffer<i64>),
+        (level, levels): (&Kernel, &Kernel),
+        values: &RawBuffer,
+        (b, x): (DensePlace<'_>, DensePlace<'_>),
+    ) -> Result<()> {
+        match launch {
+            LevelLaunch::Wide(rows) => {
+                let launch = backend.launch(level).size(rows.start).size(rows.end);
+                let launch = self.system(launch, b.cols);
+                self.operands(launch, values, b, x).items(rows.len() * b.cols)
+            }
+            LevelLaunch::Narrow(range) => {
+                let launch = backend.launch(levels).size(range.start).size(range.end);
+                let launch = self.system(launch, b.cols).buffer(starts);
+                self.operands(launch, values, b, x).groups(1, backend.inner.block)
+            }
+        }
+    }
+
     /// The number of columns of B, and the triangle.
     fn system<'a>(&self, launch: Launch<'a>, columns: usize) -> Launch<'a> {
         let is_lower = self.system.solved_triangle() == Triangle::Lower;
@@ -171,7 +210,7 @@ impl LevelPlan {
         launch.size(columns).value(i32::from(is_lower)).value(i32::from(is_unit))
     }
 
-    /// The arguments that both kernels have at their end.
+    /// The arguments that all kernels that solve have in common at their end.
     fn operands<'a>(
         &'a self,
         launch: Launch<'a>,
@@ -205,7 +244,11 @@ impl KernelPlan for LevelPlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.groups.bytes() + self.order.bytes() + self.starts.bytes() + self.zero.bytes()
+        let starts = match &self.substitution {
+            Substitution::ByLevel { starts, .. } => starts.bytes(),
+            Substitution::Waiting(_) => 0,
+        };
+        self.groups.bytes() + self.order.bytes() + starts + self.zero.bytes()
     }
 }
 
