@@ -14,6 +14,8 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "look_back.cuh",
         "neighbours.cuh",
         "pack.cuh",
+        "ready.cuh",
+        "rounded.cuh",
         "row_steps.cuh",
         "scalar.cuh",
         "search.cuh",
@@ -49,6 +51,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
+        file!("cu", HEADERS, "trisolve_waiting", ["trisolve_waiting"], [SCALAR, IDX, POS, CONJ]),
     ]
 );
 

@@ -47,7 +47,7 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
 
 /// Features that OpenCL does not promise: independent forward progress of work-groups, for kernels that wait for each
 /// other, and dynamic shared memory.
-const BEYOND_OPENCL: &[&str] = &["#include \"look_back.cuh\"", "extern __shared__"];
+const BEYOND_OPENCL: &[&str] = &["#include \"look_back.cuh\"", "#include \"ready.cuh\"", "extern __shared__"];
 
 #[test]
 fn every_kernel_that_opencl_can_have_is_there_too() {

@@ -189,8 +189,22 @@ macro_rules! files {
                 ["ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add"],
                 [SCALAR, IDX, OFF]
             ),
+            $crate::file!($language, $headers, "elementwise", ["elementwise_values"], [SCALAR, POS]),
             $crate::file!($language, $headers, "gather", ["gather_words"], [WORD, POS]),
             $crate::file!($language, $headers, "grouped", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
+            $crate::file!(
+                $language,
+                $headers,
+                "merge_rows",
+                [
+                    "merge_rows_find",
+                    "merge_rows_flags",
+                    "merge_rows_offsets",
+                    "merge_rows_left",
+                    "merge_rows_right",
+                ],
+                [IDX, OFF, POS]
+            ),
             $crate::file!($language, $headers, "move", ["move_compact", "move_zeros"], [WORD]),
             $crate::file!(
                 $language,
@@ -225,6 +239,13 @@ macro_rules! files {
             ),
             $crate::file!($language, $headers, "sell_spmv", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
             $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),
+            $crate::file!(
+                $language,
+                $headers,
+                "trisolve",
+                ["trisolve_level", "trisolve_levels", "trisolve_zeros"],
+                [SCALAR, IDX, POS, CONJ]
+            ),
             $crate::file!(
                 $language,
                 $headers,

@@ -142,10 +142,10 @@ macro_rules! for_each_operation {
                 Prune prune PruneKernel "Prune" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Elementwise elementwise ElementwiseKernel "Sums and element-wise products" { Csr<I, O>, Csc<I, O> }
                 RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
+                Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
             }
             host {
                 Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
-                Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
             }
             types {
                 DenseToCsr dense_to_csr DenseToCsrKernel "Dense → CSR, CSC, COO" { T, I, O }

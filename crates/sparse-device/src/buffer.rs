@@ -26,6 +26,13 @@ impl RawBuffer {
         if self.element_bytes == 4 { IndexType::I32 } else { IndexType::I64 }
     }
 
+    /// All elements, with their type, which has their size.
+    pub(crate) fn view<T>(&self) -> View<'_, T> {
+        assert_eq!(self.element_bytes, size_of::<T>(), "the bytes of an element");
+        let Self { ref memory, len, context, .. } = *self;
+        View { memory, start: 0, len, context, element: PhantomData }
+    }
+
     /// The buffer with the type of its elements, which have this size.
     pub(crate) fn of<T>(self) -> Buffer<T> {
         assert_eq!(self.element_bytes, size_of::<T>(), "the bytes of an element");
@@ -52,8 +59,7 @@ impl<T> Deref for Buffer<T> {
 impl<T> Buffer<T> {
     /// All elements.
     pub(crate) fn view(&self) -> View<'_, T> {
-        let RawBuffer { ref memory, len, context, .. } = self.raw;
-        View { memory, start: 0, len, context, element: PhantomData }
+        self.raw.view()
     }
 
     /// All elements, exclusively.

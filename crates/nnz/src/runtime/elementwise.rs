@@ -12,7 +12,7 @@ impl Matrix {
     ///
     /// The sum has the format of A where that is CSR or CSC, and is else CSR; its entries are sorted, and those of one
     /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does not
-    /// read what it multiplies. On an accelerator the host adds.
+    /// read what it multiplies.
     ///
     /// # Errors
     /// [`Operands`](crate::Error::Operands) if types or devices differ, or for a factor that the type does not hold;

@@ -77,6 +77,7 @@ mod plan;
 mod preconditioner;
 mod products;
 mod reduce;
+mod scale;
 mod sddmm;
 mod select;
 mod solve;

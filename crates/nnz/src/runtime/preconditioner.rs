@@ -1,11 +1,9 @@
 //! Preconditioners that are chosen at run time.
 
 use super::{Format, Matrix};
-use crate::device::HostBackend;
 use sparse_core::backend::{Backend, SpaceOf};
-use sparse_core::op::{SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, Error, Host, Result, Scalar};
-use sparse_device::Device as Accelerator;
+use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
+use sparse_core::{Accumulator, Csr, Host, Result, Scalar};
 use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
 use std::fmt::{self, Display, Formatter};
 
@@ -19,9 +17,9 @@ pub enum Preconditioning {
     Jacobi,
     /// [`BlockJacobi`]: diagonal blocks of A with this number of rows.
     BlockJacobi(usize),
-    /// [`Ilu0`]: an incomplete LU factorisation of A, on the CPU.
+    /// [`Ilu0`]: an incomplete LU factorisation of A, made on the host.
     Ilu0,
-    /// [`Ic0`]: an incomplete Cholesky factorisation of a Hermitian positive definite A, on the CPU.
+    /// [`Ic0`]: an incomplete Cholesky factorisation of a Hermitian positive definite A, made on the host.
     Ic0,
 }
 
@@ -41,7 +39,7 @@ impl Display for Preconditioning {
 /// A preconditioner with its type hidden, so that solvers are compiled once for all.
 pub(super) type AnyPreconditioner<B, T> = Box<dyn Preconditioner<B, T> + Send>;
 
-/// A backend that preconditions by factorisations, or says why it does not.
+/// A backend that preconditions by factorisations.
 pub(super) trait Factorises<T: Scalar>: Backend {
     /// The incomplete factorisation of `a`.
     fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>>;
@@ -102,22 +100,17 @@ where
     return_of_csr!(a.to_format(Format::Csr)?, T, a => BlockJacobi::new(backend, a, size))
 }
 
-impl<T: Accumulator> Factorises<T> for HostBackend {
+impl<B, T> Factorises<T> for B
+where
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, i32, i32>>
+        + TrisolveKernel<Csr<T, SpaceOf<B>, i32, i64>>
+        + TrisolveKernel<Csr<T, SpaceOf<B>, i64, i64>>,
+    T: Accumulator,
+{
     fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>> {
         return_of_csr!(a.to_format(Format::Csr)?.sort()?, T, a => Ok(match by {
             Factorisation::Ilu0 => Box::new(Ilu0::new(self, a)?),
             Factorisation::Ic0 => Box::new(Ic0::new(self, a)?),
         }))
-    }
-}
-
-impl<T: Accumulator> Factorises<T> for Accelerator {
-    fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>> {
-        let name = match by {
-            Factorisation::Ilu0 => Preconditioning::Ilu0,
-            Factorisation::Ic0 => Preconditioning::Ic0,
-        };
-        let reason = format_args!("{name} is applied on the CPU: a.to_device(&Device::host()?)?");
-        Err(Error::unsupported(format_args!("{name} on {}", a.device()), reason))
     }
 }

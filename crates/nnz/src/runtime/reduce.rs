@@ -144,9 +144,7 @@ impl Matrix {
     fn weighted_sums(&self, each: Each, weight: f64) -> Result<Vector> {
         let op = if each == Each::Row { Op::None } else { Op::Transpose };
         let (count, extent) = self.lines(each);
-        let ones = with_dtype!(self.dtype(), T => {
-            Vector::from_vec(self.device(), vec![T::from_c64(c64::ONE); extent])?
-        });
+        let ones = self.ones(extent)?;
         let mut sums = Vector::zeros(self.device(), self.dtype(), count)?;
         self.spmv(op, weight, &ones, 0.0, &mut sums)?;
         Ok(sums)

@@ -56,8 +56,7 @@ impl Matrix {
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
     /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
     /// of 16 bits, for a method that takes no preconditioner, for a diagonal that Jacobi's preconditioner cannot take,
-    /// for factorisations on devices other than the CPU, and for options out of their range;
-    /// [`Singular`](Error::Singular) with the first row that a factorisation cannot eliminate.
+    /// and for options out of their range; [`Singular`](Error::Singular) with the first row that a factorisation cannot eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};

@@ -1,11 +1,15 @@
 //! Triangular systems.
 
+use super::backend::RuntimeBackend;
 use super::fit::mismatch;
 use super::{DenseMatrix, Format, Matrix, Vector};
 use crate::Device;
 use crate::device::HostBackend;
+use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Triangular, TrisolveKernel, TrisolvePlan};
-use sparse_core::{Csc, Csr, Error, Host, Order, PlanOptions, Result, SparseFormat};
+use sparse_core::{Csc, Csr, Error, Order, PlanOptions, Result, SparseFormat};
+use sparse_device::Device as Accelerator;
+use std::any::Any;
 
 const OP: &str = "trisolve";
 
@@ -18,7 +22,7 @@ impl Matrix {
     /// # Errors
     /// [`Singular`](Error::Singular) with the first row whose diagonal is zero or not stored;
     /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if A is not square or b not as long
-    /// as A has rows; [`Unsupported`](Error::Unsupported) for other formats, and on devices other than the CPU.
+    /// as A has rows; [`Unsupported`](Error::Unsupported) for other formats; an error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -77,48 +81,70 @@ impl Matrix {
         b: &DenseMatrix,
         x: &mut DenseMatrix,
     ) -> Result<()> {
-        let Device::Cpu(backend) = self.device() else {
-            let instead = "the CPU has it: a.to_device(&Device::host()?)?";
-            return Err(Error::unsupported(format_args!("{OP} on {}", self.device()), instead));
-        };
-        let host = self.on_host()?;
-        macro_rules! solve_each {
-            ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-                $(
-                    if let Some(a) = host.typed().downcast_ref::<Csr<$t, Host, $i, $o>>() {
-                        return solve(backend, a, system, self, (b, x));
-                    }
-                    if let Some(a) = host.typed().downcast_ref::<Csc<$t, Host, $i, $o>>() {
-                        return solve(backend, a, system, self, (b, x));
-                    }
-                )*
-            };
+        if !matches!(self.format(), Format::Csr | Format::Csc) {
+            let instead = "csr and csc have it: a.to_format(Format::Csr)?";
+            return Err(Error::unsupported(format_args!("{OP} of {}", self.format()), instead));
         }
-        if matches!(self.format(), Format::Csr | Format::Csc) {
-            sparse_core::for_all_types!(solve_each);
+        match self.device() {
+            Device::Cpu(backend) => solve_any(backend, self.on_host()?.typed(), system, self, (b, x)),
+            Device::Accelerator(backend, _) => solve_any(backend, self.any().as_any(), system, self, (b, x)),
         }
-        let instead = "csr and csc have it: a.to_format(Format::Csr)?";
-        Err(Error::unsupported(format_args!("{OP} of {}", self.format()), instead))
     }
 }
 
-/// Solves with the typed matrix of `matrix` in the host's memory.
-fn solve<M>(
-    backend: &HostBackend,
+macro_rules! solves {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+        /// A backend with triangular solves for every type.
+        trait Solves:
+            RuntimeBackend
+            $(+ TrisolveKernel<Csr<$t, SpaceOf<Self>, $i, $o>> + TrisolveKernel<Csc<$t, SpaceOf<Self>, $i, $o>>)*
+        {
+        }
+
+        impl Solves for HostBackend {}
+
+        impl Solves for Accelerator {}
+
+        /// Solves with `typed`, the matrix that `matrix` holds in CSR or CSC.
+        fn solve_any<B: Solves>(
+            backend: &B,
+            typed: &dyn Any,
+            system: Triangular,
+            matrix: &Matrix,
+            (b, x): (&DenseMatrix, &mut DenseMatrix),
+        ) -> Result<()> {
+            $(
+                if let Some(a) = typed.downcast_ref::<Csr<$t, SpaceOf<B>, $i, $o>>() {
+                    return solve(backend, a, system, matrix, (b, x));
+                }
+                if let Some(a) = typed.downcast_ref::<Csc<$t, SpaceOf<B>, $i, $o>>() {
+                    return solve(backend, a, system, matrix, (b, x));
+                }
+            )*
+            Err(matrix.unknown_types(OP))
+        }
+    };
+}
+
+sparse_core::for_all_types!(solves);
+
+/// Solves with the typed matrix of `matrix`.
+fn solve<B, M>(
+    backend: &B,
     a: &M,
     system: Triangular,
     matrix: &Matrix,
     (b, x): (&DenseMatrix, &mut DenseMatrix),
 ) -> Result<()>
 where
-    M: SparseFormat<Space = Host>,
-    HostBackend: TrisolveKernel<M>,
+    B: RuntimeBackend + TrisolveKernel<M>,
+    M: SparseFormat<Space = SpaceOf<B>>,
 {
     let context = matrix.context();
-    let Some(columns) = b.view_in::<HostBackend, M::Scalar>(context) else {
+    let Some(columns) = b.view_in::<B, M::Scalar>(context) else {
         return Err(mismatch(OP, matrix.as_operand(), &[b.as_operand("b")]));
     };
-    let Some(solutions) = x.view_mut_in::<HostBackend, M::Scalar>(context) else {
+    let Some(solutions) = x.view_mut_in::<B, M::Scalar>(context) else {
         return Err(mismatch(OP, matrix.as_operand(), &[x.as_operand("x")]));
     };
     TrisolvePlan::new(backend, a, system, &PlanOptions::once())?.run_many(a, columns?, solutions?)

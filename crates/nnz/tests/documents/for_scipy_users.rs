@@ -57,6 +57,8 @@ fn main() -> nnz::Result<()> {
     let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     let scores = a.sddmm(&u, &b)?;
     assert_eq!(scores.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 6.0, 0.0, 21.0, 0.0]);
+    let scaled = a.scaled_by(Some(&y), Some(&z))?;
+    assert_eq!(scaled.to_dense()?.values().to_vec::<f64>()?, [9.0, 0.0, 36.0, 0.0, 81.0, 0.0]);
     let host = Device::host()?;
     let (left, right) = (a.to_device(&host)?, eye.to_device(&host)?);
     let product = (&left * &right)?;
@@ -93,11 +95,10 @@ fn main() -> nnz::Result<()> {
     options.options.least_squares.damp = 0.1;
     assert!(a.solve(&sums, &options)?.1.converged());
 
-    let (left, right) = (s.to_device(&host)?, b.to_device(&host)?);
-    let x = left.solve_triangular(Triangular::lower().unit_diagonal(), &right)?;
+    let x = s.solve_triangular(Triangular::lower().unit_diagonal(), &b)?;
     options.method = Method::BiCgStab;
     options.preconditioner = Preconditioning::Ilu0;
-    let (_, solution) = left.solve(&right, &options)?;
+    let (_, solution) = s.solve(&b, &options)?;
     assert!(solution.converged());
 
     // Files

@@ -45,7 +45,7 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
-    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, on the CPU alone. Not for enqueued-cg, lsqr
+    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. Not for enqueued-cg, lsqr
     /// and lsmr
     #[arg(long, value_name = "NAME", default_value = "none", value_parser = parse_preconditioner, ignore_case = true)]
     preconditioner: Preconditioning,

@@ -1,20 +1,18 @@
 //! `nnz trisolve`: op(A)·X = B by substitution.
 
 use crate::context::Context;
-use crate::failure::usage;
 use crate::file;
 use crate::operand::{self, Operand};
 use crate::product;
 use anyhow::Result;
 use clap::{ArgGroup, Args};
-use nnz::Device;
 use nnz::op::{Op, Triangular};
 use std::path::PathBuf;
 
 /// Solves op(A)·X = B by substitution, for a triangle of A and every column of B
 ///
 /// Entries in the other triangle of A are ignored. Without --dtype X is computed in the type that holds the values of A and
-/// B exactly. Without --backend it is computed on the CPU, which alone has this operation.
+/// B exactly. Without --backend it is computed on the CPU: rows wait for each other.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("triangle").required(true).args(["lower", "upper"]))]
 pub(crate) struct Trisolve {
@@ -45,10 +43,6 @@ impl Trisolve {
         file::check_inputs([&*self.matrix, &*self.b])?;
         file::output(&self.out).check()?;
         let device = context.device_or_host()?;
-        if !matches!(device, Device::Cpu(_)) {
-            let reason = "only the CPU solves triangular systems: leave out --backend, or say --backend cpu";
-            return Err(usage(format_args!("{device}: {reason}")));
-        }
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;
         let dtype = product::dtype(context, &matrix, [&b])?;

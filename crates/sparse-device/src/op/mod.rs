@@ -12,5 +12,6 @@ mod sort;
 mod spmm;
 mod spmv;
 mod to_dense;
+mod trisolve;
 mod unpack;
 mod vector;

@@ -5,6 +5,7 @@ pub(crate) mod column_blocks;
 pub(crate) mod coordinates;
 mod gather;
 pub(crate) mod look_back;
+pub(crate) mod merged_rows;
 pub(crate) mod numbering;
 pub(crate) mod padded_entries;
 pub(crate) mod positions;

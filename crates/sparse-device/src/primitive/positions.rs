@@ -34,7 +34,7 @@ impl Positions {
     }
 
     /// Allocates `len` positions of this type.
-    pub(super) fn allocate_as(backend: &Device, len: usize, index: IndexType) -> Result<Self> {
+    pub(crate) fn allocate_as(backend: &Device, len: usize, index: IndexType) -> Result<Self> {
         Ok(Self(backend.allocate_raw(len, index.bytes())?))
     }
 

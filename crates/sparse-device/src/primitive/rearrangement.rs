@@ -63,6 +63,11 @@ impl<To: Target> Rearrangement<To> {
         Self { choice, target, arrays }
     }
 
+    /// The matrix whose values are replaced.
+    pub(crate) fn target(&self) -> &To {
+        &self.target
+    }
+
     /// The matrix with these values.
     pub(crate) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
         let arrays = self.arrays.iter().map(|source| source.run(backend, values));

@@ -1,42 +1,57 @@
 //! The common part of incomplete factorisations: two triangular solves, and the lookup of entries by their columns.
 
+use sparse_core::backend::{Buf, SpaceOf, ViewOf};
 use sparse_core::op::{Triangular, TrisolveKernel, TrisolvePlan};
-use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, PlanOptions, Result};
+use sparse_core::{
+    Accumulator, Csr, Error, Host, Index, PatternId, PlanOptions, Result, Space, SparseFormat,
+};
 
-/// The solves with two factors that one matrix stores, with their vectors.
+/// The solves with two factors that one matrix of a backend stores, with their vectors.
 #[derive(Debug)]
 pub(super) struct FactorSolves<B, T, I, O>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
 {
-    first: TrisolvePlan<B, Csr<T, Host, I, O>>,
-    second: TrisolvePlan<B, Csr<T, Host, I, O>>,
-    between: Vec<T>,
-    result: Vec<T>,
+    backend: B,
+    factors: Csr<T, SpaceOf<B>, I, O>,
+    first: TrisolvePlan<B, Csr<T, SpaceOf<B>, I, O>>,
+    second: TrisolvePlan<B, Csr<T, SpaceOf<B>, I, O>>,
+    between: Buf<B, T>,
+    result: Buf<B, T>,
 }
 
 impl<B, T, I, O> FactorSolves<B, T, I, O>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
 {
-    /// Plans the systems of the first and of the second factor, which `factors` stores.
+    /// Plans the systems of the first and of the second factor, which have the pattern of `factors`.
     pub(super) fn new(backend: &B, factors: &Csr<T, Host, I, O>, systems: [Triangular; 2]) -> Result<Self> {
-        let plan = |system| TrisolvePlan::new(backend, factors, system, &PlanOptions::default());
-        let zeros = || vec![T::zero(); factors.nrows()];
-        Ok(Self { first: plan(systems[0])?, second: plan(systems[1])?, between: zeros(), result: zeros() })
+        let factors = factors.to_device(backend)?;
+        let plan = |system| TrisolvePlan::new(backend, &factors, system, &PlanOptions::default());
+        let zeros = || backend.zeros(factors.nrows());
+        let (first, second) = (plan(systems[0])?, plan(systems[1])?);
+        let (between, result) = (zeros()?, zeros()?);
+        Ok(Self { backend: backend.clone(), factors, first, second, between, result })
+    }
+
+    /// Replaces the values of the factors.
+    pub(super) fn set_values(&mut self, values: &[T]) -> Result<()> {
+        self.factors = self.factors.with_values(self.backend.upload(values)?)?;
+        Ok(())
     }
 
     /// K⁻¹·r.
-    pub(super) fn apply(&mut self, factors: &Csr<T, Host, I, O>, r: &[T]) -> Result<&[T]> {
-        self.first.run(factors, r, &mut self.between)?;
-        self.second.run(factors, &self.between, &mut self.result)?;
-        Ok(&self.result)
+    pub(super) fn apply<'a>(&'a mut self, r: ViewOf<'_, B, T>) -> Result<ViewOf<'a, B, T>> {
+        self.first.run(&self.factors, r, SpaceOf::<B>::view_mut(&mut self.between))?;
+        let between = SpaceOf::<B>::view(&self.between);
+        self.second.run(&self.factors, between, SpaceOf::<B>::view_mut(&mut self.result))?;
+        Ok(SpaceOf::<B>::view(&self.result))
     }
 }
 

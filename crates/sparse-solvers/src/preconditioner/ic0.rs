@@ -3,6 +3,7 @@
 use super::factors::{FactorSolves, RowPlaces, check_pattern, check_sorted, missing_diagonal};
 use super::{Preconditioner, check_square};
 use num_traits::{Float, Zero};
+use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{Op, RealOf, Triangular, TrisolveKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, Result, Scalar, SparseFormat};
 
@@ -12,8 +13,8 @@ const OP: &str = "ic0";
 /// entry. The upper triangle of A is not read.
 ///
 /// It exists for M-matrices, as of diffusion; for other positive definite A a pivot may become negative, which is an error.
-/// The factorisation runs on one thread of the host; an application is two triangular solves there. A backend whose memory
-/// is not the host's has none, for every application would copy two vectors.
+/// The factorisation runs on one thread of the host; an application is two triangular solves on the backend, which has a
+/// copy of the factor.
 ///
 /// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
 /// matrix is a symmetric M-matrix, Math. Comp. 31 (1977), 148–162.
@@ -33,7 +34,7 @@ const OP: &str = "ic0";
 #[derive(Debug)]
 pub struct Ic0<B, T, I = i32, O = i32>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
@@ -46,7 +47,7 @@ where
 
 impl<B, T, I, O> Ic0<B, T, I, O>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
@@ -134,18 +135,18 @@ where
             }
             values[diagonal] = T::from_real(pivot.sqrt());
         }
-        Ok(())
+        self.solves.set_values(self.factor.values())
     }
 }
 
 impl<B, T, I, O> Preconditioner<B, T> for Ic0<B, T, I, O>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
 {
-    fn apply<'a>(&'a mut self, r: &'a [T]) -> Result<&'a [T]> {
-        self.solves.apply(&self.factor, r)
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        self.solves.apply(r)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::factors::{FactorSolves, RowPlaces, check_pattern, check_sorted, missing_diagonal};
 use super::{Preconditioner, check_square};
+use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{Triangular, TrisolveKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, SparseFormat};
 
@@ -9,8 +10,8 @@ const OP: &str = "ilu0";
 
 /// K = L·U with the pattern of A: (L·U)ᵢⱼ = aᵢⱼ wherever A has an entry.
 ///
-/// The factorisation runs on one thread of the host, without pivoting; an application is two triangular solves there. A
-/// backend whose memory is not the host's has none, for every application would copy two vectors.
+/// The factorisation runs on one thread of the host, without pivoting; an application is two triangular solves on the
+/// backend, which has a copy of the factors.
 ///
 /// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
 /// matrix is a symmetric M-matrix, Math. Comp. 31 (1977), 148–162. Y. Saad, Iterative methods for sparse linear systems,
@@ -31,7 +32,7 @@ const OP: &str = "ilu0";
 #[derive(Debug)]
 pub struct Ilu0<B, T, I = i32, O = i32>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
@@ -44,7 +45,7 @@ where
 
 impl<B, T, I, O> Ilu0<B, T, I, O>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
@@ -122,18 +123,18 @@ where
                 return Err(Error::singular(OP, row, reason));
             }
         }
-        Ok(())
+        self.solves.set_values(self.factors.values())
     }
 }
 
 impl<B, T, I, O> Preconditioner<B, T> for Ilu0<B, T, I, O>
 where
-    B: TrisolveKernel<Csr<T, Host, I, O>, Space = Host>,
+    B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
     T: Accumulator,
     I: Index,
     O: Index,
 {
-    fn apply<'a>(&'a mut self, r: &'a [T]) -> Result<&'a [T]> {
-        self.solves.apply(&self.factors, r)
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        self.solves.apply(r)
     }
 }

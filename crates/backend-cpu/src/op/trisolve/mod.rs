@@ -13,8 +13,8 @@ mod thresholds;
 
 use super::SEQUENTIAL;
 use crate::Cpu;
-use schedule::{Entries, Levels, Schedule};
-use sparse_core::op::{Triangular, TrisolveKernel};
+use schedule::{Entries, Schedule, parallel_entries};
+use sparse_core::op::{Levels, Triangular, TrisolveKernel};
 use sparse_core::reference::{Reference, TrisolveChoice};
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Choice, Compressed, DenseView, DenseViewMut, Host, Index, KernelPlan,
@@ -102,7 +102,7 @@ fn schedule_of<I: Index, O: Index>(
     let is_forced = options.algorithm.is_some();
     let TrisolveThresholds { threads, calls, .. } = TrisolveThresholds::CPU;
     let may_look = options.expected_calls >= calls && cpu.threads() >= threads;
-    let levels = (is_forced || may_look).then(|| Levels::of(entries));
+    let levels = (is_forced || may_look).then(|| entries.levels());
     let (automatic, reason) = match &levels {
         None => {
             let calls = options.expected_calls;
@@ -118,7 +118,7 @@ fn schedule_of<I: Index, O: Index>(
 /// The algorithm for rows of these numbers of entries in levels, and the reason.
 fn choose(levels: &Levels, lengths: &[usize]) -> (TrisolveAlgorithm, String) {
     let entries: usize = lengths.iter().sum();
-    let parallel = levels.parallel_entries(lengths);
+    let parallel = parallel_entries(levels, lengths);
     let average = entries / levels.count().max(1);
     let share = 100 * parallel / entries.max(1);
     let reason =

@@ -1,7 +1,7 @@
 //! Rows of a triangle in an order in which each comes after those that it needs.
 
 use super::thresholds::TrisolveThresholds;
-use sparse_core::op::{Diagonal, Triangular};
+use sparse_core::op::{Diagonal, Levels, Triangular};
 use sparse_core::{CompressedPattern, Host, Index, Result};
 use std::ops::Range;
 
@@ -51,8 +51,8 @@ impl<I: Index, O: Index> Entries<'_, I, O> {
         }
     }
 
-    /// The level of each row: one more than the highest of the rows that it needs.
-    fn levels(&self) -> Vec<usize> {
+    /// The rows by levels: that of a row is one more than the highest of the rows that it needs.
+    pub(super) fn levels(&self) -> Levels {
         let mut levels = vec![0; self.order()];
         for major in self.system.rows(self.order()) {
             // Rows before this one, or the column of this one, have their final levels.
@@ -62,47 +62,17 @@ impl<I: Index, O: Index> Entries<'_, I, O> {
                 }
             });
         }
-        levels
+        Levels::new(self.system, &levels)
     }
 }
 
-/// The rows by levels: those of one level need only rows of levels before it.
-pub(super) struct Levels {
-    /// All rows, level by level, those of one level in the order of substitution.
-    rows: Vec<usize>,
-    /// The first position of each level, and the number of rows.
-    starts: Vec<usize>,
-}
-
-impl Levels {
-    pub(super) fn of<I: Index, O: Index>(entries: &Entries<'_, I, O>) -> Self {
-        let levels = entries.levels();
-        let count = levels.iter().max().map_or(0, |highest| highest + 1);
-        let mut starts = vec![0; count + 1];
-        levels.iter().for_each(|&level| starts[level + 1] += 1);
-        (0..count).for_each(|level| starts[level + 1] += starts[level]);
-        let (mut next, mut rows) = (starts.clone(), vec![0; levels.len()]);
-        for row in entries.system.rows(levels.len()) {
-            let place = &mut next[levels[row]];
-            rows[*place] = row;
-            *place += 1;
-        }
-        Self { rows, starts }
-    }
-
-    /// The number of levels.
-    pub(super) fn count(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// The entries in levels that are worth threads, of rows with these numbers of entries.
-    pub(super) fn parallel_entries(&self, lengths: &[usize]) -> usize {
-        let entries = |level: &[usize]| -> usize {
-            self.rows[level[0]..level[1]].iter().map(|&row| lengths[row]).sum()
-        };
-        let of_levels = self.starts.windows(2).map(entries);
-        of_levels.filter(|entries| *entries >= TrisolveThresholds::CPU.level_entries).sum()
-    }
+/// The number of entries in levels that are worth threads, of rows with these numbers of entries.
+pub(super) fn parallel_entries(levels: &Levels, lengths: &[usize]) -> usize {
+    let entries = |level: &[usize]| -> usize {
+        levels.rows()[level[0]..level[1]].iter().map(|&row| lengths[row]).sum()
+    };
+    let of_levels = levels.starts().windows(2).map(entries);
+    of_levels.filter(|entries| *entries >= TrisolveThresholds::CPU.level_entries).sum()
 }
 
 /// The triangle of op(A), its rows in an order in which each comes after those that it needs.
@@ -124,7 +94,7 @@ impl<I: Index, O: Index> Schedule<I, O> {
     pub(super) fn new(entries: &Entries<'_, I, O>, lengths: &[usize], levels: Option<Levels>) -> Self {
         let n = lengths.len();
         let (order, levels) = match levels {
-            Some(Levels { rows, starts }) => (rows, starts),
+            Some(levels) => (levels.rows().to_vec(), levels.starts().to_vec()),
             None => (entries.system.rows(n).collect(), vec![]),
         };
         let mut position = vec![0; n];

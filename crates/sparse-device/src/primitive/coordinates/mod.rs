@@ -161,7 +161,7 @@ fn major_first<T>(by_rows: bool, (rows, cols): (T, T)) -> (T, T) {
 
 impl Device {
     /// The row of each entry of compressed rows, or the column of each of compressed columns.
-    fn major_indices(&self, a: RawCompressed<'_>) -> Result<RawBuffer> {
+    pub(crate) fn major_indices(&self, a: RawCompressed<'_>) -> Result<RawBuffer> {
         let indices = self.allocate_raw(a.nnz(), a.indices.element_bytes)?;
         let kernel = self.kernel(FILE, "coordinates_rows", a.defines())?;
         self.launch(&kernel).size(a.rows).buffer(a.offsets).buffer(&indices).warps(a.rows)?;
