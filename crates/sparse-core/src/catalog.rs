@@ -121,6 +121,7 @@ macro_rules! for_each_operation {
                     Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
                 }
                 Sddmm sddmm SddmmKernel "SDDMM" { Csr<I, O>, Csc<I, O>, Coo<I> }
+                Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
                 Convert convert ConvertKernel "Conversions" {
                     Coo<I> => Csr<I, O>,
                     Coo<I> => Csc<I, O>,
@@ -144,7 +145,6 @@ macro_rules! for_each_operation {
                 RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
             }
             host {
-                Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
                 Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
             }
             types {
