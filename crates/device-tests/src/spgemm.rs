@@ -21,7 +21,7 @@ fn left() -> Wide<Host> {
 
 /// Rows of five columns in eight clusters, which lie 2^36 columns apart.
 fn right() -> Wide<Host> {
-    let column = |row: usize, k: usize| ((row + 3 * k) % 8 << 36) + (row * 37 + k * 1001) % 2999;
+    let column = |row: usize, k: usize| (((row + 3 * k) % 8) << 36) + (row * 37 + k * 1001) % 2999;
     let entries = (0..INNER).flat_map(|row| (0..5).map(move |k| (row, column(row, k), 1.0 + k as f64)));
     let coo = Coo::<f64, Host, i64>::from_triplets(INNER, 1 << 40, entries).unwrap();
     Reference.convert(&coo, &Duplicates::Sum).unwrap()
