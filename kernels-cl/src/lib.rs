@@ -18,7 +18,8 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "row_per_group.clh",
         "scalar.clh",
         "search.clh",
-        "sub_group.clh"
+        "sub_group.clh",
+        "team.clh"
     ]
 );
 

@@ -20,6 +20,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "scalar.cuh",
         "search.cuh",
         "slices.cuh",
+        "team.cuh",
         "types.cuh",
         "warp.cuh",
         "warp_scalar.cuh"

@@ -10,7 +10,7 @@ mod simd;
 pub use simd::Simd;
 
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
-use sparse_core::op::AllHostTypes;
+use sparse_core::op::AllTypes;
 use sparse_core::reference::Reference;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
 use std::sync::{Arc, OnceLock};
@@ -111,7 +111,7 @@ fn caps(threads: usize, simd: Simd) -> Caps {
 }
 
 const _: () = {
-    const fn has_all_operations<B: AllHostTypes>() {}
+    const fn has_all_operations<B: AllTypes>() {}
     has_all_operations::<Cpu>();
 };
 

@@ -11,6 +11,7 @@ pub mod faults;
 pub mod gradients;
 pub mod limits;
 pub mod operations;
+pub mod spgemm;
 pub mod vector;
 
 use libtest_mimic::{Arguments, Trial};
@@ -69,6 +70,7 @@ const TESTS: &[Test] = &tests![
     operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
     operations::prefix_sums_of_every_order_and_kind,
     operations::row_statistics_are_those_of_the_reference,
+    spgemm::products_of_far_columns_are_those_of_the_reference,
     vector::a_step_that_cannot_be_taken_changes_nothing,
     vector::all_types_agree_with_the_reference,
     vector::norms_neither_overflow_nor_underflow,

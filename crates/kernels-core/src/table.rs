@@ -238,6 +238,28 @@ macro_rules! files {
                 [SCALAR, IDX, OFF]
             ),
             $crate::file!($language, $headers, "sell_spmv", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
+            $crate::file!(
+                $language,
+                $headers,
+                "spgemm_pattern",
+                [
+                    "spgemm_pattern_products",
+                    "spgemm_pattern_bins",
+                    "spgemm_pattern_bin_starts",
+                    "spgemm_pattern_sort",
+                    "spgemm_pattern_hash",
+                    "spgemm_pattern_bitmap",
+                    "spgemm_pattern_offsets",
+                ],
+                [IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "spgemm_values",
+                ["spgemm_values_local", "spgemm_values_global"],
+                [SCALAR, IDX, OFF]
+            ),
             $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),
             $crate::file!(
                 $language,

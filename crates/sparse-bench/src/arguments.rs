@@ -16,6 +16,8 @@ pub(crate) enum Suite {
     Spmv,
     /// SpMM.
     Spmm,
+    /// SpGEMM, A·A; devices only.
+    Spgemm,
     /// Conjugate gradients on the 5-point Laplacian.
     Cg,
     /// Matrix Market files to CSR; CPU only.
@@ -51,6 +53,7 @@ impl Suite {
             Self::Convert => op == "coo_to_csr",
             Self::Spmv => ["spmv", "coo_spmv"].contains(&op),
             Self::Spmm => op == "spmm",
+            Self::Spgemm => op == "spgemm",
             Self::Cg => op == "cg",
             Self::Io => op == "io",
             Self::Batches => op == "seed-001",

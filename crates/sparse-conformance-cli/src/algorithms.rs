@@ -58,7 +58,7 @@ fn tables() -> Result<String> {
     let sycl = Device::without_hardware("sycl", kernels_cl::SYCL_FILES, 1)?;
     let cuda = Device::without_hardware("cuda", kernels_cu::FILES, 8)?;
     let backends = [
-        ("cpu", tables_of(&Suite::on_host(&Cpu::new()?))?),
+        ("cpu", tables_of(&Suite::full(&Cpu::new()?))?),
         ("opencl", tables_of(&Suite::full(&opencl))?),
         ("sycl", tables_of(&Suite::full(&sycl))?),
         ("cuda", tables_of(&Suite::full(&cuda))?),

@@ -45,9 +45,9 @@ pub(crate) fn find(name: &str) -> Option<Known> {
 
 #[cfg(feature = "cpu")]
 fn cpu(threads: &[usize]) -> Result<Suite> {
-    let [first, others @ ..] = threads else { return Ok(Suite::on_host(&backend_cpu::Cpu::new()?)) };
+    let [first, others @ ..] = threads else { return Ok(Suite::full(&backend_cpu::Cpu::new()?)) };
     let suite = |threads| -> Result<Suite> {
-        Ok(Suite::on_host(&backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?))
+        Ok(Suite::full(&backend_cpu::Cpu::with(threads, backend_cpu::Simd::detect())?))
     };
     others.iter().try_fold(suite(*first)?, |all, &threads| Ok(all.compared_with(suite(threads)?)?))
 }

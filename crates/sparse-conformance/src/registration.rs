@@ -4,7 +4,7 @@
 use crate::check::rule::RuleSubject;
 use crate::guarded_operand::Cell;
 use crate::suite::Suite;
-use sparse_core::op::{AllHostTypes, AllTypes, ElementOperations, FullBackend, HostOperations};
+use sparse_core::op::{AllTypes, ElementOperations, FullBackend};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Backend, BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Host, Hyb, Index, Scalar, Sell, for_all_types,
@@ -32,21 +32,9 @@ impl Suite {
         suite
     }
 
-    /// A backend with every operation for every type, those that backends on the host alone have among them.
-    pub fn on_host<B: AllHostTypes>(backend: &B) -> Self {
-        let mut suite = Self::full(backend);
-        macro_rules! register {
-            ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-                $(suite.host_operations::<B, $t, $i, $o>(backend);)*
-            };
-        }
-        for_all_types!(register);
-        suite
-    }
-
     /// The serial reference.
     pub fn reference() -> Self {
-        Self::on_host(&Reference)
+        Self::full(&Reference)
     }
 
     /// Every operation on values `T` with indices `I` and offsets `O`, in every format.
@@ -62,7 +50,6 @@ impl Suite {
                 formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
                     $($($format:ident<$($index:ident),+>)=>+),+
                 })+ }
-                host { $($host:tt)+ }
                 types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
                 elements { $($elements:tt)+ }
             ) => {
@@ -78,38 +65,11 @@ impl Suite {
         self
     }
 
-    /// Every operation that backends on the host alone have, on values `T` with indices `I` and offsets `O`.
-    pub fn host_operations<B, T, I, O>(&mut self, backend: &B) -> &mut Self
-    where
-        B: HostOperations<T, I, O>,
-        T: Scalar + Cell,
-        I: Index,
-        O: Index,
-    {
-        macro_rules! register {
-            (
-                formats { $($formats:tt)+ }
-                host { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
-                    $($format:ident<$($index:ident),+>),+
-                })+ }
-                types { $($types:tt)+ }
-                elements { $($elements:tt)+ }
-            ) => {
-                $($(if is_told_apart::<I, O>(&[$(stringify!($index)),+]) {
-                    self.$of_name::<B, $format<T, Host, $($index),+>>(backend);
-                })+)+
-            };
-        }
-        for_each_operation!(register);
-        self
-    }
-
     /// Every operation on elements that are no values of a matrix.
     fn element_operations<B: ElementOperations>(&mut self, backend: &B) {
         macro_rules! register {
             (
                 formats { $($formats:tt)+ }
-                host { $($host:tt)+ }
                 types { $($types:tt)+ }
                 elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
             ) => {

@@ -7,7 +7,7 @@ use backend_cpu::Cpu;
 use insta::Settings;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, table};
 use sparse_core::c64;
-use sparse_core::op::AllHostTypes;
+use sparse_core::op::AllTypes;
 use sparse_core::reference::Reference;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,10 +22,9 @@ static REFERENCE: LazyLock<Files> = LazyLock::new(|| answers(&Reference));
 
 /// The answers of the backend in the harness's files: in double precision with 32-bit indices, which gives every answer
 /// there is. The conformance table tests that other types give the same.
-fn answers<B: AllHostTypes>(backend: &B) -> Files {
+fn answers<B: AllTypes>(backend: &B) -> Files {
     let mut suite = Suite::new(backend);
     suite.all_operations::<B, f64, i32, i32>(backend).all_operations::<B, c64, i32, i32>(backend);
-    suite.host_operations::<B, f64, i32, i32>(backend).host_operations::<B, c64, i32, i32>(backend);
     suite.scan::<B, i32>(backend).scan::<B, i64>(backend);
     let folder = tempfile::tempdir().expect("a folder");
     let mut snapshots = Snapshots::bless(folder.path());

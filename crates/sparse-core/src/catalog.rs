@@ -105,8 +105,6 @@ macro_rules! with_dtype {
 /// backends implement, its title, and what the trait is implemented for.
 ///
 /// - `formats`: for formats, or pairs of source and target, with values `T`.
-/// - `host`: as `formats`, of the backends that compute in the host's memory; devices may lack them, so
-///   [`FullBackend`](crate::op::FullBackend) does not ask for them, but [`HostOperations`](crate::op::HostOperations).
 /// - `types`: for types alone.
 /// - `elements`: for these elements, whatever the types of matrices.
 #[macro_export]
@@ -121,6 +119,7 @@ macro_rules! for_each_operation {
                     Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
                 }
                 Sddmm sddmm SddmmKernel "SDDMM" { Csr<I, O>, Csc<I, O>, Coo<I> }
+                Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
                 Convert convert ConvertKernel "Conversions" {
                     Coo<I> => Csr<I, O>,
                     Coo<I> => Csc<I, O>,
@@ -143,9 +142,6 @@ macro_rules! for_each_operation {
                 Elementwise elementwise ElementwiseKernel "Sums and element-wise products" { Csr<I, O>, Csc<I, O> }
                 RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
                 Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
-            }
-            host {
-                Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
             }
             types {
                 DenseToCsr dense_to_csr DenseToCsrKernel "Dense → CSR, CSC, COO" { T, I, O }
@@ -190,9 +186,6 @@ macro_rules! operations {
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
             $($($format:ident<$($index:ident),+>)=>+),+
         })+ }
-        host { $($in:ident $in_name:ident $in_kernel:ident $in_title:literal {
-            $($in_format:ident<$($in_index:ident),+>),+
-        })+ }
         types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
         elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
     ) => {
@@ -200,20 +193,18 @@ macro_rules! operations {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Operation {
             $(#[doc = concat!($of_title, ": [`", stringify!($of_kernel), "`](crate::op::", stringify!($of_kernel), ").")] $of,)+
-            $(#[doc = concat!($in_title, ": [`", stringify!($in_kernel), "`](crate::op::", stringify!($in_kernel), ").")] $in,)+
             $(#[doc = concat!($on_title, ": [`", stringify!($on_kernel), "`](crate::op::", stringify!($on_kernel), ").")] $on,)+
             $(#[doc = concat!($over_title, ": [`", stringify!($over_kernel), "`](crate::op::", stringify!($over_kernel), ").")] $over,)+
         }
 
         impl Operation {
             /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$of,)+ $(Self::$in,)+ $(Self::$on,)+ $(Self::$over),+];
+            pub const ALL: &[Self] = &[$(Self::$of,)+ $(Self::$on,)+ $(Self::$over),+];
 
             /// The name of its module, its snapshots and its rows in reports: `spmv`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$of => stringify!($of_name),)+
-                    $(Self::$in => stringify!($in_name),)+
                     $(Self::$on => stringify!($on_name),)+
                     $(Self::$over => stringify!($over_name),)+
                 }
@@ -223,7 +214,6 @@ macro_rules! operations {
             pub fn title(self) -> &'static str {
                 match self {
                     $(Self::$of => $of_title,)+
-                    $(Self::$in => $in_title,)+
                     $(Self::$on => $on_title,)+
                     $(Self::$over => $over_title,)+
                 }
@@ -233,7 +223,6 @@ macro_rules! operations {
             pub fn formats(self) -> &'static [&'static [Format]] {
                 match self {
                     $(Self::$of => &[$(&[$(Format::$format),+]),+],)+
-                    $(Self::$in => &[$(&[Format::$in_format]),+],)+
                     $(Self::$on)|+ $(| Self::$over)+ => &[],
                 }
             }

@@ -39,7 +39,6 @@ struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
 macro_rules! functions {
     (
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal { $($formats:tt)+ })+ }
-        host { $($host:tt)+ }
         types { $($types:tt)+ }
         elements { $($elements:tt)+ }
     ) => {

@@ -634,6 +634,38 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of a sorted row is left out",
+        place: both("spgemm_pattern", "at < n && (at == 0", "at < n - 1 && (at == 0"),
+        found_by: &[by("spgemm/csr", "sort"), by("spgemm/csc", "sort")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongOrder,
+        what: "columns stay in the order of the hash table",
+        place: each(
+            "spgemm_pattern",
+            ("sort_first(list, found, lid, width);", ""),
+            ("sort_first(list, found, lane, width);", ""),
+        ),
+        found_by: &[by("spgemm/csr", "hash"), by("spgemm/csc", "hash")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of a window is left out",
+        place: both("spgemm_pattern", "column < window_end)", "column < window_end - 1)"),
+        found_by: &[by("spgemm/csr", "bitmap"), by("spgemm/csc", "bitmap")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "only the last product of a sum is taken",
+        place: both("spgemm_values", "(columns, n, b_indices[e])] +=", "(columns, n, b_indices[e])] ="),
+        found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::Stale,
         what: "an offset comes back as the one before",
         place: Place::Read,

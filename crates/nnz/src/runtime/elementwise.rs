@@ -61,7 +61,7 @@ impl Matrix {
     }
 
     /// The matrix in CSR or CSC, in arrays of its own.
-    fn to_compressed(&self, format: Format) -> Result<Self> {
+    pub(super) fn to_compressed(&self, format: Format) -> Result<Self> {
         let borrows = matches!(self.device(), Device::Cpu(_)) && self.any().as_host_format().is_none();
         if borrows && format == Format::Csr {
             return self.any().to_layout(&Layout::Csr);

@@ -58,6 +58,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
     /// With a matrix of the same type.
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
+    /// With a matrix of the same type; `None` for another.
+    fn spgemm(&self, b: &Matrix) -> Result<Option<Matrix>>;
     fn row_statistics(&self) -> Result<RowStatistics>;
     fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.

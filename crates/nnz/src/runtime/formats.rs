@@ -133,6 +133,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable(op.name(), Self::KIND))
     }
 
+    /// The product with `b`.
+    fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
+        let _ = (backend, b);
+        Err(unavailable("spgemm", Self::KIND))
+    }
+
     /// The shape of a batch; `None` for one matrix.
     fn batch(&self) -> Option<BatchShape> {
         None
@@ -297,6 +303,10 @@ macro_rules! compressed_members {
         ) -> Result<Self> {
             let mut plan = ElementwisePlan::new(backend, op, self, b, &PlanOptions::once())?;
             plan.run(alpha, self, beta, b)
+        }
+
+        fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
+            Operations::spgemm(backend, self, b)
         }
     };
 }

@@ -2,10 +2,7 @@
 
 use super::fit::mismatch;
 use super::{Format, Matrix};
-use crate::Device;
-use crate::device::HostBackend;
-use sparse_core::op::Operations;
-use sparse_core::{Csc, Csr, Error, Host, Result};
+use sparse_core::{Error, Result};
 
 const OP: &str = "spgemm";
 
@@ -19,7 +16,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types, devices or formats differ; [`Unsupported`](Error::Unsupported) for other
-    /// formats, and on devices other than the CPU; [`Shape`](Error::Shape) if B has not as many rows as A has columns;
+    /// formats; [`Shape`](Error::Shape) if B has not as many rows as A has columns;
     /// [`IndexOverflow`](Error::IndexOverflow) if the product has more entries than its offsets can count.
     ///
     /// ```
@@ -33,35 +30,17 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn matmul_sparse(&self, b: &Self) -> Result<Self> {
-        let backend = self.backend_of_product(b)?;
-        let (left, right) = (self.on_host()?, b.on_host()?);
-        macro_rules! multiply_each {
-            ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-                $(
-                    if let (Some(a), Some(b)) = (left.typed().downcast_ref(), right.typed().downcast_ref()) {
-                        return Self::wrap(&self.device, backend.spgemm::<Csr<$t, Host, $i, $o>>(a, b)?);
-                    }
-                    if let (Some(a), Some(b)) = (left.typed().downcast_ref(), right.typed().downcast_ref()) {
-                        return Self::wrap(&self.device, backend.spgemm::<Csc<$t, Host, $i, $o>>(a, b)?);
-                    }
-                )*
-            };
-        }
-        sparse_core::for_all_types!(multiply_each);
-        Err(self.other_indices(b))
+        self.check_factors(b)?;
+        let format = self.format();
+        let product = self.to_compressed(format)?.any().spgemm(&b.to_compressed(format)?)?;
+        product.ok_or_else(|| self.other_indices(b))
     }
-}
 
-impl Matrix {
-    /// The backend that multiplies with `b`, which must be of the same types, format and device.
-    fn backend_of_product(&self, b: &Self) -> Result<&HostBackend> {
+    /// An error unless both factors have one type of values, one device, and one format that has the product.
+    fn check_factors(&self, b: &Self) -> Result<()> {
         if b.dtype() != self.dtype() || b.context() != self.context() {
             return Err(mismatch(OP, self.as_operand(), &[("B", b.dtype(), &b.device)]));
         }
-        let Device::Cpu(backend) = &self.device else {
-            let instead = "the CPU has it: a.to_device(&Device::host()?)?";
-            return Err(Error::unsupported(format_args!("{OP} on {}", self.device), instead));
-        };
         let (format, other) = (self.format(), b.format());
         if !matches!(format, Format::Csr | Format::Csc) {
             let instead = "csr and csc have it: a.to_format(Format::Csr)?";
@@ -71,7 +50,7 @@ impl Matrix {
             let cure = format!("B.to_format(Format::{format:?})? would fit");
             return Err(Error::operands(OP, format_args!("A is {format}, B is {other}; {cure}")));
         }
-        Ok(backend)
+        Ok(())
     }
 
     /// The error of factors whose types of indices or offsets differ.

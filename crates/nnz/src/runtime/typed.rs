@@ -233,6 +233,11 @@ where
         self.on().erase(self.matrix.elementwise(&self.backend, op, factors, typed)?)
     }
 
+    fn spgemm(&self, b: &Matrix) -> Result<Option<Matrix>> {
+        let Some(typed) = b.downcast_ref::<M>() else { return Ok(None) };
+        self.on().erase(self.matrix.spgemm(&self.backend, typed)?).map(Some)
+    }
+
     fn row_statistics(&self) -> Result<RowStatistics> {
         self.matrix.row_statistics(&self.backend)
     }

@@ -9,6 +9,7 @@ mod coo_to_csr;
 mod dense_to_csr;
 mod device_timer;
 mod gather;
+mod spgemm;
 mod spmm;
 mod spmv;
 
@@ -31,8 +32,18 @@ use std::time::Duration;
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
 
 /// The operations of devices.
-const OPERATIONS: [&str; 9] =
-    ["dense_to_csr", "coo_to_csr", "spmv", "coo_spmv", "spmm", "cg", "seed-001", "seed-003", "seed-004"];
+const OPERATIONS: [&str; 10] = [
+    "dense_to_csr",
+    "coo_to_csr",
+    "spmv",
+    "coo_spmv",
+    "spmm",
+    "spgemm",
+    "cg",
+    "seed-001",
+    "seed-003",
+    "seed-004",
+];
 
 /// The exit code where there is no device.
 const NO_DEVICE: u8 = 3;
@@ -63,6 +74,9 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     }
     if arguments.wants_op("coo_to_csr") {
         coo_to_csr::run(&bench, &mut report)?;
+    }
+    if arguments.wants_op("spgemm") {
+        spgemm::run(&bench, &mut report)?;
     }
     if arguments.wants_op("seed-001") {
         dense_to_csr::run_batches(&bench, &mut report)?;

@@ -66,6 +66,11 @@ pub(crate) trait Peer: Products<Device> + Sized {
         Ok(vec![])
     }
 
+    /// A·A by each of its algorithms.
+    fn spgemm<'a>(&'a self, _a: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+
     /// COO to CSR.
     fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![])

@@ -1,19 +1,16 @@
 //! `nnz spgemm`: sparse matrix times sparse matrix.
 
 use crate::context::Context;
-use crate::failure::usage;
 use crate::file;
 use crate::operand::common_type;
 use anyhow::Result;
 use clap::Args;
-use nnz::Device;
 use std::path::PathBuf;
 
 /// Multiplies: C = A·B, both sparse
 ///
 /// C has sorted rows, and an entry wherever one of A meets one of B: sums of zero stay. Without --dtype the product is
-/// computed in the type that holds the values of both exactly. Without --backend it is computed on the CPU, which alone
-/// has this product.
+/// computed in the type that holds the values of both exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Spgemm {
     /// The matrix A; - is standard input
@@ -29,12 +26,7 @@ impl Spgemm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
         file::check_inputs([self.a.as_path(), &self.b])?;
-        let device = context.device_or_host()?;
-        if !matches!(device, Device::Cpu(_)) {
-            let reason =
-                "only the CPU multiplies two sparse matrices: leave out --backend, or say --backend cpu";
-            return Err(usage(format_args!("{device}: {reason}")));
-        }
+        let device = context.device()?;
         let files = [file::open(&self.a)?, file::open(&self.b)?];
         let dtype = match context.dtype() {
             Some(dtype) => dtype,

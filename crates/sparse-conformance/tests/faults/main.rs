@@ -11,7 +11,7 @@ use fault::Fault;
 use faulty::Faulty;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
 use sparse_core::catalog::Operation;
-use sparse_core::op::{HostOperations, ScanKernel};
+use sparse_core::op::{FullBackend, ScanKernel};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -96,9 +96,9 @@ faults! {
 }
 
 /// Every operation in one type of values and indices.
-fn all_operations<B: HostOperations<f64, i32, i32> + ScanKernel<i32>>(backend: &B) -> Suite {
+fn all_operations<B: FullBackend<f64, i32, i32> + ScanKernel<i32>>(backend: &B) -> Suite {
     let mut suite = Suite::new(backend);
-    suite.all_operations::<B, f64, i32, i32>(backend).host_operations::<B, f64, i32, i32>(backend);
+    suite.all_operations::<B, f64, i32, i32>(backend);
     suite.scan::<B, i32>(backend);
     suite
 }

@@ -38,7 +38,7 @@ pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
 pub use traits::{
-    AllHostTypes, AllTypes, ElementOperations, FullBackend, HostOperations, Operations, WithBackend,
+    AllTypes, ElementOperations, FullBackend, Operations, WithBackend,
 };
 pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan, quotient};
 pub use unpack::{PackedPattern, UnpackKernel};

@@ -18,7 +18,6 @@ macro_rules! full_backend {
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
             $($($format:ident<$($index:ident),+>)=>+),+
         })+ }
-        host { $($host:tt)+ }
         types { $($on:ident $on_name:ident $on_kernel:ident $on_title:literal { $($parameter:ident),+ })+ }
         elements { $($elements:tt)+ }
     ) => {
@@ -41,35 +40,9 @@ macro_rules! full_backend {
 
 for_each_operation!(full_backend);
 
-macro_rules! host_operations {
-    (
-        formats { $($formats:tt)+ }
-        host { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal {
-            $($format:ident<$($index:ident),+>),+
-        })+ }
-        types { $($types:tt)+ }
-        elements { $($elements:tt)+ }
-    ) => {
-        /// [`FullBackend`], and the operations that backends on the host alone have.
-        pub trait HostOperations<T: Scalar, I: Index, O: Index>:
-            FullBackend<T, I, O> $($(+ $of_kernel<$format<T, SpaceOf<Self>, $($index),+>>)+)+
-        {
-        }
-
-        impl<B, T: Scalar, I: Index, O: Index> HostOperations<T, I, O> for B
-        where
-            B: FullBackend<T, I, O> $($(+ $of_kernel<$format<T, SpaceOf<Self>, $($index),+>>)+)+
-        {
-        }
-    };
-}
-
-for_each_operation!(host_operations);
-
 macro_rules! element_operations {
     (
         formats { $($formats:tt)+ }
-        host { $($host:tt)+ }
         types { $($types:tt)+ }
         elements { $($over:ident $over_name:ident $over_kernel:ident $over_title:literal { $($element:ty),+ })+ }
     ) => {
@@ -88,11 +61,6 @@ macro_rules! all_types {
         pub trait AllTypes: $(FullBackend<$t, $i, $o> +)* ElementOperations {}
 
         impl<B> AllTypes for B where B: $(FullBackend<$t, $i, $o> +)* ElementOperations {}
-
-        /// [`AllTypes`], and the operations that backends on the host alone have.
-        pub trait AllHostTypes: AllTypes $(+ HostOperations<$t, $i, $o>)* {}
-
-        impl<B> AllHostTypes for B where B: AllTypes $(+ HostOperations<$t, $i, $o>)* {}
     };
 }
 

@@ -33,7 +33,7 @@ pub use trisolve::TrisolveChoice;
 use crate::algorithms;
 use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download};
 use crate::error::Result;
-use crate::op::AllHostTypes;
+use crate::op::AllTypes;
 use crate::plan::{Algorithm, AlgorithmSet, Choice, PlanOptions};
 use crate::space::{ContextId, Element, Host};
 use std::sync::LazyLock;
@@ -103,6 +103,6 @@ fn sequential(op: &str, options: &PlanOptions) -> Result<Choice> {
 }
 
 const _: () = {
-    const fn has_all_operations<B: AllHostTypes>() {}
+    const fn has_all_operations<B: AllTypes>() {}
     has_all_operations::<Reference>();
 };

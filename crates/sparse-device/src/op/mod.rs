@@ -9,6 +9,7 @@ mod row_statistics;
 mod scan;
 mod sddmm;
 mod sort;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod to_dense;

@@ -10,7 +10,7 @@ pub(crate) mod numbering;
 pub(crate) mod padded_entries;
 pub(crate) mod positions;
 pub(crate) mod prefix_sum;
-mod radix_sort;
+pub(crate) mod radix_sort;
 pub(crate) mod raw;
 pub(crate) mod rearrangement;
 pub(crate) mod reduction;

@@ -22,9 +22,9 @@ const LEAST_DIGIT: u32 = LANES.ilog2();
 
 /// Sorted keys and their original positions.
 #[derive(Debug)]
-pub(super) struct Sorted {
-    pub(super) keys: RawBuffer,
-    pub(super) positions: Positions,
+pub(crate) struct Sorted {
+    pub(crate) keys: RawBuffer,
+    pub(crate) positions: Positions,
 }
 
 impl Sorted {
@@ -89,7 +89,7 @@ impl Pass {
 
 /// Sorts by these bits of the keys, which have no higher ones. `positions` move with the keys; without any they are
 /// 0, 1, …
-pub(super) fn radix_sort(
+pub(crate) fn radix_sort(
     backend: &Device,
     mut keys: RawBuffer,
     mut positions: Option<Positions>,

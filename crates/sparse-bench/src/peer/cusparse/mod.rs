@@ -7,6 +7,7 @@ mod gradients;
 mod library;
 mod product;
 mod sliced_ell;
+mod spgemm;
 mod stored;
 
 use super::interface::{Peer, Products};
@@ -53,6 +54,10 @@ impl Peer for Cusparse {
 
     fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![convert::coo_to_csr(self, a)?])
+    }
+
+    fn spgemm<'a>(&'a self, a: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+        Ok(spgemm::all(self, a))
     }
 
     fn cg<'a>(

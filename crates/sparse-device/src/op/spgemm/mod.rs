@@ -1,0 +1,177 @@
+//! `C ← A·B`: first the pattern of C, which is the plan, then its values.
+//!
+//! Rows are divided into bins by their sizes: by products to find their columns, by entries to sum their values. A team
+//! of work-items has a row; those of a bin have as many lanes as its rows need.
+//!
+//! | method | columns of a row | memory |
+//! |---|---|---|
+//! | sort | those of all products, sorted | a list in local memory |
+//! | hash | those of a table, sorted | a table in local memory |
+//! | bitmap | the bits of a window of columns | global |
+//!
+//! A team goes through the entries of A's row one after the other, so that sums are added in their order.
+
+mod pattern;
+mod row_bins;
+mod values;
+
+use super::available_algorithms::Needs;
+use crate::Device;
+use crate::index_type::IndexType;
+use crate::lanes::LANES;
+use crate::primitive::raw::RawCompressed;
+use pattern::{PatternSearch, product_counts};
+use sparse_core::format::IndexOrder;
+use sparse_core::format::estimate::Sizes;
+use sparse_core::op::{SpgemmBound, SpgemmKernel, row_factors};
+use sparse_core::{
+    Algorithm, Axis, Backend, Choice, Compressed, CompressedPattern, Index, KernelPlan, PatternId,
+    PlanOptions, Result, Scalar, algorithms,
+};
+use std::sync::Arc;
+use values::ValueSums;
+
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    enum SpgemmAlgorithm needs Needs {
+        ByRow = Algorithm::new("by_row", "always: each row by one of the next three")
+            .preprocessing("the pattern of C, and its rows in bins of their lengths"),
+        Needs::Nothing;
+
+        Sort = Algorithm::new("sort", "by by_row, for up to 8 products for each lane of a warp")
+            .preprocessing("the pattern of C, and its rows in bins of their lengths"),
+        Needs::Nothing;
+
+        Hash = Algorithm::new("hash", "by by_row, for up to 8 products for each work-item of a work-group")
+            .preprocessing("the pattern of C, and its rows in bins of their lengths"),
+        Needs::Nothing;
+
+        Bitmap = Algorithm::new("bitmap", "by by_row, for more products")
+            .preprocessing("the pattern of C, and its rows in bins of their lengths"),
+        Needs::Nothing;
+    }
+}
+
+/// The factors as compressed rows: for CSC, Bᵀ and Aᵀ.
+#[derive(Debug, Clone, Copy)]
+struct Factors<'a> {
+    left: RawCompressed<'a>,
+    right: RawCompressed<'a>,
+}
+
+impl<'a> Factors<'a> {
+    fn new<A: Axis, T: Scalar, I: Index, O: Index>(
+        a: &'a Compressed<A, T, Device, I, O>,
+        b: &'a Compressed<A, T, Device, I, O>,
+    ) -> Self {
+        let (left, right) = row_factors::<A, _>(a, b);
+        Self { left: left.into(), right: right.into() }
+    }
+}
+
+/// The lanes of teams, ascending: powers of two, at most three. The last are the largest that a team can have.
+#[derive(Debug)]
+struct Teams(Vec<usize>);
+
+impl Teams {
+    /// Teams for rows of B with `length` entries on average, through which the lanes of a team go together.
+    ///
+    /// A CPU's runtime compiles a kernel anew for each size of its work-groups, so there is one. Where a work-group is a
+    /// single team, it has at least a warp.
+    fn new(backend: &Device, length: usize) -> Self {
+        if backend.caps().is_cpu {
+            return Self(vec![LANES]);
+        }
+        let has_parts = backend.properties().warps_per_group > 1;
+        let least = if has_parts { length.next_power_of_two().min(LANES) } else { LANES };
+        let mut lanes = vec![least, LANES, backend.inner.block];
+        lanes.dedup();
+        Self(lanes)
+    }
+
+    /// The lanes of the largest team.
+    fn largest(&self) -> usize {
+        self.0[self.0.len() - 1]
+    }
+}
+
+/// The plan of SpGEMM for two patterns: the pattern of C, and the bins of its rows.
+#[derive(Debug)]
+pub struct SpgemmPlan<I: Index, O: Index> {
+    choice: Choice,
+    pattern: Arc<CompressedPattern<Device, I, O>>,
+    sums: ValueSums,
+}
+
+impl<I: Index, O: Index> KernelPlan for SpgemmPlan<I, O> {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        self.pattern.offsets().bytes() + self.pattern.indices().bytes() + self.sums.bytes()
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = SpgemmPlan<I, O>;
+
+    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
+        self.offered::<SpgemmAlgorithm>()
+    }
+
+    unsafe fn spgemm_bound(
+        &self,
+        a: &Compressed<A, T, Device, I, O>,
+        b: &Compressed<A, T, Device, I, O>,
+    ) -> Result<SpgemmBound> {
+        bound(self, Factors::new(a, b), Sizes::of::<T, I, O>())
+    }
+
+    unsafe fn plan_spgemm(
+        &self,
+        a: &Compressed<A, T, Device, I, O>,
+        b: &Compressed<A, T, Device, I, O>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let automatic = (SpgemmAlgorithm::ByRow, "each row by its products");
+        let (algorithm, choice) =
+            self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), automatic)?;
+        let factors = Factors::new(a, b);
+        let found = PatternSearch::new(self, factors, algorithm)?.find(IndexType::of::<O>())?;
+        let sums = ValueSums::new(self, factors, T::DTYPE, &found)?;
+        let shape = (factors.left.rows, factors.right.cols);
+        let (offsets, indices) = (found.offsets.of(), found.indices.of());
+        // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right factor
+        // to each row, in order and each once. Extents are those of factors, which have the same type of indices.
+        let pattern =
+            unsafe { CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL) };
+        Ok(SpgemmPlan { choice, pattern: Arc::new(pattern), sums })
+    }
+
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
+        (plan.pattern.id(), plan.pattern.indices().len)
+    }
+
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Device, I, O>> {
+        Compressed::from_pattern(plan.pattern.clone(), self.zeros(plan.pattern.indices().len)?)
+    }
+
+    unsafe fn spgemm(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Device, I, O>,
+        b: &Compressed<A, T, Device, I, O>,
+        c: &mut Compressed<A, T, Device, I, O>,
+    ) -> Result<()> {
+        plan.sums.run(self, Factors::new(a, b), (&*c).into())
+    }
+}
+
+fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
+    let (products, entries) = product_counts(backend, factors)?;
+    let (products, nnz) = (products.total as u64, entries.total as u64);
+    let of_entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
+    let of_offsets = ((factors.left.rows + 1) * sizes.offset) as u64;
+    Ok(SpgemmBound { products, nnz, bytes: of_entries.saturating_add(of_offsets) })
+}

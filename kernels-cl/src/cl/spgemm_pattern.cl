@@ -1,0 +1,244 @@
+// spgemm_pattern: the pattern of C = A B, for compressed rows of A and B: row i of C is the union of the rows of B that
+// the entries of row i of A name. Each kernel that finds rows does so twice: without `columns` it counts them, then it
+// writes them in order from `starts` on.
+// A team of `lanes` work-items, which is a work-group, takes a row; rows come in an order of their sizes, `first` up to
+// `end` of it. sort: the columns of up to EACH * lanes products, sorted in local memory. hash: the same number, in a
+// table of twice as many slots, so that only those that differ are sorted. bitmap: any number, a bit for each column of
+// a window, as many windows as the row needs. Reads A once and its rows of B once, bitmap twice for each window; writes
+// C.
+// Macros: IDX, OFF, EACH = 8 (products per lane), MOST_LANES = 256 (the largest team).   Launch: any number of
+// work-groups of `lanes`, a power of two up to MOST_LANES; of any size for bins, bin_starts and offsets.
+// Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
+// Pascal GPU. ICPP (2017).
+#include "index.clh"
+#include "team.clh"
+#define SORTED int
+#include "search.clh"
+#ifndef EACH
+#define EACH 8
+#endif
+#define CAPACITY (EACH * MOST_LANES)
+#define FREE (-1)
+
+// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have.
+__kernel void spgemm_pattern_products(long rows, long cols, long lanes, __global const OFF *a_offsets,
+                                      __global const IDX *a_indices, __global const OFF *b_offsets,
+                                      __global long *products, __global long *bounds)
+{
+    int lid = (int)get_local_id(0);
+    __local long sums[MOST_LANES];
+    for (long row = get_group_id(0); row < rows; row += get_num_groups(0)) {
+        long own = 0;
+        for (long k = a_offsets[row] + lid; k < a_offsets[row + 1]; k += lanes)
+            own += b_offsets[a_indices[k] + 1] - b_offsets[a_indices[k]];
+        long sum = sum_team(sums, lid, (int)lanes, own);
+        if (lid == 0) {
+            products[row] = sum;
+            bounds[row] = min(sum, cols);
+        }
+    }
+}
+
+// bins[i] <- 0 for a row without elements, 1 to 3 for one that has at most as many as the first, second or third limit,
+// else 4; starts[i + 1] - starts[i] are its elements.
+__kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limit3, __global const long *starts,
+                                  __global int *bins)
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
+        long size = starts[row + 1] - starts[row];
+        bins[row] = (size > 0) + (size > limit1) + (size > limit2) + (size > limit3);
+    }
+}
+
+// bin_starts[b] <- how many of the sorted bins are below b.
+__kernel void spgemm_pattern_bin_starts(long rows, long count, __global const int *bins, __global long *bin_starts)
+{
+    for (long bin = get_global_id(0); bin < count; bin += get_global_size(0))
+        bin_starts[bin] = count_below(bins, rows, bin);
+}
+
+// Sorts the `size` elements of a list, a power of two, by a bitonic network.
+static void sort_list(__local IDX *list, int size, int lid, int lanes)
+{
+    for (int run = 2; run <= size; run *= 2) {
+        for (int step = run / 2; step > 0; step /= 2) {
+            for (int i = lid; i < size / 2; i += lanes) {
+                int low = 2 * i - (i & (step - 1));
+                IDX a = list[low];
+                IDX b = list[low + step];
+                if ((a > b) == ((low & run) == 0)) {
+                    list[low] = b;
+                    list[low + step] = a;
+                }
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+}
+
+// Sorts the first n elements of a list, which has place for the next power of two.
+static void sort_first(__local IDX *list, int n, int lid, int lanes)
+{
+    IDX largest = (IDX)(((ulong)1 << (8 * sizeof(IDX) - 1)) - 1);
+    int size = 1;
+    while (size < n)
+        size *= 2;
+    for (int i = n + lid; i < size; i += lanes)
+        list[i] = largest;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sort_list(list, size, lid, lanes);
+}
+
+__kernel void spgemm_pattern_sort(long first, long end, long lanes, __global const long *order,
+                                  __global const OFF *a_offsets, __global const IDX *a_indices,
+                                  __global const OFF *b_offsets, __global const IDX *b_indices,
+                                  __global const long *starts, __global long *counts, __global IDX *columns)
+{
+    int lid = (int)get_local_id(0);
+    int width = (int)lanes;
+    __local IDX list[CAPACITY];
+    __local int sums[MOST_LANES];
+    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
+        long row = order[i];
+        int n = 0;
+        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
+            long begin = b_offsets[a_indices[k]];
+            int length = (int)(b_offsets[a_indices[k] + 1] - begin);
+            for (int e = lid; e < length; e += width)
+                list[n + e] = b_indices[begin + e];
+            n += length;
+        }
+        sort_first(list, n, lid, width);
+        int found = 0;
+        for (int base = 0; base < n; base += width) {
+            int at = base + lid;
+            int is_new = at < n && (at == 0 || list[at] != list[max(at - 1, 0)]);
+            int all;
+            int before = scan_team(sums, lid, width, is_new, &all);
+            if (columns && is_new)
+                columns[starts[row] + found + before] = list[at];
+            found += all;
+        }
+        if (!columns && lid == 0)
+            counts[row] = found;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+// Puts a column into the table, unless it is there.
+static void insert(__local int *table, int slots, int column)
+{
+    int slot = (int)((uint)column * 2654435769u >> 16) & (slots - 1);
+    int found = atomic_cmpxchg(table + slot, FREE, column);
+    while (found != FREE && found != column) {
+        slot = (slot + 1) & (slots - 1);
+        found = atomic_cmpxchg(table + slot, FREE, column);
+    }
+}
+
+// Columns are below 2^31.
+__kernel void spgemm_pattern_hash(long first, long end, long lanes, __global const long *order,
+                                  __global const OFF *a_offsets, __global const IDX *a_indices,
+                                  __global const OFF *b_offsets, __global const IDX *b_indices,
+                                  __global const long *starts, __global long *counts, __global IDX *columns)
+{
+    int lid = (int)get_local_id(0);
+    int width = (int)lanes;
+    int slots = 2 * EACH * width;
+    __local int table[2 * CAPACITY];
+    __local IDX list[CAPACITY];
+    __local int sums[MOST_LANES];
+    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
+        long row = order[i];
+        for (int slot = lid; slot < slots; slot += width)
+            table[slot] = FREE;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
+            for (long e = b_offsets[a_indices[k]] + lid; e < b_offsets[a_indices[k] + 1]; e += width)
+                insert(table, slots, (int)b_indices[e]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int found = 0;
+        for (int base = 0; base < slots; base += width) {
+            int column = table[base + lid];
+            int all;
+            int before = scan_team(sums, lid, width, column != FREE, &all);
+            if (column != FREE)
+                list[found + before] = column;
+            found += all;
+        }
+        if (columns) {
+            sort_first(list, found, lid, width);
+            for (int at = lid; at < found; at += width)
+                columns[starts[row] + at] = list[at];
+        } else if (lid == 0) {
+            counts[row] = found;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+// A work-group has `words` words of `bitmaps`, which are zeros before and after.
+__kernel void spgemm_pattern_bitmap(long first, long end, long lanes, long cols, long words,
+                                    __global const long *order, __global const OFF *a_offsets,
+                                    __global const IDX *a_indices, __global const OFF *b_offsets,
+                                    __global const IDX *b_indices, __global const long *starts,
+                                    __global long *counts, __global IDX *columns, __global uint *bitmaps)
+{
+    int lid = (int)get_local_id(0);
+    int width = (int)lanes;
+    __local long extremes[MOST_LANES];
+    __local int sums[MOST_LANES];
+    __global uint *bitmap = bitmaps + get_group_id(0) * words;
+    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
+        long row = order[i];
+        long found = 0;
+        long from = 0;
+        while (from < cols) {
+            // The window begins with the least column that is left, and ends with the greatest if it reaches so far.
+            long least = cols;
+            long below = 1;
+            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
+                for (long e = b_offsets[a_indices[k]] + lid; e < b_offsets[a_indices[k] + 1]; e += width) {
+                    least = b_indices[e] >= from ? min(least, (long)b_indices[e]) : least;
+                    below = min(below, -(long)b_indices[e]);
+                }
+            least = min_team(extremes, lid, width, least);
+            long greatest = -min_team(extremes, lid, width, below);
+            long origin = least - least % 32;
+            long window_end = least < cols ? min(greatest + 1, origin + 32 * words) : origin;
+            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
+                for (long e = b_offsets[a_indices[k]] + lid; e < b_offsets[a_indices[k] + 1]; e += width) {
+                    long column = b_indices[e];
+                    if (column >= least && column < window_end)
+                        atomic_or(bitmap + (column - origin) / 32, 1u << (int)((column - origin) % 32));
+                }
+            barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+            long used = (window_end - origin + 31) / 32;
+            for (long base = 0; base < used; base += width) {
+                long at = base + lid;
+                uint word = at < used ? bitmap[at] : 0;
+                int all;
+                int before = scan_team(sums, lid, width, (int)popcount(word), &all);
+                if (word)
+                    bitmap[at] = 0;
+                if (columns) {
+                    long to = starts[row] + found + before;
+                    for (; word; word &= word - 1)
+                        columns[to++] = (IDX)(origin + 32 * at + 31 - (int)clz(word & -word));
+                }
+                found += all;
+            }
+            barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+            from = least < cols ? window_end : cols;
+        }
+        if (!columns && lid == 0)
+            counts[row] = found;
+    }
+}
+
+// The starts of rows as offsets.
+__kernel void spgemm_pattern_offsets(long n, __global const long *starts, __global OFF *c_offsets)
+{
+    for (long i = get_global_id(0); i < n; i += get_global_size(0))
+        c_offsets[i] = (OFF)starts[i];
+}

@@ -1,0 +1,78 @@
+// Teams: `lanes` neighbouring threads that have a row together, a power of two: a part of a warp, a warp, or the whole
+// block of up to MOST_LANES. Every thread of a team calls these functions. Needs grid.cuh before.
+#ifndef MOST_LANES
+#define MOST_LANES 256
+#endif
+
+static __device__ unsigned int team_mask(int lanes)
+{
+    return lanes >= WARP ? ALL_LANES : ((1u << lanes) - 1) << lane_index() / lanes * lanes;
+}
+
+// Waits for the team, and for what its threads wrote.
+static __device__ void sync_team(int lanes)
+{
+    if (lanes > WARP)
+        __syncthreads();
+    else
+        __syncwarp(team_mask(lanes));
+}
+
+// The sum of `own` over the lanes before this one; `all` becomes that of all lanes.
+static __device__ int scan_team(int lanes, int own, int *all)
+{
+    __shared__ int of_warps[MOST_LANES / WARP];
+    int width = min(lanes, WARP);
+    int lane = lane_index() % width;
+    unsigned int mask = team_mask(lanes);
+    int sum = own;
+    for (int step = 1; step < width; step *= 2) {
+        int left = __shfl_up_sync(mask, sum, step, width);
+        if (lane >= step)
+            sum += left;
+    }
+    *all = __shfl_sync(mask, sum, width - 1, width);
+    if (lanes > WARP) {
+        int warp = threadIdx.x / WARP;
+        if (lane == 0)
+            of_warps[warp] = *all;
+        __syncthreads();
+        *all = 0;
+        for (int w = 0; w < lanes / WARP; w++) {
+            if (w == warp)
+                sum += *all;
+            *all += of_warps[w];
+        }
+        __syncthreads();
+    }
+    return sum - own;
+}
+
+// The least of `own` over all lanes.
+static __device__ long long min_team(int lanes, long long own)
+{
+    __shared__ long long of_warps[MOST_LANES / WARP];
+    unsigned int mask = team_mask(lanes);
+    for (int step = min(lanes, WARP) / 2; step > 0; step /= 2)
+        own = min(own, __shfl_xor_sync(mask, own, step));
+    if (lanes > WARP) {
+        if (lane_index() == 0)
+            of_warps[threadIdx.x / WARP] = own;
+        __syncthreads();
+        for (int w = 0; w < lanes / WARP; w++)
+            own = min(own, of_warps[w]);
+        __syncthreads();
+    }
+    return own;
+}
+
+// The number of the team in the grid, and the number of teams.
+static __device__ long long team_index(int lanes)
+{
+    return thread_index() / lanes;
+}
+
+static __device__ long long team_count(int lanes)
+{
+    return thread_count() / lanes;
+}
