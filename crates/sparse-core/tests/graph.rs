@@ -38,11 +38,9 @@ proptest! {
         for (connection, edges) in [(Connection::Weak, both), (Connection::Strong, edges)] {
             let reached = reachable(nodes, &edges);
             let found = graph.connected_components(connection);
-            for i in 0..nodes {
-                for j in 0..nodes {
-                    let together = reached[i][j] && reached[j][i];
-                    prop_assert_eq!(found.labels[i] == found.labels[j], together, "{:?} {} {}", connection, i, j);
-                }
+            for (i, j) in (0..nodes).flat_map(|i| (0..nodes).map(move |j| (i, j))) {
+                let together = reached[i][j] && reached[j][i];
+                prop_assert_eq!(found.labels[i] == found.labels[j], together, "{:?} {} {}", connection, i, j);
             }
             // Numbered in the order of their first nodes.
             let mut next = 0;
