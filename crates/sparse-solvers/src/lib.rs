@@ -1,4 +1,4 @@
-//! Iterative solvers of A·x = b for [nnz](https://docs.rs/nnz), written once over its traits.
+//! Solvers of A·x = b for [nnz](https://docs.rs/nnz), written once over its traits.
 //!
 //! | method | for | source |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | [`Minres`] | Hermitian A, indefinite too | Paige and Saunders 1975 |
 //! | [`LeastSquares`] | A of any shape, damped or not: LSQR or LSMR | Paige and Saunders 1982, Fong and Saunders 2011 |
 //!
-//! With the feature `direct`, `Factorization` solves on the host by sparse Cholesky, LU or QR of the crate faer.
+//! With the feature `direct`, `Factorization` solves on the host by sparse Cholesky, LU or QR factors of the crate faer.
 //!
 //! [`EnqueuedCg`] is CG that takes many iterations between two checks of the residual, so that it seldom waits for a
 //! device; it can also take a fixed number of them.
