@@ -7,7 +7,8 @@
 //! - formats, plans and operations that are generic in types and backends: everything of [`sparse_core`], here at the root;
 //! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
-//! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR;
+//! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR; direct solvers with the feature `direct`;
+//! - [`graph`]: orderings and components;
 //! - [`distrib`]: amounts of matrices over several devices and ranks.
 //!
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:
@@ -50,8 +51,9 @@
 //! [`solvers::EnqueuedCg`] does.
 //!
 //! The features `cpu` (default), `opencl`, `sycl` and `cuda` select the backends; `cuda-aot` compiles the CUDA kernels
-//! when this crate is built, by nvcc, for machines without NVRTC. The features `ndarray_0_17`, `sprs_0_11`,
-//! `nalgebra_0_35`, `faer_0_24`, `serde` and `proptest_1` convert matrices from and to those crates ([`interop`]).
+//! when this crate is built, by nvcc, for machines without NVRTC. `direct` adds [`Method::Direct`], factorizations by the
+//! crate faer. The features `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24`, `serde` and `proptest_1` convert
+//! matrices from and to those crates ([`interop`]).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(

@@ -85,7 +85,7 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
         let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
         assert!(error < 1e-3, "{end}: {error}");
-        for &method in Method::ALL {
+        for &method in Method::ALL.iter().filter(|&&method| method != Method::Direct) {
             let mut options = SolveOptions::by(method);
             options.options.tolerance = 1e-5;
             options.options.max_iterations = Some(3000);

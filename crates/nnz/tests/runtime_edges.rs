@@ -3,9 +3,14 @@
 
 use nnz::prelude::*;
 use nnz::{
-    Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatvecPlan, Method, Norm, Reduction, Sell,
-    SolveOptions,
+    Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatvecPlan, Method, Norm, Preconditioning,
+    Reduction, Sell, SolveOptions,
 };
+
+/// The methods that this build has.
+fn methods() -> impl Iterator<Item = Method> {
+    Method::ALL.iter().copied().filter(|&method| method != Method::Direct || cfg!(feature = "direct"))
+}
 
 fn cpu() -> Device {
     "cpu".parse().unwrap()
@@ -62,7 +67,7 @@ fn matrices_without_rows_columns_or_entries_have_every_operation() {
     }
     let nothing = Matrix::from_typed(&device, Csr::<f64>::zeros(0, 0).unwrap()).unwrap();
     let b = Vector::zeros(&device, DType::F64, 0).unwrap();
-    for &method in Method::ALL {
+    for method in methods() {
         let (x, solution) = nothing.solve(&b, &SolveOptions::by(method)).unwrap();
         assert!(x.is_empty() && solution.converged(), "{method:?}: {solution}");
     }
@@ -149,13 +154,32 @@ fn systems_that_do_not_fit_are_named() {
     let square = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
     let (two, three) =
         (Vector::zeros(&device, DType::F64, 2).unwrap(), Vector::zeros(&device, DType::F64, 3).unwrap());
-    for &method in Method::ALL {
+    for method in methods() {
         let wide = if method.is_for_least_squares() { (&wide, &three) } else { (&wide, &two) };
         for (a, b) in [wide, (&square, &three)] {
             let error = a.solve(b, &SolveOptions::by(method)).unwrap_err();
             assert!(matches!(error, Error::Shape { .. }), "{method:?}: {error}");
         }
     }
+}
+
+#[test]
+fn direct_solvers_say_why_there_are_no_factors() {
+    let device = cpu();
+    let singular = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0)]).unwrap();
+    let singular = Matrix::from_typed(&device, singular).unwrap();
+    let mut options = SolveOptions::by(Method::Direct);
+    let error = singular.solver(&options).unwrap_err().to_string();
+    if !cfg!(feature = "direct") {
+        assert!(error.contains("this build lacks the feature `direct`"), "{error}");
+        return;
+    }
+    assert!(error.contains("structurally singular: column 1"), "{error}");
+    let a = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
+    assert_eq!(a.solver(&options).unwrap().choice().algorithm, "cholesky");
+    options.preconditioner = Preconditioning::Jacobi;
+    let error = a.solver(&options).unwrap_err().to_string();
+    assert!(error.starts_with("a preconditioner of direct is not supported"), "{error}");
 }
 
 /// A matrix and vectors over arrays of this test: products read and write them where they lie, and what is made of the

@@ -113,7 +113,7 @@ int main() {
   expect(nnz_describe(sliced, &info) == NNZ_OK && info.format == NNZ_SELL && info.nnz == order, "SELL");
   nnz_solve_options options{};
   options.method = NNZ_CG;
-  options.jacobi = 1;
+  options.preconditioner = NNZ_JACOBI;
   nnz_solution solution{};
   expect(nnz_solve(sliced, &options, right_there, solved_there, &solution) == NNZ_OK, "solve");
   expect(solution.converged == 1, "convergence");

@@ -43,7 +43,7 @@ int main(void) {
 
   double x[3] = {0};
   nnz_solution solution;
-  const nnz_solve_options options = {.method = NNZ_CG, .jacobi = 1, .tolerance = 1e-12};
+  const nnz_solve_options options = {.method = NNZ_CG, .preconditioner = NNZ_JACOBI, .tolerance = 1e-12};
   check(nnz_solve(a, &options, b, x, &solution), "nnz_solve");
   printf("%s: x = %.6f %.6f %.6f\n", solution.converged ? "converged" : "not converged", x[0], x[1], x[2]);
 

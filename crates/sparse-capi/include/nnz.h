@@ -70,9 +70,26 @@ typedef enum nnz_triangle { NNZ_LOWER = 0, NNZ_UPPER = 1 } nnz_triangle;
 /* What a sampled product takes of the matrix: its values, or its pattern alone, whose values count as 1. */
 typedef enum nnz_sampling { NNZ_BY_VALUES = 0, NNZ_BY_PATTERN = 1 } nnz_sampling;
 
-/* Solvers: conjugate gradients for Hermitian positive definite matrices, BiCGSTAB for any square one, and conjugate
- * gradients whose iterations are enqueued at once, which takes no preconditioner. */
-typedef enum nnz_method { NNZ_CG = 0, NNZ_BICGSTAB = 1, NNZ_ENQUEUED_CG = 2 } nnz_method;
+/* Solvers. */
+typedef enum nnz_method {
+  NNZ_CG = 0,          /* conjugate gradients, for Hermitian positive definite matrices */
+  NNZ_BICGSTAB = 1,    /* for any square matrix */
+  NNZ_ENQUEUED_CG = 2, /* NNZ_CG with iterations that are enqueued at once, without a preconditioner */
+  NNZ_GMRES = 3,       /* restarted, for any square matrix */
+  NNZ_MINRES = 4,      /* for Hermitian matrices, indefinite ones too */
+  NNZ_LSQR = 5,        /* least squares, for matrices of any shape, without a preconditioner */
+  NNZ_LSMR = 6,        /* the same with the residual of the normal equations falling steadily */
+  NNZ_DIRECT = 7       /* a factorization on the CPU, where the library was built with the feature `direct` */
+} nnz_method;
+
+/* Preconditioners; the last two are on the CPU alone. */
+typedef enum nnz_preconditioner {
+  NNZ_NO_PRECONDITIONER = 0,
+  NNZ_JACOBI = 1,       /* the diagonal */
+  NNZ_BLOCK_JACOBI = 2, /* diagonal blocks */
+  NNZ_ILU0 = 3,         /* incomplete LU factors */
+  NNZ_IC0 = 4           /* incomplete Cholesky factors, for Hermitian positive definite matrices */
+} nnz_preconditioner;
 
 typedef struct nnz_complex {
   double re;
@@ -129,11 +146,16 @@ typedef struct nnz_info {
   size_t bytes; /* of all arrays, padding included */
 } nnz_info;
 
+/* All zeros are the defaults: NNZ_CG without a preconditioner. */
 typedef struct nnz_solve_options {
   nnz_method method;
-  int jacobi;            /* 1 to precondition with the diagonal, else 0 */
+  nnz_preconditioner preconditioner;
+  size_t block_rows;     /* of NNZ_BLOCK_JACOBI; 0 stands for 8 */
   double tolerance;      /* the solver is done when |b - A x| <= tolerance |b|; 0 stands for 1e-10 */
-  size_t max_iterations; /* 0 stands for ten times the number of rows */
+  size_t max_iterations; /* 0 stands for ten times the number of rows, for NNZ_LSQR twice the columns, for NNZ_LSMR the
+                          * rows or the columns, whichever are fewer */
+  size_t restart;        /* the iterations of a cycle of NNZ_GMRES; 0 stands for 20 */
+  double damp;           /* NNZ_LSQR and NNZ_LSMR minimize |b - A x|^2 + damp^2 |x|^2 */
 } nnz_solve_options;
 
 typedef struct nnz_solution {
@@ -200,6 +222,16 @@ nnz_status nnz_transpose(const nnz_matrix *matrix, nnz_matrix **made);
  * count. */
 nnz_status nnz_spgemm(const nnz_matrix *a, const nnz_matrix *b, nnz_matrix **made);
 
+/* alpha A + beta B on the union of the patterns, sorted, in memory of the library's own: in NNZ_CSC if A is, else in
+ * NNZ_CSR. Sums of zero are entries; where a factor is 0, its matrix is not read. NNZ_SHAPE for unequal shapes. */
+nnz_status nnz_add(nnz_complex alpha, const nnz_matrix *a, nnz_complex beta, const nnz_matrix *b, nnz_matrix **made);
+
+/* The elements in `row_count` rows and `col_count` columns, in the order of these lists, which may repeat and leave out,
+ * in memory of the library's own: a slice, or with permutations a permuted matrix; in NNZ_CSC if the matrix is, else in
+ * NNZ_CSR, sorted. NNZ_SHAPE for a row or a column that the matrix has not. */
+nnz_status nnz_select(const nnz_matrix *matrix, size_t row_count, const size_t *rows, size_t col_count,
+                      const size_t *cols, nnz_matrix **made);
+
 /* Waits for the device where the matrix has memory of its own. */
 void nnz_release(nnz_matrix *matrix);
 
@@ -256,10 +288,12 @@ nnz_status nnz_trisolve(const nnz_matrix *matrix, nnz_triangle triangle, int uni
 nnz_status nnz_sddmm(const nnz_matrix *matrix, nnz_sampling sampling, size_t inner, nnz_complex alpha, const void *u,
                      size_t u_step, const void *v, size_t v_step, nnz_complex beta, void *c);
 
-/* Solves A x = b for a square A, with `rows` elements of b and x, from the x that is there, which gets the last
- * iterate. Not to converge is NNZ_OK: `solution` says how it ended. Waits for the device. NNZ_SHAPE if A is not
- * square; NNZ_UNSUPPORTED for values of 16 bits, for NNZ_ENQUEUED_CG with jacobi, and for a diagonal with a zero with
- * jacobi. */
+/* Solves A x = b, with `rows` elements of b and `cols` of x, from the x that is there, which gets the last iterate;
+ * NNZ_DIRECT does not read x. NNZ_LSQR, NNZ_LSMR and NNZ_DIRECT for more rows than columns minimize |b - A x|. Not to
+ * converge is NNZ_OK: `solution` says how it ended. Waits for the device. NNZ_SHAPE if A is not square, but for least
+ * squares; NNZ_SINGULAR if incomplete factors have no pivot in a row; NNZ_UNSUPPORTED for values of 16 bits, for a method
+ * with a preconditioner that it does not take, for a diagonal with a zero with NNZ_JACOBI, for factors on a SYCL queue, and
+ * for a singular matrix with NNZ_DIRECT. */
 nnz_status nnz_solve(const nnz_matrix *matrix, const nnz_solve_options *options, const void *b, void *x,
                      nnz_solution *solution);
 

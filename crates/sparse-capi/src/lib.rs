@@ -6,6 +6,7 @@
 //! a handle is an [`nnz::Matrix`] or an [`nnz::Device`], and an operand an [`nnz::Vector`] over the caller's array. Every
 //! error passes the interface as a [`Status`]; its message is stored for the calling thread.
 
+mod derived;
 mod failure;
 mod matrix;
 mod memory;
@@ -14,9 +15,10 @@ mod product;
 #[cfg_attr(not(feature = "sycl"), path = "no_sycl.rs")]
 mod sycl;
 
+pub use derived::*;
 pub use failure::Status;
 pub use matrix::{Arrays, Coordinates, Info, WideArrays};
-pub use names::{Index, MatrixFormat, Operation, SampledBy, SolveMethod, Triangle, Type};
+pub use names::{Index, MatrixFormat, Operation, PreconditionedBy, SampledBy, SolveMethod, Triangle, Type};
 pub use product::{Complex, Solution, SolverOptions};
 
 use failure::{Failure, reported};
@@ -262,50 +264,6 @@ pub unsafe extern "C" fn nnz_arrays(matrix: *const Matrix, csr: *mut Arrays) -> 
 pub unsafe extern "C" fn nnz_wide_arrays(matrix: *const Matrix, csr: *mut WideArrays) -> Status {
     // SAFETY: the caller promises what is asked.
     reported(|| unsafe { put("csr", csr, || matrix::wide_arrays(&given("matrix", matrix)?.0)) })
-}
-
-/// `nnz_convert`.
-///
-/// # Safety
-/// `matrix` is null or alive; `made` is null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nnz_convert(
-    matrix: *const Matrix,
-    format: MatrixFormat,
-    made: *mut *mut Matrix,
-) -> Status {
-    // SAFETY: the caller promises what is asked.
-    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.to_format(names::format(format)?)?)) }
-}
-
-/// `nnz_cast`.
-///
-/// # Safety
-/// `matrix` is null or alive; `made` is null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nnz_cast(matrix: *const Matrix, scalar: Type, made: *mut *mut Matrix) -> Status {
-    // SAFETY: the caller promises what is asked.
-    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.cast(names::dtype(scalar)?)?)) }
-}
-
-/// `nnz_transpose`.
-///
-/// # Safety
-/// `matrix` is null or alive; `made` is null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nnz_transpose(matrix: *const Matrix, made: *mut *mut Matrix) -> Status {
-    // SAFETY: the caller promises what is asked.
-    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.transpose()?)) }
-}
-
-/// `nnz_spgemm`.
-///
-/// # Safety
-/// `a` and `b` are null or alive; `made` is null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nnz_spgemm(a: *const Matrix, b: *const Matrix, made: *mut *mut Matrix) -> Status {
-    // SAFETY: the caller promises what is asked.
-    unsafe { put_matrix(made, || Ok(given("a", a)?.0.matmul_sparse(&given("b", b)?.0)?)) }
 }
 
 /// `nnz_to_dense`.

@@ -79,6 +79,16 @@ impl Array<'_> {
     }
 }
 
+/// A list of the caller's, on the host.
+///
+/// # Safety
+/// There are `len` elements at `pointer`, or it is null, and nobody writes them.
+pub(crate) unsafe fn list<'a>(name: &str, pointer: *const usize, len: usize) -> Result<&'a [usize], Failure> {
+    let list = Array { name, pointer: pointer.cast(), len }.on_host::<usize>()?;
+    // SAFETY: the caller promises what is asked.
+    Ok(unsafe { &*list })
+}
+
 /// An error if the result of an operation shares memory with an operand, both of elements of `bytes` bytes.
 pub(crate) fn check_apart(operand: Array<'_>, result: Array<'_>, bytes: usize) -> Result<(), Failure> {
     let end = |array: Array<'_>| array.pointer.addr().saturating_add(array.len * bytes);

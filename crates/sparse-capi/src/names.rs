@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use nnz::op::{Op, Sampling, Triangular};
-use nnz::{DType, Error, Format, IndexType, Method};
+use nnz::{DType, Error, Format, IndexType, Method, Preconditioning};
 
 /// `nnz_type` of `nnz.h`.
 pub type Type = u32;
@@ -18,6 +18,8 @@ pub type Triangle = u32;
 pub type SampledBy = u32;
 /// `nnz_method` of `nnz.h`.
 pub type SolveMethod = u32;
+/// `nnz_preconditioner` of `nnz.h`.
+pub type PreconditionedBy = u32;
 
 /// The position of each is its constant.
 const TYPES: [DType; 6] = [DType::F32, DType::F64, DType::C32, DType::C64, DType::F16, DType::Bf16];
@@ -25,7 +27,16 @@ const INDICES: [IndexType; 2] = [IndexType::I32, IndexType::I64];
 const FORMATS: [Format; 6] = [Format::Csr, Format::Csc, Format::Coo, Format::Ell, Format::Hyb, Format::Sell];
 
 const TRIANGLES: [Triangular; 2] = [Triangular::lower(), Triangular::upper()];
-const METHODS: [Method; 3] = [Method::Cg, Method::BiCgStab, Method::EnqueuedCg];
+const METHODS: [Method; 8] = [
+    Method::Cg,
+    Method::BiCgStab,
+    Method::EnqueuedCg,
+    Method::Gmres,
+    Method::Minres,
+    Method::Lsqr,
+    Method::Lsmr,
+    Method::Direct,
+];
 
 fn named<T: Copy>(all: &[T], kind: &str, constant: u32) -> Result<T, Failure> {
     all.get(constant as usize).copied().ok_or_else(|| {
@@ -67,6 +78,21 @@ pub(crate) fn sampling(constant: SampledBy) -> Result<Sampling, Failure> {
 
 pub(crate) fn method(constant: SolveMethod) -> Result<Method, Failure> {
     named(&METHODS, "nnz_method", constant)
+}
+
+/// The preconditioner of a constant; `block_rows` is the extent of the blocks of block Jacobi's.
+pub(crate) fn preconditioner(
+    constant: PreconditionedBy,
+    block_rows: usize,
+) -> Result<Preconditioning, Failure> {
+    let all = [
+        Preconditioning::None,
+        Preconditioning::Jacobi,
+        Preconditioning::BlockJacobi(block_rows),
+        Preconditioning::Ilu0,
+        Preconditioning::Ic0,
+    ];
+    named(&all, "nnz_preconditioner", constant)
 }
 
 /// The constants of a matrix: its format, and the types of its values, indices and offsets. A format without offsets

@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use crate::memory::{Array, Dense, check_apart};
-use crate::names::{self, SolveMethod};
+use crate::names::{self, PreconditionedBy, SolveMethod};
 use nnz::op::{Op, Sampling, Triangular};
 use nnz::solvers;
-use nnz::{Matrix, Preconditioning, SolveOptions, c64};
+use nnz::{Matrix, SolveOptions, c64};
 use std::ffi::{c_int, c_void};
 use std::ops::ControlFlow;
 
@@ -31,12 +31,46 @@ impl From<Complex> for c64 {
 pub struct SolverOptions {
     /// The method.
     pub method: SolveMethod,
-    /// Not 0 to precondition with the diagonal.
-    pub jacobi: c_int,
+    /// The preconditioner.
+    pub preconditioner: PreconditionedBy,
+    /// The rows of a block of block Jacobi's preconditioner; 0 stands for 8.
+    pub block_rows: usize,
     /// The bound of ‖b − A·x‖ / ‖b‖; 0 stands for 1e-10.
     pub tolerance: f64,
-    /// The most iterations; 0 stands for ten times the number of rows.
+    /// The most iterations; 0 stands for the default of the method.
     pub max_iterations: usize,
+    /// The iterations of a cycle of GMRES; 0 stands for 20.
+    pub restart: usize,
+    /// The factor of ‖x‖ that LSQR and LSMR minimize with ‖b − A·x‖.
+    pub damp: f64,
+}
+
+/// Rows of a block where none are given.
+const BLOCK_ROWS: usize = 8;
+
+/// The value that stands for `default` if it is 0.
+fn or_default(value: usize, default: usize) -> usize {
+    if value == 0 { default } else { value }
+}
+
+impl SolverOptions {
+    fn to_rust(self) -> Result<SolveOptions, Failure> {
+        let mut options = solvers::Options::default();
+        if self.tolerance != 0.0 {
+            options.tolerance = self.tolerance;
+        }
+        if self.max_iterations != 0 {
+            options.max_iterations = Some(self.max_iterations);
+        }
+        options.restart = or_default(self.restart, options.restart);
+        options.least_squares.damp = self.damp;
+        let block_rows = or_default(self.block_rows, BLOCK_ROWS);
+        Ok(SolveOptions {
+            method: names::method(self.method)?,
+            preconditioner: names::preconditioner(self.preconditioner, block_rows)?,
+            options,
+        })
+    }
 }
 
 /// `nnz_solution` of `nnz.h`.
@@ -144,7 +178,7 @@ pub(crate) unsafe fn to_dense(matrix: &Matrix, dense: Dense<'_>) -> Result<(), F
     Ok(matrix.to_dense_into(&mut dense)?)
 }
 
-/// Solves A·x = b, from the x that is there.
+/// Solves A·x = b, from the x that is there unless by factors.
 ///
 /// # Safety
 /// The arrays are what `nnz.h` asks for.
@@ -154,16 +188,7 @@ pub(crate) unsafe fn solve(
     b: *const c_void,
     x: *mut c_void,
 ) -> Result<Solution, Failure> {
-    let &SolverOptions { method, jacobi, tolerance, max_iterations } = options;
-    let mut solver = solvers::Options::default();
-    if tolerance != 0.0 {
-        solver.tolerance = tolerance;
-    }
-    if max_iterations != 0 {
-        solver.max_iterations = Some(max_iterations);
-    }
-    let preconditioner = if jacobi != 0 { Preconditioning::Jacobi } else { Preconditioning::None };
-    let options = SolveOptions { method: names::method(method)?, preconditioner, options: solver };
+    let options = options.to_rust()?;
     let dtype = matrix.dtype();
     let operand = Array { name: "b", pointer: b, len: matrix.nrows() };
     let result = Array { name: "x", pointer: x, len: matrix.ncols() };

@@ -6,7 +6,7 @@ use crate::failure::usage;
 use crate::rounding;
 use anyhow::{Context as _, Result, bail};
 use nnz::error::checked_product;
-use nnz::io::{FileKind, MatrixFile, Output};
+use nnz::io::{FileKind, MatrixFile, Output, npy};
 use nnz::{DType, Device, Matrix, with_dtype};
 use std::io::stdin;
 use std::path::Path;
@@ -38,6 +38,12 @@ pub(crate) fn open(path: &Path) -> Result<MatrixFile> {
 /// The output of a file; `-` is standard output.
 pub(crate) fn output(path: &Path) -> Output<'_> {
     if is_standard(path) { Output::Stdout } else { Output::Path(path) }
+}
+
+/// Writes numbers of rows as an array of 64-bit integers.
+pub(crate) fn write_indices(path: &Path, indices: &[usize]) -> Result<()> {
+    let indices: Vec<i64> = indices.iter().map(|&index| index as i64).collect();
+    Ok(npy::write_indices(output(path), &indices)?)
 }
 
 /// The type for the values of a matrix: that of `--dtype`, or the file's own. Reports integers that it rounds.

@@ -97,6 +97,25 @@ fn write_system(folder: &Path) {
     run(folder, "$NNZ solve s.mtx b.npy -o solution.npy --method cg --backend cpu");
 }
 
+/// The crate `nnz` has the feature `direct` where the whole workspace is tested, and not where the command is alone.
+#[test]
+fn direct_solution_takes_a_feature() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_system(folder);
+    let done = shell(folder, "$NNZ solve s.mtx b.npy -o x.npy --method direct --tol 1e-13 -v");
+    let said = String::from_utf8_lossy(&done.stderr);
+    if said.contains("this build lacks the feature `direct`") {
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        assert!(!folder.join("x.npy").exists());
+        return;
+    }
+    assert!(done.status.success() && said.contains("cholesky: A is Hermitian positive definite"), "{said}");
+    let read = |name| nnz::io::npy::read(folder.join(name)).unwrap().into_dense::<f64>().unwrap();
+    let (x, expected) = (read("x.npy"), read("solution.npy"));
+    assert!(x.data().iter().zip(expected.data()).all(|(x, expected)| (x - expected).abs() < 1e-8));
+}
+
 #[test]
 fn pipes_are_read_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,6 +12,7 @@ pub mod backend;
 pub mod catalog;
 pub mod error;
 pub mod format;
+pub mod graph;
 pub mod index;
 pub mod interop;
 pub mod op;

@@ -1,4 +1,4 @@
-//! Iterative solvers of A·x = b for [nnz](https://docs.rs/nnz), written once over its traits.
+//! Solvers of A·x = b for [nnz](https://docs.rs/nnz), written once over its traits.
 //!
 //! | method | for | source |
 //! |---|---|---|
@@ -7,6 +7,8 @@
 //! | [`Gmres`] | any square A, the smallest residual for `restart` + 1 vectors of memory | Saad and Schultz 1986 |
 //! | [`Minres`] | Hermitian A, indefinite too | Paige and Saunders 1975 |
 //! | [`LeastSquares`] | A of any shape, damped or not: LSQR or LSMR | Paige and Saunders 1982, Fong and Saunders 2011 |
+//!
+//! With the feature `direct`, `Factorization` solves on the host by sparse Cholesky, LU or QR factors of the crate faer.
 //!
 //! [`EnqueuedCg`] is CG that takes many iterations between two checks of the residual, so that it seldom waits for a
 //! device; it can also take a fixed number of them.
@@ -50,6 +52,8 @@
 
 mod bicgstab;
 mod cg;
+#[cfg(feature = "direct")]
+mod direct;
 mod enqueued;
 mod gmres;
 mod krylov;
@@ -61,6 +65,8 @@ mod progress;
 
 pub use bicgstab::{BiCgStab, StabilizedBiConjugateGradients};
 pub use cg::{Cg, ConjugateGradients};
+#[cfg(feature = "direct")]
+pub use direct::{DirectMethod, DirectPlan, Factorization};
 pub use enqueued::{EnqueuedCg, EnqueuedConjugateGradients};
 pub use gmres::{GeneralizedMinimalResiduals, Gmres};
 pub use krylov::{Iterate, Krylov, Recurrence};

@@ -52,6 +52,22 @@ impl Matrix {
         self.elementwise(Elementwise::Multiply, c64::ONE, b, c64::ONE)
     }
 
+    /// `(A + Aᵀ)/2`, sorted, in the format that [`add`](Self::add) gives.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add): [`Shape`](crate::Error::Shape) if the matrix is not square.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 3.0), (0, 1, 4.0)])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?.symmetrize()?;
+    /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 2.0, 2.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn symmetrize(&self) -> Result<Self> {
+        self.add(&self.transpose()?, 0.5, 0.5)
+    }
+
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Self, beta: c64) -> Result<Self> {
         if (self.dtype(), self.context()) != (b.dtype(), b.context()) {
             return Err(mismatch(op.name(), self.as_operand(), &[("B", b.dtype(), b.device())]));

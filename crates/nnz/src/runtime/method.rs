@@ -52,6 +52,9 @@ methods! {
     Lsqr "lsqr"
     /// [`LeastSquaresMethod::Lsmr`], for the same.
     Lsmr "lsmr"
+    /// A factorization on the CPU, with the feature `direct`: Cholesky, LU or, for more rows than columns, QR; without
+    /// a preconditioner.
+    Direct "direct"
 }
 
 impl Method {
@@ -72,7 +75,7 @@ impl Method {
     /// assert!(Method::Gmres.takes_preconditioner() && !Method::EnqueuedCg.takes_preconditioner());
     /// ```
     pub fn takes_preconditioner(self) -> bool {
-        self != Self::EnqueuedCg && !self.is_for_least_squares()
+        matches!(self, Self::Cg | Self::BiCgStab | Self::Gmres | Self::Minres)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Format, Matrix};
 use sparse_core::backend::{Backend, SpaceOf};
 use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, Host, Result, Scalar};
+use sparse_core::{Accumulator, Csr, Result, Scalar};
 use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
 use std::fmt::{self, Display, Formatter};
 
@@ -52,22 +52,31 @@ pub(super) enum Factorisation {
     Ic0,
 }
 
-/// Runs `$run` and returns its result, with `$a` as a matrix of the host in CSR.
-macro_rules! return_of_csr {
-    ($matrix:expr, $T:ty, $a:ident => $run:expr) => {{
+/// Runs `$run` and returns its result, with `$a` as a matrix of the host in the format `$M`.
+macro_rules! return_of_compressed {
+    ($M:ident, $matrix:expr, $T:ty, $what:expr, $a:ident => $run:expr) => {{
         let matrix = $matrix;
         let host = matrix.on_host()?;
-        if let Some($a) = host.typed().downcast_ref::<Csr<$T, Host, i32, i32>>() {
+        if let Some($a) = host.typed().downcast_ref::<$M<$T, sparse_core::Host, i32, i32>>() {
             return $run;
         }
-        if let Some($a) = host.typed().downcast_ref::<Csr<$T, Host, i32, i64>>() {
+        if let Some($a) = host.typed().downcast_ref::<$M<$T, sparse_core::Host, i32, i64>>() {
             return $run;
         }
-        if let Some($a) = host.typed().downcast_ref::<Csr<$T, Host, i64, i64>>() {
+        if let Some($a) = host.typed().downcast_ref::<$M<$T, sparse_core::Host, i64, i64>>() {
             return $run;
         }
-        Err(matrix.unknown_types("a preconditioner"))
+        Err(matrix.unknown_types($what))
     }};
+}
+#[cfg(feature = "direct")]
+pub(super) use return_of_compressed;
+
+/// [`return_of_compressed`] for a preconditioner, which takes CSR.
+macro_rules! return_of_csr {
+    ($matrix:expr, $T:ty, $a:ident => $run:expr) => {
+        return_of_compressed!(Csr, $matrix, $T, "a preconditioner", $a => $run)
+    };
 }
 
 impl Preconditioning {

@@ -1,4 +1,4 @@
-//! A·x = b by iteration, for a matrix of any format.
+//! A·x = b, for a matrix of any format.
 
 use super::backend::RuntimeBackend;
 use super::erased::AnyMatrix;
@@ -56,7 +56,8 @@ impl Matrix {
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
     /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
     /// of 16 bits, for a method that takes no preconditioner, for a diagonal that Jacobi's preconditioner cannot take,
-    /// and for options out of their range; [`Singular`](Error::Singular) with the first row that a factorisation cannot eliminate.
+    /// for options out of their range, and for [`Method::Direct`] if A is singular or the crate lacks the feature `direct`;
+    /// [`Singular`](Error::Singular) with the first row that an incomplete factorisation cannot eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -187,13 +188,25 @@ impl Debug for Solver {
     }
 }
 
-type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + 'a;
+pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + 'a;
 
 /// A solver behind one object-safe trait.
-trait AnySolver: Send {
+pub(super) trait AnySolver: Send {
     fn solve(&mut self, b: &Vector, x: &mut Vector, callback: &mut Callback<'_>) -> Result<Solution>;
-    fn solve_fixed(&mut self, b: &Vector, x: &mut Vector, iterations: usize) -> Result<Solution>;
+    fn solve_fixed(&mut self, _b: &Vector, _x: &mut Vector, _iterations: usize) -> Result<Solution> {
+        Err(Error::unsupported("a fixed number of iterations", "enqueued CG takes one"))
+    }
     fn choice(&self) -> &Choice;
+}
+
+/// Fails for a preconditioner of a method that takes none.
+pub(super) fn check_preconditioner(options: &SolveOptions) -> Result<()> {
+    let &SolveOptions { method, preconditioner, .. } = options;
+    if preconditioner != Preconditioning::None && !method.takes_preconditioner() {
+        let takers = "cg, bicgstab, gmres and minres take one";
+        return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
+    }
+    Ok(())
 }
 
 /// A backend with the products of a solver, and those that its preconditioner is declared for.
@@ -219,6 +232,10 @@ where
     HostBackend: Solves<T>,
     Accelerator: Solves<T>,
 {
+    #[cfg(feature = "direct")]
+    if options.method == Method::Direct {
+        return super::direct::solver::<T>(a, options);
+    }
     Ok(match a.device() {
         Device::Cpu(backend) => Box::new(TypedSolver::<HostBackend, T>::new(backend, a, options)?),
         Device::Accelerator(backend, _) => Box::new(TypedSolver::<Accelerator, T>::new(backend, a, options)?),
@@ -270,11 +287,8 @@ where
     T: Accumulator,
 {
     fn new(backend: &B, a: &Matrix, options: &SolveOptions) -> Result<Self> {
+        check_preconditioner(options)?;
         let &SolveOptions { method, preconditioner: preconditioning, ref options } = options;
-        if preconditioning != Preconditioning::None && !method.takes_preconditioner() {
-            let takers = "cg, bicgstab, gmres and minres take one";
-            return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
-        }
         let preconditioner = || preconditioning.of::<B, T>(backend, a);
         let operator = Operator { matrix: a.clone(), types: PhantomData };
         let method = match method {
@@ -296,13 +310,17 @@ where
                 };
                 TypedMethod::LeastSquares(LeastSquares::new(backend, &operator, method, options)?)
             }
+            Method::Direct => {
+                let reason = "this build lacks the feature `direct`, which brings the crate faer";
+                return Err(Error::unsupported("the method direct", reason));
+            }
         };
         Ok(Self { operator, method })
     }
 }
 
 /// Calls `solve` with b and x as a solver of `a` takes them.
-fn with_operands<B: RuntimeBackend, T: Scalar>(
+pub(super) fn with_operands<B: RuntimeBackend, T: Scalar>(
     a: &Matrix,
     b: &Vector,
     x: &mut Vector,

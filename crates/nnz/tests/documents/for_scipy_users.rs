@@ -1,4 +1,5 @@
 use nnz::prelude::*;
+use nnz::graph::Connection;
 use nnz::{Each, Method, Norm, Preconditioning, Reduction, SolveOptions, generate};
 use std::ops::ControlFlow;
 
@@ -73,8 +74,11 @@ fn main() -> nnz::Result<()> {
 
     // Solving
     let s = Matrix::from_typed(&device, generate::stencil_5::<f64>(10, 10)?)?;
-    let symmetrized = s.add(&s.transpose()?, 0.5, 0.5)?;
+    let symmetrized = s.symmetrize()?;
     assert_eq!((&symmetrized - &s)?.norm(Norm::Infinity)?, 0.0);
+    let d = Vector::from_vec(&device, vec![0.5; 100])?;
+    let scaled = s.scale(&d, &d)?;
+    assert_eq!((scaled.add(&s, 1.0, -0.25)?).norm(Norm::Infinity)?, 0.0);
     let b = Vector::from_vec(&device, vec![1.0; 100])?;
     let mut options = SolveOptions::by(Method::Cg);
     options.options.tolerance = 1e-8;
@@ -100,6 +104,15 @@ fn main() -> nnz::Result<()> {
     options.preconditioner = Preconditioning::Ilu0;
     let (_, solution) = s.solve(&b, &options)?;
     assert!(solution.converged());
+
+    // Graphs
+    let p = s.reverse_cuthill_mckee()?;
+    let permuted = s.select(&p, &p)?;
+    let bandwidth = s.graph()?.bandwidth();
+    assert!(permuted.graph()?.bandwidth().0 <= bandwidth.0 + 1);
+    let components = s.connected_components(Connection::Strong)?;
+    assert_eq!(components, s.connected_components(Connection::Weak)?);
+    assert_eq!(components.count, 1);
 
     // Files
     nnz::io::npy::write("x.npy", &x.to_vec::<f64>()?, &[100], Order::RowMajor)?;

@@ -7,6 +7,7 @@ mod conversions;
 mod model;
 mod products;
 mod scans;
+mod sparse_products;
 
 use nnz::op::{AllTypes, WithBackend};
 use nnz::reference::Reference;
@@ -54,6 +55,8 @@ impl WithBackend for Cases {
         self.hold::<products::BatchSpmv>(backend);
         self.hold::<products::Vectors>(backend);
         self.hold::<scans::Scan>(backend);
+        self.hold::<sparse_products::Sum>(backend);
+        self.hold::<sparse_products::Sampled>(backend);
     }
 }
 

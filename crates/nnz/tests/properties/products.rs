@@ -13,13 +13,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// `alpha` and `beta`.
-type Factors = (i32, i32);
+pub(crate) type Factors = (i32, i32);
 
 fn factor<T: Scalar>(factor: i32) -> T::Acc {
     T::Acc::from_c64(real(factor))
 }
 
-fn real(factor: i32) -> c64 {
+pub(crate) fn real(factor: i32) -> c64 {
     c64::from(f64::from(factor))
 }
 
@@ -279,6 +279,6 @@ fn order() -> impl Strategy<Value = Order> {
     prop_oneof![Just(Order::RowMajor), Just(Order::ColMajor)]
 }
 
-fn factors() -> impl Strategy<Value = Factors> {
+pub(crate) fn factors() -> impl Strategy<Value = Factors> {
     (-2..3, -2..3)
 }

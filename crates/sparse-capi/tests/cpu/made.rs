@@ -98,6 +98,19 @@ fn formats_become_each_other_and_multiply_in_every_way() {
     let square = Owned::made(|made| unsafe { nnz_spgemm(a.0, a.0, made) });
     assert_eq!(square.dense::<f64>(), [9.0, 10.0, 2.0, 12.0, 15.0, 0.0, 4.0, 0.0, 23.0]);
 
+    let (one, minus_two) = (complex(1.0, 0.0), complex(-2.0, 0.0));
+    // SAFETY: the matrices are alive.
+    let sum = Owned::made(|made| unsafe { nnz_add(one, a.0, minus_two, transpose.0, made) });
+    assert_eq!(sum.dense::<f64>(), [-1.0, 0.0, -6.0, 0.0, 0.0, -7.0, 0.0, -1.0, 0.0]);
+    let (rows, cols) = ([2, 0, 2], [0, 1, 1]);
+    // SAFETY: the matrix is alive, and the lists have as many elements as they are said to have.
+    let chosen = Owned::made(|made| unsafe { nnz_select(a.0, 3, rows.as_ptr(), 3, cols.as_ptr(), made) });
+    assert_eq!(chosen.dense::<f64>(), [4.0, 5.0, 5.0, 1.0, 0.0, 0.0, 4.0, 5.0, 5.0]);
+    let mut none = null_mut();
+    // SAFETY: as above.
+    let status = unsafe { nnz_select(a.0, 1, [3].as_ptr(), 0, null(), &raw mut none) };
+    assert_eq!((status, message()), (Status::Shape, "select: row 3 is not below 3".to_string()));
+
     let (mut made, mut csr) = (null_mut(), arrays(null()));
     // SAFETY: as above.
     let refusals = unsafe {
@@ -247,26 +260,51 @@ fn systems_are_solved_in_the_callers_memory() {
         let status = unsafe { nnz_solve(matrix.0, &options, address(b), x.cast(), &raw mut solution) };
         (status, solution)
     };
-    for (method, jacobi) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)] {
-        let options = SolverOptions { method, jacobi, tolerance: 0.0, max_iterations: 0 };
+    let defaults = SolverOptions {
+        method: 0,
+        preconditioner: 0,
+        block_rows: 0,
+        tolerance: 0.0,
+        max_iterations: 0,
+        restart: 0,
+        damp: 0.0,
+    };
+    let preconditioned = (0..5).flat_map(|preconditioner| [0, 1, 3].map(|method| (method, preconditioner)));
+    for (method, preconditioner) in preconditioned.chain([(2, 0), (4, 0), (4, 1)]) {
+        let options = SolverOptions { method, preconditioner, ..defaults };
         let mut x = [0.0; 2];
         let (status, solution) = solve(&matrix, options, &[6.0, 7.0], x.as_mut_ptr());
-        assert_eq!((status, solution.converged), (Status::Ok, 1), "{method}, {jacobi}");
+        assert_eq!((status, solution.converged), (Status::Ok, 1), "{method}, {preconditioner}");
         assert!((x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9, "{x:?}");
         assert!(solution.relative_residual <= 1e-10);
         // From the solution there is nothing to do.
         assert_eq!(solve(&matrix, options, &[6.0, 7.0], x.as_mut_ptr()).1.iterations, 0);
     }
-    let options = SolverOptions { method: 0, jacobi: 0, tolerance: 1e-10, max_iterations: 1 };
+    for method in [5, 6] {
+        let mut x = [0.0; 2];
+        let options = SolverOptions { method, damp: 1.0, ..defaults };
+        let (status, _) = solve(&matrix, options, &[6.0, 7.0], x.as_mut_ptr());
+        // (AᵀA + I)·x = Aᵀ·b for A = [4 1; 1 3], b = (6, 7).
+        assert_eq!(status, Status::Ok, "{}", message());
+        assert!((x[0] - 152.0 / 149.0).abs() < 1e-8 && (x[1] - 269.0 / 149.0).abs() < 1e-8, "{x:?}");
+    }
+    let options = SolverOptions { tolerance: 1e-10, max_iterations: 1, ..defaults };
     let (mut x, b) = ([0.0; 3], [6.0, 7.0, 8.0]);
     assert_eq!(solve(&matrix, options, &b, x.as_mut_ptr()).1.converged, 0);
 
     let wide = Owned::example(); // its diagonal has zeros
     let first = x.as_mut_ptr();
     for (matrix, options, first, expected, text) in [
-        (&matrix, SolverOptions { method: 3, ..options }, first, Status::Unsupported, "nnz_method 3"),
-        (&matrix, SolverOptions { method: 2, jacobi: 1, ..options }, first, Status::Unsupported, "a precond"),
-        (&wide, SolverOptions { jacobi: 1, ..options }, first, Status::Unsupported, ""),
+        (&matrix, SolverOptions { method: 8, ..options }, first, Status::Unsupported, "nnz_method 8"),
+        (&matrix, SolverOptions { preconditioner: 5, ..options }, first, Status::Unsupported, "nnz_precond"),
+        (
+            &matrix,
+            SolverOptions { method: 2, preconditioner: 1, ..options },
+            first,
+            Status::Unsupported,
+            "a precond",
+        ),
+        (&wide, SolverOptions { preconditioner: 1, ..options }, first, Status::Unsupported, ""),
         (&matrix, options, b.as_ptr().cast_mut(), Status::WrongMemory, "x: it shares memory with b"),
         (&matrix, options, null_mut(), Status::Null, "x is null"),
     ] {

@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod advise;
 pub(crate) mod completions;
+pub(crate) mod components;
 pub(crate) mod compress;
 pub(crate) mod convert;
 pub(crate) mod devices;
@@ -11,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod multiply;
 pub(crate) mod norm;
+pub(crate) mod order;
 pub(crate) mod reduce;
 pub(crate) mod sddmm;
 pub(crate) mod slice;

@@ -1,4 +1,4 @@
-//! `nnz solve`: A·X = B by iteration.
+//! `nnz solve`: A·X = B.
 
 use crate::claim;
 use crate::context::Context;
@@ -21,14 +21,15 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Solves A·X = B by iteration, for every column of B
+/// Solves A·X = B by iteration or directly, for every column of B
 ///
-/// Stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
+/// An iteration stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
 /// names the residual that was, and X holds the last iterate. lsqr and lsmr minimize ‖b − A·x‖₂ for A of any shape, and
-/// stop by SciPy's two criteria, with tol for both atol and btol.
+/// stop by SciPy's two criteria, with tol for both atol and btol. direct factorizes A by Cholesky, LU or, for more rows than
+/// columns, QR, in double precision on the CPU; it takes a build with the feature direct.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
-    /// The matrix A, square but for lsqr and lsmr; - is standard input
+    /// The matrix A, square but for lsqr, lsmr and direct; - is standard input
     matrix: PathBuf,
     /// The right-hand sides: a vector, or a matrix of them; - is standard input
     #[arg(value_name = "B.npy")]
@@ -37,16 +38,16 @@ pub(crate) struct Solve {
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
     /// The method: cg or enqueued-cg for Hermitian positive definite matrices, minres for any Hermitian one, bicgstab or
-    /// gmres for any square one, lsqr or lsmr for any shape; enqueued-cg takes up to 32 iterations before it waits for the
-    /// device
+    /// gmres for any square one, lsqr or lsmr for any shape, direct unless there are more columns than rows; enqueued-cg
+    /// takes up to 32 iterations before it waits for the device
     #[arg(long, value_name = "NAME", ignore_case = true, value_parser = method_parser())]
     method: Method,
     /// The residual to reach, relative to that of x = 0
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
-    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. Not for enqueued-cg, lsqr
-    /// and lsmr
+    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg, minres, bicgstab and
+    /// gmres
     #[arg(long, value_name = "NAME", default_value = "none", value_parser = parse_preconditioner, ignore_case = true)]
     preconditioner: Preconditioning,
     /// The same as --preconditioner jacobi
@@ -112,7 +113,11 @@ impl Solve {
         file::check_inputs([&*self.matrix, &*self.b])?;
         file::output(&self.out).check()?;
         let devices = named_device::open(&self.devices, context)?;
-        let device = if devices.is_empty() { context.device()? } else { Context::host()? };
+        let device = match self.method {
+            Method::Direct => context.device_or_host()?,
+            _ if devices.is_empty() => context.device()?,
+            _ => Context::host()?,
+        };
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;
         let dtype = product::dtype(context, &matrix, [&b])?;
@@ -145,6 +150,9 @@ impl Solve {
         }
         if self.fixed_iterations.is_some() && method != Method::EnqueuedCg {
             return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));
+        }
+        if self.max_iterations.is_some() && method == Method::Direct {
+            return Err(usage("direct takes no iterations: leave out --max-iterations"));
         }
         if self.restart.is_some() && method != Method::Gmres {
             return Err(usage(format!("--restart is for --method gmres: leave it out for {method}")));
@@ -181,7 +189,8 @@ impl Solve {
             return product::distribute(a, devices, context).map(Solves::Several);
         }
         let solver = a.solver(&self.options())?;
-        tell_choice(context, "spmv", a.format().name(), solver.choice());
+        let op = if self.method == Method::Direct { "solve" } else { "spmv" };
+        tell_choice(context, op, a.format().name(), solver.choice());
         Ok(Solves::One(solver))
     }
 

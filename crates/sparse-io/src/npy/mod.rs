@@ -190,6 +190,22 @@ pub fn write<'a, T: Scalar>(
     output.into().write(|file| write_array(file, &bytes))
 }
 
+/// Writes a 1-D array of integers: a permutation, say, or labels.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("p.npy");
+/// sparse_io::npy::write_indices(&path, &[2_i64, 0, 1])?;
+/// assert_eq!(sparse_io::npy::read(&path)?.shape, [3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Io`] if the file cannot be written.
+pub fn write_indices<'a, I: Index>(output: impl Into<Output<'a>>, indices: &[I]) -> Result<()> {
+    output.into().write(|file| write_array(file, &indices_to_bytes(indices)))
+}
+
 /// The header and the data of an array to write.
 pub(crate) type ArrayBytes<'a> = (Vec<u8>, &'a [u8]);
 

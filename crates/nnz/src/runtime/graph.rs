@@ -1,0 +1,66 @@
+//! The graph of a square matrix.
+
+use super::Matrix;
+use sparse_core::graph::{Components, Connection, Graph};
+use sparse_core::{Error, Result};
+
+/// Graphs. The host computes; see [`Graph`] for bandwidth and profile.
+impl Matrix {
+    /// The graph of the matrix: an edge from i to j for an entry in row i and column j.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if the matrix is not square; an error of the device's runtime.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 0, 2.0), (0, 2, 1.0), (2, 0, 1.0)])?;
+    /// let graph = Matrix::from_typed(&"cpu".parse()?, a)?.graph()?;
+    /// assert_eq!((graph.bandwidth(), graph.profile()), ((2, 2), 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn graph(&self) -> Result<Graph> {
+        let (rows, cols) = self.shape();
+        if rows != cols {
+            let reason = format_args!("a square matrix is needed, this one is {rows} x {cols}");
+            return Err(Error::shape("graph", reason));
+        }
+        let mut edges = Vec::with_capacity(self.nnz());
+        self.for_each_entry(&mut |row, col, _| edges.push((row, col)))?;
+        Graph::from_edges(rows, edges)
+    }
+
+    /// The reverse Cuthill–McKee order of A + Aᵀ, which makes its bandwidth small: `a.select(&p, &p)` permutes.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0), (2, 0, 1.0), (2, 1, 1.0), (1, 2, 1.0)])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let p = a.reverse_cuthill_mckee()?;
+    /// assert_eq!(p, [1, 2, 0]);
+    /// assert_eq!(a.select(&p, &p)?.graph()?.bandwidth(), (1, 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[doc(alias("rcm", "symrcm"))]
+    pub fn reverse_cuthill_mckee(&self) -> Result<Vec<usize>> {
+        Ok(self.graph()?.reverse_cuthill_mckee())
+    }
+
+    /// The connected components, numbered in the order of their first rows.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph).
+    ///
+    /// ```
+    /// use nnz::{graph::Connection, prelude::*};
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0)])?)?;
+    /// let components = a.connected_components(Connection::Weak)?;
+    /// assert_eq!((components.count, components.labels), (2, vec![0, 1, 0]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn connected_components(&self, connection: Connection) -> Result<Components> {
+        Ok(self.graph()?.connected_components(connection))
+    }
+}

@@ -1,0 +1,89 @@
+//! Matrices made of other matrices.
+
+use crate::failure::Status;
+use crate::memory::list;
+use crate::names::{self, MatrixFormat, Type};
+use crate::{Complex, Matrix, given, put_matrix};
+
+/// `nnz_convert`.
+///
+/// # Safety
+/// `matrix` is null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_convert(
+    matrix: *const Matrix,
+    format: MatrixFormat,
+    made: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.to_format(names::format(format)?)?)) }
+}
+
+/// `nnz_cast`.
+///
+/// # Safety
+/// `matrix` is null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_cast(matrix: *const Matrix, scalar: Type, made: *mut *mut Matrix) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.cast(names::dtype(scalar)?)?)) }
+}
+
+/// `nnz_transpose`.
+///
+/// # Safety
+/// `matrix` is null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_transpose(matrix: *const Matrix, made: *mut *mut Matrix) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("matrix", matrix)?.0.transpose()?)) }
+}
+
+/// `nnz_spgemm`.
+///
+/// # Safety
+/// `a` and `b` are null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_spgemm(a: *const Matrix, b: *const Matrix, made: *mut *mut Matrix) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("a", a)?.0.matmul_sparse(&given("b", b)?.0)?)) }
+}
+
+/// `nnz_add`.
+///
+/// # Safety
+/// `a` and `b` are null or alive; `made` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_add(
+    alpha: Complex,
+    a: *const Matrix,
+    beta: Complex,
+    b: *const Matrix,
+    made: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe { put_matrix(made, || Ok(given("a", a)?.0.add(&given("b", b)?.0, alpha, beta)?)) }
+}
+
+/// `nnz_select`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_select(
+    matrix: *const Matrix,
+    row_count: usize,
+    rows: *const usize,
+    col_count: usize,
+    cols: *const usize,
+    made: *mut *mut Matrix,
+) -> Status {
+    // SAFETY: the caller promises what is asked.
+    unsafe {
+        put_matrix(made, || {
+            let matrix = given("matrix", matrix)?;
+            let (rows, cols) = (list("rows", rows, row_count)?, list("cols", cols, col_count)?);
+            Ok(matrix.0.select(rows, cols)?)
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! `nnz order`: a permutation with a small bandwidth.
+
+use crate::claim;
+use crate::context::Context;
+use crate::file;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use nnz::graph::Graph;
+use serde::Serialize;
+use std::fmt::{Display, Formatter};
+use std::path::PathBuf;
+
+/// Orders the rows and columns of a square matrix, as for a small bandwidth
+///
+/// Writes the permutation p: row k of the permuted matrix is row p[k], as `nnz slice A --rows p.npy --cols p.npy` makes it.
+/// The order is that of the pattern of A + Aᵀ. Reports bandwidth and profile before and after.
+#[derive(Debug, Args)]
+pub(crate) struct PrintOrder {
+    /// The square matrix A; - is standard input
+    matrix: PathBuf,
+    /// The order: rcm, reverse Cuthill-McKee, for a small bandwidth; degree, rows with few neighbours first
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = By::Rcm)]
+    by: By,
+    /// The .npy file to write the permutation to; - is standard output, and the report goes to stderr
+    #[arg(short = 'o', long = "out", value_name = "P.npy")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    Rcm,
+    Degree,
+}
+
+impl PrintOrder {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        file::output(&self.out).check()?;
+        let input = file::open(&self.matrix)?;
+        let a = file::read(&input, file::dtype_of(&input, context)?, &Context::host()?)?;
+        claim::check_lines(&a)?;
+        drop(input);
+        let graph = a.graph()?.symmetrized();
+        let order = match self.by {
+            By::Rcm => graph.reverse_cuthill_mckee(),
+            By::Degree => graph.degree_order(),
+        };
+        let report = Report { before: Shape::of(&graph), after: Shape::of(&graph.permuted(&order)?) };
+        file::write_indices(&self.out, &order)?;
+        if file::is_standard(&self.out) {
+            context.report_beside_data(&report)
+        } else {
+            context.report(&report)
+        }
+    }
+}
+
+/// Bandwidth and profile of A + Aᵀ before and after the permutation.
+#[derive(Debug, Serialize)]
+struct Report {
+    before: Shape,
+    after: Shape,
+}
+
+#[derive(Debug, Serialize)]
+struct Shape {
+    bandwidth: usize,
+    profile: usize,
+}
+
+impl Shape {
+    fn of(graph: &Graph) -> Self {
+        Self { bandwidth: graph.bandwidth().0, profile: graph.profile() }
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { before, after } = self;
+        writeln!(f, "bandwidth: {}, after the permutation {}", before.bandwidth, after.bandwidth)?;
+        write!(f, "profile: {}, after the permutation {}", before.profile, after.profile)
+    }
+}
