@@ -101,6 +101,10 @@ pub(crate) unsafe fn slice<'a, T: Element>(
 ///
 /// # Safety
 /// Nobody else uses the elements as long as the slice is used.
+#[expect(
+    clippy::mut_from_ref,
+    reason = "the array's owner is Python; the caller promises that nobody else uses it"
+)]
 pub(crate) unsafe fn slice_mut<'a, T: Element>(
     name: &str,
     array: &'a Bound<'_, PyUntypedArray>,

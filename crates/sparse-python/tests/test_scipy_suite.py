@@ -18,6 +18,9 @@ from scipy.sparse.tests.test_base import (  # noqa: E402
 
 __all__ = ["TestCOO", "TestCOONonCanonical", "TestCSC", "TestCSCNonCanonical", "TestCSR", "TestCSRNonCanonical"]
 
+# The others look the name up when they are called.
+TestCOO.spcreator = nnz.coo_array
+
 # The suite has rules of its own for them.
 pytestmark = pytest.mark.filterwarnings("default")
 
