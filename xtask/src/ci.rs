@@ -109,6 +109,13 @@ const STEPS: &[Step] = &[
     },
     Step { name: "scipy", about: "the command against SciPy", budget: 390, needs: &["build"], run: scipy },
     Step {
+        name: "python",
+        about: "the Python package in a fresh environment, its tests and SciPy's own",
+        budget: 90,
+        needs: &["build"],
+        run: python,
+    },
+    Step {
         name: "bench",
         about: "every benchmark of the CPU runs, those of OpenCL on PoCL, and those of SYCL on Intel's runtime",
         budget: 280,
@@ -369,6 +376,26 @@ fn scipy(sh: &Shell) -> Result<()> {
     cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command").run()?;
     let nnz = NNZ.path();
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
+}
+
+/// Packs the extension into a wheel, installs it into an empty folder and runs its tests, with PoCL as a device.
+fn python(sh: &Shell) -> Result<()> {
+    // With the features of the step `build`, which compiled all that the library is linked of.
+    cmd!(sh, "cargo build --workspace --quiet --lib --test command").run()?;
+    let library = target().join("debug/libnnz_python.so");
+    let wheel = root().join("target/python-wheel");
+    sh.remove_path(&wheel)?;
+    sh.create_dir(&wheel)?;
+    cmd!(sh, "python3 crates/sparse-python/pack_wheel.py {library} {wheel}").run()?;
+    let installed = provision::install_wheel(sh, &wheel)?;
+    let packages =
+        [installed, python_packages(sh)?, provision::from_pypi(sh, "pytest", "pytest", &["pytest"])?];
+    let _tests = sh.push_dir(root().join("crates/sparse-python"));
+    cmd!(sh, "python3 -m pytest --quiet")
+        .env("PYTHONPATH", std::env::join_paths(packages)?)
+        .envs(Runtime::Pocl.variables(sh)?)
+        .run()?;
+    Ok(())
 }
 
 fn bench(sh: &Shell) -> Result<()> {

@@ -3,6 +3,7 @@
 //! Results do not depend on the number of threads: work is split by nnz, never by the thread count, and partial sums
 //! are combined in a fixed order.
 
+mod borrow;
 mod op;
 mod parallel;
 mod simd;

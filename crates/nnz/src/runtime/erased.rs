@@ -7,6 +7,7 @@ use crate::Device;
 use sparse_core::op::{Elementwise, Op, RowStatistics, Sampling};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
+use std::sync::Arc;
 
 /// Properties of a matrix that need no type.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,8 @@ pub(crate) struct BatchShape {
 pub(crate) trait AnyMatrix: Send + Sync {
     /// The typed matrix.
     fn as_any(&self) -> &dyn Any;
+    /// The typed matrix, unless another clone shares it.
+    fn into_any(self: Arc<Self>) -> Option<Box<dyn Any>>;
     fn properties(&self) -> Properties;
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm];
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm];

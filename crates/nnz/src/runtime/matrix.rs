@@ -89,6 +89,22 @@ impl Matrix {
         self.inner.as_any().downcast_ref()
     }
 
+    /// The typed matrix, if it is an `M`: moved out, or copied if another clone shares it.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!(a.clone().into_typed::<Csc<f64>>(), None);
+    /// assert_eq!(a.into_typed::<Csr<f64>>(), Some(Csr::identity(3)?));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn into_typed<M: SparseFormat + Clone>(self) -> Option<M> {
+        if Arc::strong_count(&self.inner) > 1 {
+            return self.downcast_ref().cloned();
+        }
+        self.inner.into_any()?.downcast().ok().map(|matrix| *matrix)
+    }
+
     pub(crate) fn any(&self) -> &dyn AnyMatrix {
         &*self.inner
     }

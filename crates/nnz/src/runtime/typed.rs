@@ -22,6 +22,7 @@ use sparse_core::{
     with_dtype,
 };
 use std::any::Any;
+use std::sync::Arc;
 
 /// A matrix in the memory of a backend.
 pub(crate) struct Typed<B, M>
@@ -111,6 +112,10 @@ where
 {
     fn as_any(&self) -> &dyn Any {
         &self.matrix
+    }
+
+    fn into_any(self: Arc<Self>) -> Option<Box<dyn Any>> {
+        Some(Box::new(Arc::into_inner(self)?.matrix))
     }
 
     fn properties(&self) -> Properties {

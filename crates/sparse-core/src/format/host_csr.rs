@@ -80,6 +80,22 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
         Ok(Self { id: PatternId::unique(), rows, cols, offsets, indices, values, order })
     }
 
+    /// A matrix over borrowed arrays that are not checked again.
+    ///
+    /// # Safety
+    /// [`borrow`](Self::borrow) would accept the arrays and find at least `order`, and its own conditions hold.
+    pub unsafe fn borrow_unchecked(
+        (rows, cols): (usize, usize),
+        offsets: *const [O],
+        indices: *const [I],
+        values: *const [T],
+        order: IndexOrder,
+    ) -> Self {
+        let (offsets, indices, values) =
+            (Array::Borrowed(offsets), Array::Borrowed(indices), Array::Borrowed(values));
+        Self { id: PatternId::unique(), rows, cols, offsets, indices, values, order }
+    }
+
     /// `rows + 1` positions.
     pub fn offsets(&self) -> &[O] {
         &self.offsets

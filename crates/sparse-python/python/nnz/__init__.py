@@ -1,0 +1,33 @@
+"""SciPy's sparse arrays on all cores, batches of them, and sparse matrices on GPUs.
+
+>>> import nnz, numpy as np
+>>> A = nnz.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
+>>> A @ np.ones(2)
+array([3., 3.])
+"""
+
+import os
+
+from . import _native, io, linalg
+from ._arrays import coo_array, csc_array, csr_array
+from ._batch import BatchCsr, compress
+from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
+
+__all__ = [
+    "BatchCsr",
+    "DeviceCoo",
+    "DeviceCsc",
+    "DeviceCsr",
+    "DeviceInfo",
+    "compress",
+    "coo_array",
+    "csc_array",
+    "csr_array",
+    "devices",
+    "io",
+    "linalg",
+]
+
+# A forked process has none of the threads that its parent started.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_native.after_fork)

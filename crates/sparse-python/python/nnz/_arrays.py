@@ -1,0 +1,179 @@
+"""SciPy's sparse arrays, whose products and conversions nnz computes on all cores.
+
+Each class is SciPy's of the same name with some methods replaced. A method computes here where the types are those of nnz
+(float32, float64, complex64, complex128; indices of one type), and is SciPy's otherwise: the results are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _native
+
+#: The types of values that nnz computes with.
+TYPES = frozenset(np.dtype(char) for char in "fdFD")
+
+
+def operand(dtype: np.dtype[Any], other: Any) -> Any:
+    """`other` in C order as `dtype`, or None where NumPy would compute in another type."""
+    if dtype not in TYPES:
+        return None
+    if other.dtype != dtype and np.result_type(dtype, other.dtype) != dtype:
+        return None
+    return np.ascontiguousarray(other, dtype)
+
+
+class _Containers:
+    """The classes that SciPy's methods make their results of."""
+
+    @property
+    def _csr_container(self) -> type[csr_array]:
+        return csr_array
+
+    @property
+    def _csc_container(self) -> type[csc_array]:
+        return csc_array
+
+    @property
+    def _coo_container(self) -> type[coo_array]:
+        return coo_array
+
+
+class _Compressed(_Containers):
+    """What CSR and CSC have in common: CSC of A is CSR of its transpose."""
+
+    def _csr(self: Any) -> Any:
+        """Shape and arrays as CSR: of CSC those of the transpose."""
+        return self._swap(self._shape), self.indptr, self.indices, self.data
+
+    def _matmul_vector(self: Any, other: Any) -> Any:
+        x = operand(self.data.dtype, other)
+        if x is not None and len(self._shape) == 2:
+            try:
+                return _native.csr_matvec(self._csr(), x, self._format == "csc")
+            except TypeError:  # arrays with gaps, or indices of two types
+                pass
+        return super()._matmul_vector(other)
+
+    def _matmul_multivector(self: Any, other: Any) -> Any:
+        b = operand(self.data.dtype, other)
+        if b is not None and len(self._shape) == 2 and b.ndim == 2:
+            try:
+                return _native.csr_matmat(self._csr(), b, self._format == "csc")
+            except TypeError:
+                pass
+        return super()._matmul_multivector(other)
+
+    def _matmul_sparse(self: Any, other: Any) -> Any:
+        dtype = np.result_type(self.dtype, other.dtype)
+        if dtype in TYPES and self.ndim == 2 and other.ndim == 2:
+            a = self.astype(dtype, copy=False)
+            b = self.__class__(other).astype(dtype, copy=False)
+            # (A·B)ᵀ = Bᵀ·Aᵀ
+            first, second = self._swap((a, b))
+            try:
+                parts = _native.csr_multiply(first._csr(), second._csr())
+            except (TypeError, OverflowError):  # indices of two types, or more entries than they can count
+                pass
+            else:
+                return _compressed(self.__class__, (self.shape[0], other.shape[1]), parts, canonical=True)
+        return super()._matmul_sparse(other)
+
+    def _to_other_axis(self: Any, container: Any) -> Any:
+        """The matrix as `container`, CSR of a CSC matrix and CSC of a CSR matrix; None where SciPy has to make it."""
+        if self.dtype not in TYPES or self.ndim != 2:
+            return None
+        try:
+            parts = _native.csr_to_csc(self._csr())
+        except TypeError:
+            return None
+        return _compressed(container, self.shape, parts, canonical=False)
+
+    def toarray(self: Any, order: Any = None, out: Any = None) -> Any:
+        natural = self._swap("CF")[0]
+        if out is None and self.dtype in TYPES and self.ndim == 2 and order in (None, natural):
+            dense = np.empty(self._swap(self.shape), self.dtype)
+            try:
+                _native.csr_todense(self._csr(), dense)
+            except TypeError:
+                pass
+            else:
+                return dense if natural == "C" else dense.T
+        return super().toarray(order=order, out=out)
+
+    def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        along, across = self._swap(((1, -1), (0, -2)))
+        if axis in along and dtype is None and out is None and self.dtype in TYPES and self.ndim == 2:
+            ones = np.ones(self.shape[along[0]], self.dtype)
+            try:
+                # Row sums of CSR are A·1, column sums of CSC are Aᵀ·1: both along what is stored.
+                return _native.csr_matvec(self._csr(), ones, False)
+            except TypeError:
+                pass
+        return super().sum(axis=axis, dtype=dtype, out=out)
+
+    def sort_indices(self: Any) -> None:
+        if not self.has_sorted_indices and self.dtype in TYPES:
+            (major, minor), *arrays = self._swap(self._shape_as_2d), self.indptr, self.indices, self.data
+            try:
+                _, indices, data = _native.csr_sort(((major, minor), *arrays))
+            except TypeError:
+                pass
+            else:
+                # In place, as SciPy's: other matrices may share the arrays.
+                self.indices[: len(indices)] = indices
+                self.data[: len(data)] = data
+                self.has_sorted_indices = True
+                return
+        super().sort_indices()
+
+
+def _compressed(container: Any, shape: tuple[int, int], parts: Any, *, canonical: bool) -> Any:
+    """A matrix of arrays of nnz, whose indices are sorted."""
+    indptr, indices, data = parts
+    made = container((data, indices, indptr), shape=shape)
+    made.has_sorted_indices = True
+    if canonical:
+        made.has_canonical_format = True
+    return made
+
+
+class csr_array(_Compressed, sp.csr_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.csr_array` on all cores."""
+
+    def tocsc(self, copy: bool = False) -> csc_array:
+        made = self._to_other_axis(csc_array)
+        return super().tocsc(copy=copy) if made is None else made
+
+
+class csc_array(_Compressed, sp.csc_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.csc_array` on all cores."""
+
+    def tocsr(self, copy: bool = False) -> csr_array:
+        made = self._to_other_axis(csr_array)
+        return super().tocsr(copy=copy) if made is None else made
+
+
+class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.coo_array`, which becomes CSR and CSC on all cores."""
+
+    def tocsr(self, copy: bool = False) -> csr_array:
+        made = self._to_compressed(csr_array)
+        return super().tocsr(copy=copy) if made is None else made
+
+    def tocsc(self, copy: bool = False) -> csc_array:
+        made = self._to_compressed(csc_array)
+        return super().tocsc(copy=copy) if made is None else made
+
+    def _to_compressed(self, container: Any) -> Any:
+        if self.dtype not in TYPES or self.ndim != 2:
+            return None
+        row, col = self.coords
+        try:
+            parts = _native.coo_to_compressed((self.shape, row, col, self.data), container is csc_array)
+        except TypeError:
+            return None
+        return _compressed(container, self.shape, parts, canonical=True)

@@ -1,0 +1,36 @@
+//! Errors as Python's exceptions.
+
+use nnz::{Error, Format};
+use pyo3::exceptions::{
+    PyMemoryError, PyNotImplementedError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError,
+};
+use pyo3::{PyErr, PyResult};
+
+/// The exception of an error, with its message.
+pub(crate) fn exception(error: Error) -> PyErr {
+    let message = error.to_string();
+    match error {
+        Error::Unsupported { .. } => PyNotImplementedError::new_err(message),
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        Error::IndexOverflow { .. } => PyOverflowError::new_err(message),
+        Error::Io { .. } => PyOSError::new_err(message),
+        Error::Format { .. }
+        | Error::Shape { .. }
+        | Error::Operands { .. }
+        | Error::ValueOverflow { .. }
+        | Error::Singular { .. }
+        | Error::File { .. } => PyValueError::new_err(message),
+        _ => PyRuntimeError::new_err(message),
+    }
+}
+
+/// The format of a name.
+pub(crate) fn format_named(name: &str) -> PyResult<Format> {
+    name.parse().map_err(PyValueError::new_err)
+}
+
+/// The exception for an array of another type than `right` says.
+pub(crate) fn wrong_type(name: &str, found: &impl std::fmt::Display, right: &str) -> PyErr {
+    PyTypeError::new_err(format!("{name} is {found} where {right} is needed"))
+}

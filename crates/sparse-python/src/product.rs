@@ -1,0 +1,173 @@
+//! Products and dense copies of CSR matrices over NumPy's arrays, which are not copied.
+//!
+//! A program can write `indices` and `indptr` between any two calls, so each call checks them before it uses them, by all
+//! threads (`Cpu::borrow_csr`), and makes a plan of its own: no plan can belong to a pattern that is no longer there.
+
+use crate::arrays::{Arrays, Slices, slice, slice_mut};
+use crate::count;
+use crate::device::host;
+use crate::error::exception;
+use crate::types::{Position, Value, with_types};
+use nnz::op::Op;
+use nnz::{DenseMatrix, Device, Error, Format, Matrix, Order, PlanOptions, Result, Vector};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// A plan that is used once. It says two calls, since the serial reference would compute a product of one call with op(A).
+fn options() -> PlanOptions {
+    PlanOptions { expected_calls: 2, ..PlanOptions::default() }
+}
+
+fn op(transpose: bool) -> Op {
+    if transpose { Op::Transpose } else { Op::None }
+}
+
+/// A matrix over slices, which are checked.
+///
+/// # Safety
+/// The slices live, and nobody writes them, as long as the matrix.
+unsafe fn borrow<T: Value, I: Position>(
+    device: &Device,
+    shape: (usize, usize),
+    (offsets, indices, values): Slices<'_, T, I>,
+) -> Result<Matrix> {
+    let Device::Cpu(cpu) = device else {
+        return Err(Error::unsupported("arrays of the host on a device", "the CPU takes them"));
+    };
+    // SAFETY: the caller promises what is asked.
+    let csr = unsafe { cpu.borrow_csr::<T, I, I>(shape, offsets, indices, values)? };
+    Matrix::wrap(device, csr)
+}
+
+/// A vector over a slice that is only read.
+///
+/// # Safety
+/// The slice lives as long as the vector, of which no method is called that writes.
+unsafe fn read<T: Value>(device: &Device, elements: &[T]) -> Result<Vector> {
+    // SAFETY: the caller promises what is asked.
+    unsafe { Vector::borrow(device, std::ptr::from_ref(elements).cast_mut()) }
+}
+
+/// A vector over a slice that is written.
+///
+/// # Safety
+/// The slice lives as long as the vector, and nobody else uses it meanwhile.
+unsafe fn written<T: Value>(device: &Device, elements: &mut [T]) -> Result<Vector> {
+    // SAFETY: the caller promises what is asked.
+    unsafe { Vector::borrow(device, std::ptr::from_mut(elements)) }
+}
+
+fn spmv(a: &Matrix, op: Op, x: &Vector, y: &mut Vector) -> Result<()> {
+    a.plan_spmv(op, &options())?.run(1.0, a, x, 0.0, y)
+}
+
+fn spmm(a: &Matrix, op: Op, b: &DenseMatrix, c: &mut DenseMatrix) -> Result<()> {
+    a.plan_spmm(op, b.ncols(), &options())?.run(1.0, a, b, 0.0, c)
+}
+
+/// `op(A)·x` as a new array, with A in CSR and x of A's type.
+#[pyfunction]
+pub(crate) fn csr_matvec<'py>(
+    py: Python<'py>,
+    a: Arrays<'py>,
+    x: &Bound<'py, PyUntypedArray>,
+    transpose: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    count();
+    with_types!(a.dtype()?, a.index()?, T, I => matvec::<T, I>(py, &a, x, transpose))
+}
+
+fn matvec<'py, T: Value, I: Position>(
+    py: Python<'py>,
+    a: &Arrays<'py>,
+    x: &Bound<'py, PyUntypedArray>,
+    transpose: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (device, shape) = (host()?, a.0);
+    let y = PyArray1::<T>::zeros(py, if transpose { shape.1 } else { shape.0 }, false);
+    // SAFETY: the arguments own references to the arrays, which keep NumPy from freeing or resizing them; that no other
+    // thread writes them meanwhile is asked of programs, as NumPy does. The result is known to nobody else.
+    let (slices, x, result) = unsafe {
+        (a.slices::<T, I>(Format::Csr)?, slice::<T>("x", x)?, slice_mut::<T>("y", y.as_untyped())?)
+    };
+    py.detach(|| {
+        // SAFETY: matrix and vectors are dropped before the slices.
+        let (a, x, mut y) =
+            unsafe { (borrow(device, shape, slices)?, read(device, x)?, written(device, result)?) };
+        spmv(&a, op(transpose), &x, &mut y)
+    })
+    .map_err(exception)?;
+    Ok(y.into_any())
+}
+
+/// `op(A)·B` as a new array in C order, with A in CSR and B in C order, of A's type.
+#[pyfunction]
+pub(crate) fn csr_matmat<'py>(
+    py: Python<'py>,
+    a: Arrays<'py>,
+    b: &Bound<'py, PyUntypedArray>,
+    transpose: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    count();
+    with_types!(a.dtype()?, a.index()?, T, I => matmat::<T, I>(py, &a, b, transpose))
+}
+
+fn matmat<'py, T: Value, I: Position>(
+    py: Python<'py>,
+    a: &Arrays<'py>,
+    b: &Bound<'py, PyUntypedArray>,
+    transpose: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (device, shape) = (host()?, a.0);
+    let (inner, columns) = extents("B", b)?;
+    let rows = if transpose { shape.1 } else { shape.0 };
+    let c = PyArray2::<T>::zeros(py, (rows, columns), false);
+    // SAFETY: as in `matvec`.
+    let (slices, b, result) = unsafe {
+        (a.slices::<T, I>(Format::Csr)?, slice::<T>("B", b)?, slice_mut::<T>("C", c.as_untyped())?)
+    };
+    py.detach(|| {
+        // SAFETY: matrices are dropped before the slices.
+        let (a, b, c) =
+            unsafe { (borrow(device, shape, slices)?, read(device, b)?, written(device, result)?) };
+        let b = DenseMatrix::new(b, inner, columns, columns, Order::RowMajor)?;
+        let mut c = DenseMatrix::new(c, rows, columns, columns, Order::RowMajor)?;
+        spmm(&a, op(transpose), &b, &mut c)
+    })
+    .map_err(exception)?;
+    Ok(c.into_any())
+}
+
+/// Writes all elements of a CSR matrix to an array in C order.
+#[pyfunction]
+pub(crate) fn csr_todense(py: Python<'_>, a: Arrays<'_>, out: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    count();
+    with_types!(a.dtype()?, a.index()?, T, I => todense::<T, I>(py, &a, out))
+}
+
+fn todense<T: Value, I: Position>(
+    py: Python<'_>,
+    a: &Arrays<'_>,
+    out: &Bound<'_, PyUntypedArray>,
+) -> PyResult<()> {
+    let (device, shape, (rows, cols)) = (host()?, a.0, extents("out", out)?);
+    // SAFETY: as in `matvec`, and the caller of Python gave `out` to be written.
+    let (slices, out) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice_mut::<T>("out", out)?) };
+    py.detach(|| {
+        // SAFETY: matrices are dropped before the slices.
+        let (a, dense) = unsafe { (borrow(device, shape, slices)?, written(device, out)?) };
+        a.to_dense_into(&mut DenseMatrix::new(dense, rows, cols, cols, Order::RowMajor)?)
+    })
+    .map_err(exception)
+}
+
+/// Rows and columns of an array of two dimensions in C order.
+fn extents(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<(usize, usize)> {
+    match *array.shape() {
+        [rows, cols] if array.is_c_contiguous() => Ok((rows, cols)),
+        ref shape => {
+            let reason = format!("its shape is {shape:?} where two dimensions in C order are needed");
+            Err(exception(Error::operands("matmul", format_args!("{name}: {reason}"))))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The types of NumPy's arrays that a matrix can have.
+
+use crate::error::wrong_type;
+use nnz::{DType, IndexType, Scalar};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::{Bound, PyResult};
+
+/// A type of values that NumPy has, too.
+pub(crate) trait Value: Scalar + numpy::Element {}
+
+impl<T: Scalar + numpy::Element> Value for T {}
+
+/// A type of indices that NumPy has, too.
+pub(crate) trait Position: nnz::Index + numpy::Element {}
+
+impl<I: nnz::Index + numpy::Element> Position for I {}
+
+/// Calls an expression with the type of values as `$T`.
+macro_rules! with_values {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            nnz::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            nnz::DType::C32 => {
+                type $T = nnz::c32;
+                $body
+            }
+            nnz::DType::C64 => {
+                type $T = nnz::c64;
+                $body
+            }
+            // `dtype_of` names no other type.
+            _ => {
+                type $T = f64;
+                $body
+            }
+        }
+    };
+}
+
+/// Calls an expression with the types of values and indices as `$T` and `$I`.
+macro_rules! with_types {
+    ($dtype:expr, $index:expr, $T:ident, $I:ident => $body:expr) => {
+        match $index {
+            nnz::IndexType::I32 => {
+                type $I = i32;
+                $crate::types::with_values!($dtype, $T => $body)
+            }
+            nnz::IndexType::I64 => {
+                type $I = i64;
+                $crate::types::with_values!($dtype, $T => $body)
+            }
+        }
+    };
+}
+
+pub(crate) use {with_types, with_values};
+
+/// The type of an array of values: `f32`, `f64`, `c32` or `c64`.
+pub(crate) fn dtype_of(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<DType> {
+    let descr = array.dtype();
+    match (descr.char(), descr.is_native_byteorder()) {
+        (b'f', Some(true)) => Ok(DType::F32),
+        (b'd', Some(true)) => Ok(DType::F64),
+        (b'F', Some(true)) => Ok(DType::C32),
+        (b'D', Some(true)) => Ok(DType::C64),
+        _ => Err(wrong_type(name, &descr, "float32, float64, complex64 or complex128")),
+    }
+}
+
+/// The type of an array of indices: 32 or 64 bits.
+pub(crate) fn index_of(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<IndexType> {
+    let descr = array.dtype();
+    match (descr.kind(), descr.itemsize(), descr.is_native_byteorder()) {
+        (b'i', 4, Some(true)) => Ok(IndexType::I32),
+        (b'i', 8, Some(true)) => Ok(IndexType::I64),
+        _ => Err(wrong_type(name, &descr, "int32 or int64")),
+    }
+}

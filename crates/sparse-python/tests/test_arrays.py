@@ -1,0 +1,166 @@
+"""The host arrays beside SciPy's."""
+
+import multiprocessing
+import pickle
+import sys
+import threading
+
+import nnz
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import TYPES, assert_within_bound, dense, random
+
+CONTAINERS = {"csr": nnz.csr_array, "csc": nnz.csc_array}
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("format", CONTAINERS)
+@pytest.mark.parametrize("shape", [(40, 60), (1, 7), (5, 0), (0, 5), (2500, 900)])
+def test_products(ours, shape, format, char, index):
+    theirs = random(shape, 0.02 if shape[0] > 1000 else 0.3, char, index)
+    terms = int(np.diff(theirs.indptr).max(initial=0))
+    a = CONTAINERS[format](theirs)
+    for columns in [(), (1,), (5,), (16,)]:
+        b = dense((shape[1], *columns), char)
+        with ours():
+            found = a @ b
+        assert_within_bound(found, theirs @ b, abs(theirs) @ abs(b), terms)
+    x = dense(shape[:1], char)
+    with ours():
+        found = x @ a
+    assert_within_bound(found, x @ theirs, abs(x) @ abs(theirs), shape[0])
+
+
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("format", CONTAINERS)
+def test_sparse_products(ours, format, char):
+    left, right = random((40, 60), 0.2, char), random((60, 30), 0.2, char, seed=2)
+    with ours():
+        found = CONTAINERS[format](left) @ CONTAINERS[format](right)
+    assert type(found) is CONTAINERS[format]
+    assert found.has_canonical_format
+    bound = (abs(left) @ abs(right)).toarray()
+    assert_within_bound(found.toarray(), (left @ right).toarray(), bound, 60)
+    mixed = CONTAINERS[format](left) @ sp.coo_array(right.astype("D"))
+    assert mixed.dtype == np.dtype("D")
+    assert_within_bound(mixed.toarray(), (left @ right.astype("D")).toarray(), bound, 60)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("char", TYPES)
+def test_conversions(ours, char, index):
+    theirs = random((50, 30), 0.2, char, index)
+    csr, csc = nnz.csr_array(theirs), nnz.csc_array(theirs.tocsc())
+    with ours():
+        assert (csr.tocsc() != theirs).nnz == 0
+    with ours():
+        assert (csc.tocsr() != theirs).nnz == 0
+    for made in (csr, csc):
+        with ours():
+            np.testing.assert_array_equal(made.toarray(), theirs.toarray())
+        assert made.toarray().flags["C_CONTIGUOUS" if made is csr else "F_CONTIGUOUS"]
+        np.testing.assert_array_equal(made.toarray(order="C"), theirs.toarray())
+    # Each entry twice, in no order.
+    order = np.random.default_rng(3).permutation(2 * theirs.nnz)
+    row, col = (np.tile(part, 2)[order].astype(index) for part in theirs.tocoo().coords)
+    coo = nnz.coo_array((np.tile(theirs.data, 2)[order], (row, col)), shape=theirs.shape)
+    for target in CONTAINERS:
+        with ours():
+            made = coo.asformat(target)
+        assert type(made) is CONTAINERS[target]
+        np.testing.assert_array_equal(made.toarray(), 2 * theirs.toarray())
+
+
+@pytest.mark.parametrize("char", TYPES)
+def test_sorting_and_sums(ours, char):
+    theirs = random((50, 30), 0.2, char)
+    backwards = sp.csr_array((theirs.data[::-1].copy(), theirs.indices[::-1].copy(), theirs.indptr), shape=(50, 30))
+    a = nnz.csr_array((backwards.data.copy(), backwards.indices.copy(), backwards.indptr), shape=(50, 30))
+    shared = a.indices
+    with ours():
+        a.sort_indices()
+    backwards.sort_indices()
+    assert a.indices is shared
+    np.testing.assert_array_equal(a.indices, backwards.indices)
+    np.testing.assert_array_equal(a.data, backwards.data)
+    for format, container in CONTAINERS.items():
+        made = container(theirs)
+        with ours():
+            found = made.sum(axis=1 if format == "csr" else 0)
+        axis = 1 if format == "csr" else 0
+        assert_within_bound(found, theirs.sum(axis=axis), abs(theirs).sum(axis=axis), 50)
+
+
+def test_classes_are_kept():
+    a = nnz.csr_array(random((6, 4), 0.5, "d"))
+    assert type(a.T) is nnz.csc_array
+    assert type(a.tocoo()) is nnz.coo_array
+    assert type(a + a) is type(2 * a) is type(a[1:3]) is type(pickle.loads(pickle.dumps(a))) is nnz.csr_array
+    assert isinstance(a, sp.csr_array)
+
+
+def test_other_types_are_left_to_scipy():
+    for char in "bilgB?":
+        theirs = random((8, 5), 0.5, "d").astype(char)
+        a = nnz.csr_array(theirs)
+        np.testing.assert_array_equal((a @ np.arange(5)), theirs @ np.arange(5))
+        np.testing.assert_array_equal(a.tocsc().toarray(), theirs.toarray())
+    single = nnz.csr_array(random((8, 5), 0.5, "f"))
+    assert (single @ np.ones(5)).dtype == np.float64
+    assert (nnz.csr_array(random((8, 5), 0.5, "d")) @ np.ones(5, int)).dtype == np.float64
+    gaps = random((8, 5), 0.5, "d")
+    gaps.data = np.repeat(gaps.data, 2)[::2]
+    np.testing.assert_array_equal(nnz.csr_array(gaps) @ np.ones(5), gaps @ np.ones(5))
+    line = nnz.csr_array(np.array([0.0, 2.0, 3.0]))
+    assert line @ np.ones(3) == 5
+
+
+@pytest.mark.parametrize(
+    ("array", "at", "value"),
+    [("indices", 4, -1), ("indices", -1, 10**6), ("indptr", 1, -1), ("indptr", 2, 10**6), ("indptr", -1, 10**6)],
+)
+@pytest.mark.parametrize("format", CONTAINERS)
+@pytest.mark.parametrize("shape", [(6, 5), (2000, 60)])
+def test_a_matrix_that_was_written_is_checked_again(shape, format, array, at, value):
+    a = CONTAINERS[format](np.ones(shape))
+    x, b = np.ones(shape[1]), np.ones((shape[1], 3))
+    np.testing.assert_array_equal(a @ x, np.full(shape[0], shape[1]))
+    getattr(a, array)[at] = value
+    a.has_sorted_indices = False
+    convert = a.tocsc if format == "csr" else a.tocsr
+    for use in (lambda: a @ x, lambda: a @ b, a.toarray, a.sort_indices, convert):
+        with pytest.raises(ValueError, match="csr"):
+            use()
+
+
+def test_threads_multiply_with_one_matrix():
+    theirs = random((300, 300), 0.1, "d")
+    a, x = nnz.csr_array(theirs), dense((300,), "d")
+    expected = a @ x
+    found = []
+    threads = [threading.Thread(target=lambda: found.extend((a @ x) for _ in range(20))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 80
+    assert all(np.array_equal(y, expected) for y in found)
+
+
+def _product_in_child(a, x, results):
+    results.put(a @ x)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    a, x = nnz.csr_array(random((400, 400), 0.2, "d")), dense((400,), "d")
+    expected = a @ x
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=_product_in_child, args=(a, x, results))
+    child.start()
+    np.testing.assert_array_equal(results.get(timeout=20), expected)
+    child.join()
