@@ -120,11 +120,11 @@ pub(crate) async fn upload(
         let matrix = read_matrix(&store, &identity.tenant, received, kind)?;
         store.put((&identity.tenant, &name), matrix, wishes)
     };
-    created(&*app.workers.run(put).await?)
+    created(app.workers.run(put).await?)
 }
 
-fn created(object: &Object) -> Result<Response, Problem> {
-    Ok((StatusCode::CREATED, etag(object), Json(object.view())).into_response())
+fn created(object: Arc<Object>) -> Result<Response, Problem> {
+    Ok((StatusCode::CREATED, etag(&object), Json(object.view())).into_response())
 }
 
 pub(crate) async fn remove(
@@ -318,7 +318,7 @@ impl Work {
                 };
                 let matrix = matrix.sort()?;
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
-                created(&*store.put((tenant, &name), (matrix, reserved), wishes)?)
+                created(store.put((tenant, &name), (matrix, reserved), wishes)?)
             }
         }
     }

@@ -81,26 +81,37 @@ impl Response {
 
 /// Sends a request such as `PUT /v1/matrices/a` on a connection of its own.
 pub(crate) fn send(address: SocketAddr, request: &str, headers: &[&str], body: &[u8]) -> Response {
-    let mut stream = TcpStream::connect(address).unwrap();
+    try_send(address, request, headers, body).expect("an answer")
+}
+
+/// As [`send`]; nothing if the server is gone.
+pub(crate) fn try_send(
+    address: SocketAddr,
+    request: &str,
+    headers: &[&str],
+    body: &[u8],
+) -> Option<Response> {
+    let mut stream = TcpStream::connect(address).ok()?;
     let mut head = format!("{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
     if !headers.iter().any(|header| header.starts_with("Content-Length") || header.starts_with("Transfer")) {
         head += &format!("Content-Length: {}\r\n", body.len());
     }
     headers.iter().for_each(|header| head += &format!("{header}\r\n"));
-    stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+    stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
     // A server that refuses the header need not read the body.
     let _ = stream.write_all(body);
     read(&mut stream)
 }
 
-/// Reads an answer to the end of the connection.
-pub(crate) fn read(stream: &mut impl Read) -> Response {
+/// Reads an answer to the end of the connection; nothing if there is none.
+pub(crate) fn read(stream: &mut impl Read) -> Option<Response> {
     let mut bytes = vec![];
-    stream.read_to_end(&mut bytes).unwrap();
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a header that ends");
-    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Response { status, head, body: bytes[end + 4..].to_vec() }
+    // A connection that breaks behind a whole answer is as good as one that ends.
+    let _ = stream.read_to_end(&mut bytes);
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some(Response { status, head, body: bytes[end + 4..].to_vec() })
 }
 
 pub(crate) const NPY: &str = "Content-Type: application/x-npy";
