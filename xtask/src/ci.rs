@@ -381,7 +381,8 @@ fn scipy(sh: &Shell) -> Result<()> {
 /// Packs the extension into a wheel, installs it into an empty folder and runs its tests, with PoCL as a device.
 fn python(sh: &Shell) -> Result<()> {
     // With the features of the step `build`, which compiled all that the library is linked of.
-    cmd!(sh, "cargo build --workspace --quiet --lib --test command").run()?;
+    let workspace = workspace(sh);
+    cmd!(sh, "cargo build {workspace...} --lib --test command").run()?;
     let library = target().join("debug/libnnz_python.so");
     let wheel = root().join("target/python-wheel");
     sh.remove_path(&wheel)?;

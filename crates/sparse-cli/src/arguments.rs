@@ -4,6 +4,7 @@ use crate::command::*;
 use crate::context::{Context, GlobalOptions};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use tracing::Level;
 
 /// Sparse matrices on CPUs, OpenCL devices, SYCL queues and CUDA GPUs.
 ///
@@ -42,13 +43,28 @@ enum Command {
     Spy(spy::Spy),
     Advise(advise::Advise),
     Generate(generate::Generate),
+    #[cfg(feature = "server")]
+    Serve(serve::Serve),
+    #[cfg(feature = "server")]
+    Token(token::Token),
     Completions(completions::Completions),
+}
+
+impl Command {
+    /// What is logged without `-q` and `-v`: a server logs each request.
+    fn log_level(&self) -> Level {
+        match self {
+            #[cfg(feature = "server")]
+            Self::Serve(_) => Level::INFO,
+            _ => Level::WARN,
+        }
+    }
 }
 
 impl Arguments {
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Result<()> {
-        let context = Context::new(self.global)?;
+        let context = Context::new(self.global, self.command.log_level())?;
         match self.command {
             Command::Devices(command) => command.run(&context),
             Command::Info(command) => command.run(&context),
@@ -72,6 +88,10 @@ impl Arguments {
             Command::Spy(command) => command.run(&context),
             Command::Advise(command) => command.run(&context),
             Command::Generate(command) => command.run(&context),
+            #[cfg(feature = "server")]
+            Command::Serve(command) => command.run(&context),
+            #[cfg(feature = "server")]
+            Command::Token(command) => command.run(&context),
             Command::Completions(command) => command.run(&context),
         }
     }

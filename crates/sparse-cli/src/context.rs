@@ -121,7 +121,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Checks the options before a command runs, and starts threads and log.
-    pub(crate) fn new(options: GlobalOptions) -> Result<Self> {
+    pub(crate) fn new(options: GlobalOptions, log_level: tracing::Level) -> Result<Self> {
         if let Some(threads) = options.threads {
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -130,7 +130,7 @@ impl Context {
         }
         let level = match (options.quiet, options.verbose) {
             (true, _) => tracing::Level::ERROR,
-            (false, 0 | 1) => tracing::Level::WARN,
+            (false, 0 | 1) => log_level,
             (false, 2) => tracing::Level::DEBUG,
             (false, _) => tracing::Level::TRACE,
         };

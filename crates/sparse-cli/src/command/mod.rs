@@ -15,11 +15,15 @@ pub(crate) mod norm;
 pub(crate) mod order;
 pub(crate) mod reduce;
 pub(crate) mod sddmm;
+#[cfg(feature = "server")]
+pub(crate) mod serve;
 pub(crate) mod slice;
 pub(crate) mod solve;
 pub(crate) mod spgemm;
 pub(crate) mod spmm;
 pub(crate) mod spmv;
 pub(crate) mod spy;
+#[cfg(feature = "server")]
+pub(crate) mod token;
 pub(crate) mod transpose;
 pub(crate) mod trisolve;

@@ -215,6 +215,24 @@ pub(crate) fn values_to_bytes<'a, T: Scalar>(
     shape: &[usize],
     order: Order,
 ) -> Result<ArrayBytes<'a>> {
+    Ok((header::<T>(shape, order)?, bytemuck::cast_slice(values)))
+}
+
+/// The bytes of an array in front of its values, for programs that send the two apart.
+///
+/// ```
+/// use sparse_core::Order;
+/// use sparse_io::npy;
+///
+/// let mut array = npy::header::<f64>(&[1], Order::RowMajor)?;
+/// array.extend(7_f64.to_ne_bytes());
+/// assert_eq!(npy::parse(&array)?.shape, [1]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Unsupported`] for `f16` and `bf16`.
+pub fn header<T: Scalar>(shape: &[usize], order: Order) -> Result<Vec<u8>> {
     let code = match T::DTYPE {
         DType::F32 => "f4",
         DType::F64 => "f8",
@@ -228,7 +246,7 @@ pub(crate) fn values_to_bytes<'a, T: Scalar>(
         }
     };
     let header = Header { descr: format!("{NATIVE}{code}"), order, shape: shape.to_vec() };
-    Ok((header::to_bytes(&header), bytemuck::cast_slice(values)))
+    Ok(header::to_bytes(&header))
 }
 
 /// A 1-D array of indices.

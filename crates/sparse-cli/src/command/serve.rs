@@ -1,0 +1,69 @@
+//! `nnz serve`: the HTTP server.
+
+use crate::context::Context;
+use crate::failure::usage;
+use anyhow::Result;
+use clap::Args;
+use sparse_server::{Config, Limits, StartError, TlsFiles, parse_bytes, serve_until_stopped};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Serves matrices and operations on them to many clients, over HTTP
+///
+/// Matrices stay in the memory of the device and are written to DIR when others need it. An address that other machines
+/// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it answers.
+/// SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The address and port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
+    listen: SocketAddr,
+    /// The folder of durable objects, uploads and objects that are not in memory; for one server alone
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The memory of the device that matrices and operands may take, as in 16G
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory: u64,
+    /// The part of it that one tenant may take; without it all
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    tenant_memory: Option<u64>,
+    /// The largest upload
+    #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
+    max_upload: u64,
+    /// The file of tokens, lines of `nnz token`; without it everybody on this machine may do everything
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The certificate chain for TLS, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key for TLS, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+}
+
+impl Serve {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let config = self.config();
+        config.check().map_err(usage)?;
+        let is_encrypted = config.tls.is_some();
+        let mut printed = Ok(());
+        let served: Result<(), StartError> = serve_until_stopped(config, context.device()?, |address| {
+            let scheme = if is_encrypted { "https" } else { "http" };
+            printed = context.print(format_args!("{scheme}://{address}"));
+        });
+        served?;
+        printed
+    }
+
+    fn config(self) -> Config {
+        let tls = self.tls_cert.zip(self.tls_key);
+        Config {
+            listen: self.listen,
+            tenant_memory: self.tenant_memory.unwrap_or(self.memory),
+            tokens: self.token_file,
+            tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+            limits: Limits { upload_bytes: self.max_upload, ..Limits::default() },
+            ..Config::new(self.data, self.memory)
+        }
+    }
+}

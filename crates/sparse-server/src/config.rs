@@ -1,0 +1,139 @@
+//! Settings of a server, and the rules that they keep.
+
+use crate::error::StartError;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Settings of a [`Server`](crate::Server).
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The address to listen on; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The folder of durable objects, uploads and evicted objects. One server uses it at a time.
+    pub data: PathBuf,
+    /// Bytes that matrices and operands may take in the device's memory.
+    pub memory: u64,
+    /// Bytes of them that one tenant may take.
+    pub tenant_memory: u64,
+    /// The file of tokens; without it everybody who reaches the address may do everything.
+    pub tokens: Option<PathBuf>,
+    /// Certificate and key for TLS.
+    pub tls: Option<TlsFiles>,
+    /// Limits of requests.
+    pub limits: Limits,
+}
+
+/// PEM files of TLS.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The certificate chain, the server's own first.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+/// Limits of requests and connections.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of the body of an upload.
+    pub upload_bytes: u64,
+    /// Bytes of the body of an operation.
+    pub operand_bytes: u64,
+    /// Connections that are served at once; more wait in the system's queue.
+    pub connections: usize,
+    /// Operations that run at once.
+    pub workers: usize,
+    /// Operations that may wait for a worker; more are refused with 429.
+    pub queue: usize,
+    /// Time for the header of a request, and for which a connection may idle between requests.
+    pub header_time: Duration,
+    /// Time that a client may send or take no byte.
+    pub idle_time: Duration,
+    /// Bytes per second that the body of a request must reach on average, from the second `idle_time` on.
+    pub least_rate: u64,
+    /// Time after which an iterative solver stops.
+    pub solve_time: Duration,
+    /// Time for requests in flight to finish when the server stops.
+    pub drain_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            upload_bytes: 64 << 30,
+            operand_bytes: 8 << 30,
+            connections: 1024,
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            queue: 1024,
+            header_time: Duration::from_secs(10),
+            idle_time: Duration::from_secs(30),
+            least_rate: 1024,
+            solve_time: Duration::from_secs(600),
+            drain_time: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Config {
+    /// A server on a free port of the loopback, with the default limits.
+    ///
+    /// ```
+    /// let config = sparse_server::Config::new("/var/lib/nnz", 1 << 30);
+    /// assert!(config.check().is_ok());
+    /// ```
+    pub fn new(data: impl Into<PathBuf>, memory: u64) -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            data: data.into(),
+            memory,
+            tenant_memory: memory,
+            tokens: None,
+            tls: None,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Checks that a server which others can reach asks for tokens and encrypts.
+    ///
+    /// # Errors
+    /// [`StartError::Unprotected`] for an address off the loopback without tokens or TLS.
+    ///
+    /// ```
+    /// let mut config = sparse_server::Config::new("/var/lib/nnz", 1 << 30);
+    /// config.listen = "0.0.0.0:8700".parse()?;
+    /// assert!(config.check().is_err());
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    pub fn check(&self) -> Result<(), StartError> {
+        let is_protected = self.tokens.is_some() && self.tls.is_some();
+        if self.listen.ip().is_loopback() || is_protected {
+            return Ok(());
+        }
+        Err(StartError::Unprotected { listen: self.listen })
+    }
+}
+
+/// Parses a number of bytes: `1048576`, `512MiB`, `16G`; units are powers of 1024.
+///
+/// # Errors
+/// What would have been right.
+///
+/// ```
+/// assert_eq!(sparse_server::parse_bytes("16G"), Ok(16 << 30));
+/// assert!(sparse_server::parse_bytes("16 apples").is_err());
+/// ```
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let shift = match unit.trim().to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" => Some(0),
+        "k" => Some(10),
+        "m" => Some(20),
+        "g" => Some(30),
+        "t" => Some(40),
+        _ => None,
+    };
+    let bytes = number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
+    bytes.ok_or_else(|| format!("`{text}` is no number of bytes: 1048576, 512MiB or 16G would be"))
+}

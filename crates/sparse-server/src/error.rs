@@ -1,0 +1,44 @@
+//! Reasons why a server does not start.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// A reason why a server does not start or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// An address that others can reach, without tokens or without TLS.
+    #[error(
+        "{listen} can be reached from other machines: tokens and a TLS certificate with its key are needed, or a loopback address such as 127.0.0.1:8700"
+    )]
+    Unprotected {
+        /// The address.
+        listen: SocketAddr,
+    },
+    /// The address cannot be listened on.
+    #[error("listening on {listen}: {source}")]
+    Listen {
+        /// The address.
+        listen: SocketAddr,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// A file or folder cannot be used.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// The failure, and what would have been right.
+        reason: String,
+    },
+    /// The operating system refuses threads or signals.
+    #[error("starting the server: {0}")]
+    System(#[from] io::Error),
+}
+
+impl StartError {
+    pub(crate) fn file(path: impl Into<PathBuf>, reason: impl ToString) -> Self {
+        Self::File { path: path.into(), reason: reason.to_string() }
+    }
+}

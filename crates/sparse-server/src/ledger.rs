@@ -1,0 +1,129 @@
+//! Account of the device's memory: every byte is reserved before it is used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes in use, of all and of each tenant.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    capacity: u64,
+    tenant_capacity: u64,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    total: u64,
+    tenants: HashMap<String, u64>,
+}
+
+/// Bytes of a tenant, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    ledger: Arc<Ledger>,
+    tenant: String,
+    bytes: u64,
+}
+
+/// A reservation that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) free: u64,
+    /// True if the tenant's quota is too small, not the memory.
+    pub(crate) by_quota: bool,
+}
+
+impl Ledger {
+    pub(crate) fn new(capacity: u64, tenant_capacity: u64) -> Arc<Self> {
+        let tenant_capacity = tenant_capacity.min(capacity);
+        Arc::new(Self { capacity, tenant_capacity, used: Mutex::default() })
+    }
+
+    pub(crate) fn reserve(self: &Arc<Self>, tenant: &str, bytes: u64) -> Result<Reservation, Refused> {
+        let mut used = self.lock();
+        let of_tenant = used.tenants.get(tenant).copied().unwrap_or(0);
+        let free_of_tenant = self.tenant_capacity.saturating_sub(of_tenant);
+        let free = self.capacity.saturating_sub(used.total);
+        if bytes > free_of_tenant {
+            return Err(Refused { free: free_of_tenant.min(free), by_quota: true });
+        }
+        if bytes > free {
+            return Err(Refused { free, by_quota: false });
+        }
+        used.total += bytes;
+        used.tenants.insert(tenant.into(), of_tenant + bytes);
+        Ok(Reservation { ledger: self.clone(), tenant: tenant.into(), bytes })
+    }
+
+    /// The most bytes that a tenant can ever have.
+    pub(crate) fn tenant_capacity(&self) -> u64 {
+        self.tenant_capacity
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    pub(crate) fn used(&self) -> u64 {
+        self.lock().total
+    }
+
+    pub(crate) fn used_by(&self, tenant: &str) -> u64 {
+        self.lock().tenants.get(tenant).copied().unwrap_or(0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reservation {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives back what is above `bytes`.
+    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+        let returned = self.bytes.saturating_sub(bytes);
+        self.bytes -= returned;
+        let mut used = self.ledger.lock();
+        used.total -= returned;
+        if let Some(of_tenant) = used.tenants.get_mut(&self.tenant) {
+            *of_tenant -= returned;
+            if *of_tenant == 0 {
+                used.tenants.remove(&self.tenant);
+            }
+        }
+    }
+
+    /// Takes over the bytes of another reservation of the same tenant.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_and_quotas_hold() {
+        let ledger = Ledger::new(100, 60);
+        let mut a = ledger.reserve("a", 20).unwrap();
+        a.merge(ledger.reserve("a", 40).unwrap());
+        assert_eq!(ledger.reserve("a", 1).unwrap_err(), Refused { free: 0, by_quota: true });
+        assert_eq!(ledger.reserve("b", 50).unwrap_err(), Refused { free: 40, by_quota: false });
+        let b = ledger.reserve("b", 40).unwrap();
+        assert_eq!((ledger.used(), ledger.used_by("b")), (100, 40));
+        a.shrink_to(50);
+        assert_eq!(ledger.used(), 90);
+        drop((a, b));
+        assert_eq!((ledger.used(), ledger.lock().tenants.len()), (0, 0));
+    }
+}

@@ -1,0 +1,40 @@
+//! An HTTP server that holds sparse matrices on a device and computes with them for many clients.
+//!
+//! Matrices are uploaded as SciPy's `.npz`, NumPy's `.npy` or Matrix Market, get a version that never changes, and stay in
+//! the device's memory: those that are used least move to disk when others need their bytes. Operations take and return
+//! `.npy` arrays and matrices. `docs/server.md` of the repository shows how to set one up, and `GET /openapi.json` lists
+//! what it answers.
+//!
+//! | part | what it keeps |
+//! |---|---|
+//! | [`Config::check`] | an address that other machines reach needs tokens and TLS |
+//! | tokens | 256 random bits each, of which the server has hashes; each has scopes and belongs to one tenant |
+//! | uploads | sizes are checked before the first byte and while bytes come; bodies above 1 MiB go to a file |
+//! | memory | every byte is reserved before it is allocated; what does not fit is answered by 507 or 429 |
+//! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
+
+mod answer;
+mod app;
+mod auth;
+mod config;
+mod durable;
+mod error;
+mod ledger;
+mod matrices;
+mod metrics;
+mod name;
+mod objects;
+mod operations;
+mod parameters;
+mod problem;
+mod routes;
+mod server;
+mod status;
+mod tls;
+mod upload;
+mod workers;
+
+pub use auth::{Scope, new_token};
+pub use config::{Config, Limits, TlsFiles, parse_bytes};
+pub use error::StartError;
+pub use server::{Server, serve_until_stopped};

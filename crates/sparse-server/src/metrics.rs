@@ -1,0 +1,112 @@
+//! Counters and times for Prometheus.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::fmt;
+use std::time::Duration;
+
+/// What a request asked for, by the pattern of its address or the name of the operation, and how it was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: String,
+    code: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: String,
+}
+
+/// Upper bounds of the classes of times, in seconds.
+const BOUNDS: [f64; 12] = [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0];
+
+/// The metrics of a server.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    seconds: Family<RouteLabels, Histogram>,
+    memory_used: Gauge,
+    memory_capacity: Gauge,
+    objects: Gauge,
+    running: Gauge,
+    waiting: Gauge,
+    evictions: Gauge,
+}
+
+/// Numbers that are read when the metrics are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Snapshot {
+    pub(crate) memory_used: u64,
+    pub(crate) memory_capacity: u64,
+    pub(crate) objects: usize,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+    pub(crate) evictions: u64,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("nnz"),
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(|| Histogram::new(BOUNDS)),
+            memory_used: Gauge::default(),
+            memory_capacity: Gauge::default(),
+            objects: Gauge::default(),
+            running: Gauge::default(),
+            waiting: Gauge::default(),
+            evictions: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register("requests", "Requests by route and status", self.requests.clone());
+        let seconds = self.seconds.clone();
+        registry.register_with_unit("request", "Time to the header of the answer", Unit::Seconds, seconds);
+        for (name, help, gauge) in [
+            ("memory_used", "Bytes of the device's memory that are reserved", &self.memory_used),
+            ("memory_capacity", "Bytes of the device's memory that may be", &self.memory_capacity),
+        ] {
+            registry.register_with_unit(name, help, Unit::Bytes, gauge.clone());
+        }
+        for (name, help, gauge) in [
+            ("objects", "Matrices that are ready", &self.objects),
+            ("operations_running", "Operations that run", &self.running),
+            ("operations_waiting", "Operations that wait for a worker", &self.waiting),
+            ("evictions", "Matrices that were moved to disk since the start", &self.evictions),
+        ] {
+            registry.register(name, help, gauge.clone());
+        }
+    }
+
+    pub(crate) fn observe(&self, route: &str, code: u16, time: Duration) {
+        self.requests.get_or_create(&RequestLabels { route: route.into(), code }).inc();
+        self.seconds.get_or_create(&RouteLabels { route: route.into() }).observe(time.as_secs_f64());
+    }
+
+    /// The metrics in the text form of OpenMetrics.
+    pub(crate) fn text(&self, now: Snapshot) -> Result<String, fmt::Error> {
+        self.memory_used.set(clamp(now.memory_used));
+        self.memory_capacity.set(clamp(now.memory_capacity));
+        self.objects.set(clamp(now.objects as u64));
+        self.running.set(clamp(now.running as u64));
+        self.waiting.set(clamp(now.waiting as u64));
+        self.evictions.set(clamp(now.evictions));
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+fn clamp(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,487 @@
+//! Objects: matrices by tenant, name and version, in the device's memory or on disk.
+
+use crate::durable::{Disk, Record, Recovered, Segment, key};
+use crate::ledger::{Ledger, Reservation};
+use crate::problem::{MemoryShortage, Problem};
+use axum::http::StatusCode;
+use nnz::io::MatrixFile;
+use nnz::{DType, Device, Format, Matrix};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Objects that one tenant may have, since even those on disk take some memory.
+const OBJECTS_PER_TENANT: usize = 10_000;
+
+/// Everything about a matrix that is known without it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) format: String,
+    pub(crate) dtype: String,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) nnz: usize,
+    /// Bytes in the device's memory.
+    pub(crate) bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) members: Option<usize>,
+}
+
+impl Description {
+    fn of(matrix: &Matrix) -> Self {
+        Self {
+            format: matrix.format().name().into(),
+            dtype: matrix.dtype().name().into(),
+            rows: matrix.nrows(),
+            cols: matrix.ncols(),
+            nnz: matrix.nnz(),
+            bytes: matrix.bytes() as u64,
+            members: matrix.members(),
+        }
+    }
+}
+
+/// One version of an object, which never changes.
+#[derive(Debug)]
+pub(crate) struct Object {
+    tenant: String,
+    name: String,
+    pub(crate) version: u64,
+    pub(crate) description: Description,
+    is_durable: bool,
+    /// Pinned objects are not evicted.
+    is_pinned: AtomicBool,
+    /// The time of the last use, in uses of any object.
+    last_use: AtomicU64,
+    content: Mutex<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    resident: Option<Arc<Resident>>,
+    segment: Option<Segment>,
+    /// Why the segment cannot be read.
+    corruption: Option<String>,
+}
+
+/// A matrix in the device's memory, with its bytes in the ledger. Whoever holds it has a lease: it is not evicted.
+#[derive(Debug)]
+pub(crate) struct Resident {
+    pub(crate) matrix: Matrix,
+    _bytes: Reservation,
+}
+
+/// An object as clients see it.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    name: String,
+    version: u64,
+    durable: bool,
+    pinned: bool,
+    /// `device`, `disk`, `moving` or `corrupt`.
+    tier: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    #[serde(flatten)]
+    description: Description,
+}
+
+/// Wishes of an upload.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wishes {
+    pub(crate) is_durable: bool,
+    pub(crate) is_pinned: bool,
+    /// Earlier versions go once the new one is ready.
+    pub(crate) replaces: bool,
+    /// The name must be free.
+    pub(crate) is_first: bool,
+}
+
+#[derive(Debug, Default)]
+struct Versions {
+    /// The newest version that was ever given.
+    last: u64,
+    /// True if `last` is on disk too; else it is forgotten with the last object.
+    is_recorded: bool,
+    ready: BTreeMap<u64, Arc<Object>>,
+}
+
+/// All objects of a server.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) device: Device,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) disk: Disk,
+    /// By (tenant, name).
+    objects: Mutex<HashMap<(String, String), Versions>>,
+    /// Held while objects appear and disappear, so that disk and memory change in one order.
+    publishing: Mutex<()>,
+    clock: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Object {
+    pub(crate) fn view(&self) -> View {
+        let (tier, sha256) = match self.content.try_lock() {
+            Err(_) => ("moving", None),
+            Ok(content) => {
+                let hash = content.segment.as_ref().filter(|_| self.is_durable);
+                (content.tier(), hash.map(|segment| segment.sha256.clone()))
+            }
+        };
+        View {
+            name: self.name.clone(),
+            version: self.version,
+            durable: self.is_durable,
+            pinned: self.is_pinned.load(Ordering::Relaxed),
+            tier,
+            sha256,
+            description: self.description.clone(),
+        }
+    }
+
+    pub(crate) fn set_pinned(&self, is_pinned: bool) {
+        self.is_pinned.store(is_pinned, Ordering::Relaxed);
+    }
+
+    /// The bytes that evicting would free: none while pinned, in use or moving.
+    fn evictable_bytes(&self) -> u64 {
+        let Ok(content) = self.content.try_lock() else { return 0 };
+        if content.is_idle() && !self.is_pinned.load(Ordering::Relaxed) { self.description.bytes } else { 0 }
+    }
+
+    fn key(&self) -> String {
+        key(&self.tenant, &self.name, self.version)
+    }
+}
+
+impl Content {
+    fn tier(&self) -> &'static str {
+        match (&self.resident, &self.corruption) {
+            (Some(_), _) => "device",
+            (None, Some(_)) => "corrupt",
+            (None, None) => "disk",
+        }
+    }
+
+    /// True if it is in the device's memory and nobody uses it.
+    fn is_idle(&self) -> bool {
+        self.resident.as_ref().is_some_and(|resident| Arc::strong_count(resident) == 1)
+    }
+}
+
+impl Store {
+    pub(crate) fn new(device: Device, ledger: Arc<Ledger>, disk: Disk, recovered: Recovered) -> Self {
+        let mut objects: HashMap<(String, String), Versions> = HashMap::new();
+        for (name, last) in recovered.versions {
+            if let Some((tenant, name)) = name.split_once('/') {
+                let versions = Versions { last, is_recorded: true, ready: BTreeMap::new() };
+                objects.insert((tenant.into(), name.into()), versions);
+            }
+        }
+        for record in recovered.records {
+            let object = recover(&disk, &record);
+            let versions = objects.entry((record.tenant, record.name)).or_default();
+            versions.last = versions.last.max(record.version);
+            versions.ready.insert(record.version, Arc::new(object));
+        }
+        let (objects, publishing) = (Mutex::new(objects), Mutex::new(()));
+        let (clock, evictions) = (AtomicU64::new(1), AtomicU64::new(0));
+        Self { device, ledger, disk, objects, publishing, clock, evictions }
+    }
+
+    /// An object by its name, in its newest version unless one is named.
+    pub(crate) fn get(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<Arc<Object>, Problem> {
+        let objects = lock(&self.objects);
+        let found = objects.get(&(tenant.into(), name.into())).and_then(|versions| match version {
+            None => versions.ready.last_key_value().map(|(_, object)| object),
+            Some(version) => versions.ready.get(&version),
+        });
+        found.cloned().ok_or_else(|| {
+            let version = version.map(|version| format!("@{version}")).unwrap_or_default();
+            Problem::not_found(format!("there is no matrix `{name}{version}`: GET /v1/matrices lists them"))
+        })
+    }
+
+    /// The objects of a tenant, by name and version.
+    pub(crate) fn list(&self, tenant: &str) -> Vec<Arc<Object>> {
+        let mut found: Vec<_> = self.all().into_iter().filter(|object| object.tenant == tenant).collect();
+        found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
+        found
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Object>> {
+        lock(&self.objects).values().flat_map(|versions| versions.ready.values().cloned()).collect()
+    }
+
+    /// A lease on the matrix of an object, which is read from disk if it was evicted.
+    pub(crate) fn lease(&self, object: &Object) -> Result<Arc<Resident>, Problem> {
+        object.last_use.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let mut content = lock(&object.content);
+        if let Some(resident) = &content.resident {
+            return Ok(resident.clone());
+        }
+        let loaded = match (&content.corruption, &content.segment) {
+            (Some(reason), _) => Err(reason.clone()),
+            (None, None) => Err("it has no file".into()),
+            (None, Some(segment)) => {
+                let bytes = self.reserve(&object.tenant, object.description.bytes)?;
+                read_segment(segment, &object.description, &self.device).map(|matrix| (matrix, bytes))
+            }
+        };
+        match loaded {
+            Ok((matrix, bytes)) => {
+                let resident = Arc::new(Resident { matrix, _bytes: bytes });
+                content.resident = Some(resident.clone());
+                Ok(resident)
+            }
+            Err(reason) => {
+                let problem = format!("`{}@{}` is corrupt: {reason}", object.name, object.version);
+                tracing::error!(tenant = object.tenant, "{problem}");
+                content.corruption = Some(reason);
+                Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "corrupt", problem))
+            }
+        }
+    }
+
+    /// Bytes of the device's memory, for which idle objects are evicted where they do not suffice.
+    pub(crate) fn reserve(&self, tenant: &str, bytes: u64) -> Result<Reservation, Problem> {
+        loop {
+            let refused = match self.ledger.reserve(tenant, bytes) {
+                Ok(reservation) => return Ok(reservation),
+                Err(refused) => refused,
+            };
+            let only = refused.by_quota.then_some(tenant);
+            let evictable = self.evictable_bytes(only);
+            if refused.free.saturating_add(evictable) >= bytes && self.evict(only)? {
+                continue;
+            }
+            let shortage = MemoryShortage { needed: bytes, free: refused.free, evictable };
+            // What requests in flight hold comes back; what is pinned does not.
+            let may_retry = bytes <= self.ledger.tenant_capacity().saturating_sub(self.pinned_bytes(only));
+            let whose = if refused.by_quota { "your quota" } else { "the device's memory" };
+            let detail = format!(
+                "{bytes} bytes are needed, {} of {whose} are free and {evictable} more can be evicted",
+                refused.free
+            );
+            return Err(Problem::memory(shortage, may_retry, detail));
+        }
+    }
+
+    /// Makes a reservation for an estimate one for the bytes that were needed.
+    pub(crate) fn settle(&self, reserved: &mut Reservation, tenant: &str, bytes: u64) -> Result<(), Problem> {
+        match bytes.checked_sub(reserved.bytes()) {
+            None | Some(0) => reserved.shrink_to(bytes),
+            Some(more) => reserved.merge(self.reserve(tenant, more)?),
+        }
+        Ok(())
+    }
+
+    fn evictable_bytes(&self, tenant: Option<&str>) -> u64 {
+        self.owned_by(tenant).map(|object| object.evictable_bytes()).sum()
+    }
+
+    fn pinned_bytes(&self, tenant: Option<&str>) -> u64 {
+        let pinned = self.owned_by(tenant).filter(|object| object.is_pinned.load(Ordering::Relaxed));
+        pinned.map(|object| object.description.bytes).sum()
+    }
+
+    fn owned_by(&self, tenant: Option<&str>) -> impl Iterator<Item = Arc<Object>> {
+        self.all().into_iter().filter(move |object| tenant.is_none_or(|tenant| object.tenant == tenant))
+    }
+
+    /// Moves the object whose last use is longest ago to disk; false if there is none to move.
+    fn evict(&self, tenant: Option<&str>) -> Result<bool, Problem> {
+        let mut candidates: Vec<_> =
+            self.owned_by(tenant).filter(|object| object.evictable_bytes() > 0).collect();
+        candidates.sort_by_key(|object| object.last_use.load(Ordering::Relaxed));
+        for object in candidates {
+            let Ok(mut content) = object.content.try_lock() else { continue };
+            if !content.is_idle() {
+                continue;
+            }
+            if let (None, Some(resident)) = (&content.segment, &content.resident) {
+                content.segment = Some(self.disk.write_spilled(&resident.matrix)?);
+            }
+            content.resident = None;
+            self.evictions.fetch_add(1, Ordering::Relaxed);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Publishes a matrix as a new version. A durable one is on disk before anybody sees it.
+    pub(crate) fn put(
+        &self,
+        (tenant, name): (&str, &str),
+        (matrix, bytes): (Matrix, Reservation),
+        wishes: Wishes,
+    ) -> Result<Arc<Object>, Problem> {
+        check_storable(&matrix)?;
+        let description = Description::of(&matrix);
+        let segment = wishes.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
+        let publishing = lock(&self.publishing);
+        let (version, old) = match self.next_version(tenant, name, wishes) {
+            Ok(next) => next,
+            Err(problem) => {
+                segment.inspect(Segment::remove);
+                return Err(problem);
+            }
+        };
+        if let Err(problem) = self.record((tenant, name, version), segment.as_ref(), &description, &old) {
+            segment.inspect(Segment::remove);
+            return Err(problem);
+        }
+        let resident = Some(Arc::new(Resident { matrix, _bytes: bytes }));
+        let object = Arc::new(Object {
+            tenant: tenant.into(),
+            name: name.into(),
+            version,
+            description,
+            is_durable: wishes.is_durable,
+            is_pinned: AtomicBool::new(wishes.is_pinned),
+            last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
+            content: Mutex::new(Content { resident, segment, corruption: None }),
+        });
+        let mut objects = lock(&self.objects);
+        let versions = objects.entry((tenant.into(), name.into())).or_default();
+        versions.last = versions.last.max(version);
+        versions.is_recorded |= wishes.is_durable;
+        versions.ready.insert(version, object.clone());
+        old.iter().for_each(|old| drop(versions.ready.remove(&old.version)));
+        drop(objects);
+        drop(publishing);
+        remove_files(&old);
+        Ok(object)
+    }
+
+    /// Brings the manifest up to date with a new object and those that it replaces.
+    fn record(
+        &self,
+        id: (&str, &str, u64),
+        segment: Option<&Segment>,
+        description: &Description,
+        replaced: &[Arc<Object>],
+    ) -> Result<(), Problem> {
+        let removed = durable_keys(replaced);
+        match segment {
+            None if removed.is_empty() => Ok(()),
+            None => self.disk.forget(&removed),
+            Some(segment) => {
+                let record = Record::new(id, segment, description.clone());
+                let record = record.ok_or_else(|| Problem::internal("a segment's file has no name"))?;
+                self.disk.commit(&record, &removed)
+            }
+        }
+    }
+
+    /// The version of a new object, and the objects that it replaces.
+    fn next_version(
+        &self,
+        tenant: &str,
+        name: &str,
+        wishes: Wishes,
+    ) -> Result<(u64, Vec<Arc<Object>>), Problem> {
+        let objects = lock(&self.objects);
+        let of_tenant = objects.iter().filter(|((owner, _), _)| owner == tenant);
+        let count: usize = of_tenant.map(|(_, versions)| versions.ready.len()).sum();
+        if count >= OBJECTS_PER_TENANT {
+            let detail = format!("there are {count} matrices already, as many as may be: delete some");
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
+        }
+        let Some(versions) = objects.get(&(tenant.into(), name.into())) else { return Ok((1, vec![])) };
+        if wishes.is_first && !versions.ready.is_empty() {
+            let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
+            return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
+        }
+        let replaced = versions.ready.values().filter(|_| wishes.replaces).cloned().collect();
+        Ok((versions.last + 1, replaced))
+    }
+
+    /// Deletes one version, or all; those who use one keep it until they are done.
+    pub(crate) fn delete(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<(), Problem> {
+        let _publishing = lock(&self.publishing);
+        let newest = self.get(tenant, name, version)?;
+        let old = match version {
+            Some(_) => vec![newest],
+            None => self.list(tenant).into_iter().filter(|object| object.name == name).collect(),
+        };
+        let keys = durable_keys(&old);
+        if !keys.is_empty() {
+            self.disk.forget(&keys)?;
+        }
+        let (mut objects, id) = (lock(&self.objects), (tenant.into(), name.into()));
+        if let Some(versions) = objects.get_mut(&id) {
+            old.iter().for_each(|old| drop(versions.ready.remove(&old.version)));
+            if versions.ready.is_empty() && !versions.is_recorded {
+                objects.remove(&id);
+            }
+        }
+        drop(objects);
+        remove_files(&old);
+        Ok(())
+    }
+}
+
+fn durable_keys(objects: &[Arc<Object>]) -> Vec<String> {
+    objects.iter().filter(|object| object.is_durable).map(|object| object.key()).collect()
+}
+
+/// Removes the files of durable objects that the manifest no longer names.
+fn remove_files(objects: &[Arc<Object>]) {
+    for object in objects {
+        lock(&object.content).segment.iter().for_each(Segment::remove);
+    }
+}
+
+/// An object of the manifest, which is read when it is first used.
+fn recover(disk: &Disk, record: &Record) -> Object {
+    let (segment, corruption) = match disk.segment(record) {
+        Ok(segment) => (Some(segment), None),
+        Err(reason) => {
+            tracing::error!(tenant = record.tenant, "{}@{}: {reason}", record.name, record.version);
+            (None, Some(reason))
+        }
+    };
+    Object {
+        tenant: record.tenant.clone(),
+        name: record.name.clone(),
+        version: record.version,
+        description: record.description.clone(),
+        is_durable: true,
+        is_pinned: AtomicBool::new(false),
+        last_use: AtomicU64::new(0),
+        content: Mutex::new(Content { resident: None, segment, corruption }),
+    }
+}
+
+/// Fails for values that no file holds, so that every object can be evicted.
+fn check_storable(matrix: &Matrix) -> Result<(), Problem> {
+    match matrix.dtype() {
+        DType::F32 | DType::F64 | DType::C32 | DType::C64 => Ok(()),
+        half @ (DType::F16 | DType::Bf16) => Err(Problem::unprocessable(format!(
+            "a matrix of {half} cannot be stored: f32, f64, c32 and c64 can"
+        ))),
+    }
+}
+
+fn read_segment(segment: &Segment, description: &Description, device: &Device) -> Result<Matrix, String> {
+    let path = segment.verified_path()?;
+    let read = || -> nnz::Result<Matrix> {
+        let file = MatrixFile::open(path)?;
+        if description.members.is_some() {
+            return Matrix::read_batch(device, &file, file.value_type()?);
+        }
+        let matrix = Matrix::read_csr(device, &file, file.value_type()?)?;
+        match description.format.parse() {
+            Ok(Format::Csr) | Err(_) => Ok(matrix),
+            Ok(format) => matrix.to_format(format),
+        }
+    };
+    read().map_err(|error| error.to_string())
+}

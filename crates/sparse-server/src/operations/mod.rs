@@ -1,0 +1,321 @@
+//! The table of operations on a matrix: one row each, which routes, documentation and admission follow.
+
+mod predict;
+mod run;
+
+use crate::parameters::Parameters;
+use crate::problem::Problem;
+use nnz::op::Op;
+use nnz::solvers::Options;
+use nnz::{DType, DenseMatrix, Matrix, Norm, Vector, c64};
+use predict::*;
+use run::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// An operation on a matrix.
+pub(crate) struct Operation {
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) operand: Operand,
+    /// True if `other` names a second matrix.
+    pub(crate) has_other: bool,
+    pub(crate) parameters: &'static [&'static str],
+    /// Bytes of the result and of what is needed on the way, from above.
+    predict: fn(&Call<'_>) -> Result<u64, Problem>,
+    run: fn(&Call<'_>) -> Result<Answer, Problem>,
+}
+
+/// The body that an operation takes: `.npy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operand {
+    None,
+    /// Of one dimension, or of two with one column.
+    Vector,
+    /// Of two dimensions.
+    Dense,
+    /// Of one dimension or of two.
+    Columns,
+}
+
+/// An operand in the device's memory.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    pub(crate) values: DenseMatrix,
+    /// True for an array of one dimension, which the result then is too.
+    pub(crate) is_vector: bool,
+}
+
+/// The operands of one call.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) a: &'a Matrix,
+    pub(crate) other: Option<&'a Matrix>,
+    pub(crate) operand: Option<Columns>,
+    pub(crate) parameters: Parameters,
+    /// True once nobody waits for the result.
+    pub(crate) cancel: Cancel,
+    pub(crate) solve_time: Duration,
+}
+
+/// A flag that is set when nobody waits for a result any more.
+pub(crate) type Cancel = Arc<AtomicBool>;
+
+/// The result of an operation.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Vector(Vector),
+    Dense(DenseMatrix),
+    Matrix(Matrix),
+    Json(Value),
+    /// A solution, with the method and the worst of its columns.
+    Solved(Box<Answer>, Value),
+}
+
+/// Every operation.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "spmv",
+        summary: "y = alpha * op(A) * x",
+        operand: Operand::Vector,
+        has_other: false,
+        parameters: &["op", "alpha"],
+        predict: predict_product,
+        run: multiply_dense,
+    },
+    Operation {
+        name: "spmm",
+        summary: "Y = alpha * op(A) * X, X dense",
+        operand: Operand::Dense,
+        has_other: false,
+        parameters: &["op", "alpha"],
+        predict: predict_product,
+        run: multiply_dense,
+    },
+    Operation {
+        name: "sddmm",
+        summary: "A ∘ (U * V^T); the body has U above V",
+        operand: Operand::Dense,
+        has_other: false,
+        parameters: &[],
+        predict: |call| Ok(own_bytes(call)?.saturating_add(operand_bytes(call))),
+        run: sampled_product,
+    },
+    Operation {
+        name: "spgemm",
+        summary: "C = A * B, both sparse",
+        operand: Operand::None,
+        has_other: true,
+        parameters: &[],
+        predict: predict_spgemm,
+        run: |call| Ok(Answer::Matrix(call.a.matmul_sparse(call.other()?)?)),
+    },
+    Operation {
+        name: "add",
+        summary: "C = alpha * A + beta * B",
+        operand: Operand::None,
+        has_other: true,
+        parameters: &["alpha", "beta"],
+        predict: predict_union,
+        run: |call| {
+            let (alpha, beta) = (call.factor("alpha")?, call.factor("beta")?);
+            Ok(Answer::Matrix(call.a.add(call.other()?, alpha, beta)?))
+        },
+    },
+    Operation {
+        name: "multiply",
+        summary: "C = A ∘ B, element by element",
+        operand: Operand::None,
+        has_other: true,
+        parameters: &[],
+        predict: predict_union,
+        run: |call| Ok(Answer::Matrix(call.a.multiply(call.other()?)?)),
+    },
+    Operation {
+        name: "transpose",
+        summary: "A^T",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &[],
+        predict: predict_copy,
+        run: |call| Ok(Answer::Matrix(call.a.transpose()?)),
+    },
+    Operation {
+        name: "scale",
+        summary: "alpha * A",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["alpha"],
+        predict: predict_copy,
+        run: |call| Ok(Answer::Matrix(call.a.scaled(call.factor("alpha")?)?)),
+    },
+    Operation {
+        name: "cast",
+        summary: "A with values of another type: f32, f64, c32, c64",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["dtype"],
+        predict: predict_copy,
+        run: |call| Ok(Answer::Matrix(call.a.cast(call.parameters.required::<DType>("dtype")?)?)),
+    },
+    Operation {
+        name: "convert",
+        summary: "A in another format: csr, csc, coo",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["format"],
+        predict: predict_copy,
+        run: convert,
+    },
+    Operation {
+        name: "prune",
+        summary: "A without entries up to a magnitude, zeros if there is no tolerance",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["tolerance"],
+        predict: predict_copy,
+        run: |call| Ok(Answer::Matrix(call.a.prune(call.parameters.get("tolerance")?)?)),
+    },
+    Operation {
+        name: "select",
+        summary: "The rows and columns of A in lists such as 0,3,5..9",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["rows", "columns"],
+        predict: predict_select,
+        run: select,
+    },
+    Operation {
+        name: "member",
+        summary: "One matrix of a batch",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["index"],
+        predict: own_bytes,
+        run: |call| Ok(Answer::Matrix(call.a.member(call.parameters.required("index")?)?)),
+    },
+    Operation {
+        name: "dense",
+        summary: "A as a dense array",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &[],
+        predict: |call| Ok(array_bytes(call, call.a.nrows(), call.a.ncols())),
+        run: |call| Ok(Answer::Dense(call.a.to_dense()?)),
+    },
+    Operation {
+        name: "diagonal",
+        summary: "The diagonal of A",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &[],
+        predict: |call| Ok(lines_bytes(call).saturating_mul(3)),
+        run: diagonal,
+    },
+    Operation {
+        name: "reduce",
+        summary: "The sum, mean, min or max (by) of each row or column (each)",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["each", "by"],
+        predict: |call| Ok(lines_bytes(call).saturating_mul(2)),
+        run: reduce,
+    },
+    Operation {
+        name: "norm",
+        summary: "A norm of A: fro, 1, inf",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["ord"],
+        predict: |call| Ok(lines_bytes(call)),
+        run: |call| {
+            let norm = call.a.norm(call.parameters.get_or("ord", Norm::Frobenius)?)?;
+            Ok(Answer::Json(json!({ "norm": number(norm) })))
+        },
+    },
+    Operation {
+        name: "statistics",
+        summary: "The lengths of the rows of A",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &[],
+        predict: |call| Ok(lines_bytes(call)),
+        run: statistics,
+    },
+    Operation {
+        name: "solve",
+        summary: "A * X = B by iteration; the last iterate comes with its residual, converged or not",
+        operand: Operand::Columns,
+        has_other: false,
+        parameters: &["method", "tol", "max_iterations", "restart", "preconditioner"],
+        predict: |call| {
+            let restart = call.parameters.get_or("restart", Options::default().restart)?;
+            let workspace = lines_bytes(call).saturating_mul(restart.saturating_add(16) as u64);
+            Ok(predict_product(call)?.saturating_add(workspace).saturating_add(own_bytes(call)?))
+        },
+        run: solve,
+    },
+    Operation {
+        name: "trisolve",
+        summary: "op(A) * X = B with the lower or upper triangle of A",
+        operand: Operand::Columns,
+        has_other: false,
+        parameters: &["triangle", "unit", "op"],
+        predict: |call| Ok(predict_product(call)?.saturating_add(lines_bytes(call))),
+        run: solve_triangular,
+    },
+];
+
+impl Operation {
+    pub(crate) fn find(name: &str) -> Result<&'static Self, Problem> {
+        OPERATIONS.iter().find(|operation| operation.name == name).ok_or_else(|| {
+            let names: Vec<_> = OPERATIONS.iter().map(|operation| operation.name).collect();
+            let name = name.escape_debug();
+            Problem::not_found(format!("there is no operation `{name}`: one of {}", names.join(", ")))
+        })
+    }
+
+    /// The parameters of the operation, and those of every one.
+    pub(crate) fn known_parameters(&self) -> Vec<&'static str> {
+        let other = if self.has_other { &["other"][..] } else { &[] };
+        [self.parameters, other, &["into", "durable", "pinned", "replace", "dry_run"]].concat()
+    }
+
+    /// Bytes that a call needs beside its operands, from above.
+    pub(crate) fn predict(&self, call: &Call<'_>) -> Result<u64, Problem> {
+        (self.predict)(call)
+    }
+
+    pub(crate) fn run(&self, call: &Call<'_>) -> Result<Answer, Problem> {
+        (self.run)(call)
+    }
+}
+
+impl Call<'_> {
+    fn other(&self) -> Result<&Matrix, Problem> {
+        self.other.ok_or_else(|| Problem::bad_request("parameter `other`: the second matrix is needed"))
+    }
+
+    fn operand(&self) -> Result<&Columns, Problem> {
+        self.operand.as_ref().ok_or_else(|| Problem::bad_request("a body of .npy is needed"))
+    }
+
+    /// A real or complex factor such as `2`, `0.5` or `1,-2`; 1 without the parameter.
+    fn factor(&self, name: &'static str) -> Result<c64, Problem> {
+        let Some(text) = self.parameters.text(name) else { return Ok(c64::ONE) };
+        let (re, im) = text.split_once(',').unwrap_or((text, "0"));
+        match (re.parse(), im.parse()) {
+            (Ok(re), Ok(im)) => Ok(c64::new(re, im)),
+            _ => Err(Problem::bad_request(format!(
+                "parameter {name}={}: a number, or RE,IM, is needed",
+                text.escape_debug()
+            ))),
+        }
+    }
+
+    fn op(&self) -> Result<Op, Problem> {
+        self.parameters.get_or("op", Op::None)
+    }
+}

@@ -1,0 +1,117 @@
+//! Parameters in the query of a request.
+
+use crate::problem::Problem;
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// The parameters of one request, each of which its operation knows.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Fails for a name that is not among `known`, and for one that is there twice.
+    pub(crate) fn new(pairs: Vec<(String, String)>, known: &[&str]) -> Result<Self, Problem> {
+        for (position, (name, _)) in pairs.iter().enumerate() {
+            if !known.contains(&&**name) {
+                let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
+                return Err(Problem::bad_request(format!(
+                    "unknown parameter `{}`: {known}",
+                    name.escape_debug()
+                )));
+            }
+            if pairs[..position].iter().any(|(other, _)| other == name) {
+                return Err(Problem::bad_request(format!("parameter `{name}` is there twice")));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
+    }
+
+    /// The value of a parameter, or `default` without it.
+    pub(crate) fn get_or<T>(&self, name: &str, default: T) -> Result<T, Problem>
+    where
+        T: FromStr<Err: Display>,
+    {
+        Ok(self.get(name)?.unwrap_or(default))
+    }
+
+    pub(crate) fn get<T>(&self, name: &str) -> Result<Option<T>, Problem>
+    where
+        T: FromStr<Err: Display>,
+    {
+        let wrong = |text: &str, error: T::Err| {
+            Problem::bad_request(format!("parameter {name}={}: {error}", text.escape_debug()))
+        };
+        self.text(name).map(|text| text.parse().map_err(|error| wrong(text, error))).transpose()
+    }
+
+    pub(crate) fn required<T>(&self, name: &str) -> Result<T, Problem>
+    where
+        T: FromStr<Err: Display>,
+    {
+        self.get(name)?.ok_or_else(|| Problem::bad_request(format!("parameter `{name}` is needed")))
+    }
+
+    /// True for `1` and `true`.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.text(name) {
+            None | Some("0" | "false") => Ok(false),
+            Some("1" | "true") => Ok(true),
+            Some(other) => {
+                let other = other.escape_debug();
+                Err(Problem::bad_request(format!("parameter {name}={other}: one of 0, 1, false, true")))
+            }
+        }
+    }
+
+    /// Positions such as `0,3,5..9`, all below `extent` and as many at most; all of them without the parameter.
+    pub(crate) fn positions(&self, name: &str, extent: usize) -> Result<Vec<usize>, Problem> {
+        let Some(text) = self.text(name) else { return Ok((0..extent).collect()) };
+        let wrong = |part: &str| {
+            let part = part.escape_debug();
+            Problem::bad_request(format!(
+                "parameter {name}: `{part}`: a number or a range A..B with B <= {extent} is needed, {extent} positions in all at most"
+            ))
+        };
+        let mut positions = vec![];
+        for part in text.split(',') {
+            let (first, end) = match part.split_once("..") {
+                Some((first, end)) => (first.parse().ok(), end.parse().ok()),
+                None => {
+                    let position: Option<usize> = part.parse().ok();
+                    (position, position.and_then(|position| position.checked_add(1)))
+                }
+            };
+            match first.zip(end) {
+                Some((first, end))
+                    if first <= end && end <= extent && end - first <= extent - positions.len() =>
+                {
+                    positions.extend(first..end)
+                }
+                _ => return Err(wrong(part)),
+            }
+        }
+        Ok(positions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_known_and_positions_in_range() {
+        let parse = |text: &str| {
+            let pairs = vec![("rows".to_owned(), text.to_owned())];
+            Parameters::new(pairs, &["rows"]).unwrap().positions("rows", 10)
+        };
+        assert_eq!(parse("0,3,5..8").unwrap(), [0, 3, 5, 6, 7]);
+        for wrong in ["10", "0..10,0", "0..11", "-1", "3..2", "", "x", "18446744073709551615"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(Parameters::new(vec![("a".into(), "1".into())], &["rows"]).is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! Errors of requests as JSON problem documents (RFC 9457).
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use nnz::Error;
+use serde::Serialize;
+use std::io;
+
+/// A request that was refused or failed: what, where, and what would be right.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    kind: &'static str,
+    detail: String,
+    retry_after: Option<u64>,
+    memory: Option<MemoryShortage>,
+}
+
+/// Bytes behind a refusal for want of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct MemoryShortage {
+    #[serde(rename = "needed_bytes")]
+    pub(crate) needed: u64,
+    #[serde(rename = "free_bytes")]
+    pub(crate) free: u64,
+    #[serde(rename = "evictable_bytes")]
+    pub(crate) evictable: u64,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    #[serde(flatten)]
+    memory: Option<MemoryShortage>,
+}
+
+/// Seconds after which a refused request may be tried again.
+const RETRY_AFTER: u64 = 1;
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl ToString) -> Self {
+        Self { status, kind, detail: detail.to_string(), retry_after: None, memory: None }
+    }
+
+    pub(crate) fn bad_request(detail: impl ToString) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    pub(crate) fn forbidden(detail: impl ToString) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
+    pub(crate) fn not_found(detail: impl ToString) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", detail)
+    }
+
+    pub(crate) fn conflict(detail: impl ToString) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", detail)
+    }
+
+    pub(crate) fn unprocessable(detail: impl ToString) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unprocessable", detail)
+    }
+
+    pub(crate) fn too_large(limit: u64) -> Self {
+        let detail = format!("the body is larger than the {limit} bytes that are allowed");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
+    }
+
+    pub(crate) fn internal(detail: impl ToString) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// A refusal because too much is going on, which may be tried again.
+    pub(crate) fn busy(detail: impl ToString) -> Self {
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail);
+        Self { retry_after: Some(RETRY_AFTER), ..problem }
+    }
+
+    /// Memory that does not suffice: 429 where requests in flight will give enough of it back, else 507.
+    pub(crate) fn memory(shortage: MemoryShortage, may_retry: bool, detail: String) -> Self {
+        let problem = if may_retry {
+            Self::busy(detail)
+        } else {
+            Self::new(StatusCode::INSUFFICIENT_STORAGE, "out-of-memory", detail)
+        };
+        Self { memory: Some(shortage), ..problem }
+    }
+
+    /// A failure to write to the server's disk.
+    pub(crate) fn disk(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "disk-full",
+                "the server's disk is full: delete objects",
+            ),
+            _ => Self::internal(format!("the server's disk: {error}")),
+        }
+    }
+}
+
+/// Errors of operations and files: the client's operands, unless a device or the disk failed.
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::File { line, reason, .. } => {
+                let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+                Self::unprocessable(format!("body: {line}{reason}"))
+            }
+            Error::Io { source, .. } => Self::disk(&source),
+            Error::OutOfMemory { .. } => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "out-of-memory", error.to_string())
+            }
+            Error::Backend { .. } | Error::WrongContext { .. } => Self::internal(error),
+            error => Self::unprocessable(error),
+        }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::disk(&error)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let document = Document {
+            r#type: format!("urn:nnz:problem:{}", self.kind),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            memory: self.memory,
+        };
+        let mut response = (self.status, Json(document)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

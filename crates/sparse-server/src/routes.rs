@@ -1,0 +1,211 @@
+//! The table of routes, from which router, authorization and OpenAPI are made.
+
+use crate::app::{App, authorize, observe};
+use crate::auth::Scope;
+use crate::matrices;
+use crate::operations::{OPERATIONS, Operand, Operation};
+use crate::problem::Problem;
+use crate::status;
+use crate::upload::{MTX, NPY, NPZ};
+use axum::Router;
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodRouter, delete, get, post, put};
+use serde_json::{Value, json};
+
+/// A method on an address.
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    /// What a token must allow; none for probes.
+    pub(crate) scope: Option<Scope>,
+    handler: fn() -> MethodRouter<App>,
+}
+
+const MATRIX: &str = "/v1/matrices/{name}";
+
+/// Every route.
+pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        method: "get",
+        path: "/livez",
+        summary: "200 while the process answers",
+        scope: None,
+        handler: || get(status::live),
+    },
+    Route {
+        method: "get",
+        path: "/readyz",
+        summary: "200 while requests are taken, 503 once the server stops",
+        scope: None,
+        handler: || get(status::ready),
+    },
+    Route {
+        method: "get",
+        path: "/metrics",
+        summary: "Metrics for Prometheus",
+        scope: Some(Scope::Admin),
+        handler: || get(status::metrics),
+    },
+    Route {
+        method: "get",
+        path: "/openapi.json",
+        summary: "This document",
+        scope: None,
+        handler: || get(status::open_api),
+    },
+    Route {
+        method: "get",
+        path: "/v1/status",
+        summary: "The device, its memory and the caller's part of it",
+        scope: Some(Scope::Read),
+        handler: || get(status::status),
+    },
+    Route {
+        method: "get",
+        path: "/v1/matrices",
+        summary: "The caller's matrices",
+        scope: Some(Scope::Read),
+        handler: || get(matrices::list),
+    },
+    Route {
+        method: "put",
+        path: MATRIX,
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions",
+        scope: Some(Scope::Write),
+        handler: || put(matrices::upload),
+    },
+    Route {
+        method: "get",
+        path: MATRIX,
+        summary: "Describes the newest version, or that of name@version",
+        scope: Some(Scope::Read),
+        handler: || get(matrices::describe),
+    },
+    Route {
+        method: "delete",
+        path: MATRIX,
+        summary: "Deletes all versions, or that of name@version",
+        scope: Some(Scope::Write),
+        handler: || delete(matrices::remove),
+    },
+    Route {
+        method: "get",
+        path: "/v1/matrices/{name}/data",
+        summary: "The matrix as a file, by Accept",
+        scope: Some(Scope::Read),
+        handler: || get(matrices::data),
+    },
+    Route {
+        method: "put",
+        path: "/v1/matrices/{name}/pin",
+        summary: "Keeps the matrix in the device's memory; ?pinned=0 lets it go again",
+        scope: Some(Scope::Write),
+        handler: || put(matrices::pin),
+    },
+    Route {
+        method: "post",
+        path: "/v1/matrices/{name}/{operation}",
+        summary: "Runs an operation",
+        scope: Some(Scope::Read),
+        handler: || post(matrices::operate),
+    },
+];
+
+/// The router of all routes.
+pub(crate) fn router(app: &App) -> Router {
+    let mut router = Router::new();
+    for route in ROUTES {
+        let mut handler = (route.handler)();
+        if let Some(scope) = route.scope {
+            handler = handler.layer(from_fn_with_state((app.clone(), scope), authorize));
+        }
+        router = router.route(route.path, handler);
+    }
+    router
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(from_fn_with_state(app.clone(), observe))
+        .with_state(app.clone())
+}
+
+async fn not_found(uri: Uri) -> Problem {
+    let path: String = uri.path().chars().take(128).collect();
+    Problem::not_found(format!("there is nothing at {}: /openapi.json lists what is", path.escape_debug()))
+}
+
+async fn not_allowed(method: Method) -> Problem {
+    let detail = format!("{method} is not for this address: /openapi.json lists what is");
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
+}
+
+/// The OpenAPI document of routes and operations.
+pub(crate) fn open_api() -> Value {
+    let mut paths = serde_json::Map::new();
+    for route in ROUTES.iter().filter(|route| !route.path.contains("{operation}")) {
+        let described = describe(route);
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method] = described;
+    }
+    for operation in OPERATIONS {
+        paths
+            .insert(format!("{MATRIX}/{}", operation.name), json!({ "post": describe_operation(operation) }));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "nnz serve", "version": env!("CARGO_PKG_VERSION") },
+        "components": { "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } } },
+        "paths": paths,
+    })
+}
+
+fn describe(route: &Route) -> Value {
+    let mut described = json!({
+        "summary": route.summary,
+        "parameters": path_parameters(route.path),
+        "responses": { "default": problem() },
+    });
+    if let Some(scope) = route.scope {
+        described["security"] = json!([{ "token": [scope.to_string()] }]);
+    }
+    if (route.method, route.path) == ("put", MATRIX) {
+        described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
+    }
+    described
+}
+
+fn describe_operation(operation: &Operation) -> Value {
+    let mut parameters = path_parameters(MATRIX);
+    for name in operation.known_parameters() {
+        let is_required = operation.has_other && name == "other";
+        parameters.push(json!({
+            "name": name, "in": "query", "required": is_required, "schema": { "type": "string" },
+        }));
+    }
+    let mut described = json!({
+        "summary": operation.summary,
+        "parameters": parameters,
+        "security": [{ "token": [Scope::Read.to_string()] }],
+        "responses": {
+            "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
+            "201": { "description": "The result was stored, by ?into=" },
+            "default": problem(),
+        },
+    });
+    if operation.operand != Operand::None {
+        described["requestBody"] = json!({ "required": true, "content": { NPY: {} } });
+    }
+    described
+}
+
+fn path_parameters(path: &str) -> Vec<Value> {
+    if !path.contains("{name}") {
+        return vec![];
+    }
+    vec![json!({ "name": "name", "in": "path", "required": true, "schema": { "type": "string" } })]
+}
+
+fn problem() -> Value {
+    json!({ "description": "A problem (RFC 9457)", "content": { "application/problem+json": {} } })
+}

@@ -1,0 +1,213 @@
+//! The server: accepts connections, and finishes what is in flight when it stops.
+
+use crate::app::App;
+use crate::config::Config;
+use crate::durable::Disk;
+use crate::error::StartError;
+use crate::ledger::Ledger;
+use crate::objects::Store;
+use crate::{routes, tls};
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use nnz::Device;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
+
+/// Bytes that the header of a request may have.
+const HEADER_BYTES: usize = 64 << 10;
+
+/// A server that listens, and answers once it runs.
+#[derive(Debug)]
+pub struct Server {
+    app: App,
+    listener: TcpListener,
+    tls: Option<TlsAcceptorOf>,
+}
+
+/// A TLS acceptor without its configuration in debug output.
+struct TlsAcceptorOf(TlsAcceptor);
+
+impl std::fmt::Debug for TlsAcceptorOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TlsAcceptor")
+    }
+}
+
+impl Server {
+    /// Checks the settings, recovers durable objects and listens.
+    ///
+    /// # Errors
+    /// [`StartError`] with what would have been right.
+    ///
+    /// ```
+    /// use sparse_server::{Config, Server};
+    ///
+    /// # let data = tempfile::tempdir()?;
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let server = Server::start(Config::new(data.path(), 1 << 20), "cpu".parse().unwrap()).await?;
+    /// let stop = async {}; // at once
+    /// server.run(stop).await
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn start(config: Config, device: Device) -> Result<Self, StartError> {
+        config.check()?;
+        let tls = config.tls.as_ref().map(tls::acceptor).transpose()?.map(TlsAcceptorOf);
+        let (disk, recovered) = Disk::open(&config.data)?;
+        let ledger = Ledger::new(config.memory, config.tenant_memory);
+        let listen = config.listen;
+        let app = App::new(config, Store::new(device, ledger, disk, recovered))?;
+        let listener =
+            TcpListener::bind(listen).await.map_err(|source| StartError::Listen { listen, source })?;
+        Ok(Self { app, listener, tls })
+    }
+
+    /// The address that the server listens on.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn address(&self) -> Result<SocketAddr, StartError> {
+        Ok(self.listener.local_addr()?)
+    }
+
+    /// The state of the server.
+    pub(crate) fn app(&self) -> App {
+        self.app.clone()
+    }
+
+    /// Answers requests until `stop` is ready, and then finishes those in flight.
+    ///
+    /// # Errors
+    /// Those of the operating system that no later connection can mend.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
+        let limits = &self.app.config.limits;
+        let (header_time, idle_time, drain_time) = (limits.header_time, limits.idle_time, limits.drain_time);
+        let permits = Arc::new(Semaphore::new(limits.connections));
+        let connections = GracefulShutdown::new();
+        let router = routes::router(&self.app);
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let permit = permits.clone();
+            let stream = tokio::select! {
+                () = &mut stop => break,
+                accepted = accept(&self.listener, permit) => accepted,
+            };
+            let Some((stream, permit)) = stream else { continue };
+            let (router, watcher) = (router.clone(), connections.watcher());
+            let tls = self.tls.as_ref().map(|tls| tls.0.clone());
+            tokio::spawn(async move {
+                let mut stream = TimeoutStream::new(stream);
+                stream.set_write_timeout(Some(idle_time));
+                match tls {
+                    None => serve(Box::pin(stream), router, watcher, header_time).await,
+                    Some(tls) => match timeout(header_time, tls.accept(Box::pin(stream))).await {
+                        Ok(Ok(stream)) => serve(stream, router, watcher, header_time).await,
+                        Ok(Err(error)) => tracing::debug!("TLS: {error}"),
+                        Err(_) => tracing::debug!("TLS: the handshake takes too long"),
+                    },
+                }
+                drop(permit);
+            });
+        }
+        self.app.is_stopping.store(true, Ordering::Relaxed);
+        drop(self.listener);
+        tracing::info!("stopping: requests in flight are finished");
+        if timeout(drain_time, connections.shutdown()).await.is_err() {
+            tracing::warn!("stopping after {drain_time:?} with requests in flight");
+        }
+        Ok(())
+    }
+}
+
+type Permit = tokio::sync::OwnedSemaphorePermit;
+
+/// The next connection, once one more may be open.
+async fn accept(listener: &TcpListener, permits: Arc<Semaphore>) -> Option<(TcpStream, Permit)> {
+    let permit = permits.acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => {
+            // Without it answers only come later.
+            let _ = stream.set_nodelay(true);
+            Some((stream, permit))
+        }
+        Err(error) => {
+            tracing::warn!("accepting a connection: {error}");
+            // Of too many open files there are fewer after a while.
+            sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}
+
+async fn serve<S>(stream: S, router: Router, watcher: Watcher, header_time: Duration)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_time)
+        .max_buf_size(HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!("connection: {error}");
+    }
+}
+
+/// Serves until the process is asked to stop (SIGTERM, SIGINT); `ready` learns the address. SIGHUP reads the tokens again.
+///
+/// # Errors
+/// Those of [`Server::start`] and [`Server::run`].
+pub fn serve_until_stopped(
+    config: Config,
+    device: Device,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), StartError> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(async {
+        let server = Server::start(config, device).await?;
+        let stop = stop_signal(server.app())?;
+        ready(server.address()?);
+        server.run(stop).await
+    })
+}
+
+#[cfg(unix)]
+fn stop_signal(app: App) -> Result<impl Future<Output = ()>, StartError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut reload = signal(SignalKind::hangup())?;
+    Ok(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = interrupt.recv() => return,
+                _ = reload.recv() => match app.read_tokens() {
+                    Ok(()) => tracing::info!("the tokens were read again"),
+                    Err(error) => tracing::error!("the tokens stay as they were: {error}"),
+                },
+            }
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn stop_signal(_: App) -> Result<impl Future<Output = ()>, StartError> {
+    Ok(async {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::error!("waiting for Ctrl-C: {error}");
+        }
+    })
+}

@@ -1,0 +1,46 @@
+//! Answers about the server itself.
+
+use crate::app::App;
+use crate::auth::Identity;
+use crate::problem::Problem;
+use crate::routes;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+
+pub(crate) async fn live() -> &'static str {
+    "live\n"
+}
+
+pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
+    if app.is_stopping.load(Ordering::Relaxed) {
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"));
+    }
+    Ok("ready\n")
+}
+
+pub(crate) async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
+    let text = app.metrics.text(app.snapshot()).map_err(Problem::internal)?;
+    Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text))
+}
+
+pub(crate) async fn open_api() -> Json<Value> {
+    Json(routes::open_api())
+}
+
+pub(crate) async fn status(State(app): State<App>, Extension(identity): Extension<Identity>) -> Json<Value> {
+    let (ledger, caps) = (&app.store.ledger, app.store.device.caps());
+    Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "device": { "backend": caps.backend, "name": caps.device },
+        "memory": { "capacity_bytes": ledger.capacity(), "used_bytes": ledger.used() },
+        "tenant": {
+            "name": identity.tenant, "capacity_bytes": ledger.tenant_capacity(),
+            "used_bytes": ledger.used_by(&identity.tenant),
+        },
+        "operations": { "running": app.workers.running(), "waiting": app.workers.waiting() },
+    }))
+}

@@ -1,0 +1,256 @@
+//! Bodies of requests: received with bounded memory, time and size, and read as matrices and arrays.
+
+use crate::config::Limits;
+use crate::ledger::Reservation;
+use crate::objects::Store;
+use crate::problem::Problem;
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt;
+use nnz::io::npy::{self, NpyArray};
+use nnz::io::{Claim, FileKind, MatrixFile};
+use nnz::{CompressOptions, DenseMatrix, Device, Error, Format, IndexType, Matrix};
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt;
+use tokio::time::{Instant, timeout};
+
+/// Bodies up to this size are received in memory, larger ones in a file.
+const IN_MEMORY: usize = 1 << 20;
+
+/// A body that was received whole.
+#[derive(Debug)]
+pub(crate) enum Received {
+    Memory(Vec<u8>),
+    File(NamedTempFile),
+}
+
+/// The kind of a matrix, by its `Content-Type`.
+pub(crate) fn kind_of(headers: &HeaderMap) -> Result<FileKind, Problem> {
+    let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    kind_of_media(found.split(';').next().unwrap_or("").trim()).ok_or_else(|| {
+        let detail = format!(
+            "Content-Type `{}`: {NPZ} (SciPy's save_npz), {NPY} (numpy.save) or {MTX} (Matrix Market) is needed",
+            found.escape_debug()
+        );
+        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
+    })
+}
+
+pub(crate) const NPZ: &str = "application/x-npz";
+pub(crate) const NPY: &str = "application/x-npy";
+pub(crate) const MTX: &str = "text/x-matrix-market";
+
+pub(crate) fn kind_of_media(media: &str) -> Option<FileKind> {
+    match media {
+        NPZ => Some(FileKind::Npz),
+        NPY => Some(FileKind::Npy),
+        MTX => Some(FileKind::MatrixMarket),
+        _ => None,
+    }
+}
+
+pub(crate) fn extension(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Npz => ".npz",
+        FileKind::Npy => ".npy",
+        FileKind::MatrixMarket => ".mtx",
+    }
+}
+
+/// Fails before the first byte if the body is encoded, or says that it is too large.
+pub(crate) fn check_headers(headers: &HeaderMap, limit: u64) -> Result<(), Problem> {
+    if let Some(encoding) = headers.get(header::CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+        let detail = format!("Content-Encoding {encoding:?}: bodies are taken as they are");
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", detail));
+    }
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    match length {
+        Some(length) if length > limit => Err(Problem::too_large(limit)),
+        Some::<u64>(_) | None => Ok(()),
+    }
+}
+
+/// Receives a body of at most `limit` bytes.
+pub(crate) async fn receive(
+    mut body: Body,
+    limit: u64,
+    limits: &Limits,
+    folder: &Path,
+    extension: &str,
+) -> Result<Received, Problem> {
+    let started = Instant::now();
+    let (mut memory, mut file, mut received) = (Vec::new(), None, 0_u64);
+    while let Some(frame) = timeout(limits.idle_time, body.frame()).await.map_err(|_| too_slow(limits))? {
+        let frame = frame.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        received += data.len() as u64;
+        if received > limit {
+            return Err(Problem::too_large(limit));
+        }
+        check_rate(received, started.elapsed(), limits)?;
+        if file.is_none() && memory.len() + data.len() > IN_MEMORY {
+            file = Some(new_file(folder, extension).await?);
+        }
+        match &mut file {
+            None => memory.extend_from_slice(&data),
+            Some((_, file)) => {
+                file.write_all(&memory).await?;
+                memory.clear();
+                file.write_all(&data).await?;
+            }
+        }
+    }
+    match file {
+        None => Ok(Received::Memory(memory)),
+        Some((named, mut file)) => {
+            file.flush().await?;
+            Ok(Received::File(named))
+        }
+    }
+}
+
+async fn new_file(folder: &Path, extension: &str) -> Result<(NamedTempFile, tokio::fs::File), Problem> {
+    let named = tempfile::Builder::new().suffix(extension).tempfile_in(folder)?;
+    let file = tokio::fs::File::from_std(named.as_file().try_clone()?);
+    Ok((named, file))
+}
+
+/// Fails if a client sends so slowly that it only holds the connection.
+fn check_rate(received: u64, elapsed: Duration, limits: &Limits) -> Result<(), Problem> {
+    let counted = elapsed.saturating_sub(limits.idle_time).as_secs();
+    if received < counted.saturating_mul(limits.least_rate) { Err(too_slow(limits)) } else { Ok(()) }
+}
+
+fn too_slow(limits: &Limits) -> Problem {
+    let detail = format!(
+        "the body came too slowly: after {:?} it must reach {} bytes per second",
+        limits.idle_time, limits.least_rate
+    );
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail)
+}
+
+impl Received {
+    /// Bytes of the host's memory that the body takes now.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(_) => 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> Result<u64, Problem> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.len() as u64),
+            Self::File(file) => Ok(file.as_file().metadata()?.len()),
+        }
+    }
+
+    /// The array of an `.npy` body.
+    pub(crate) fn into_array(self) -> Result<NpyArray, Problem> {
+        Ok(match self {
+            Self::Memory(bytes) => npy::parse(&bytes)?,
+            Self::File(file) => npy::read(file.path())?,
+        })
+    }
+
+    fn as_matrix_file(&self, kind: FileKind) -> Result<MatrixFile, Problem> {
+        let file = match self {
+            Self::Memory(bytes) => MatrixFile::from_reader(format!("body{}", extension(kind)), &bytes[..])?,
+            Self::File(file) => MatrixFile::open(file.path())?,
+        };
+        Ok(file)
+    }
+}
+
+/// Reads a body as a matrix in the device's memory, whose bytes are reserved before they are allocated.
+pub(crate) fn read_matrix(
+    store: &Store,
+    tenant: &str,
+    received: Received,
+    kind: FileKind,
+) -> Result<(Matrix, Reservation), Problem> {
+    let _body = store.reserve(tenant, received.memory_bytes())?;
+    check_magic(&received, kind)?;
+    let dimensions = if kind == FileKind::Npy { dimensions_of(&received)? } else { 2 };
+    let (matrix, mut reserved) = match dimensions {
+        3 => {
+            // The dense values in the type of the file, and as they are compressed.
+            let reserved = store.reserve(tenant, received.len()?.saturating_mul(2))?;
+            (read_stack(&store.device, received.into_array()?)?, reserved)
+        }
+        _ => {
+            let file = received.as_matrix_file(kind)?;
+            let reserved = store.reserve(tenant, peak_bytes(&file)?)?;
+            (read_sparse(&store.device, &file)?, reserved)
+        }
+    };
+    store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
+    Ok((matrix, reserved))
+}
+
+/// Fails if a body begins as one of another kind, compressed text among them.
+fn check_magic(received: &Received, kind: FileKind) -> Result<(), Problem> {
+    let mut first = [0; 2];
+    match received {
+        Received::Memory(bytes) => first.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from),
+        Received::File(file) => std::fs::File::open(file.path())?.read_exact(&mut first)?,
+    }
+    let (expected, what) = match kind {
+        FileKind::Npz => (b"PK", "an .npz file (a ZIP archive)"),
+        FileKind::Npy => (b"\x93N", "an .npy file"),
+        FileKind::MatrixMarket => (b"%%", "a Matrix Market file, uncompressed: %%MatrixMarket"),
+    };
+    if &first == expected {
+        return Ok(());
+    }
+    Err(Problem::unprocessable(format!("body: it does not begin as {what}")))
+}
+
+/// The bytes of the result and of entries that are sorted on the way.
+fn peak_bytes(file: &MatrixFile) -> Result<u64, Problem> {
+    let Claim { rows, stored, .. } = file.claim()?;
+    let entry = file.value_type()?.bytes() + size_of::<i64>();
+    let bytes = stored.saturating_mul(4 * entry).saturating_add(rows.saturating_mul(size_of::<i64>()));
+    Ok(bytes as u64)
+}
+
+fn read_sparse(device: &Device, file: &MatrixFile) -> Result<Matrix, Problem> {
+    let dtype = file.value_type()?;
+    if file.batch_format()?.is_some() {
+        return Ok(Matrix::read_batch(device, file, dtype)?);
+    }
+    if file.has_too_many_rows()? {
+        let Claim { rows, stored, .. } = file.claim()?;
+        return Err(Problem::unprocessable(format!("{rows} rows are too many for {stored} entries")));
+    }
+    Ok(Matrix::read_csr(device, file, dtype)?)
+}
+
+/// The dimensions of an `.npy` body, without its data.
+fn dimensions_of(received: &Received) -> Result<usize, Problem> {
+    Ok(match received {
+        Received::Memory(bytes) => npy::parse(bytes)?.shape.len(),
+        Received::File(file) => npy::MappedArray::open(file.path())?.shape().len(),
+    })
+}
+
+/// A 3-D array as a batch.
+fn read_stack(device: &Device, array: NpyArray) -> Result<Matrix, Problem> {
+    let [count, rows, _] = array.shape[..] else {
+        return Err(Problem::unprocessable("an array of 2 or 3 dimensions is needed"));
+    };
+    let dtype = array.values.dtype();
+    let dense = DenseMatrix::from_array(device, array, dtype)?;
+    let compress = |index_type| {
+        let stack = Some((count, rows));
+        let options = CompressOptions { stack, index_type, ..CompressOptions::to(Format::BatchCsr) };
+        dense.plan_compress(&options)?.run(&dense)
+    };
+    match compress(IndexType::I32) {
+        Err(Error::IndexOverflow { .. }) => Ok(compress(IndexType::I64)?),
+        narrow => Ok(narrow?),
+    }
+}

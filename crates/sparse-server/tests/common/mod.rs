@@ -1,0 +1,133 @@
+//! A server in this process, and a client of a few lines.
+
+use sparse_server::{Config, Server};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+/// A server that stops when it is dropped.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    pub(crate) fn start(config: Config) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let (tell, address) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            runtime.block_on(async {
+                let device = nnz::Device::host_with_threads(1).unwrap();
+                let server = Server::start(config, device).await.unwrap();
+                tell.send(server.address().unwrap()).unwrap();
+                let stop = async { stopped.await.unwrap_or(()) };
+                server.run(stop).await.unwrap();
+            });
+        });
+        Self { address: address.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
+    }
+
+    pub(crate) fn send(&self, request: &str, headers: &[&str], body: &[u8]) -> Response {
+        send(self.address, request, headers, body)
+    }
+
+    /// Asks the server to stop, without waiting for it.
+    pub(crate) fn stop(&mut self) {
+        self.stop.take().map(|stop| stop.send(()));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Response {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The values of an `.npy` body.
+    pub(crate) fn array(&self) -> Vec<f64> {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        nnz::io::npy::parse(&self.body).unwrap().values.into_typed().unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}{}", self.head, String::from_utf8_lossy(&self.body));
+        self
+    }
+}
+
+/// Sends a request such as `PUT /v1/matrices/a` on a connection of its own.
+pub(crate) fn send(address: SocketAddr, request: &str, headers: &[&str], body: &[u8]) -> Response {
+    try_send(address, request, headers, body).expect("an answer")
+}
+
+/// As [`send`]; nothing if the server is gone.
+pub(crate) fn try_send(
+    address: SocketAddr,
+    request: &str,
+    headers: &[&str],
+    body: &[u8],
+) -> Option<Response> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let mut head = format!("{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    if !headers.iter().any(|header| header.starts_with("Content-Length") || header.starts_with("Transfer")) {
+        head += &format!("Content-Length: {}\r\n", body.len());
+    }
+    headers.iter().for_each(|header| head += &format!("{header}\r\n"));
+    stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
+    // A server that refuses the header need not read the body.
+    let _ = stream.write_all(body);
+    read(&mut stream)
+}
+
+/// Reads an answer to the end of the connection; nothing if there is none.
+pub(crate) fn read(stream: &mut impl Read) -> Option<Response> {
+    let mut bytes = vec![];
+    // A connection that breaks behind a whole answer is as good as one that ends.
+    let _ = stream.read_to_end(&mut bytes);
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some(Response { status, head, body: bytes[end + 4..].to_vec() })
+}
+
+pub(crate) const NPY: &str = "Content-Type: application/x-npy";
+pub(crate) const MTX: &str = "Content-Type: text/x-matrix-market";
+
+/// An `.npy` body of doubles.
+pub(crate) fn npy(shape: &[usize], values: &[f64]) -> Vec<u8> {
+    let mut body = nnz::io::npy::header::<f64>(shape, nnz::Order::RowMajor).unwrap();
+    values.iter().for_each(|value| body.extend(value.to_ne_bytes()));
+    body
+}
+
+/// A Matrix Market body.
+pub(crate) fn mtx(rows: usize, cols: usize, entries: &[(usize, usize, f64)]) -> Vec<u8> {
+    let mut text =
+        format!("%%MatrixMarket matrix coordinate real general\n{rows} {cols} {}\n", entries.len());
+    entries.iter().for_each(|(row, col, value)| text += &format!("{} {} {value}\n", row + 1, col + 1));
+    text.into_bytes()
+}

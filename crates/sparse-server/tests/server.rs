@@ -1,0 +1,263 @@
+//! A server on the loopback, from upload to result.
+
+#[allow(dead_code, reason = "each test file uses a part")]
+mod common;
+
+use common::{MTX, NPY, Running, mtx, npy};
+use sparse_server::{Config, Scope, new_token};
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// [[4, 1, 0], [1, 3, 0], [0, 0, 2]]
+fn matrix() -> Vec<u8> {
+    mtx(3, 3, &[(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0), (2, 2, 2.0)])
+}
+
+#[test]
+fn a_matrix_is_stored_and_computed_with() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let created = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
+    assert_eq!((&created["rows"], &created["nnz"], &created["version"]), (&3.into(), &5.into(), &1.into()));
+
+    let post =
+        |request: &str, body: &[u8]| server.send(&format!("POST /v1/matrices/{request}"), &[NPY], body);
+    assert_eq!(post("a/spmv", &npy(&[3], &[1.0, 2.0, 3.0])).array(), [6.0, 7.0, 6.0]);
+    assert_eq!(post("a/spmv?alpha=2&op=t", &npy(&[3, 1], &[1.0, 2.0, 3.0])).array(), [12.0, 14.0, 12.0]);
+    assert_eq!(
+        post("a/spmm", &npy(&[3, 2], &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0])).array(),
+        [4.0, 1.0, 1.0, 3.0, 0.0, 0.0]
+    );
+    assert_eq!(post("a/diagonal", &[]).array(), [4.0, 3.0, 2.0]);
+    assert_eq!(post("a/reduce?each=column&by=max", &[]).array(), [4.0, 3.0, 2.0]);
+    assert_eq!(post("a/norm?ord=1", &[]).json()["norm"], 5.0);
+    assert_eq!(post("a/select?rows=1..3&columns=2,1", &[]).expect(200).status, 200);
+    let solved = post("a/solve?method=cg", &npy(&[3], &[6.0, 7.0, 6.0]));
+    assert!(solved.head.contains(r#""converged":true"#), "{}", solved.head);
+    assert!(solved.array().iter().zip([1.0, 2.0, 3.0]).all(|(found, x)| (found - x).abs() < 1e-8));
+    assert_eq!(post("a/trisolve?triangle=upper", &npy(&[3], &[6.0, 3.0, 2.0])).array(), [1.25, 1.0, 1.0]);
+    assert!(
+        post("a/spmv?dry_run=1", &npy(&[3], &[1.0; 3])).expect(200).json()["bytes"].as_u64().unwrap() >= 48
+    );
+
+    // Results become matrices, and those files.
+    post("a/spgemm?other=a&into=squared", &[]).expect(201);
+    post("squared/add?other=a&beta=-1&into=squared&replace=1", &[]).expect(201);
+    let dense = server.send("GET /v1/matrices/squared/data", &["Accept: application/x-npy"], &[]).array();
+    assert_eq!(dense, [13.0, 6.0, 0.0, 6.0, 7.0, 0.0, 0.0, 0.0, 2.0]);
+    let file = server.send("GET /v1/matrices/a/data", &["Accept: application/x-npz"], &[]).expect(200);
+    server.send("PUT /v1/matrices/b", &["Content-Type: application/x-npz"], &file.body).expect(201);
+    let text = server.send("GET /v1/matrices/b/data", &["Accept: text/x-matrix-market"], &[]).expect(200);
+    assert!(text.text().starts_with("%%MatrixMarket") && text.text().contains("\n3 3 2"), "{}", text.text());
+
+    // Dense arrays are compressed, three dimensions to a batch; versions stay until they are replaced.
+    server.send("PUT /v1/matrices/a", &[NPY], &npy(&[2, 2], &[0.0, 5.0, 0.0, 0.0])).expect(201);
+    let batch =
+        server.send("PUT /v1/matrices/two", &[NPY], &npy(&[2, 1, 2], &[1.0, 0.0, 2.0, 3.0])).expect(201);
+    assert_eq!((&batch.json()["members"], &batch.json()["nnz"]), (&2.into(), &3.into()));
+    assert_eq!(post("a@1/spmv", &npy(&[3], &[1.0, 2.0, 3.0])).array(), [6.0, 7.0, 6.0]);
+    assert_eq!(post("a/dense", &[]).array(), [0.0, 5.0, 0.0, 0.0]);
+    server.send("DELETE /v1/matrices/a@2", &[], &[]).expect(204);
+    assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).json()["version"], 1);
+    server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
+    assert_eq!(server.send("GET /v1/matrices", &[], &[]).json()["matrices"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn wrong_requests_say_what_is_right() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config::new(data.path(), 1 << 20);
+    config.limits.upload_bytes = 1000;
+    config.limits.idle_time = Duration::from_millis(300);
+    config.limits.header_time = Duration::from_millis(300);
+    let server = Running::start(config);
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let x = npy(&[2], &[1.0, 2.0]);
+    let gzip = [MTX, "Content-Encoding: gzip"];
+    for (status, reason, request, headers, body) in [
+        (404, "no matrix `b`", "GET /v1/matrices/b", &[][..], &[][..]),
+        (404, "no operation `spin`", "POST /v1/matrices/a/spin", &[], &[]),
+        (404, "nothing at /v2", "GET /v2", &[], &[]),
+        (405, "PATCH", "PATCH /v1/matrices/a", &[], &[]),
+        (400, "letters, digits", "GET /v1/matrices/..%2Fa", &[], &[]),
+        (400, "unknown parameter `x`", "POST /v1/matrices/a/norm?x=1", &[], &[]),
+        (400, "one of fro, 1, inf", "POST /v1/matrices/a/norm?ord=2", &[], &[]),
+        (400, "`other`", "POST /v1/matrices/a/add", &[], &[]),
+        (409, "never change", "PUT /v1/matrices/a@1", &[MTX], &[]),
+        (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
+        (415, "application/x-npz", "PUT /v1/matrices/a", &["Content-Type: text/csv"], &[]),
+        (415, "Content-Encoding", "PUT /v1/matrices/a", &gzip, &[]),
+        (406, "text/x-matrix-market", "GET /v1/matrices/a/data", &["Accept: text/html"], &[]),
+        (413, "1000 bytes", "PUT /v1/matrices/a", &[MTX, "Content-Length: 1001"], &[]),
+        (422, "3 is needed", "POST /v1/matrices/a/spmv", &[NPY], &x),
+        (422, "%%MatrixMarket", "PUT /v1/matrices/a", &[MTX], b"\x1f\x8b compressed"),
+        (
+            422,
+            "line 3",
+            "PUT /v1/matrices/a",
+            &[MTX],
+            b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n",
+        ),
+        (403, "other sites", "GET /v1/matrices", &["Origin: http://a.example"], &[]),
+        (408, "too slowly", "PUT /v1/matrices/a", &[MTX, "Content-Length: 900"], b"%%"),
+    ] {
+        let answer = server.send(request, headers, body).expect(status);
+        assert!(answer.head.contains("application/problem+json"), "{request}: {}", answer.head);
+        assert!(answer.text().contains(reason), "{request}: {}", answer.text());
+        assert!(!answer.text().contains(data.path().to_str().unwrap()), "{request}: {}", answer.text());
+    }
+    // A body without a length is cut off at the limit, and one byte of a header is not waited for.
+    let chunked = [&b"7d0\r\n"[..], &[b'%'; 2000], b"\r\n0\r\n\r\n"].concat();
+    server.send("PUT /v1/matrices/a", &[MTX, "Transfer-Encoding: chunked"], &chunked).expect(413);
+    let mut slow = TcpStream::connect(server.address).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    slow.write_all(b"G").unwrap();
+    let mut rest = vec![];
+    assert!(std::io::Read::read_to_end(&mut slow, &mut rest).is_ok(), "the server closes the connection");
+    assert_eq!(server.send("GET /v1/status", &[], &[]).json()["tenant"]["used_bytes"].as_u64(), {
+        server.send("GET /v1/matrices/a", &[], &[]).json()["bytes"].as_u64()
+    });
+}
+
+#[test]
+fn tokens_open_one_tenant_and_their_scopes() {
+    let data = tempfile::tempdir().unwrap();
+    let make = |tenant, scopes: &[Scope]| new_token(tenant, scopes).unwrap();
+    let (lab, lab_line) = make("lab", &[Scope::Read, Scope::Write]);
+    let (reader, reader_line) = make("lab", &[Scope::Read]);
+    let (other, other_line) = make("other", &Scope::ALL);
+    let file = data.path().join("tokens");
+    std::fs::write(&file, format!("# tokens\n{lab_line}\n{reader_line} # of Ada\n{other_line}\n")).unwrap();
+    let server = Running::start(Config { tokens: Some(file), ..Config::new(data.path(), 1 << 20) });
+    let of = |token: &str| format!("Authorization: Bearer {token}");
+    let (lab, reader, other) = (of(&lab), of(&reader), of(&other));
+
+    server.send("PUT /v1/matrices/a", &[MTX, &lab], &matrix()).expect(201);
+    server.send("GET /v1/matrices/a", &[&reader], &[]).expect(200);
+    server.send("GET /v1/matrices/a", &[&other], &[]).expect(404);
+    server.send("DELETE /v1/matrices/a", &[&reader], &[]).expect(403);
+    server.send("POST /v1/matrices/a/transpose?into=b", &[&reader], &[]).expect(403);
+    server.send("GET /metrics", &[&lab], &[]).expect(403);
+    let metrics = server.send("GET /metrics", &[&other], &[]).expect(200);
+    let counted = r#"nnz_requests_total{route="GET /v1/matrices/{name}",code="404"} 1"#;
+    assert!(metrics.text().contains(counted), "{}", metrics.text());
+    for wrong in ["Authorization: Bearer nnz_0", "Authorization: Basic YTpi", "X-None: 1"] {
+        let refused = server.send("GET /v1/matrices", &[wrong], &[]).expect(401);
+        assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);
+    }
+    server.send("GET /livez", &[], &[]).expect(200);
+}
+
+#[test]
+fn matrices_move_to_disk_and_back_when_memory_is_short() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config::new(data.path(), 24_000);
+    config.tenant_memory = 20_000;
+    let server = Running::start(config);
+    let entries: Vec<_> = (0..200).map(|k| (k, k, k as f64)).collect();
+    let diagonal = mtx(200, 200, &entries); // 200 entries of 12 bytes and 201 offsets of 4
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[MTX], &diagonal).expect(201);
+    }
+    let tiers = || {
+        let list = server.send("GET /v1/matrices", &[], &[]).json();
+        let tiers =
+            list["matrices"].as_array().unwrap().iter().map(|view| view["tier"].as_str().unwrap() == "disk");
+        tiers.collect::<Vec<_>>()
+    };
+    assert!(tiers()[0] && !tiers()[7], "the oldest went: {:?}", tiers());
+    let x = npy(&[200], &[1.0; 200]);
+    let y: Vec<_> = (0..200).map(f64::from).collect();
+    for name in ["a", "h", "b", "a"] {
+        assert_eq!(server.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &x).array(), y);
+    }
+    assert!(!tiers()[0], "the last one used is in memory");
+    server.send("PUT /v1/matrices/c/pin", &[], &[]).expect(200);
+    let refused = server.send("POST /v1/matrices/c/dense", &[], &[]).expect(507).json();
+    assert_eq!(refused["needed_bytes"], 320_000);
+    assert!(refused["free_bytes"].as_u64() <= Some(20_000) && refused["evictable_bytes"].as_u64() > Some(0));
+    let used = server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"].as_u64().unwrap();
+    let resident = 8 - tiers().iter().filter(|is_on_disk| **is_on_disk).count() as u64;
+    assert_eq!(used, resident * (200 * 12 + 201 * 4), "the ledger has what is resident, and no more");
+}
+
+#[test]
+fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    for name in ["kept", "torn", "flipped"] {
+        server.send(&format!("PUT /v1/matrices/{name}?durable=1"), &[MTX], &matrix()).expect(201);
+    }
+    server.send("PUT /v1/matrices/kept?durable=1&replace=1", &[MTX], &matrix()).expect(201);
+    server.send("PUT /v1/matrices/gone?durable=1", &[MTX], &matrix()).expect(201);
+    server.send("DELETE /v1/matrices/gone", &[], &[]).expect(204);
+    server.send("PUT /v1/matrices/fleeting", &[MTX], &matrix()).expect(201);
+    drop(server);
+
+    let segments = data.path().join("segments");
+    let mut files: Vec<_> = std::fs::read_dir(&segments).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 3, "one for each durable matrix");
+    files.sort_by_key(|file| std::fs::metadata(file).unwrap().modified().unwrap());
+    let torn = std::fs::OpenOptions::new().write(true).open(&files[0]).unwrap();
+    torn.set_len(100).unwrap();
+    let mut bytes = std::fs::read(&files[1]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&files[1], bytes).unwrap();
+    std::fs::write(segments.join("uncommitted.npz"), b"PK").unwrap();
+
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert!(!segments.join("uncommitted.npz").exists());
+    let x = npy(&[3], &[1.0, 2.0, 3.0]);
+    assert_eq!(server.send("POST /v1/matrices/kept@2/spmv", &[NPY], &x).array(), [6.0, 7.0, 6.0]);
+    for (name, reason) in [("torn", "100 bytes where"), ("flipped", "does not have the bytes")] {
+        let answer = server.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &x).expect(500);
+        assert!(answer.text().contains(reason), "{}", answer.text());
+        assert_eq!(server.send(&format!("GET /v1/matrices/{name}"), &[], &[]).json()["tier"], "corrupt");
+        server.send(&format!("DELETE /v1/matrices/{name}"), &[], &[]).expect(204);
+    }
+    for name in ["gone", "fleeting"] {
+        server.send(&format!("GET /v1/matrices/{name}"), &[], &[]).expect(404);
+    }
+    let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    assert_eq!(again.json()["version"], 2, "a durable version's number is not given again");
+}
+
+#[test]
+fn requests_in_flight_are_finished_when_the_server_stops() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Running::start(Config::new(data.path(), 1 << 20));
+    let body = matrix();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let (address, length) = (server.address, body.len());
+    let head = format!(
+        "PUT /v1/matrices/a HTTP/1.1\r\nHost: {address}\r\n{MTX}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body[..20]).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    server.stop();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(TcpStream::connect(address).is_err(), "no new connections");
+    stream.write_all(&body[20..]).unwrap();
+    common::read(&mut stream).expect("an answer").expect(201);
+}
+
+#[test]
+fn the_open_api_document_lists_the_routes_that_answer() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let document = server.send("GET /openapi.json", &[], &[]).expect(200).json();
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.contains_key("/v1/matrices/{name}/spmv") && paths.contains_key("/livez"));
+    for (path, methods) in paths {
+        for method in methods.as_object().unwrap().keys() {
+            let request = format!("{} {}", method.to_uppercase(), path.replace("{name}", "a"));
+            let headers: &[&str] = if method == "delete" { &["Origin: http://a.example"] } else { &[] };
+            let status = server.send(&request, headers, &[]).status;
+            assert!(!matches!(status, 404 | 405 | 500..), "{request}: {status}");
+        }
+    }
+}
