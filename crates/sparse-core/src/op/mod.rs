@@ -39,9 +39,7 @@ pub use spgemm::{SpgemmBound, SpgemmKernel, SpgemmPlan, row_factors};
 pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
-pub use traits::{
-    AllTypes, ElementOperations, FullBackend, Operations, WithBackend,
-};
+pub use traits::{AllTypes, ElementOperations, FullBackend, Operations, WithBackend};
 pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan, quotient};
 pub use unpack::{PackedPattern, UnpackKernel};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
