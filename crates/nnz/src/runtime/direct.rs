@@ -28,8 +28,10 @@ pub(super) fn solver<T: Accumulator>(a: &Matrix, options: &SolveOptions) -> Resu
     Ok(Box::new(DirectSolver::<T> { matrix: a.clone(), factors, tolerance, types: PhantomData }))
 }
 
+/// By way of COO, from which columns come in order and without duplicates.
 fn factorize<T: Accumulator>(a: &Matrix) -> Result<Factorization> {
-    return_of_compressed!(Csc, a.to_format(Format::Csc)?.sort()?, T, "a factorization", a => Factorization::new(a))
+    let columns = a.to_format(Format::Coo)?.to_format(Format::Csc)?;
+    return_of_compressed!(Csc, columns, T, "a factorization", a => Factorization::new(a))
 }
 
 impl<T: Accumulator> AnySolver for DirectSolver<T> {

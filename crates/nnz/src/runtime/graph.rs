@@ -39,7 +39,7 @@ impl Matrix {
     /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0), (2, 0, 1.0), (2, 1, 1.0), (1, 2, 1.0)])?;
     /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
     /// let p = a.reverse_cuthill_mckee()?;
-    /// assert_eq!(p, [1, 2, 0]);
+    /// assert_eq!(p, [0, 2, 1]);
     /// assert_eq!(a.select(&p, &p)?.graph()?.bandwidth(), (1, 1));
     /// # Ok::<(), Error>(())
     /// ```

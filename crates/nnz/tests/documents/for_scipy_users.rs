@@ -98,6 +98,10 @@ fn main() -> nnz::Result<()> {
     options.method = Method::Lsmr;
     options.options.least_squares.damp = 0.1;
     assert!(a.solve(&sums, &options)?.1.converged());
+    if cfg!(feature = "direct") {
+        options.method = Method::Direct;
+        assert!(s.solve(&b, &options)?.1.converged());
+    }
 
     let x = s.solve_triangular(Triangular::lower().unit_diagonal(), &b)?;
     options.method = Method::BiCgStab;
@@ -110,8 +114,9 @@ fn main() -> nnz::Result<()> {
     let permuted = s.select(&p, &p)?;
     let bandwidth = s.graph()?.bandwidth();
     assert!(permuted.graph()?.bandwidth().0 <= bandwidth.0 + 1);
-    let components = s.connected_components(Connection::Strong)?;
-    assert_eq!(components, s.connected_components(Connection::Weak)?);
+    let strong = s.connected_components(Connection::Strong)?;
+    let components = s.connected_components(Connection::Weak)?;
+    assert_eq!(components, strong);
     assert_eq!(components.count, 1);
 
     // Files

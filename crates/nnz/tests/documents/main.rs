@@ -51,12 +51,13 @@ fn the_programs_of_the_pages_run() {
     ran.unwrap();
 }
 
-/// The blocks in `console` are run by `sparse-cli/tests/command.rs`, and `xtask/tests/workflow.rs` knows the two commands.
+/// The blocks in `console` are run by `sparse-cli/tests/command.rs`, those in `python` by the tests of `sparse-python`, and
+/// `xtask/tests/workflow.rs` knows the two commands.
 #[test]
 fn the_pages_show_the_programs_that_run() {
     let readme = page("README.md");
     let languages: Vec<_> = blocks(&readme).into_iter().map(|(language, _)| language).collect();
-    assert_eq!(languages, ["sh", "rust", "console", "sh"]);
+    assert_eq!(languages, ["sh", "rust", "console", "python", "sh"]);
     assert_eq!(blocks(&readme)[1].1, include_str!("first.rs"));
     assert_eq!(blocks(&page("docs/for-scipy-users.md")), [("rust", include_str!("for_scipy_users.rs"))]);
 }

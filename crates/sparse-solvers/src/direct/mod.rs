@@ -51,7 +51,7 @@ impl DirectMethod {
 ///     let mut x = [0.0; 2];
 ///     let solution = lu.solve(&[3.0, 4.0], &mut x, 1e-12)?;
 ///     assert_eq!(solution.outcome, Outcome::Converged);
-///     assert!(x.iter().all(|x| (x - exact).abs() < 1e-12));
+///     assert!(x.iter().all(|x| f64::abs(x - exact) < 1e-12));
 ///     a.scale(2.0); // the same pattern: no new analysis
 ///     lu.refactor(&a)?;
 /// }
@@ -125,7 +125,7 @@ impl DirectPlan {
 /// assert_eq!(factors.choice().algorithm, "qr");
 /// let mut x = [0.0; 2];
 /// assert!(factors.solve(&[1.0, 2.0, 4.0], &mut x, 1e-12)?.converged());
-/// assert!((x[0] - 5.0 / 6.0).abs() < 1e-12 && (x[1] - 1.5).abs() < 1e-12);
+/// assert!(f64::abs(x[0] - 5.0 / 6.0) < 1e-12 && f64::abs(x[1] - 1.5) < 1e-12);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 #[derive(Debug)]
@@ -201,7 +201,7 @@ impl Factorization {
     /// let (b, columns) = (DenseView::col_major(&b, 2, 2)?, DenseViewMut::col_major(&mut x, 2, 2)?);
     /// let solutions = Factorization::new(&a)?.solve_many(b, columns, 1e-12)?;
     /// assert!(solutions.iter().all(|solution| solution.converged()));
-    /// assert!(x.iter().zip([1.0, 1.0, 3.0, 2.0]).all(|(x, exact)| (x - exact).abs() < 1e-12));
+    /// assert!(x.iter().zip([1.0, 1.0, 3.0, 2.0]).all(|(x, exact)| f64::abs(x - exact) < 1e-12));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn solve_many<T: Scalar>(
