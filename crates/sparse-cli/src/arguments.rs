@@ -51,7 +51,7 @@ enum Command {
 }
 
 impl Command {
-    /// What is logged without `-q` and `-v`: a server logs each request.
+    /// The least serious messages that are logged without `-q` and `-v`: a server logs each request.
     fn log_level(&self) -> Level {
         match self {
             #[cfg(feature = "server")]

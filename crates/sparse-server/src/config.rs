@@ -117,7 +117,7 @@ impl Config {
 /// Parses a number of bytes: `1048576`, `512MiB`, `16G`; units are powers of 1024.
 ///
 /// # Errors
-/// What would have been right.
+/// A message that says what would have been right.
 ///
 /// ```
 /// assert_eq!(sparse_server::parse_bytes("16G"), Ok(16 << 30));

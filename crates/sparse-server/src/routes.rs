@@ -18,7 +18,7 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
-    /// What a token must allow; none for probes.
+    /// The scope that a token must have; none for probes.
     pub(crate) scope: Option<Scope>,
     handler: fn() -> MethodRouter<App>,
 }

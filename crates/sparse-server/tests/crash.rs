@@ -37,7 +37,7 @@ fn start(data: &Path) -> (Child, SocketAddr) {
     (child, line.trim().parse().expect("the server starts"))
 }
 
-/// What the client knows of one name.
+/// The state of one name, as the client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     Put,

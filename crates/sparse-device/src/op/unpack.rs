@@ -16,7 +16,7 @@ const FILE: &str = "unpack";
 /// Bytes of the words that work-items count.
 const WORD_BYTES: usize = 4;
 
-/// What all kernels of a call have in common.
+/// The device, the defines and the index type that all kernels of a call have in common.
 struct Unpacking<'d> {
     device: &'d Device,
     defines: Defines,
