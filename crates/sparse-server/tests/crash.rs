@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Names the folder of the server, in the environment of the child.
 const CHILD: &str = "NNZ_CRASH_TEST_DATA";
@@ -47,15 +47,22 @@ enum Known {
 }
 
 fn nothing_acknowledged_is_lost() {
-    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(4, |count| count.parse().unwrap());
+    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(4_u32, |count| count.parse().unwrap());
     let data = tempfile::tempdir().unwrap();
     let mut known: Vec<Known> = vec![];
+    // A put lasts as long as the disk needs; the killer's instants are parts of it.
+    let mut put = Duration::ZERO;
     for cycle in 0..cycles {
         let (mut child, address) = start(data.path());
         check(address, &mut known);
+        if cycle == 0 {
+            let began = Instant::now();
+            put_matrix(address, &mut known).expect("nobody kills it yet");
+            put = began.elapsed();
+        }
         let killer = std::thread::spawn(move || {
-            // Other instants in each cycle, from the first request on.
-            std::thread::sleep(Duration::from_micros(1_000 + cycle * 7_919 % 60_000));
+            // Other instants in each cycle, within the first eight requests.
+            std::thread::sleep(put * (1 + cycle * 79 % 160) / 20);
             child.kill().unwrap();
             child.wait().unwrap();
         });
@@ -66,26 +73,35 @@ fn nothing_acknowledged_is_lost() {
     check(address, &mut known);
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(child.wait().unwrap().success(), "SIGTERM ends the server well");
-    assert!(known.contains(&Known::Put), "no cycle lasted long enough for one matrix");
+    assert!(known.contains(&Known::Put), "the first matrix was put and never deleted");
+}
+
+/// Puts the next matrix; nothing if the server dies before it answers.
+fn put_matrix(address: SocketAddr, known: &mut Vec<Known>) -> Option<()> {
+    let number = known.len();
+    known.push(Known::Unknown);
+    let body = mtx(1, 1, &[(0, 0, number as f64)]);
+    let answer = try_send(address, &format!("PUT /v1/matrices/m{number}?durable=1"), &[MTX], &body)?;
+    assert_eq!(answer.status, 201);
+    known[number] = Known::Put;
+    Some(())
+}
+
+/// Deletes a matrix; nothing if the server dies before it answers.
+fn delete_matrix(address: SocketAddr, known: &mut [Known], number: usize) -> Option<()> {
+    known[number] = Known::Unknown;
+    let answer = try_send(address, &format!("DELETE /v1/matrices/m{number}"), &[], &[])?;
+    assert_eq!(answer.status, 204);
+    known[number] = Known::Deleted;
+    Some(())
 }
 
 /// Puts matrices, and deletes every third, until the server is gone.
 fn work(address: SocketAddr, known: &mut Vec<Known>) {
-    loop {
-        let number = known.len();
-        known.push(Known::Unknown);
-        let body = mtx(1, 1, &[(0, 0, number as f64)]);
-        let put = format!("PUT /v1/matrices/m{number}?durable=1");
-        let Some(answer) = try_send(address, &put, &[MTX], &body) else { return };
-        assert_eq!(answer.status, 201);
-        known[number] = Known::Put;
-        if number % 3 == 1 {
-            known[number] = Known::Unknown;
-            let Some(answer) = try_send(address, &format!("DELETE /v1/matrices/m{number}"), &[], &[]) else {
-                return;
-            };
-            assert_eq!(answer.status, 204);
-            known[number] = Known::Deleted;
+    while put_matrix(address, known).is_some() {
+        let number = known.len() - 1;
+        if number % 3 == 1 && delete_matrix(address, known, number).is_none() {
+            return;
         }
     }
 }
