@@ -28,7 +28,7 @@ const BUDGET: u64 = 40 * 60;
 
 /// The operations that Oclgrind simulates. A product of two sparse matrices would take it more than five minutes: PoCL runs
 /// it, and compute-sanitizer its CUDA twin.
-const SIMULATED: [&str; 13] = [
+const SIMULATED: [&str; 14] = [
     "spmv",
     "spmm",
     "sddmm",
@@ -37,6 +37,7 @@ const SIMULATED: [&str; 13] = [
     "sort",
     "prune",
     "elementwise",
+    "reduce",
     "row_statistics",
     "trisolve",
     "dense_to_csr",

@@ -221,6 +221,13 @@ macro_rules! files {
                 ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"],
                 [KEY, POS, BLOCK]
             ),
+            $crate::file!(
+                $language,
+                $headers,
+                "reduce_rows",
+                ["reduce_rows_per_thread", "reduce_rows_per_warp"],
+                [SCALAR, OFF]
+            ),
             $crate::file!($language, $headers, "row_lengths", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
             $crate::file!($language, $headers, "scan", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
             $crate::file!(

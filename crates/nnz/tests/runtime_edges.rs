@@ -392,7 +392,9 @@ fn reductions_see_zeros_and_nan() {
     assert!(a.norm(Norm::Frobenius).unwrap().is_nan() && a.norm(Norm::One).unwrap().is_nan());
     let empty = Matrix::from_typed(&device, Csr::<f64>::zeros(2, 0).unwrap()).unwrap();
     assert_eq!(empty.reduce(Each::Row, Reduction::Sum).unwrap().to_vec::<f64>().unwrap(), [0.0; 2]);
+    assert_eq!(empty.reduce(Each::Row, Reduction::Norm2).unwrap().to_vec::<f64>().unwrap(), [0.0; 2]);
     assert!(empty.reduce(Each::Row, Reduction::Mean).is_err());
+    assert!(empty.reduce(Each::Row, Reduction::Variance).is_err());
     assert_eq!(empty.reduce(Each::Column, Reduction::Min).unwrap().len(), 0);
     assert_eq!(empty.norm(Norm::Infinity).unwrap(), 0.0);
 }

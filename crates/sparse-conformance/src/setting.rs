@@ -1,7 +1,7 @@
 //! The parameters of plans.
 
 use sparse_core::op::{
-    Diagonal, Duplicates, Elementwise, Keep, Op, Sampling, ScanKind, ScanOrder, Triangular,
+    Diagonal, Duplicates, Elementwise, Keep, Op, Reduction, Sampling, ScanKind, ScanOrder, Triangular,
 };
 use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
 use std::fmt::{self, Display};
@@ -33,6 +33,8 @@ pub enum Setting {
     Sell(SellLayout),
     /// Pruning of zeros, or of entries up to a tolerance.
     Keep(Option<f64>),
+    /// A reduction of lines.
+    Reduce(Reduction),
     /// A sum or an element-wise product.
     Elementwise(Elementwise),
     /// A dense matrix or a batch of three, in an order with padding, whose elements above the tolerance become entries;
@@ -129,6 +131,7 @@ impl Display for Setting {
             Self::Hyb(width) => write!(f, "{width:?}"),
             Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
             Self::Keep(tolerance) => tolerance.map_or(Ok(()), |tolerance| write!(f, "tolerance={tolerance}")),
+            Self::Reduce(by) => write!(f, "{by}"),
             Self::Elementwise(op) => write!(f, "{op}"),
             Self::Dense { order, padding, tolerance } => {
                 write!(f, "{order:?} padding={padding}")?;

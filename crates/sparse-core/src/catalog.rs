@@ -140,6 +140,7 @@ macro_rules! for_each_operation {
                 Sort sort SortKernel "Sort" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Prune prune PruneKernel "Prune" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Elementwise elementwise ElementwiseKernel "Sums and element-wise products" { Csr<I, O>, Csc<I, O> }
+                Reduce reduce ReduceKernel "Reductions" { Csr<I, O>, Csc<I, O> }
                 RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
                 Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
             }

@@ -15,6 +15,7 @@ mod lines;
 mod partition;
 mod plan;
 mod prune;
+mod reduce;
 mod row_sort;
 mod row_statistics;
 mod rows;

@@ -600,6 +600,24 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
+        what: "elements that are not stored are left out of variances",
+        place: both("reduce_rows", "(REAL)(extent - stored)", "(REAL)(0)"),
+        found_by: &[any("reduce/csr"), any("reduce/csc")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last value of a row is not added",
+        place: both(
+            "reduce_rows",
+            "k < end; k += step) {\n        ACC value = load(values, k);\n        found",
+            "k < end - 1; k += step) {\n        ACC value = load(values, k);\n        found",
+        ),
+        found_by: &[by("reduce/csr", "line_per_thread"), by("reduce/csc", "line_per_warp")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
         what: "the entry before the diagonal is left out",
         place: both("trisolve", "lower ? column < row :", "lower ? column < row - 1 :"),
         found_by: &[any("trisolve/csr"), any("trisolve/csc")],

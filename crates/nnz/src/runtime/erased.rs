@@ -4,7 +4,7 @@ use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::sddmm::AnySampledPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
-use sparse_core::op::{Elementwise, Op, RowStatistics, Sampling};
+use sparse_core::op::{Elementwise, Op, Reduction, RowStatistics, Sampling};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
     /// With a matrix of the same type; `None` for another.
     fn spgemm(&self, b: &Matrix) -> Result<Option<Matrix>>;
+    /// Writes a number for each row of CSR, or each column of CSC, to `y`.
+    fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()>;
     fn row_statistics(&self) -> Result<RowStatistics>;
     fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.

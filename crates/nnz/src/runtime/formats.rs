@@ -7,9 +7,9 @@ use super::sddmm::AnySampledPlan;
 use super::{Format, IndexType, Layout, Matrix};
 use crate::Device;
 use crate::device::HostBackend;
-use sparse_core::backend::{Backend, Buf, SpaceOf};
+use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
 use sparse_core::op::{
-    AccOf, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan,
+    AccOf, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan, Reduction,
     RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpmmKernel, SpmmPlan,
 };
 use sparse_core::space::Buffer as _;
@@ -131,6 +131,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     fn elementwise(&self, backend: &B, op: Elementwise, factors: [AccOf<Self>; 2], b: &Self) -> Result<Self> {
         let _ = (backend, factors, b);
         Err(unavailable(op.name(), Self::KIND))
+    }
+
+    /// Writes a number for each row of CSR, or each column of CSC.
+    fn reduce(&self, backend: &B, by: Reduction, y: ViewMutOf<'_, B, Self::Scalar>) -> Result<()> {
+        let _ = (backend, by, y);
+        Err(unavailable("reduce", Self::KIND))
     }
 
     /// The product with `b`.
@@ -305,6 +311,10 @@ macro_rules! compressed_members {
             plan.run(alpha, self, beta, b)
         }
 
+        fn reduce(&self, backend: &B, by: Reduction, y: ViewMutOf<'_, B, T>) -> Result<()> {
+            Operations::reduce(backend, by, self, y)
+        }
+
         fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
             Operations::spgemm(backend, self, b)
         }
@@ -376,6 +386,10 @@ where
 
     fn pruned(&self, backend: &HostBackend, keep: Keep<T>) -> Result<Self> {
         RuntimeFormat::<HostBackend>::pruned(&self.to_csr(), backend, keep).map(Self::from)
+    }
+
+    fn reduce(&self, backend: &HostBackend, by: Reduction, y: &mut [T]) -> Result<()> {
+        Operations::reduce(backend, by, &self.to_csr(), y)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Reductions of rows and columns, and norms.
 
-use super::{Matrix, Vector};
+use super::{Format, Matrix, Vector};
+use sparse_core::Result;
 use sparse_core::op::Op;
-use sparse_core::{Error, Result, Scalar, c64, with_dtype};
 use std::str::FromStr;
+
+pub use sparse_core::op::Reduction;
 
 /// The lines of a matrix that are reduced to one number each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,19 +14,6 @@ pub enum Each {
     Row,
     /// One result for each column: SciPy's `axis=0`.
     Column,
-}
-
-/// A reduction of a row or a column to one number. Elements that are not stored are zeros, and count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reduction {
-    /// The sum.
-    Sum,
-    /// The sum divided by the number of elements.
-    Mean,
-    /// The smallest element, of real numbers.
-    Min,
-    /// The largest element, of real numbers.
-    Max,
 }
 
 /// A norm of a matrix.
@@ -58,31 +47,18 @@ impl FromStr for Norm {
     }
 }
 
-impl FromStr for Reduction {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "sum" => Ok(Self::Sum),
-            "mean" => Ok(Self::Mean),
-            "min" => Ok(Self::Min),
-            "max" => Ok(Self::Max),
-            _ => Err(format!("unknown reduction `{name}`: one of sum, mean, min, max")),
-        }
-    }
-}
-
 /// Reductions.
 impl Matrix {
-    /// One number for each row or column, in the type of the matrix.
+    /// One number for each row or column, in the type of the matrix; elements that are not stored are zeros, and count.
     ///
     /// Sums are products with a vector of ones, by the plans that [`spmv`](Self::spmv) keeps, and means such products
-    /// divided by the number of elements. The least and the largest elements are found by the host; NaN stays NaN.
+    /// divided by the number of elements; of batches there are these alone. Other reductions read CSR by rows and CSC by
+    /// columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For many reductions of
+    /// one pattern make a [`ReducePlan`](crate::op::ReducePlan).
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) for means, least and largest elements of lines without elements;
-    /// [`Unsupported`](Error::Unsupported) for the least and the largest of complex numbers; what the device's runtime
-    /// reports.
+    /// Those of [`Reduction::check`]; [`Unsupported`](crate::Error::Unsupported) for batches; those of
+    /// [`to_format`](Self::to_format).
     ///
     /// ```
     /// use nnz::{Each, Reduction, prelude::*};
@@ -91,22 +67,20 @@ impl Matrix {
     /// assert_eq!(a.reduce(Each::Row, Reduction::Sum)?.to_vec::<f64>()?, [3.0, -3.0]);
     /// assert_eq!(a.reduce(Each::Column, Reduction::Mean)?.to_vec::<f64>()?, [0.5, -1.5, 1.0]);
     /// assert_eq!(a.reduce(Each::Row, Reduction::Max)?.to_vec::<f64>()?, [2.0, 0.0]); // a zero that is not stored
+    /// assert_eq!(a.reduce(Each::Row, Reduction::Variance)?.to_vec::<f64>()?, [2.0 / 3.0, 2.0]);
+    /// assert_eq!(a.reduce(Each::Column, Reduction::Norm2)?.to_vec::<f64>()?, [1.0, 3.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn reduce(&self, each: Each, by: Reduction) -> Result<Vector> {
-        let (_, extent) = self.lines(each);
-        if extent == 0 && by != Reduction::Sum {
-            return Err(Error::shape(
-                "reduce",
-                "the rows or columns have no elements; only their sums exist",
-            ));
-        }
+        let (count, extent) = self.lines(each);
+        by.check(self.dtype(), extent)?;
+        let mut results = Vector::zeros(self.device(), self.dtype(), count)?;
         match by {
-            Reduction::Sum => self.weighted_sums(each, 1.0),
-            Reduction::Mean => self.weighted_sums(each, 1.0 / extent as f64),
-            Reduction::Min => self.extremes(each, f64::min),
-            Reduction::Max => self.extremes(each, f64::max),
+            Reduction::Sum => self.add_up(each, 1.0, &mut results)?,
+            Reduction::Mean => self.add_up(each, 1.0 / extent as f64, &mut results)?,
+            _ => self.to_format(each.format())?.any().reduce(by, &mut results)?,
         }
+        Ok(results)
     }
 
     /// A norm, in double precision.
@@ -114,7 +88,7 @@ impl Matrix {
     /// Entries of one coordinate are added first. The norm of a matrix without elements is 0. The host computes it.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for batches; what the device's runtime reports.
+    /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
     ///
     /// ```
     /// use nnz::{Norm, prelude::*};
@@ -132,7 +106,7 @@ impl Matrix {
         };
         let mut sums = vec![0.0; self.lines(each).0];
         self.added_up()?.for_each_entry(&mut |row, col, value| sums[each.of(row, col)] += value.norm())?;
-        Ok(sums.into_iter().fold(0.0, |largest, sum| pick(f64::max, largest, sum)))
+        Ok(sums.into_iter().fold(0.0, larger))
     }
 
     /// (number of lines, elements of each)
@@ -141,34 +115,9 @@ impl Matrix {
     }
 
     /// The sums of the lines, times a weight.
-    fn weighted_sums(&self, each: Each, weight: f64) -> Result<Vector> {
+    fn add_up(&self, each: Each, weight: f64, sums: &mut Vector) -> Result<()> {
         let op = if each == Each::Row { Op::None } else { Op::Transpose };
-        let (count, extent) = self.lines(each);
-        let ones = self.ones(extent)?;
-        let mut sums = Vector::zeros(self.device(), self.dtype(), count)?;
-        self.spmv(op, weight, &ones, 0.0, &mut sums)?;
-        Ok(sums)
-    }
-
-    /// The least or largest element of each row or column: the one that `choose` takes of two.
-    fn extremes(&self, each: Each, choose: fn(f64, f64) -> f64) -> Result<Vector> {
-        if self.dtype().is_complex() {
-            return Err(Error::unsupported("the least or largest of complex numbers", "they have no order"));
-        }
-        let (count, extent) = self.lines(each);
-        let mut found: Vec<Option<f64>> = vec![None; count];
-        let mut stored = vec![0; count];
-        self.added_up()?.for_each_entry(&mut |row, col, value| {
-            let line = each.of(row, col);
-            stored[line] += 1;
-            found[line] = Some(found[line].map_or(value.re, |found| pick(choose, found, value.re)));
-        })?;
-        let result = |(found, stored): (Option<f64>, usize)| match found {
-            Some(found) if stored == extent => found,
-            found => pick(choose, found.unwrap_or(0.0), 0.0),
-        };
-        let results = found.into_iter().zip(stored).map(result).map(|value| c64::new(value, 0.0));
-        with_dtype!(self.dtype(), T => Vector::from_vec(self.device(), results.map(T::from_c64).collect()))
+        self.spmv(op, weight, &self.ones(self.lines(each).1)?, 0.0, sums)
     }
 
     /// The square root of the sum of squares, each divided by the largest, so that none overflows.
@@ -195,6 +144,14 @@ impl Matrix {
 }
 
 impl Each {
+    /// The format that stores these lines one after another.
+    fn format(self) -> Format {
+        match self {
+            Self::Row => Format::Csr,
+            Self::Column => Format::Csc,
+        }
+    }
+
     /// The row or the column of an element.
     fn of(self, row: usize, col: usize) -> usize {
         match self {
@@ -204,7 +161,7 @@ impl Each {
     }
 }
 
-/// The chosen of two numbers; NaN if one of them is.
-fn pick(choose: fn(f64, f64) -> f64, a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { choose(a, b) }
+/// The larger of two numbers; NaN if one of them is.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }

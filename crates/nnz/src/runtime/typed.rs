@@ -12,7 +12,7 @@ use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{
-    AccOf, Elementwise, Keep, Op, RealOf, RowStatistics, Sampling, SpmmKernel, SpmmPlan, SpmvPlan,
+    AccOf, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpmmKernel, SpmmPlan, SpmvPlan,
     VectorKernel,
 };
 use sparse_core::{
@@ -241,6 +241,13 @@ where
     fn spgemm(&self, b: &Matrix) -> Result<Option<Matrix>> {
         let Some(typed) = b.downcast_ref::<M>() else { return Ok(None) };
         self.on().erase(self.matrix.spgemm(&self.backend, typed)?).map(Some)
+    }
+
+    fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()> {
+        let Some(y) = y.view_mut_in::<B, M::Scalar>(self.matrix.context()) else {
+            return Err(mismatch("reduce", self.as_operand(), &[y.as_operand("y")]));
+        };
+        self.matrix.reduce(&self.backend, by, y?)
     }
 
     fn row_statistics(&self) -> Result<RowStatistics> {

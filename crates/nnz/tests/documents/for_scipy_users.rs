@@ -69,6 +69,10 @@ fn main() -> nnz::Result<()> {
     let sums = a.reduce(Each::Row, Reduction::Sum)?;
     let largest = a.reduce(Each::Column, Reduction::Max)?;
     assert_eq!((sums.to_vec::<f64>()?, largest.to_vec::<f64>()?), (vec![3.0, 3.0], vec![1.0, 3.0, 2.0]));
+    let variances = a.reduce(Each::Row, Reduction::Variance)?;
+    let lengths = a.reduce(Each::Row, Reduction::Norm2)?;
+    assert_eq!(variances.to_vec::<f64>()?, [2.0 / 3.0, 2.0]);
+    assert_eq!(lengths.to_vec::<f64>()?, [5.0_f64.sqrt(), 3.0]);
     let norm = a.norm(Norm::Frobenius)?;
     assert!((norm - 14.0_f64.sqrt()).abs() < 1e-15);
 

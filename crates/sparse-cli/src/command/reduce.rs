@@ -8,7 +8,7 @@ use clap::Args;
 use nnz::{Each, Reduction};
 use std::path::PathBuf;
 
-/// Reduces rows or columns to one number each: sums, means, least or largest elements
+/// Reduces each row or column to one number: a sum, mean, variance, extreme or norm
 ///
 /// Elements that are not stored are zeros, and count. NaN stays NaN.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Reduce {
     /// 1 for a number of each row, 0 for one of each column, as in NumPy
     #[arg(long, value_parser = parse_axis)]
     axis: Each,
-    /// The reduction: sum, mean, min or max
+    /// The reduction: sum, mean, variance, min, max, norm1, norm2 or norminf
     #[arg(long, value_name = "NAME", default_value = "sum")]
     by: Reduction,
     /// The file to write; - is standard output

@@ -5,6 +5,7 @@ mod dense_to_csr;
 mod elementwise;
 mod gradient_step;
 mod prune;
+mod reduce;
 mod row_statistics;
 pub(crate) mod rule;
 mod scan;

@@ -7,8 +7,9 @@ use backend_cpu::Cpu;
 use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
-    Coefficient, GradientStep, Op, Sampling, ScanKernel, ScanKind, ScanOrder, SddmmKernel, SpmmKernel,
-    SpmvKernel, ToDenseKernel, Triangle, Triangular, TrisolveKernel, VectorKernel,
+    Coefficient, GradientStep, Op, ReduceKernel, Reduction, Sampling, ScanKernel, ScanKind, ScanOrder,
+    SddmmKernel, SpmmKernel, SpmvKernel, StoredLines, ToDenseKernel, Triangle, Triangular, TrisolveKernel,
+    VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -60,6 +61,7 @@ macro_rules! if_implemented {
     (sort, $($call:tt)+) => { $($call)+ };
     (prune, $($call:tt)+) => { $($call)+ };
     (elementwise, $($call:tt)+) => { $($call)+ };
+    (reduce, $($call:tt)+) => { $($call)+ };
     ($other:ident, $($call:tt)+) => {};
 }
 
@@ -369,6 +371,30 @@ where
         unsafe { self.cpu.sddmm(&mut plan.plan, alpha, &p, u, v, beta, c)? };
         self.fault.spoil(&before, c);
         self.fault.bring_back(&(0..c.len()).collect::<Vec<_>>(), c, &mut plan.first);
+        Ok(())
+    }
+}
+
+impl<M: OnHost + StoredLines> ReduceKernel<M> for Faulty
+where
+    Cpu: ReduceKernel<M>,
+{
+    type Plan = FaultyPlan<<Cpu as ReduceKernel<M>>::Plan, Vec<f64>>;
+
+    fn reduce_algorithms(&self) -> &'static [Algorithm] {
+        ReduceKernel::<M>::reduce_algorithms(&self.cpu)
+    }
+
+    fn plan_reduce(&self, by: Reduction, a: &M, options: &PlanOptions) -> Result<Self::Plan> {
+        Ok(FaultyPlan::new(self.cpu.plan_reduce(by, a, options)?, Op::None))
+    }
+
+    unsafe fn reduce(&self, plan: &mut Self::Plan, a: &M, y: &mut [f64]) -> Result<()> {
+        let before = y.to_vec();
+        // SAFETY: pattern and length are those that the caller promises.
+        unsafe { self.cpu.reduce(&mut plan.plan, &self.fault.operand(a)?, y)? };
+        self.fault.spoil(&before, y);
+        self.fault.bring_back(&(0..y.len()).collect::<Vec<_>>(), y, &mut plan.first);
         Ok(())
     }
 }

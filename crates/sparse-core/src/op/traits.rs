@@ -403,6 +403,29 @@ pub trait Operations: Backend {
         ElementwisePlan::new(self, Elementwise::Multiply, a, b, &PlanOptions::once())?.run(one, a, one, b)
     }
 
+    /// Writes a number for each row of CSR, or each column of CSC, to `y`; see [`ReducePlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::{Operations, Reduction};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let mut y = [f64::NAN; 2];
+    /// Reference.reduce(Reduction::Mean, &a, &mut y)?;
+    /// assert_eq!(y, [1.0, 1.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`ReducePlan::new`] and [`ReducePlan::run`].
+    fn reduce<M>(&self, by: Reduction, a: &M, y: ViewMutOf<'_, Self, M::Scalar>) -> Result<()>
+    where
+        M: StoredLines<Space = SpaceOf<Self>>,
+        Self: ReduceKernel<M>,
+    {
+        ReducePlan::new(self, by, a, &PlanOptions::once())?.run(a, y)
+    }
+
     /// Statistics of the row lengths; see [`RowStatisticsPlan`].
     ///
     /// ```

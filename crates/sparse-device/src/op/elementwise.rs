@@ -7,7 +7,7 @@ use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::driver::Value;
-use crate::primitive::coordinates::Coordinates;
+use crate::primitive::in_order::in_order;
 use crate::primitive::merged_rows::MergedRows;
 use crate::primitive::positions::Positions;
 use crate::primitive::raw::RawCompressed;
@@ -15,7 +15,7 @@ use crate::primitive::rearrangement::ToCompressed;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Device, Kernel};
 use sparse_core::format::{CompressedPattern, IndexOrder};
-use sparse_core::op::{Duplicates, Elementwise, ElementwiseKernel};
+use sparse_core::op::{Elementwise, ElementwiseKernel};
 use sparse_core::{
     Algorithm, Axis, Choice, Compressed, DType, Index, KernelPlan, PlanOptions, Result, Scalar, algorithms,
 };
@@ -132,17 +132,4 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
         let values = plan.elements.run(self, (alpha, left.values()), (beta, right.values()))?;
         Compressed::from_pattern(plan.pattern.clone(), values.of())
     }
-}
-
-/// The plan of a copy whose rows are sorted and have no column twice, where those of the matrix are not so.
-fn in_order<A: Axis, T: Scalar, I: Index, O: Index>(
-    backend: &Device,
-    a: &Compressed<A, T, Device, I, O>,
-    choice: &Choice,
-) -> Result<Option<ToCompressed<A, T, I, O>>> {
-    if a.order().sorted && a.order().unique {
-        return Ok(None);
-    }
-    let sorted = Coordinates::along(backend, a.into())?;
-    sorted.compress(backend, choice.clone(), Duplicates::Sum).map(Some)
 }

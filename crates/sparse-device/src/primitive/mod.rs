@@ -4,6 +4,7 @@ pub(crate) mod chunks;
 pub(crate) mod column_blocks;
 pub(crate) mod coordinates;
 mod gather;
+pub(crate) mod in_order;
 pub(crate) mod look_back;
 pub(crate) mod merged_rows;
 pub(crate) mod numbering;

@@ -216,7 +216,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "reduce",
-        summary: "The sum, mean, min or max (by) of each row or column (each)",
+        summary: "The sum, mean, variance, min, max, norm1, norm2 or norminf (by) of each row or column (each)",
         operand: Operand::None,
         has_other: false,
         parameters: &["each", "by"],
