@@ -2,7 +2,7 @@
 
 use super::ledger::{Lease, Ledger};
 pub use super::message::PackedBatch;
-use sparse_core::backend::SpaceOf;
+use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
 };
@@ -33,8 +33,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// The account of the device's memory. Parts stay in it until they are freed.
     fn ledger(&self) -> &Arc<Ledger>;
 
-    /// Copies a chunk to the device and compresses its members by rows. The result takes exactly the memory that its
-    /// entries need.
+    /// Compresses the members of a chunk by rows, after it was copied to a device with memory of its own. The result takes
+    /// exactly the memory that its entries need.
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if the extents or the entries of a member do not fit their
@@ -66,10 +66,10 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// Frees memory that only makes the next chunk faster.
     fn trim(&mut self);
 
-    /// Another worker for the same device, with the same account: it copies a chunk to the device while this one
-    /// compresses. `None`, as by default, where that would gain nothing.
-    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
-        None
+    /// Other workers for the same device, with the same account, which work on chunks of their own while this one does.
+    /// None, as by default, where they would gain nothing.
+    fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
+        vec![]
     }
 }
 
@@ -235,6 +235,18 @@ where
         Ok(&mut self.plan.insert(cached).plan)
     }
 
+    /// The entries of a chunk whose elements lie in the device's memory.
+    fn run_plan(
+        &mut self,
+        chunk: &DenseBatchView<'_, T>,
+        elements: ViewOf<'_, B, T>,
+        keep: Keep<T>,
+    ) -> Result<BatchCsr<T, SpaceOf<B>, I, O>> {
+        let (count, stride, ld) = (chunk.count(), chunk.stride(), chunk.leading_dimension());
+        let dense = DenseBatchView::new(elements, count, stride, chunk.shape(), ld, chunk.order())?;
+        self.plan(dense, keep)?.run_batch(dense)
+    }
+
     fn resident(&self, batch: BatchCsr<T, SpaceOf<B>, I, O>) -> Box<dyn Resident<T, I, O>> {
         Box::new(DeviceBatch { backend: self.backend.clone(), batch })
     }
@@ -268,19 +280,17 @@ where
         chunk: DenseBatchView<'_, T>,
         keep: Keep<T>,
     ) -> Result<Box<dyn Resident<T, I, O>>> {
-        let elements = self.backend.upload(chunk.data())?;
-        let dense = DenseBatchView::new(
-            SpaceOf::<B>::view(&elements),
-            chunk.count(),
-            chunk.stride(),
-            chunk.shape(),
-            chunk.leading_dimension(),
-            chunk.order(),
-        )?;
-        let batch = self.plan(dense, keep)?.run_batch(dense)?;
-        drop(elements);
-        // A plan of a device guesses the number of entries and leaves some memory unused; the host's vectors are exact.
-        let batch = if self.is_host() { batch } else { batch.to_exact(&self.backend)? };
+        let batch = match SpaceOf::<B>::host_view(chunk.data()) {
+            // The host reads the elements where they lie, and its vectors are exact.
+            Some(elements) => self.run_plan(&chunk, elements, keep)?,
+            // A plan of a device guesses the number of entries and leaves some memory unused.
+            None => {
+                let elements = self.backend.upload(chunk.data())?;
+                let batch = self.run_plan(&chunk, SpaceOf::<B>::view(&elements), keep)?;
+                drop(elements);
+                batch.to_exact(&self.backend)?
+            }
+        };
         self.backend.synchronize()?;
         Ok(self.resident(batch))
     }
@@ -326,13 +336,16 @@ where
         self.plan = None;
     }
 
-    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
-        if self.is_host() {
-            return None;
-        }
+    /// On the host one for each of the backend's threads: what no kernel divides, as new memory that is touched for the
+    /// first time, is done for several chunks at once. On a device one: it copies a chunk there while the other compresses.
+    fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
         let Self { backend, name, rate, ledger, unpack, .. } = self;
-        let (backend, name, ledger) = (backend.clone(), name.clone(), ledger.clone());
-        Some(Box::new(Self { backend, name, rate: *rate, ledger, plan: None, unpack: *unpack }))
+        let streams = if self.is_host() { backend.caps().compute_units } else { 2 };
+        let stream = |_| -> Box<dyn Worker<T, I, O>> {
+            let (backend, name, ledger) = (backend.clone(), name.clone(), ledger.clone());
+            Box::new(Self { backend, name, rate: *rate, ledger, plan: None, unpack: *unpack })
+        };
+        (1..streams).map(stream).collect()
     }
 }
 

@@ -70,9 +70,9 @@ impl Worker<f32, i32, i32> for Meeting {
         self.worker.trim();
     }
 
-    fn second_stream(&self) -> Option<Box<dyn Worker<f32, i32, i32>>> {
+    fn further_streams(&self) -> Vec<Box<dyn Worker<f32, i32, i32>>> {
         let second = || Self::new(&self.calls, self.ledger(), false);
-        self.is_first.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
+        self.is_first.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>).into_iter().collect()
     }
 }
 

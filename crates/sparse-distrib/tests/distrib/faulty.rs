@@ -221,6 +221,7 @@ impl Worker<f32, i32, i32> for FaultyWorker {
         chunk: DenseBatchView<'_, f32>,
         keep: Keep<f32>,
     ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
+        drop(Faulty(self.faults.clone()).upload(chunk.data())?);
         self.worker.compress(chunk, keep)
     }
 
@@ -240,7 +241,7 @@ impl Worker<f32, i32, i32> for FaultyWorker {
         self.worker.trim();
     }
 
-    fn second_stream(&self) -> Option<Box<dyn Worker<f32, i32, i32>>> {
+    fn further_streams(&self) -> Vec<Box<dyn Worker<f32, i32, i32>>> {
         let second = || {
             let mut second = Self::new(self.name(), &self.faults, self.ledger().clone(), false);
             if self.unpacks() {
@@ -248,6 +249,9 @@ impl Worker<f32, i32, i32> for FaultyWorker {
             }
             second
         };
-        self.has_second_stream.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
+        self.has_second_stream
+            .then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
+            .into_iter()
+            .collect()
     }
 }
