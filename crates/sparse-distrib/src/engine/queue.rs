@@ -181,3 +181,23 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portions_of_a_chunk_are_taken_in_order_and_once() {
+        let chunk = |items| VecDeque::from([Chunk::new(items)]);
+        let queue = Queue::new(Assignment { own: vec![chunk(vec![7, 8])], shared: chunk((0..5).collect()) });
+        let mut take = |portion| {
+            let items = queue.take(0, |_| portion)?.items;
+            queue.finish(items.len());
+            Some(items)
+        };
+        let taken = [1, usize::MAX, 2, 3, 9, 1].map(&mut take);
+        let needed = [Some(vec![7]), Some(vec![8]), Some(vec![0, 1]), Some(vec![2, 3, 4]), None, None];
+        assert_eq!(taken, needed);
+        assert!(queue.into_unfinished().is_empty());
+    }
+}

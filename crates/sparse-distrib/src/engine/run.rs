@@ -10,7 +10,7 @@ use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slot, Slots, TakenSlot};
 use super::source::{Source, resize};
-use super::worker::BoxedWorker;
+use super::worker::{BoxedWorker, PORTION_BYTES};
 use crate::explain::Explanation;
 use crate::partition::Part;
 use crate::schedule::Policy;
@@ -24,10 +24,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
-
-/// Bytes of the items that a device in the host's memory takes at once, unless one has more: few enough to stay in a
-/// cache.
-const PORTION_BYTES: u64 = 4 << 20;
 
 /// The common data of the threads of a run.
 pub(super) struct Run<'a, T: Scalar> {

@@ -6,7 +6,7 @@ use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
 };
-use sparse_core::space::{Buffer as _, Space};
+use sparse_core::space::{Buffer as _, Space, View as _};
 use sparse_core::{
     Backend, BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result,
     Row, Scalar, SparseFormat,
@@ -76,6 +76,10 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
 /// A worker of any backend.
 pub(super) type BoxedWorker<T, I, O> = Box<dyn Worker<T, I, O>>;
 
+/// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread of
+/// the host compresses it alone, without handing work over to others.
+pub(super) const PORTION_BYTES: u64 = 4 << 20;
+
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
 /// columns are held as their transposes.
 pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
@@ -119,6 +123,8 @@ where
     O: Index,
 {
     backend: B,
+    /// For portions, several of which are compressed at once.
+    single_threaded: B,
     name: String,
     rate: Option<f64>,
     ledger: Arc<Ledger>,
@@ -177,7 +183,8 @@ where
             false => HEADROOM_BYTES.max(bytes / HEADROOM_PART),
         };
         let budget = caps.memory_bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(headroom(bytes)));
-        Self { backend, name, rate: None, ledger: Ledger::new(budget), plan: None, unpack: None }
+        let (single_threaded, ledger) = (backend.single_threaded(), Ledger::new(budget));
+        Self { backend, single_threaded, name, rate: None, ledger, plan: None, unpack: None }
     }
 
     /// The worker by another name.
@@ -224,8 +231,9 @@ where
         let cached = match cached {
             Some(cached) => cached,
             None => {
-                let options = PlanOptions::default();
-                let plan = DenseToCompressedPlan::new(&self.backend, chunk, keep, &options)?;
+                let is_portion = (size_of::<T>() * chunk.data().len()) as u64 <= PORTION_BYTES;
+                let backend = if is_portion { &self.single_threaded } else { &self.backend };
+                let plan = DenseToCompressedPlan::new(backend, chunk, keep, &PlanOptions::default())?;
                 let bytes = plan.workspace_bytes() as u64;
                 let mut workspace = self.ledger.reserve(bytes, Duration::ZERO)?;
                 workspace.settle(bytes);
@@ -336,14 +344,20 @@ where
         self.plan = None;
     }
 
-    /// On the host one for each of the backend's threads: what no kernel divides, as new memory that is touched for the
-    /// first time, is done for several chunks at once. On a device one: it copies a chunk there while the other compresses.
+    /// On the host so many that there is one for each thread of the backend. On a device one: it copies a chunk there while
+    /// the other compresses.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
-        let Self { backend, name, rate, ledger, unpack, .. } = self;
-        let streams = if self.is_host() { backend.caps().compute_units } else { 2 };
+        let streams = if self.is_host() { self.backend.caps().compute_units } else { 2 };
         let stream = |_| -> Box<dyn Worker<T, I, O>> {
-            let (backend, name, ledger) = (backend.clone(), name.clone(), ledger.clone());
-            Box::new(Self { backend, name, rate: *rate, ledger, plan: None, unpack: *unpack })
+            Box::new(Self {
+                backend: self.backend.clone(),
+                single_threaded: self.single_threaded.clone(),
+                name: self.name.clone(),
+                rate: self.rate,
+                ledger: self.ledger.clone(),
+                plan: None,
+                unpack: self.unpack,
+            })
         };
         (1..streams).map(stream).collect()
     }

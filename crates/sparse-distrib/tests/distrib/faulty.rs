@@ -178,6 +178,11 @@ impl FaultyWorker {
         Box::new(Self::new(name, faults, Ledger::new(budget), false))
     }
 
+    /// A worker whose memory is the host's.
+    pub(crate) fn on_host(faults: &Arc<Faults>) -> Box<dyn Worker<f32, i32, i32>> {
+        Box::new(DeviceWorker::new(Faulty(faults.clone())))
+    }
+
     pub(crate) fn with_two_streams(
         name: &str,
         faults: &Arc<Faults>,
