@@ -3,7 +3,7 @@
 //! | rate | measured by |
 //! |---|---|
 //! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
-//! | host scan | the host's backend compressing that block |
+//! | host scan | each thread of the host compressing that block to a message by `ed2`, as it does for the engine |
 //! | host memory | all threads reading memory of their own, 8 MiB each at least |
 //! | device | the device's backend compressing the block where it lies |
 //!
@@ -14,12 +14,15 @@
 //! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
 
 use crate::dispatch::compress_whole;
-use crate::scheme::Rates;
+use crate::engine::message::{self, HostCompressor};
+use crate::partition::Part;
+use crate::scheme::{Rates, Scheme};
 use disk_cache::{Cache, Kind};
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::DenseToCsrKernel;
+use sparse_core::op::{DenseToCsrKernel, Keep};
 use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
 use std::hint::black_box;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Barrier;
 use std::thread;
@@ -29,7 +32,7 @@ use std::time::{Duration, Instant};
 /// time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
-const ENTRIES: Kind = Kind { magic: *b"nnzrate1", extension: "rates" };
+const ENTRIES: Kind = Kind { magic: *b"nnzrate2", extension: "rates" };
 
 /// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
 const BLOCK: usize = 4 << 20;
@@ -140,7 +143,7 @@ where
         }
     };
     let host_memory = memory_rate(host.caps().compute_units);
-    Ok(Rates { devices: target.devices, link, host_scan: scan_rate(host, &block)?, host_memory, device })
+    Ok(Rates { devices: target.devices, link, host_scan: message_rate(host, &block)?, host_memory, device })
 }
 
 /// Bytes per second from the host to the memory of a backend.
@@ -165,6 +168,35 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
         backend.synchronize()?;
         drop(black_box(compressed));
         Ok(())
+    })
+}
+
+/// Dense bytes per second of all threads of the host, each of which compresses the block to messages.
+fn message_rate<H>(host: &H, block: &[f32]) -> Result<f64>
+where
+    H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+{
+    let threads = host.caps().compute_units.max(1);
+    let (host, all_have_begun) = (host.single_threaded(), Barrier::new(threads));
+    let compress = || {
+        let mut compressor = HostCompressor::<f32, i32, i32>::start(&host);
+        let mut message = vec![];
+        all_have_begun.wait();
+        rate(|elements| {
+            let (rows, part) = (elements / COLUMNS, Part::whole((elements / COLUMNS, COLUMNS)));
+            let matrix = DenseView::row_major(&block[..elements], rows, COLUMNS)?;
+            let compressed = compressor.compress(matrix, Keep::NonZero)?;
+            message::encode(Scheme::Ed2, &part, &compressed, &mut message)?;
+            black_box(&message);
+            Ok(())
+        })
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(compress)).collect();
+        let own = compress();
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        std::iter::once(own).chain(others).sum()
     })
 }
 

@@ -163,7 +163,7 @@ pub struct Rates {
     pub devices: usize,
     /// One link from the host to a device.
     pub link: f64,
-    /// All cores of the host finding nonzeros.
+    /// All cores of the host finding nonzeros and writing messages of them.
     pub host_scan: f64,
     /// The host's memory.
     pub host_memory: f64,

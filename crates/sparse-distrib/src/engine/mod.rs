@@ -46,7 +46,7 @@ mod device;
 pub mod handle;
 mod item;
 pub mod ledger;
-mod message;
+pub(crate) mod message;
 mod queue;
 mod ranks;
 pub mod report;
