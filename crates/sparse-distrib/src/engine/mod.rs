@@ -51,6 +51,7 @@ mod queue;
 mod ranks;
 pub mod report;
 mod run;
+mod saved;
 mod slots;
 pub mod source;
 pub mod worker;
