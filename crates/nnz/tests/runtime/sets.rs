@@ -99,8 +99,8 @@ fn what_is_no_set_is_said_with_its_place() {
     let set = compressed(folder.path(), Format::Csr, false, None);
     let path = folder.path().join("set");
     set.write_folder(&path).unwrap();
-    let part = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
-    let part = part.filter(|path| path.extension().is_some_and(|found| found == "npz")).next().unwrap();
+    let mut parts = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+    let part = parts.find(|path| path.extension().is_some_and(|found| found == "npz")).unwrap();
     let mut bytes = fs::read(&part).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&part, bytes).unwrap();
