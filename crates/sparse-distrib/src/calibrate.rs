@@ -3,7 +3,7 @@
 //! | rate | measured by |
 //! |---|---|
 //! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
-//! | host scan | each thread of the host compressing that block to a message by `ed2`, as it does for the engine |
+//! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2`, as it does for the engine |
 //! | host memory | all threads reading memory of their own, 8 MiB each at least |
 //! | device | the device's backend compressing the block where it lies |
 //!
@@ -41,7 +41,10 @@ const SMALLEST_BLOCK: usize = BLOCK / 16;
 const COLUMNS: usize = 1024;
 /// One element in so many is not zero.
 const SPACING: usize = 10;
-/// The time for each of link, scan and device. Making the block and measuring the memory take the rest of 200 ms.
+/// One element in so many is not zero in the blocks that tell scan and packing apart.
+const FEW: usize = 64;
+const MANY: usize = 2;
+/// The time for each of link, device, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.
 const SHARE: Duration = Duration::from_millis(30);
 /// Bytes that a thread reads at least, more than its share of most caches, and that all read at least.
 const MEMORY_BYTES: (usize, usize) = (8 << 20, 64 << 20);
@@ -143,7 +146,8 @@ where
         }
     };
     let host_memory = memory_rate(host.caps().compute_units);
-    Ok(Rates { devices: target.devices, link, host_scan: message_rate(host, &block)?, host_memory, device })
+    let (host_scan, host_pack) = host_rates(host)?;
+    Ok(Rates { devices: target.devices, link, host_scan, host_pack, host_memory, device })
 }
 
 /// Bytes per second from the host to the memory of a backend.
@@ -169,6 +173,23 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
         drop(black_box(compressed));
         Ok(())
     })
+}
+
+/// The rates of the scan and the packing of the host: the time of a byte is linear in the ratio of nonzeros.
+fn host_rates<H>(host: &H) -> Result<(f64, f64)>
+where
+    H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+{
+    let mut block = vec![0.0_f32; BLOCK];
+    let mut seconds_per_byte = |spacing: usize| -> Result<f64> {
+        block.iter_mut().step_by(spacing).for_each(|element| *element = 1.0);
+        Ok(1.0 / message_rate(host, &block)?)
+    };
+    let (few, many) = (seconds_per_byte(FEW)?, seconds_per_byte(MANY)?);
+    let packing = (many - few) / (1.0 / MANY as f64 - 1.0 / FEW as f64);
+    // Measurements that are no such line have no scan below half of the shorter time.
+    let scan = (few - packing / FEW as f64).max(few / 2.0);
+    Ok((1.0 / scan, if packing > 0.0 { 1.0 / packing } else { f64::INFINITY }))
 }
 
 /// Dense bytes per second of all threads of the host, each of which compresses the block to messages.
@@ -269,19 +290,21 @@ fn processor() -> String {
 }
 
 fn rates_to_bytes(rates: &Rates) -> Vec<u8> {
-    let numbers = [rates.link, rates.host_scan, rates.host_memory, rates.device];
+    let Rates { link, host_scan, host_pack, host_memory, device, .. } = *rates;
+    let numbers = [link, host_scan, host_pack, host_memory, device];
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Stored rates, if they are four positive numbers.
+/// Stored rates, if they are five positive numbers.
 fn rates_from_bytes(bytes: &[u8], devices: usize) -> Option<Rates> {
     let numbers = bytes.chunks(8).map(|chunk| Some(f64::from_le_bytes(chunk.try_into().ok()?)));
     let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
-    let [link, host_scan, host_memory, device] = numbers[..] else { return None };
+    let [link, host_scan, host_pack, host_memory, device] = numbers[..] else { return None };
     numbers.iter().all(|&number| number > 0.0).then_some(Rates {
         devices,
         link,
         host_scan,
+        host_pack,
         host_memory,
         device,
     })
@@ -292,8 +315,14 @@ mod tests {
     use super::*;
     use sparse_core::reference::Reference;
 
-    const STORED: Rates =
-        Rates { devices: 3, link: f64::INFINITY, host_scan: 2.0, host_memory: 3.0, device: 4.0 };
+    const STORED: Rates = Rates {
+        devices: 3,
+        link: f64::INFINITY,
+        host_scan: 2.0,
+        host_pack: 5.0,
+        host_memory: 3.0,
+        device: 4.0,
+    };
 
     #[test]
     fn stored_rates_are_taken_as_long_as_the_machine_is_the_same() {
