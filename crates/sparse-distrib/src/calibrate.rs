@@ -7,7 +7,7 @@
 //! | host memory | all threads reading memory of their own, 8 MiB each at least |
 //! | device | the device's backend compressing the block where it lies |
 //!
-//! The block has 16 MiB of `f32`, a tenth of them not zero. Each rate has a share of 200 ms: passes start small and double
+//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200 ms: passes start small and double
 //! while there is time, so that a slow machine measures smaller blocks. A kernel that must be compiled first takes its time
 //! besides.
 //!
@@ -41,6 +41,8 @@ const SMALLEST_BLOCK: usize = BLOCK / 16;
 const COLUMNS: usize = 1024;
 /// One element in so many is not zero.
 const SPACING: usize = 10;
+/// Elements of a matrix that a thread of the host compresses, 4 MiB: of larger ones the arrays may be new memory each time.
+const MESSAGE_BLOCK: usize = BLOCK / 4;
 /// One element in so many is not zero in the blocks that tell scan and packing apart.
 const FEW: usize = 64;
 const MANY: usize = 2;
@@ -152,7 +154,7 @@ where
 
 /// Bytes per second from the host to the memory of a backend.
 fn link_rate<B: Backend>(backend: &B, block: &[f32]) -> Result<f64> {
-    rate(|elements| {
+    rate(BLOCK, |elements| {
         let buffer = backend.upload(&block[..elements])?;
         backend.synchronize()?;
         drop(black_box(buffer));
@@ -165,7 +167,7 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
     backend: &B,
     block: <SpaceOf<B> as Space>::View<'_, f32>,
 ) -> Result<f64> {
-    rate(|elements| {
+    rate(BLOCK, |elements| {
         let part = SpaceOf::<B>::slice(block, 0..elements);
         let view = DenseView::new(part, elements / COLUMNS, COLUMNS, COLUMNS, Order::RowMajor)?;
         let compressed = compress_whole::<B, Row, f32, i32, i32>(backend, view)?;
@@ -180,7 +182,7 @@ fn host_rates<H>(host: &H) -> Result<(f64, f64)>
 where
     H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
 {
-    let mut block = vec![0.0_f32; BLOCK];
+    let mut block = vec![0.0_f32; MESSAGE_BLOCK];
     let mut seconds_per_byte = |spacing: usize| -> Result<f64> {
         block.iter_mut().step_by(spacing).for_each(|element| *element = 1.0);
         Ok(1.0 / message_rate(host, &block)?)
@@ -203,7 +205,7 @@ where
         let mut compressor = HostCompressor::<f32, i32, i32>::start(&host);
         let mut message = vec![];
         all_have_begun.wait();
-        rate(|elements| {
+        rate(block.len(), |elements| {
             let (rows, part) = (elements / COLUMNS, Part::whole((elements / COLUMNS, COLUMNS)));
             let matrix = DenseView::row_major(&block[..elements], rows, COLUMNS)?;
             let compressed = compressor.compress(matrix, Keep::NonZero)?;
@@ -221,8 +223,8 @@ where
     })
 }
 
-/// Bytes per second of `pass` over so many elements, at the largest number for which there is time.
-fn rate(mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
+/// Bytes per second of `pass` over so many elements, at the largest number up to `most` for which there is time.
+fn rate(most: usize, mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
     pass(SMALLEST_BLOCK)?; // compiles kernels, touches memory
     let (started, mut elements, mut shortest) = (Instant::now(), SMALLEST_BLOCK, Duration::MAX);
     loop {
@@ -231,7 +233,7 @@ fn rate(mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
         let taken = pass_started.elapsed();
         shortest = shortest.min(taken);
         let has_time_for = |factor: u32| started.elapsed() + factor * taken <= SHARE;
-        if elements < BLOCK && has_time_for(2) {
+        if elements < most && has_time_for(2) {
             (elements, shortest) = (2 * elements, Duration::MAX);
         } else if !has_time_for(1) {
             return Ok((elements * size_of::<f32>()) as f64 / shortest.as_secs_f64().max(1e-9));
@@ -358,7 +360,7 @@ mod tests {
     #[test]
     fn a_pass_that_is_slow_is_not_repeated() {
         let mut passes = vec![];
-        let slow = rate(|elements| {
+        let slow = rate(BLOCK, |elements| {
             passes.push(elements);
             thread::sleep(SHARE);
             Ok(())
