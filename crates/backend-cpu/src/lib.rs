@@ -143,6 +143,11 @@ unsafe impl Backend for Cpu {
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
+
+    /// With the same instruction set. Where the operating system refuses another thread, the same backend.
+    fn single_threaded(&self) -> Self {
+        Self::with(1, self.simd).unwrap_or_else(|_| self.clone())
+    }
 }
 
 #[cfg(test)]

@@ -83,40 +83,11 @@ fn shape_error(path: &Path, shape: &[usize], needed: &str) -> anyhow::Error {
     Error::File { path: path.into(), line: None, reason }.into()
 }
 
-/// The type that holds the values of all these types exactly: the wider precision, complex if one is.
-pub(crate) fn common_type(types: impl IntoIterator<Item = DType>) -> DType {
-    let (mut complex, mut double) = (false, false);
-    for dtype in types {
-        complex |= dtype.is_complex();
-        double |= matches!(dtype, DType::F64 | DType::C64);
-    }
-    match (complex, double) {
-        (false, false) => DType::F32,
-        (false, true) => DType::F64,
-        (true, false) => DType::C32,
-        (true, true) => DType::C64,
-    }
-}
-
 /// Writes a result with the dimensions of the operand.
 pub(crate) fn write(path: &Path, result: &DenseMatrix, dimensions: Dimensions) -> Result<()> {
     let output = file::output(path);
     match dimensions {
         Dimensions::One => Ok(result.values().write_npy(output)?),
         Dimensions::Two => Ok(result.write_npy(output)?),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_common_type_is_exact() {
-        use DType::*;
-        assert_eq!(common_type([F32, F32]), F32);
-        assert_eq!(common_type([F32, F64]), F64);
-        assert_eq!(common_type([C32, F64]), C64);
-        assert_eq!(common_type([F32, C32]), C32);
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::context::Context;
 use crate::file;
-use crate::operand::common_type;
 use anyhow::Result;
-use nnz::Matrix;
+use nnz::{DType, Matrix};
 use std::path::Path;
 
 /// The matrices of two files as CSR in the memory of the device, in the type of --dtype, or in that which holds the values
@@ -16,7 +15,7 @@ pub(crate) fn read_pair(context: &Context, paths: [&Path; 2]) -> Result<[Matrix;
     let (a, b) = (a?, b?);
     let dtype = match context.dtype() {
         Some(dtype) => dtype,
-        None => common_type([a.value_type()?, b.value_type()?]),
+        None => DType::common([a.value_type()?, b.value_type()?]),
     };
     let read = |matrix| {
         file::check_rounding(matrix, dtype, context)?;

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
-use crate::operand::{Operand, common_type};
+use crate::operand::Operand;
 use anyhow::Result;
 use clap::Args;
 use nnz::io::MatrixFile;
@@ -86,7 +86,7 @@ pub(crate) fn dtype<'a>(
     let operands: Vec<&Operand> = operands.into_iter().collect();
     let dtype = match context.dtype() {
         Some(dtype) => dtype,
-        None => common_type(operands.iter().map(|operand| operand.dtype()).chain([matrix.value_type()?])),
+        None => DType::common(operands.iter().map(|operand| operand.dtype()).chain([matrix.value_type()?])),
     };
     file::check_rounding(matrix, dtype, context)?;
     operands.iter().try_for_each(|operand| operand.check_rounding(dtype, context))?;

@@ -50,6 +50,30 @@ impl DType {
         }
     }
 
+    /// The type of files that holds the values of all these types exactly: of single precision unless one is wider, complex
+    /// if one is.
+    ///
+    /// ```
+    /// # use sparse_core::DType;
+    /// assert_eq!(DType::common([DType::F32, DType::F16]), DType::F32);
+    /// assert_eq!(DType::common([DType::F32, DType::F64]), DType::F64);
+    /// assert_eq!(DType::common([DType::F32, DType::C32]), DType::C32);
+    /// assert_eq!(DType::common([DType::C32, DType::F64]), DType::C64);
+    /// ```
+    pub fn common(types: impl IntoIterator<Item = Self>) -> Self {
+        let (mut complex, mut double) = (false, false);
+        for dtype in types {
+            complex |= dtype.is_complex();
+            double |= matches!(dtype, Self::F64 | Self::C64);
+        }
+        match (complex, double) {
+            (false, false) => Self::F32,
+            (false, true) => Self::F64,
+            (true, false) => Self::C32,
+            (true, true) => Self::C64,
+        }
+    }
+
     /// True if values have an imaginary part.
     ///
     /// ```

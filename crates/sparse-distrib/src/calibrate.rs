@@ -3,23 +3,26 @@
 //! | rate | measured by |
 //! |---|---|
 //! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
-//! | host scan | the host's backend compressing that block |
+//! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2`, as it does for the engine |
 //! | host memory | all threads reading memory of their own, 8 MiB each at least |
 //! | device | the device's backend compressing the block where it lies |
 //!
-//! The block has 16 MiB of `f32`, a tenth of them not zero. Each rate has a share of 200 ms: passes start small and double
+//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200 ms: passes start small and double
 //! while there is time, so that a slow machine measures smaller blocks. A kernel that must be compiled first takes its time
 //! besides.
 //!
 //! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
 
 use crate::dispatch::compress_whole;
-use crate::scheme::Rates;
+use crate::engine::message::{self, HostCompressor};
+use crate::partition::Part;
+use crate::scheme::{Rates, Scheme};
 use disk_cache::{Cache, Kind};
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::DenseToCsrKernel;
+use sparse_core::op::{DenseToCsrKernel, Keep};
 use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
 use std::hint::black_box;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Barrier;
 use std::thread;
@@ -29,7 +32,7 @@ use std::time::{Duration, Instant};
 /// time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
-const ENTRIES: Kind = Kind { magic: *b"nnzrate1", extension: "rates" };
+const ENTRIES: Kind = Kind { magic: *b"nnzrate2", extension: "rates" };
 
 /// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
 const BLOCK: usize = 4 << 20;
@@ -38,7 +41,12 @@ const SMALLEST_BLOCK: usize = BLOCK / 16;
 const COLUMNS: usize = 1024;
 /// One element in so many is not zero.
 const SPACING: usize = 10;
-/// The time for each of link, scan and device. Making the block and measuring the memory take the rest of 200 ms.
+/// Elements of a matrix that a thread of the host compresses, 4 MiB: of larger ones the arrays may be new memory each time.
+const MESSAGE_BLOCK: usize = BLOCK / 4;
+/// One element in so many is not zero in the blocks that tell scan and packing apart.
+const FEW: usize = 64;
+const MANY: usize = 2;
+/// The time for each of link, device, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.
 const SHARE: Duration = Duration::from_millis(30);
 /// Bytes that a thread reads at least, more than its share of most caches, and that all read at least.
 const MEMORY_BYTES: (usize, usize) = (8 << 20, 64 << 20);
@@ -140,12 +148,13 @@ where
         }
     };
     let host_memory = memory_rate(host.caps().compute_units);
-    Ok(Rates { devices: target.devices, link, host_scan: scan_rate(host, &block)?, host_memory, device })
+    let (host_scan, host_pack) = host_rates(host)?;
+    Ok(Rates { devices: target.devices, link, host_scan, host_pack, host_memory, device })
 }
 
 /// Bytes per second from the host to the memory of a backend.
 fn link_rate<B: Backend>(backend: &B, block: &[f32]) -> Result<f64> {
-    rate(|elements| {
+    rate(BLOCK, |elements| {
         let buffer = backend.upload(&block[..elements])?;
         backend.synchronize()?;
         drop(black_box(buffer));
@@ -158,7 +167,7 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
     backend: &B,
     block: <SpaceOf<B> as Space>::View<'_, f32>,
 ) -> Result<f64> {
-    rate(|elements| {
+    rate(BLOCK, |elements| {
         let part = SpaceOf::<B>::slice(block, 0..elements);
         let view = DenseView::new(part, elements / COLUMNS, COLUMNS, COLUMNS, Order::RowMajor)?;
         let compressed = compress_whole::<B, Row, f32, i32, i32>(backend, view)?;
@@ -168,8 +177,54 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
     })
 }
 
-/// Bytes per second of `pass` over so many elements, at the largest number for which there is time.
-fn rate(mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
+/// The rates of the scan and the packing of the host: the time of a byte is linear in the ratio of nonzeros.
+fn host_rates<H>(host: &H) -> Result<(f64, f64)>
+where
+    H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+{
+    let mut block = vec![0.0_f32; MESSAGE_BLOCK];
+    let mut seconds_per_byte = |spacing: usize| -> Result<f64> {
+        block.iter_mut().step_by(spacing).for_each(|element| *element = 1.0);
+        Ok(1.0 / message_rate(host, &block)?)
+    };
+    let (few, many) = (seconds_per_byte(FEW)?, seconds_per_byte(MANY)?);
+    let packing = (many - few) / (1.0 / MANY as f64 - 1.0 / FEW as f64);
+    // Measurements that are no such line have no scan below half of the shorter time.
+    let scan = (few - packing / FEW as f64).max(few / 2.0);
+    Ok((1.0 / scan, if packing > 0.0 { 1.0 / packing } else { f64::INFINITY }))
+}
+
+/// Dense bytes per second of all threads of the host, each of which compresses the block to messages.
+fn message_rate<H>(host: &H, block: &[f32]) -> Result<f64>
+where
+    H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+{
+    let threads = host.caps().compute_units.max(1);
+    let (host, all_have_begun) = (host.single_threaded(), Barrier::new(threads));
+    let compress = || {
+        let mut compressor = HostCompressor::<f32, i32, i32>::start(&host);
+        let mut message = vec![];
+        all_have_begun.wait();
+        rate(block.len(), |elements| {
+            let (rows, part) = (elements / COLUMNS, Part::whole((elements / COLUMNS, COLUMNS)));
+            let matrix = DenseView::row_major(&block[..elements], rows, COLUMNS)?;
+            let compressed = compressor.compress(matrix, Keep::NonZero)?;
+            message::encode(Scheme::Ed2, &part, &compressed, &mut message)?;
+            black_box(&message);
+            Ok(())
+        })
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(compress)).collect();
+        let own = compress();
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        std::iter::once(own).chain(others).sum()
+    })
+}
+
+/// Bytes per second of `pass` over so many elements, at the largest number up to `most` for which there is time.
+fn rate(most: usize, mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
     pass(SMALLEST_BLOCK)?; // compiles kernels, touches memory
     let (started, mut elements, mut shortest) = (Instant::now(), SMALLEST_BLOCK, Duration::MAX);
     loop {
@@ -178,7 +233,7 @@ fn rate(mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
         let taken = pass_started.elapsed();
         shortest = shortest.min(taken);
         let has_time_for = |factor: u32| started.elapsed() + factor * taken <= SHARE;
-        if elements < BLOCK && has_time_for(2) {
+        if elements < most && has_time_for(2) {
             (elements, shortest) = (2 * elements, Duration::MAX);
         } else if !has_time_for(1) {
             return Ok((elements * size_of::<f32>()) as f64 / shortest.as_secs_f64().max(1e-9));
@@ -237,19 +292,21 @@ fn processor() -> String {
 }
 
 fn rates_to_bytes(rates: &Rates) -> Vec<u8> {
-    let numbers = [rates.link, rates.host_scan, rates.host_memory, rates.device];
+    let Rates { link, host_scan, host_pack, host_memory, device, .. } = *rates;
+    let numbers = [link, host_scan, host_pack, host_memory, device];
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Stored rates, if they are four positive numbers.
+/// Stored rates, if they are five positive numbers.
 fn rates_from_bytes(bytes: &[u8], devices: usize) -> Option<Rates> {
     let numbers = bytes.chunks(8).map(|chunk| Some(f64::from_le_bytes(chunk.try_into().ok()?)));
     let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
-    let [link, host_scan, host_memory, device] = numbers[..] else { return None };
+    let [link, host_scan, host_pack, host_memory, device] = numbers[..] else { return None };
     numbers.iter().all(|&number| number > 0.0).then_some(Rates {
         devices,
         link,
         host_scan,
+        host_pack,
         host_memory,
         device,
     })
@@ -260,8 +317,14 @@ mod tests {
     use super::*;
     use sparse_core::reference::Reference;
 
-    const STORED: Rates =
-        Rates { devices: 3, link: f64::INFINITY, host_scan: 2.0, host_memory: 3.0, device: 4.0 };
+    const STORED: Rates = Rates {
+        devices: 3,
+        link: f64::INFINITY,
+        host_scan: 2.0,
+        host_pack: 5.0,
+        host_memory: 3.0,
+        device: 4.0,
+    };
 
     #[test]
     fn stored_rates_are_taken_as_long_as_the_machine_is_the_same() {
@@ -297,7 +360,7 @@ mod tests {
     #[test]
     fn a_pass_that_is_slow_is_not_repeated() {
         let mut passes = vec![];
-        let slow = rate(|elements| {
+        let slow = rate(BLOCK, |elements| {
             passes.push(elements);
             thread::sleep(SHARE);
             Ok(())

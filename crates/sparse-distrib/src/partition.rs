@@ -55,6 +55,9 @@ pub struct Partition {
 }
 
 impl Partition {
+    /// One part.
+    pub const WHOLE: Self = Self { row_blocks: NonZeroUsize::MIN, col_blocks: NonZeroUsize::MIN };
+
     /// `parts` blocks of rows.
     ///
     /// # Errors

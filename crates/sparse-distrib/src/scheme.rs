@@ -165,6 +165,9 @@ pub struct Rates {
     pub link: f64,
     /// All cores of the host finding nonzeros.
     pub host_scan: f64,
+    /// All cores of the host writing nonzeros to messages, in bytes of these: with `host_scan` it makes the time of a byte
+    /// 1 / `host_scan` + nonzeros / `host_pack`.
+    pub host_pack: f64,
     /// The host's memory.
     pub host_memory: f64,
     /// One device compressing.
@@ -175,6 +178,12 @@ impl Rates {
     fn links(&self) -> f64 {
         self.devices as f64 * self.link
     }
+
+    /// The rates for matrices of this density: the host's scan includes the writing of nonzeros.
+    pub(crate) fn at(self, density: Density) -> Self {
+        let host_scan = 1.0 / (1.0 / self.host_scan + density.nonzeros / self.host_pack);
+        Self { host_scan, host_pack: f64::INFINITY, ..self }
+    }
 }
 
 /// A stage of the pipeline, whose rate limits it.
@@ -182,7 +191,7 @@ impl Rates {
 pub enum Stage {
     /// The links from the host to the devices.
     Link,
-    /// The host finding nonzeros.
+    /// The host finding nonzeros, and writing them.
     HostScan,
     /// The host's memory.
     HostMemory,
@@ -207,13 +216,14 @@ impl Display for Stage {
 /// use sparse_distrib::{Density, Rates, Scheme, predict};
 ///
 /// let density = Density { nonzeros: 0.01, value_bytes: 4.0, index_bytes: 4.0 };
-/// let rates = Rates { devices: 1, link: 55e9, host_scan: 100e9, host_memory: f64::INFINITY, device: 3e12 };
+/// let free = f64::INFINITY;
+/// let rates = Rates { devices: 1, link: 55e9, host_scan: 100e9, host_pack: free, host_memory: free, device: 3e12 };
 /// let seconds = predict(Scheme::Bitmap, density, 25.17e9, &rates);
 /// assert!((seconds - 0.25).abs() < 0.005); // the scan of the host
 /// ```
 pub fn predict(scheme: Scheme, density: Density, dense_bytes: f64, rates: &Rates) -> f64 {
     let info = scheme.info();
-    dense_bytes * slowest(info.compressor, (info.wire_ratio)(density), rates).1
+    dense_bytes * slowest(info.compressor, (info.wire_ratio)(density), &rates.at(density)).1
 }
 
 /// The stage that sets the time of a scheme with this wire ratio, and its seconds for a byte of the dense data.
@@ -242,12 +252,13 @@ pub(crate) fn slowest(compressor: Compressor, ratio: f64, rates: &Rates) -> (Sta
 /// use sparse_distrib::{Density, Rates, Scheme, choose};
 ///
 /// let density = Density { nonzeros: 0.1, value_bytes: 4.0, index_bytes: 4.0 };
-/// let one_core = Rates { devices: 1, link: 55e9, host_scan: 2.3e9, host_memory: 250e9, device: 3e12 };
+/// let (link, host_pack, host_memory) = (55e9, f64::INFINITY, 250e9);
+/// let one_core = Rates { devices: 1, link, host_scan: 2.3e9, host_pack, host_memory, device: 3e12 };
 /// assert_eq!(choose(density, &one_core), Scheme::Sfc);
 /// assert_eq!(choose(density, &Rates { host_scan: 100e9, ..one_core }), Scheme::Bitmap);
 /// ```
 pub fn choose(density: Density, rates: &Rates) -> Scheme {
-    fastest(|info| (info.wire_ratio)(density), rates)
+    fastest(|info| (info.wire_ratio)(density), &rates.at(density))
 }
 
 /// The choice of [`choose`] for other wire ratios.

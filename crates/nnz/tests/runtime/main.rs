@@ -2,6 +2,7 @@
 #![cfg(feature = "cpu")]
 
 mod batches;
+mod sets;
 
 use batches::batch;
 use nnz::prelude::*;

@@ -8,17 +8,20 @@ use super::stages::CHUNK_BYTES;
 use super::sweeps::{WARM_UP, ratio};
 use super::{Context, PERCENTS};
 use anyhow::Result;
+use backend_cpu::Cpu;
 use backend_cuda::{CUDA, PinnedVec};
 use sparse_core::Backend;
 use sparse_device::Device;
-use sparse_distrib::{Options, Scheme, Source};
+use sparse_distrib::calibrate::measure;
+use sparse_distrib::{Explanation, Options, Rates, SCHEMES, Scheme, Source, Target};
 use std::hint::black_box;
 use std::ops::Range;
 
 /// The matrices of the largest amount.
 const AMOUNT: usize = 6000;
 
-const SCHEMES: [Scheme; 3] = [Scheme::Sfc, Scheme::Bitmap, Scheme::Ed2];
+/// The fixed schemes that the engine chooses among, and its choice.
+const MEASURED: [Option<Scheme>; 4] = [Some(Scheme::Sfc), Some(Scheme::Bitmap), Some(Scheme::Ed2), None];
 
 /// Any amount of matrices, a chunk of which lies in pinned memory whichever is its first.
 struct PinnedMatrices<'a> {
@@ -59,7 +62,8 @@ impl Source<f32> for PinnedMatrices<'_> {
     }
 }
 
-/// 6000 matrices of 1024² in pinned memory, by their ratio of nonzeros and by scheme.
+/// 6000 matrices of 1024² in pinned memory, by their ratio of nonzeros and by scheme, of which `auto` is the engine's
+/// choice by rates that are measured here.
 pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
     let count = context.amount(AMOUNT);
     let title =
@@ -72,6 +76,8 @@ pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
         let rate = pinned_rate(context, device)?;
         let name = &processor.name;
         figure.note(format!("{name}: pinned copies at {:.1} GB/s", rate / 1e9));
+        let target = Target { backend: device, devices: 1, driver: "" };
+        let rates = Rates { link: rate, ..measure(&Cpu::new()?, &target)? };
         for percent in PERCENTS {
             let data = context.data(percent)?;
             let source = PinnedMatrices::new(device, &data, count)?;
@@ -86,22 +92,58 @@ pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
                 continue;
             }
             let mut allowance = context.allowance();
-            for scheme in SCHEMES {
-                let options = Options { scheme: Some(scheme), ..Options::default() };
-                let point = format!("{name}, {scheme} at {}", ratio(percent));
+            for scheme in MEASURED {
+                let rates = if scheme.is_none() { Some(rates) } else { None };
+                let options = Options { scheme, rates, ..Options::default() };
+                let series = series(name, scheme);
+                let point = format!("{series} at {}", ratio(percent));
+                let mut explanation = None;
                 let seconds = allowance.measure(&mut figure, &point, data.dense_bytes(count), || {
                     // The first run also makes the device's pool of memory grow.
                     let first = if context.arguments.smoke { count.min(WARM_UP) } else { count };
                     compressor.compress(&data, &PinnedMatrices::new(device, &data, first)?, &options)?;
-                    context.median(|| Ok(compressor.compress(&data, &source, &options)?.seconds))
+                    context.median(|| {
+                        let report = compressor.compress(&data, &source, &options)?;
+                        explanation = report.explanation;
+                        Ok(report.seconds)
+                    })
                 })?;
                 if let Some(seconds) = seconds {
-                    figure.add(format!("{name}, {scheme}"), ratio(percent), seconds * 1e3);
+                    figure.add(series, ratio(percent), seconds * 1e3);
+                }
+                if let Some(explanation) = explanation {
+                    figure.note(format!("{point}: {}", predictions(&explanation)));
                 }
             }
+            add_excess(&mut figure, name, ratio(percent));
         }
     }
     Ok(vec![figure])
+}
+
+/// The name of a series of a device; without a scheme that of the engine's choice.
+fn series(device: &str, scheme: Option<Scheme>) -> String {
+    scheme.map_or_else(|| format!("{device}, auto"), |scheme| format!("{device}, {scheme}"))
+}
+
+/// The choice of the engine, and the times that it compared.
+fn predictions(explanation: &Explanation) -> String {
+    let predicted = SCHEMES.iter().zip(&explanation.predictions);
+    let predicted = predicted.filter(|(info, _)| MEASURED.contains(&Some(info.scheme)));
+    let times: Vec<_> =
+        predicted.map(|(info, time)| format!("{} {:.0} ms", info.name, time.seconds * 1e3)).collect();
+    format!("{}, predicted {}", explanation.chosen, times.join(", "))
+}
+
+/// Adds what the engine's choice took longer than the fastest fixed scheme, in percent, where all were measured.
+fn add_excess(figure: &mut Figure, device: &str, x: f64) {
+    let times: Option<Vec<f64>> =
+        MEASURED.iter().map(|&scheme| figure.value(&series(device, scheme), x)).collect();
+    if let Some([fixed @ .., chosen]) = times.as_deref() {
+        let fastest = fixed.iter().copied().fold(f64::INFINITY, f64::min);
+        let name = format!("{device}, auto over the fastest, %");
+        figure.add_to_table(name, x, (1000.0 * (chosen / fastest - 1.0)).round() / 10.0);
+    }
 }
 
 /// Bytes per second from pinned memory to a device, in copies of a chunk.
@@ -114,4 +156,32 @@ fn pinned_rate(context: &Context<'_>, device: &Device) -> Result<f64> {
     };
     upload()?;
     Ok(bytes as f64 / context.timed(upload)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_distrib::Density;
+
+    #[test]
+    fn the_choice_is_compared_with_the_fastest_fixed_scheme() {
+        let mut figure = Figure::new("pinned", "", "ratio", "ms");
+        for (name, milliseconds) in [("sfc", 460.0), ("bitmap", 250.0), ("ed2", 200.0)] {
+            figure.add(format!("cuda:0, {name}"), 0.01, milliseconds);
+        }
+        add_excess(&mut figure, "cuda:0", 0.01);
+        assert_eq!(figure.value("cuda:0, auto over the fastest, %", 0.01), None);
+        figure.add("cuda:0, auto", 0.01, 207.0);
+        add_excess(&mut figure, "cuda:0", 0.01);
+        assert_eq!(figure.value("cuda:0, auto over the fastest, %", 0.01), Some(3.5));
+    }
+
+    #[test]
+    fn predictions_are_those_of_the_schemes_of_the_figure() {
+        let density = Density { nonzeros: 0.01, value_bytes: 4.0, index_bytes: 4.0 };
+        let (link, host_scan, free) = (50e9, 100e9, f64::INFINITY);
+        let rates = Rates { devices: 1, link, host_scan, host_pack: free, host_memory: free, device: 3e12 };
+        let explanation = Explanation::new(density, 25e9, &rates);
+        assert_eq!(predictions(&explanation), "ed2, predicted sfc 500 ms, ed2 250 ms, bitmap 250 ms");
+    }
 }

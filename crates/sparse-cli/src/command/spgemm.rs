@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::file;
-use crate::operand::common_type;
 use anyhow::Result;
 use clap::Args;
+use nnz::DType;
 use std::path::PathBuf;
 
 /// Multiplies: C = A·B, both sparse
@@ -30,7 +30,7 @@ impl Spgemm {
         let files = [file::open(&self.a)?, file::open(&self.b)?];
         let dtype = match context.dtype() {
             Some(dtype) => dtype,
-            None => common_type([files[0].value_type()?, files[1].value_type()?]),
+            None => DType::common([files[0].value_type()?, files[1].value_type()?]),
         };
         files.iter().try_for_each(|file| file::check_rounding(file, dtype, context))?;
         let [a, b] = files.map(|file| file::read(&file, dtype, &device));

@@ -10,13 +10,13 @@ use sparse_core::{
 };
 
 /// A backend of the host, which compresses where the scheme has the sender do so.
-pub(super) trait HostCompressor<T: Scalar, I: Index, O: Index>: Send + Sync {
+pub(crate) trait HostCompressor<T: Scalar, I: Index, O: Index>: Send + Sync {
     /// A compressor for one thread.
     fn start(&self) -> Box<dyn MatrixCompressor<T, I, O> + '_>;
 }
 
 /// Compresses matrices one by one.
-pub(super) trait MatrixCompressor<T: Scalar, I: Index, O: Index> {
+pub(crate) trait MatrixCompressor<T: Scalar, I: Index, O: Index> {
     /// The entries of a matrix by rows.
     fn compress(&mut self, matrix: DenseView<'_, T>, keep: Keep<T>) -> Result<Block<Row, T, I, O>>;
 }
@@ -69,7 +69,7 @@ where
 }
 
 /// The message of a compressed part, in a buffer that is cleared first.
-pub(super) fn encode<T: Scalar, I: Index, O: Index>(
+pub(crate) fn encode<T: Scalar, I: Index, O: Index>(
     scheme: Scheme,
     part: &Part,
     block: &Block<Row, T, I, O>,

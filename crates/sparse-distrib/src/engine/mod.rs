@@ -11,9 +11,10 @@
 //! Matrices of one shape are brought together in chunks of up to 64 MiB. One that no device has memory for is cut into
 //! blocks of rows (CSR) or columns (CSC), and all are cut where a [`Partition`] is asked for: parts go to devices as
 //! matrices do. Each device has threads that fill slots of the host's memory from the source and threads that have the
-//! device compress what is in them: one of both for the CPU; two of both for a device that chunks are copied to, so that
-//! the next chunk crosses the link while the one before is compressed. So a device needs memory for two dense chunks and
-//! for the results, whatever the amount, and the host for the slots.
+//! device compress what is in them: two of both for a device that chunks are copied to, so that the next chunk crosses the
+//! link while the one before is compressed; for the CPU as many of both as it has threads, each with a portion of up to 4
+//! MiB of a chunk, which stays in a cache from the source to the entries. So a device needs memory for two dense chunks
+//! and for the results, whatever the amount, and the host for the slots.
 //!
 //! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has the
 //! host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages gets
@@ -45,11 +46,12 @@ mod device;
 pub mod handle;
 mod item;
 pub mod ledger;
-mod message;
+pub(crate) mod message;
 mod queue;
 mod ranks;
 pub mod report;
 mod run;
+mod saved;
 mod slots;
 pub mod source;
 pub mod worker;
@@ -96,8 +98,8 @@ use worker::{BoxedWorker, Worker};
 /// ```
 pub struct Engine<T: Scalar, I: Index = i32, O: Index = i32> {
     workers: Vec<Box<dyn Worker<T, I, O>>>,
-    /// The second stream of each device that has one.
-    seconds: Vec<Option<BoxedWorker<T, I, O>>>,
+    /// The other streams of each device.
+    further_streams: Vec<Vec<BoxedWorker<T, I, O>>>,
     host: Box<dyn HostCompressor<T, I, O>>,
 }
 
@@ -120,8 +122,8 @@ pub struct Options<'a, T: Scalar> {
     /// Bytes of a chunk at most, unless it is one matrix. A [`Policy::Pull`] that is asked for names its own.
     /// There are at least eight chunks for each device, if there are as many matrices.
     pub chunk_bytes: u64,
-    /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works. A device
-    /// that chunks are copied to has two more.
+    /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works. Each
+    /// further thread of a device that fills or compresses has one more.
     pub slots: usize,
     /// The longest wait for other operations on a device whose memory is short.
     pub patience: Duration,
@@ -205,8 +207,8 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         if workers.is_empty() {
             return Err(Error::shape("engine", "0 devices where at least one is needed"));
         }
-        let seconds = workers.iter().map(|worker| worker.second_stream()).collect();
-        Ok(Self { workers, seconds, host: Box::new(Reference) })
+        let further_streams = workers.iter().map(|worker| worker.further_streams()).collect();
+        Ok(Self { workers, further_streams, host: Box::new(Reference) })
     }
 
     /// The engine with a backend of the host that compresses what travels compressed. Several threads compress at once, so
@@ -267,10 +269,11 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
             _ => options.chunk_bytes,
         };
         let assignment = Assignment::new(&items, policy, &self.devices(), chunk_bytes)?;
-        let run = Run::new(source, (&layouts, items), options, assignment, schemes, A::IS_ROW);
-        let streams = self.workers.iter_mut().zip(&mut self.seconds).map(|(first, second)| {
+        let hosts = self.workers.iter().map(|worker| worker.is_host()).collect();
+        let run = Run::new(source, (&layouts, items), options, assignment, (schemes, hosts), A::IS_ROW);
+        let streams = self.workers.iter_mut().zip(&mut self.further_streams).map(|(first, further)| {
             let mut streams = vec![first];
-            streams.extend(second);
+            streams.extend(further);
             streams
         });
         let (batches, report) = run.execute(streams.collect(), self.host.as_ref(), policy, explanation);

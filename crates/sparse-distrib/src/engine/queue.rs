@@ -34,18 +34,20 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// The next chunk for a device: its own first. Waits while others may give theirs back; `None` at the end.
-    pub(super) fn take(&self, device: usize) -> Option<Chunk> {
+    /// The next chunk for a device, its own first, or as many of its items as `portion` says. Waits while others may give
+    /// theirs back; `None` at the end.
+    pub(super) fn take(&self, device: usize, portion: impl Fn(&Chunk) -> usize) -> Option<Chunk> {
         let mut state = self.state();
         loop {
             if state.is_stopped || state.open == 0 || !state.alive[device] {
                 return None;
             }
-            if let Some(chunk) = state.own[device].pop_front() {
+            let State { own, shared, .. } = &mut *state;
+            if let Some(chunk) = take_portion(&mut own[device], 0, &portion) {
                 return Some(chunk);
             }
-            if let Some(at) = state.shared.iter().position(|chunk| !chunk.refused.contains(&device)) {
-                return state.shared.remove(at);
+            if let Some(at) = shared.iter().position(|chunk| !chunk.refused.contains(&device)) {
+                return take_portion(shared, at, &portion);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -149,6 +151,17 @@ impl Queue {
     }
 }
 
+/// The chunk at a position, or its first items; the others stay there.
+fn take_portion(chunks: &mut VecDeque<Chunk>, at: usize, portion: impl Fn(&Chunk) -> usize) -> Option<Chunk> {
+    let chunk = chunks.get_mut(at)?;
+    let items = portion(chunk);
+    if items < chunk.items.len() {
+        // What was refused or is tried again is one item.
+        return Some(Chunk::new(chunk.items.drain(..items).collect()));
+    }
+    chunks.remove(at)
+}
+
 impl State {
     fn fail(&mut self, items: Vec<usize>, error: Error) {
         self.open -= items.len();
@@ -166,5 +179,25 @@ impl State {
                 error => self.shared.push_back(Chunk { error, ..chunk }),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portions_of_a_chunk_are_taken_in_order_and_once() {
+        let chunk = |items| VecDeque::from([Chunk::new(items)]);
+        let queue = Queue::new(Assignment { own: vec![chunk(vec![7, 8])], shared: chunk((0..5).collect()) });
+        let mut take = |portion| {
+            let items = queue.take(0, |_| portion)?.items;
+            queue.finish(items.len());
+            Some(items)
+        };
+        let taken = [1, usize::MAX, 2, 3, 9, 1].map(&mut take);
+        let needed = [Some(vec![7]), Some(vec![8]), Some(vec![0, 1]), Some(vec![2, 3, 4]), None, None];
+        assert_eq!(taken, needed);
+        assert!(queue.into_unfinished().is_empty());
     }
 }

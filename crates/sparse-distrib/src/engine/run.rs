@@ -10,7 +10,7 @@ use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slot, Slots, TakenSlot};
 use super::source::{Source, resize};
-use super::worker::BoxedWorker;
+use super::worker::{BoxedWorker, PORTION_BYTES};
 use crate::explain::Explanation;
 use crate::partition::Part;
 use crate::schedule::Policy;
@@ -33,6 +33,8 @@ pub(super) struct Run<'a, T: Scalar> {
     pub(super) queue: Queue,
     /// The scheme of each device.
     pub(super) schemes: Vec<Scheme>,
+    /// True for each device that computes in the host's memory.
+    hosts: Vec<bool>,
     /// True for CSR.
     pub(super) is_by_rows: bool,
     total_bytes: u64,
@@ -71,14 +73,14 @@ impl<'a, T: Scalar> Run<'a, T> {
         (layouts, items): (&[Layout], Vec<Item>),
         options: &'a Options<'a, T>,
         assignment: Assignment,
-        schemes: Vec<Scheme>,
+        (schemes, hosts): (Vec<Scheme>, Vec<bool>),
         is_by_rows: bool,
     ) -> Self {
         let open_parts = layouts.iter().map(|layout| layout.partition.parts()).collect();
         let tally = Mutex::new(Tally { open_parts, matrices: 0, bytes: 0, retries: 0 });
         let (queue, start) = (Queue::new(assignment), Instant::now());
         let total_bytes = items.iter().map(|item| item.bytes).fold(0, u64::saturating_add);
-        Self { source, items, options, queue, schemes, is_by_rows, total_bytes, start, tally }
+        Self { source, items, options, queue, schemes, hosts, is_by_rows, total_bytes, start, tally }
     }
 
     /// Compresses all chunks on devices that have a worker for each stream; returns the batches of all. A panic of a source or a callback goes on here, after
@@ -136,9 +138,10 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn serve_device<I: Index, O: Index>(
         &self,
         index: usize,
-        workers: Vec<&mut BoxedWorker<T, I, O>>,
+        mut workers: Vec<&mut BoxedWorker<T, I, O>>,
         host: &dyn HostCompressor<T, I, O>,
     ) -> (Vec<ResidentBatch<T, I, O>>, DeviceReport) {
+        workers.truncate(self.most_streams(index));
         let streams = workers.len();
         let fillers = self.fillers(index, streams);
         // Every thread has a slot, of one thread of each kind both if there are two.
@@ -162,6 +165,15 @@ impl<'a, T: Scalar> Run<'a, T> {
             threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         });
         device.finish()
+    }
+
+    /// The streams of a device that can find work, at least one.
+    fn most_streams(&self, index: usize) -> usize {
+        if !self.hosts[index] {
+            return usize::MAX;
+        }
+        let portions = self.total_bytes.div_ceil(PORTION_BYTES).clamp(1, self.items.len().max(1) as u64);
+        portions as usize
     }
 
     /// The number of threads that fill slots for a device: one for each stream, or where they compress on the host as many
@@ -217,7 +229,13 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     fn take(&self, device: usize) -> Option<Chunk> {
-        if self.has_ended() { None } else { self.queue.take(device) }
+        if self.has_ended() { None } else { self.queue.take(device, |chunk| self.portion(device, chunk)) }
+    }
+
+    /// The items of a chunk that a device takes at once.
+    fn portion(&self, device: usize, chunk: &Chunk) -> usize {
+        let weight = self.items[chunk.items[0]].weight();
+        if self.hosts[device] { (PORTION_BYTES / weight).max(1) as usize } else { usize::MAX }
     }
 
     /// True if nothing more is to be compressed. Ends the run if the caller has asked for it.

@@ -2,11 +2,11 @@
 
 use super::ledger::{Lease, Ledger};
 pub use super::message::PackedBatch;
-use sparse_core::backend::SpaceOf;
+use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
 };
-use sparse_core::space::{Buffer as _, Space};
+use sparse_core::space::{Buffer as _, Space, View as _};
 use sparse_core::{
     Backend, BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result,
     Row, Scalar, SparseFormat,
@@ -33,8 +33,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// The account of the device's memory. Parts stay in it until they are freed.
     fn ledger(&self) -> &Arc<Ledger>;
 
-    /// Copies a chunk to the device and compresses its members by rows. The result takes exactly the memory that its
-    /// entries need.
+    /// Compresses the members of a chunk by rows, after it was copied to a device with memory of its own. The result takes
+    /// exactly the memory that its entries need.
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if the extents or the entries of a member do not fit their
@@ -66,15 +66,19 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// Frees memory that only makes the next chunk faster.
     fn trim(&mut self);
 
-    /// Another worker for the same device, with the same account: it copies a chunk to the device while this one
-    /// compresses. `None`, as by default, where that would gain nothing.
-    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
-        None
+    /// Other workers for the same device, with the same account, which work on chunks of their own while this one does.
+    /// None, as by default, where they would gain nothing.
+    fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
+        vec![]
     }
 }
 
 /// A worker of any backend.
 pub(super) type BoxedWorker<T, I, O> = Box<dyn Worker<T, I, O>>;
+
+/// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread of
+/// the host compresses it alone, without handing work over to others.
+pub(super) const PORTION_BYTES: u64 = 4 << 20;
 
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
 /// columns are held as their transposes.
@@ -119,6 +123,8 @@ where
     O: Index,
 {
     backend: B,
+    /// For portions, several of which are compressed at once.
+    single_threaded: B,
     name: String,
     rate: Option<f64>,
     ledger: Arc<Ledger>,
@@ -177,7 +183,8 @@ where
             false => HEADROOM_BYTES.max(bytes / HEADROOM_PART),
         };
         let budget = caps.memory_bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(headroom(bytes)));
-        Self { backend, name, rate: None, ledger: Ledger::new(budget), plan: None, unpack: None }
+        let (single_threaded, ledger) = (backend.single_threaded(), Ledger::new(budget));
+        Self { backend, single_threaded, name, rate: None, ledger, plan: None, unpack: None }
     }
 
     /// The worker by another name.
@@ -224,8 +231,9 @@ where
         let cached = match cached {
             Some(cached) => cached,
             None => {
-                let options = PlanOptions::default();
-                let plan = DenseToCompressedPlan::new(&self.backend, chunk, keep, &options)?;
+                let is_portion = (size_of::<T>() * chunk.data().len()) as u64 <= PORTION_BYTES;
+                let backend = if is_portion { &self.single_threaded } else { &self.backend };
+                let plan = DenseToCompressedPlan::new(backend, chunk, keep, &PlanOptions::default())?;
                 let bytes = plan.workspace_bytes() as u64;
                 let mut workspace = self.ledger.reserve(bytes, Duration::ZERO)?;
                 workspace.settle(bytes);
@@ -233,6 +241,18 @@ where
             }
         };
         Ok(&mut self.plan.insert(cached).plan)
+    }
+
+    /// The entries of a chunk whose elements lie in the device's memory.
+    fn run_plan(
+        &mut self,
+        chunk: &DenseBatchView<'_, T>,
+        elements: ViewOf<'_, B, T>,
+        keep: Keep<T>,
+    ) -> Result<BatchCsr<T, SpaceOf<B>, I, O>> {
+        let (count, stride, ld) = (chunk.count(), chunk.stride(), chunk.leading_dimension());
+        let dense = DenseBatchView::new(elements, count, stride, chunk.shape(), ld, chunk.order())?;
+        self.plan(dense, keep)?.run_batch(dense)
     }
 
     fn resident(&self, batch: BatchCsr<T, SpaceOf<B>, I, O>) -> Box<dyn Resident<T, I, O>> {
@@ -268,19 +288,17 @@ where
         chunk: DenseBatchView<'_, T>,
         keep: Keep<T>,
     ) -> Result<Box<dyn Resident<T, I, O>>> {
-        let elements = self.backend.upload(chunk.data())?;
-        let dense = DenseBatchView::new(
-            SpaceOf::<B>::view(&elements),
-            chunk.count(),
-            chunk.stride(),
-            chunk.shape(),
-            chunk.leading_dimension(),
-            chunk.order(),
-        )?;
-        let batch = self.plan(dense, keep)?.run_batch(dense)?;
-        drop(elements);
-        // A plan of a device guesses the number of entries and leaves some memory unused; the host's vectors are exact.
-        let batch = if self.is_host() { batch } else { batch.to_exact(&self.backend)? };
+        let batch = match SpaceOf::<B>::host_view(chunk.data()) {
+            // The host reads the elements where they lie, and its vectors are exact.
+            Some(elements) => self.run_plan(&chunk, elements, keep)?,
+            // A plan of a device guesses the number of entries and leaves some memory unused.
+            None => {
+                let elements = self.backend.upload(chunk.data())?;
+                let batch = self.run_plan(&chunk, SpaceOf::<B>::view(&elements), keep)?;
+                drop(elements);
+                batch.to_exact(&self.backend)?
+            }
+        };
         self.backend.synchronize()?;
         Ok(self.resident(batch))
     }
@@ -326,13 +344,22 @@ where
         self.plan = None;
     }
 
-    fn second_stream(&self) -> Option<Box<dyn Worker<T, I, O>>> {
-        if self.is_host() {
-            return None;
-        }
-        let Self { backend, name, rate, ledger, unpack, .. } = self;
-        let (backend, name, ledger) = (backend.clone(), name.clone(), ledger.clone());
-        Some(Box::new(Self { backend, name, rate: *rate, ledger, plan: None, unpack: *unpack }))
+    /// On the host so many that there is one for each thread of the backend. On a device one: it copies a chunk there while
+    /// the other compresses.
+    fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
+        let streams = if self.is_host() { self.backend.caps().compute_units } else { 2 };
+        let stream = |_| -> Box<dyn Worker<T, I, O>> {
+            Box::new(Self {
+                backend: self.backend.clone(),
+                single_threaded: self.single_threaded.clone(),
+                name: self.name.clone(),
+                rate: self.rate,
+                ledger: self.ledger.clone(),
+                plan: None,
+                unpack: self.unpack,
+            })
+        };
+        (1..streams).map(stream).collect()
     }
 }
 

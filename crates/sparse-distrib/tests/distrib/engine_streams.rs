@@ -1,20 +1,32 @@
-//! Two streams of one device: they work at once, share its memory, and are one device in the report.
+//! Streams of one device: they work at once, share its memory, and are one device in the report.
 
 use crate::engine::{check_all, compress, options, reference, twenty};
 use crate::faulty::{Fault, Faults, FaultyWorker, Step};
+use backend_cpu::{Cpu, Simd};
 use sparse_core::op::Keep;
 use sparse_core::reference::Reference;
 use sparse_core::{BatchCsr, DenseBatchView, Result, Row};
 use sparse_distrib::schedule::Policy;
-use sparse_distrib::{DeviceWorker, Ledger, Options, Resident, Worker};
+use sparse_distrib::{DeviceWorker, Engine, Generated, Ledger, Options, Resident, Worker};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// The calls of [`Worker::compress`] so far: the first waits for the second.
+/// Calls so far, of which the first waits for the second.
 #[derive(Default)]
 struct Calls {
     begun: Mutex<usize>,
     changed: Condvar,
+}
+
+impl Calls {
+    fn meet(&self) {
+        let mut begun = self.begun.lock().unwrap();
+        *begun += 1;
+        self.changed.notify_all();
+        let one_alone = |begun: &mut usize| *begun < 2;
+        let waited = self.changed.wait_timeout_while(begun, Duration::from_secs(60), one_alone);
+        assert!(!waited.unwrap().1.timed_out(), "no other thread has begun");
+    }
 }
 
 /// A worker that compresses its first chunk only when its other stream has begun with another.
@@ -53,12 +65,7 @@ impl Worker<f32, i32, i32> for Meeting {
         chunk: DenseBatchView<'_, f32>,
         keep: Keep<f32>,
     ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
-        let mut begun = self.calls.begun.lock().unwrap();
-        *begun += 1;
-        self.calls.changed.notify_all();
-        let one_alone = |begun: &mut usize| *begun < 2;
-        let waited = self.calls.changed.wait_timeout_while(begun, Duration::from_secs(60), one_alone);
-        assert!(!waited.unwrap().1.timed_out(), "no other stream has begun");
+        self.calls.meet();
         self.worker.compress(chunk, keep)
     }
 
@@ -70,9 +77,9 @@ impl Worker<f32, i32, i32> for Meeting {
         self.worker.trim();
     }
 
-    fn second_stream(&self) -> Option<Box<dyn Worker<f32, i32, i32>>> {
+    fn further_streams(&self) -> Vec<Box<dyn Worker<f32, i32, i32>>> {
         let second = || Self::new(&self.calls, self.ledger(), false);
-        self.is_first.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
+        self.is_first.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>).into_iter().collect()
     }
 }
 
@@ -109,4 +116,30 @@ fn a_failure_of_one_stream_takes_the_device_out_of_service() {
         assert!(report.devices[0].failure.as_ref().unwrap().contains("Kernel failed"), "{report:?}");
         assert!(report.retries > 0 && report.devices[1].failure.is_none(), "{report:?}");
     }
+}
+
+#[test]
+fn the_cpu_has_a_stream_for_each_thread_and_reads_in_place() {
+    // Three portions.
+    let (shape, calls) = ((1, 1 << 20), Calls::default());
+    let source = Generated::new(vec![shape; 3], |item, elements: &mut [f32]| {
+        calls.meet();
+        elements.fill(0.0);
+        elements[item] = 1.0;
+        Ok(())
+    });
+    let worker = |threads| -> Box<dyn Worker<f32, i32, i32>> {
+        Box::new(DeviceWorker::new(Cpu::with(threads, Simd::detect()).unwrap()))
+    };
+    let mut engine = Engine::<f32>::new(vec![worker(2)]).unwrap();
+    let options = Options::default();
+    let (handle, report) = engine.compress::<Row>(&source, &options).unwrap().complete().unwrap();
+    assert_eq!((handle.batches().len(), report.devices.len(), report.devices[0].items), (3, 1, 3));
+    for item in 0..3 {
+        assert!(handle.fetch(item).unwrap().triplets().eq([(0, item, 1.0)]));
+    }
+
+    let (matrices, faults) = (twenty(), Faults::none());
+    check_all(compress::<Row>(vec![FaultyWorker::on_host(&faults)], &matrices, &options), &matrices);
+    assert!(faults.count(Step::Kernel) > 0 && faults.count(Step::Upload) == 0);
 }

@@ -178,6 +178,11 @@ impl FaultyWorker {
         Box::new(Self::new(name, faults, Ledger::new(budget), false))
     }
 
+    /// A worker whose memory is the host's.
+    pub(crate) fn on_host(faults: &Arc<Faults>) -> Box<dyn Worker<f32, i32, i32>> {
+        Box::new(DeviceWorker::new(Faulty(faults.clone())))
+    }
+
     pub(crate) fn with_two_streams(
         name: &str,
         faults: &Arc<Faults>,
@@ -221,6 +226,7 @@ impl Worker<f32, i32, i32> for FaultyWorker {
         chunk: DenseBatchView<'_, f32>,
         keep: Keep<f32>,
     ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
+        drop(Faulty(self.faults.clone()).upload(chunk.data())?);
         self.worker.compress(chunk, keep)
     }
 
@@ -240,7 +246,7 @@ impl Worker<f32, i32, i32> for FaultyWorker {
         self.worker.trim();
     }
 
-    fn second_stream(&self) -> Option<Box<dyn Worker<f32, i32, i32>>> {
+    fn further_streams(&self) -> Vec<Box<dyn Worker<f32, i32, i32>>> {
         let second = || {
             let mut second = Self::new(self.name(), &self.faults, self.ledger().clone(), false);
             if self.unpacks() {
@@ -248,6 +254,9 @@ impl Worker<f32, i32, i32> for FaultyWorker {
             }
             second
         };
-        self.has_second_stream.then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
+        self.has_second_stream
+            .then(|| Box::new(second()) as Box<dyn Worker<f32, i32, i32>>)
+            .into_iter()
+            .collect()
     }
 }

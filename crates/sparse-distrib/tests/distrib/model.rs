@@ -39,6 +39,7 @@ fn rates(link: f64, host_scan: f64) -> Rates {
         devices: 1,
         link: link * 1e9,
         host_scan: host_scan * 1e9,
+        host_pack: limitless,
         host_memory: limitless,
         device: limitless,
     }
@@ -81,6 +82,15 @@ fn memory_and_devices_limit_too() {
     let slow_devices = Rates { devices: 2, device: bytes / 16.0, ..memory };
     assert_eq!(seconds(Scheme::Sfc, slow_devices), 8.0);
     assert_eq!(seconds(Scheme::Ed2, slow_devices), 3.0);
+}
+
+#[test]
+fn packing_takes_time_by_the_ratio_of_nonzeros() {
+    let rates = Rates { host_pack: 25e9, ..rates(55.0, 100.0) };
+    let seconds = |nonzeros| predict(Scheme::Bitmap, density(nonzeros), 1e9, &rates);
+    assert!((seconds(0.1) - (0.01 + 0.1 * 0.04)).abs() < 1e-12 && (seconds(0.5) - 0.03).abs() < 1e-12);
+    // The link takes 0.018 s.
+    assert_eq!([0.1, 0.5].map(|nonzeros| choose(density(nonzeros), &rates)), [Scheme::Bitmap, Scheme::Sfc]);
 }
 
 #[test]

@@ -52,7 +52,8 @@ impl NpzFormat {
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// `csr`, `csc` or `coo`.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Csr => "csr",
             Self::Csc => "csc",

@@ -61,6 +61,11 @@ impl PartSet {
         Ok(Self { folder, manifest })
     }
 
+    /// The folder of the set.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The contents: a batch or a matrix.
     pub fn kind(&self) -> SetKind {
         self.manifest.kind

@@ -1,5 +1,6 @@
 //! Amounts of dense matrices to CSR or CSC on several devices, which keep the results.
 
+mod open;
 mod preparation;
 
 use super::{Format, Matrix};

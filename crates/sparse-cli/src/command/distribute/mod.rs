@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::named_device::{self, NamedDevice};
-use crate::operand::common_type;
 use crate::product::{check_factor, parse_not_negative};
 use crate::ranks::Ranks;
 use crate::text::parse_bytes;
@@ -114,7 +113,7 @@ impl Distribute {
             check_shapes(&source)?;
         }
         let dtype =
-            context.dtype().unwrap_or_else(|| common_type(source.files().iter().map(|file| file.dtype())));
+            context.dtype().unwrap_or_else(|| DType::common(source.files().iter().map(|file| file.dtype())));
         if let Some(threshold) = self.threshold {
             check_factor("--threshold", threshold.into(), real(dtype))?;
         }
