@@ -4,7 +4,8 @@
 //! |---|---|
 //! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
 //! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2`, as it does for the engine |
-//! | host memory | all threads reading memory of their own, 8 MiB each at least |
+//! | host unpacking | two threads, as many as a device has streams, checking such messages and uploading their planes; unlimited as the link is |
+//! | host memory | all threads reading memory of their own, 24 MiB each at least |
 //! | device | the device's backend compressing the block where it lies |
 //!
 //! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200 ms: passes start small and double
@@ -14,7 +15,7 @@
 //! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
 
 use crate::dispatch::compress_whole;
-use crate::engine::message::{self, HostCompressor};
+use crate::engine::message::{self, HostCompressor, MatrixCompressor, PackedBatch};
 use crate::partition::Part;
 use crate::scheme::{Rates, Scheme};
 use disk_cache::{Cache, Kind};
@@ -22,6 +23,7 @@ use sparse_core::backend::SpaceOf;
 use sparse_core::op::{DenseToCsrKernel, Keep};
 use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
 use std::hint::black_box;
+use std::iter::repeat_n;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Barrier;
@@ -32,7 +34,7 @@ use std::time::{Duration, Instant};
 /// time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
-const ENTRIES: Kind = Kind { magic: *b"nnzrate2", extension: "rates" };
+const ENTRIES: Kind = Kind { magic: *b"nnzrate3", extension: "rates" };
 
 /// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
 const BLOCK: usize = 4 << 20;
@@ -46,10 +48,12 @@ const MESSAGE_BLOCK: usize = BLOCK / 4;
 /// One element in so many is not zero in the blocks that tell scan and packing apart.
 const FEW: usize = 64;
 const MANY: usize = 2;
-/// The time for each of link, device, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.
-const SHARE: Duration = Duration::from_millis(30);
+/// The time for each of link, device, unpacking, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.
+const SHARE: Duration = Duration::from_millis(25);
+/// Threads that unpack messages for a device: one for each of its streams.
+const UNPACKING_THREADS: usize = 2;
 /// Bytes that a thread reads at least, more than its share of most caches, and that all read at least.
-const MEMORY_BYTES: (usize, usize) = (8 << 20, 64 << 20);
+const MEMORY_BYTES: (usize, usize) = (24 << 20, 128 << 20);
 const MEMORY_SHARE: Duration = Duration::from_millis(15);
 
 /// The devices that matrices are sent to: equal ones, each with a link of its own.
@@ -140,16 +144,17 @@ where
     let mut block = vec![0.0_f32; BLOCK];
     block.iter_mut().step_by(SPACING).for_each(|element| *element = 1.0);
     let backend = target.backend;
-    let (link, device) = match SpaceOf::<B>::host_view(&block) {
-        Some(view) => (f64::INFINITY, scan_rate(backend, view)?),
+    let (link, host_unpack, device) = match SpaceOf::<B>::host_view(&block) {
+        Some(view) => (f64::INFINITY, f64::INFINITY, scan_rate(backend, view)?),
         None => {
             let uploaded = backend.upload(&block)?;
-            (link_rate(backend, &block)?, scan_rate(backend, SpaceOf::<B>::view(&uploaded))?)
+            let device = scan_rate(backend, SpaceOf::<B>::view(&uploaded))?;
+            (link_rate(backend, &block)?, unpack_rate(host, backend, &block)?, device)
         }
     };
     let host_memory = memory_rate(host.caps().compute_units);
     let (host_scan, host_pack) = host_rates(host)?;
-    Ok(Rates { devices: target.devices, link, host_scan, host_pack, host_memory, device })
+    Ok(Rates { devices: target.devices, link, host_scan, host_pack, host_unpack, host_memory, device })
 }
 
 /// Bytes per second from the host to the memory of a backend.
@@ -199,24 +204,64 @@ fn message_rate<H>(host: &H, block: &[f32]) -> Result<f64>
 where
     H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
 {
-    let threads = host.caps().compute_units.max(1);
-    let (host, all_have_begun) = (host.single_threaded(), Barrier::new(threads));
-    let compress = || {
+    let (threads, host) = (host.caps().compute_units.max(1), host.single_threaded());
+    rate_of_threads(threads, || {
         let mut compressor = HostCompressor::<f32, i32, i32>::start(&host);
         let mut message = vec![];
-        all_have_begun.wait();
         rate(block.len(), |elements| {
-            let (rows, part) = (elements / COLUMNS, Part::whole((elements / COLUMNS, COLUMNS)));
-            let matrix = DenseView::row_major(&block[..elements], rows, COLUMNS)?;
-            let compressed = compressor.compress(matrix, Keep::NonZero)?;
-            message::encode(Scheme::Ed2, &part, &compressed, &mut message)?;
+            compress_to_message(compressor.as_mut(), &block[..elements], &mut message)?;
             black_box(&message);
             Ok(())
         })
+    })
+}
+
+/// Replaces `message` by that of these elements.
+fn compress_to_message(
+    compressor: &mut dyn MatrixCompressor<f32, i32, i32>,
+    elements: &[f32],
+    message: &mut Vec<u8>,
+) -> Result<()> {
+    let (rows, cols) = (elements.len() / COLUMNS, COLUMNS);
+    let compressed = compressor.compress(DenseView::row_major(elements, rows, cols)?, Keep::NonZero)?;
+    message::encode(Scheme::Ed2, &Part::whole((rows, cols)), &compressed, message)
+}
+
+/// Bytes of messages per second that the threads of a device's streams check and hand to it.
+fn unpack_rate<H, B>(host: &H, backend: &B, block: &[f32]) -> Result<f64>
+where
+    H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+    B: Backend,
+{
+    let mut message = vec![];
+    let mut compressor = HostCompressor::<f32, i32, i32>::start(host);
+    compress_to_message(compressor.as_mut(), &block[..SMALLEST_BLOCK], &mut message)?;
+    let ratio = message.len() as f64 / size_of_val(&block[..SMALLEST_BLOCK]) as f64;
+    let messages = vec![message; BLOCK / SMALLEST_BLOCK];
+    let dense_rate = rate_of_threads(UNPACKING_THREADS, || {
+        rate(BLOCK, |elements| {
+            let messages = &messages[..elements / SMALLEST_BLOCK];
+            let parts = repeat_n(Part::whole((SMALLEST_BLOCK / COLUMNS, COLUMNS)), messages.len());
+            let batch = PackedBatch::<f32, i32>::new::<i32>(Scheme::Ed2, parts, messages)?;
+            let planes = batch.upload(backend)?;
+            backend.synchronize()?;
+            drop(black_box(planes));
+            Ok(())
+        })
+    })?;
+    Ok(ratio * dense_rate)
+}
+
+/// The sum of the rates of so many threads, which begin together.
+fn rate_of_threads(threads: usize, rate: impl Fn() -> Result<f64> + Sync) -> Result<f64> {
+    let all_have_begun = Barrier::new(threads);
+    let rate = || {
+        all_have_begun.wait();
+        rate()
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(compress)).collect();
-        let own = compress();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(rate)).collect();
+        let own = rate();
         let others =
             others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(own).chain(others).sum()
@@ -292,21 +337,22 @@ fn processor() -> String {
 }
 
 fn rates_to_bytes(rates: &Rates) -> Vec<u8> {
-    let Rates { link, host_scan, host_pack, host_memory, device, .. } = *rates;
-    let numbers = [link, host_scan, host_pack, host_memory, device];
+    let Rates { link, host_scan, host_pack, host_unpack, host_memory, device, .. } = *rates;
+    let numbers = [link, host_scan, host_pack, host_unpack, host_memory, device];
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Stored rates, if they are five positive numbers.
+/// Stored rates, if they are six positive numbers.
 fn rates_from_bytes(bytes: &[u8], devices: usize) -> Option<Rates> {
     let numbers = bytes.chunks(8).map(|chunk| Some(f64::from_le_bytes(chunk.try_into().ok()?)));
     let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
-    let [link, host_scan, host_pack, host_memory, device] = numbers[..] else { return None };
+    let [link, host_scan, host_pack, host_unpack, host_memory, device] = numbers[..] else { return None };
     numbers.iter().all(|&number| number > 0.0).then_some(Rates {
         devices,
         link,
         host_scan,
         host_pack,
+        host_unpack,
         host_memory,
         device,
     })
@@ -322,6 +368,7 @@ mod tests {
         link: f64::INFINITY,
         host_scan: 2.0,
         host_pack: 5.0,
+        host_unpack: 6.0,
         host_memory: 3.0,
         device: 4.0,
     };

@@ -9,8 +9,7 @@ use std::fmt::{Display, Formatter};
 /// use sparse_distrib::{Density, Explanation, Rates, Scheme};
 ///
 /// let density = Density { nonzeros: 0.01, value_bytes: 4.0, index_bytes: 4.0 };
-/// let (host_scan, host_pack, host_memory) = (100e9, f64::INFINITY, 250e9);
-/// let rates = Rates { devices: 1, link: 55e9, host_scan, host_pack, host_memory, device: 3e12 };
+/// let rates = Rates { link: 55e9, host_scan: 100e9, host_memory: 250e9, ..Rates::UNLIMITED };
 /// let explanation = Explanation::new(density, 25.17e9, &rates);
 /// assert_eq!(explanation.chosen, Scheme::Ed2);
 /// let table = explanation.to_string();
@@ -64,8 +63,7 @@ impl Explanation {
     /// use sparse_distrib::{Density, Explanation, Rates};
     ///
     /// let density = Density { nonzeros: 0.1, value_bytes: 4.0, index_bytes: 4.0 };
-    /// let (host_scan, host_pack, host_memory) = (100e9, f64::INFINITY, 250e9);
-    /// let rates = Rates { devices: 1, link: 55e9, host_scan, host_pack, host_memory, device: 3e12 };
+    /// let rates = Rates { link: 55e9, host_scan: 100e9, host_memory: 250e9, ..Rates::UNLIMITED };
     /// let explanation = Explanation::decoded_on_host(density, 1e9, &rates);
     /// let ratios: Vec<f64> = explanation.predictions.iter().map(|prediction| prediction.wire_ratio).collect();
     /// assert_eq!(ratios, [1.0, 0.2, 0.2, 0.2, 0.2]); // a bitmap alone would have 0.13
@@ -104,7 +102,7 @@ impl Explanation {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let Density { nonzeros, value_bytes, index_bytes } = self.density;
-        let Rates { devices, link, host_scan, host_pack, host_memory, device } = self.rates;
+        let Rates { devices, link, host_scan, host_pack, host_unpack, host_memory, device } = self.rates;
         let (dense, nonzeros) = (self.dense_bytes / 1e9, 100.0 * nonzeros);
         writeln!(
             f,
@@ -112,10 +110,11 @@ impl Display for Explanation {
         )?;
         writeln!(
             f,
-            "rates  {devices} x link {}, host scan {}, host packing {}, host memory {}, {devices} x device {}",
+            "rates  {devices} x link {}, host scan {}, packing {}, {devices} x unpacking {}, memory {}, {devices} x device {}",
             rate(link),
             rate(host_scan),
             rate(host_pack),
+            rate(host_unpack),
             rate(host_memory),
             rate(device)
         )?;

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! T(SFC)  = D · max(1 / (N · link), 1 / memory, 1 / (N · device))
-//! T(else) = D · max(1 / scan, c / (N · link), (1 + 2c) / memory)
+//! T(else) = D · max(1 / scan, c / (N · link), c / (N · unpack), (1 + 2c) / memory)
 //! ```
 //!
 //! D is the size of the dense data, N the number of devices, c the wire ratio: the bytes sent over the bytes of the
@@ -168,6 +168,8 @@ pub struct Rates {
     /// All cores of the host writing nonzeros to messages, in bytes of these: with `host_scan` it makes the time of a byte
     /// 1 / `host_scan` + nonzeros / `host_pack`.
     pub host_pack: f64,
+    /// The threads of the host that check messages for one device and hand their planes to it, in bytes of messages.
+    pub host_unpack: f64,
     /// The host's memory.
     pub host_memory: f64,
     /// One device compressing.
@@ -175,8 +177,23 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// One device, and nothing that limits.
+    pub const UNLIMITED: Self = Self {
+        devices: 1,
+        link: f64::INFINITY,
+        host_scan: f64::INFINITY,
+        host_pack: f64::INFINITY,
+        host_unpack: f64::INFINITY,
+        host_memory: f64::INFINITY,
+        device: f64::INFINITY,
+    };
+
     fn links(&self) -> f64 {
         self.devices as f64 * self.link
+    }
+
+    fn unpacks(&self) -> f64 {
+        self.devices as f64 * self.host_unpack
     }
 
     /// The rates for matrices of this density: the host's scan includes the writing of nonzeros.
@@ -193,6 +210,8 @@ pub enum Stage {
     Link,
     /// The host finding nonzeros, and writing them.
     HostScan,
+    /// The host checking messages and handing them to the devices.
+    HostUnpack,
     /// The host's memory.
     HostMemory,
     /// The devices compressing.
@@ -204,6 +223,7 @@ impl Display for Stage {
         f.pad(match self {
             Self::Link => "link",
             Self::HostScan => "host scan",
+            Self::HostUnpack => "host unpack",
             Self::HostMemory => "host memory",
             Self::Device => "device",
         })
@@ -216,8 +236,7 @@ impl Display for Stage {
 /// use sparse_distrib::{Density, Rates, Scheme, predict};
 ///
 /// let density = Density { nonzeros: 0.01, value_bytes: 4.0, index_bytes: 4.0 };
-/// let free = f64::INFINITY;
-/// let rates = Rates { devices: 1, link: 55e9, host_scan: 100e9, host_pack: free, host_memory: free, device: 3e12 };
+/// let rates = Rates { link: 55e9, host_scan: 100e9, ..Rates::UNLIMITED };
 /// let seconds = predict(Scheme::Bitmap, density, 25.17e9, &rates);
 /// assert!((seconds - 0.25).abs() < 0.005); // the scan of the host
 /// ```
@@ -228,21 +247,22 @@ pub fn predict(scheme: Scheme, density: Density, dense_bytes: f64, rates: &Rates
 
 /// The stage that sets the time of a scheme with this wire ratio, and its seconds for a byte of the dense data.
 pub(crate) fn slowest(compressor: Compressor, ratio: f64, rates: &Rates) -> (Stage, f64) {
-    let stages = match compressor {
-        Compressor::Receiver => [
+    let stages: &[(Stage, f64)] = match compressor {
+        Compressor::Receiver => &[
             (Stage::Link, 1.0 / rates.links()),
             (Stage::HostMemory, 1.0 / rates.host_memory),
             (Stage::Device, 1.0 / (rates.devices as f64 * rates.device)),
         ],
-        Compressor::Sender => [
+        Compressor::Sender => &[
             (Stage::HostScan, 1.0 / rates.host_scan),
             (Stage::Link, ratio / rates.links()),
+            (Stage::HostUnpack, ratio / rates.unpacks()),
             (Stage::HostMemory, (1.0 + 2.0 * ratio) / rates.host_memory),
         ],
     };
     stages
-        .into_iter()
-        .fold((Stage::Link, 0.0), |slowest, stage| if stage.1 > slowest.1 { stage } else { slowest })
+        .iter()
+        .fold((Stage::Link, 0.0), |slowest, &stage| if stage.1 > slowest.1 { stage } else { slowest })
 }
 
 /// The fastest of `sfc`, `ed2` and `bitmap`, as the model predicts; of equally fast ones that which sends less. `cfs` and
@@ -252,8 +272,7 @@ pub(crate) fn slowest(compressor: Compressor, ratio: f64, rates: &Rates) -> (Sta
 /// use sparse_distrib::{Density, Rates, Scheme, choose};
 ///
 /// let density = Density { nonzeros: 0.1, value_bytes: 4.0, index_bytes: 4.0 };
-/// let (link, host_pack, host_memory) = (55e9, f64::INFINITY, 250e9);
-/// let one_core = Rates { devices: 1, link, host_scan: 2.3e9, host_pack, host_memory, device: 3e12 };
+/// let one_core = Rates { link: 55e9, host_scan: 2.3e9, host_memory: 250e9, ..Rates::UNLIMITED };
 /// assert_eq!(choose(density, &one_core), Scheme::Sfc);
 /// assert_eq!(choose(density, &Rates { host_scan: 100e9, ..one_core }), Scheme::Bitmap);
 /// ```

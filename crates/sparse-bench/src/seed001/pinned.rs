@@ -179,8 +179,7 @@ mod tests {
     #[test]
     fn predictions_are_those_of_the_schemes_of_the_figure() {
         let density = Density { nonzeros: 0.01, value_bytes: 4.0, index_bytes: 4.0 };
-        let (link, host_scan, free) = (50e9, 100e9, f64::INFINITY);
-        let rates = Rates { devices: 1, link, host_scan, host_pack: free, host_memory: free, device: 3e12 };
+        let rates = Rates { link: 50e9, host_scan: 100e9, ..Rates::UNLIMITED };
         let explanation = Explanation::new(density, 25e9, &rates);
         assert_eq!(predictions(&explanation), "ed2, predicted sfc 500 ms, ed2 250 ms, bitmap 250 ms");
     }

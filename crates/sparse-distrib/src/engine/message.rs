@@ -125,7 +125,7 @@ pub(super) fn can_be_packed(scheme: Scheme) -> bool {
 
 impl<T: Scalar, I: Index> PackedBatch<T, I> {
     /// The matrices of messages, whose parts have one shape. Each message is checked as its decoder does.
-    pub(super) fn new<O: Index>(
+    pub(crate) fn new<O: Index>(
         scheme: Scheme,
         parts: impl Iterator<Item = Part>,
         messages: &[Vec<u8>],
@@ -178,6 +178,17 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
     /// The values of all entries.
     pub fn values(&self) -> &[T] {
         &self.values
+    }
+
+    /// Copies of the planes on a device: the pattern's, and the values.
+    pub(crate) fn upload<B: Backend>(&self, backend: &B) -> Result<impl Sized + use<B, T, I>> {
+        let pattern = match &self.pattern {
+            Pattern::Bits(bits) => (Some(backend.upload(bits)?), None),
+            Pattern::Counts { counts, indices, .. } => {
+                (None, Some((backend.upload(counts)?, backend.upload(indices)?)))
+            }
+        };
+        Ok((pattern, backend.upload(&self.values)?))
     }
 
     /// Bytes that a device needs at most to unpack it: the planes, the prefix sums, and the arrays of the result.

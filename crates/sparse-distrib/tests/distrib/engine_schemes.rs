@@ -91,8 +91,7 @@ fn the_model_chooses_by_link_and_density() {
     let run = |link, percent: usize, workers| {
         let element = |at: usize| if at % 100 < percent { 1.0 } else { 0.0 };
         let matrices = [Dense::new((0..4000).map(element).collect(), 40, 100, Order::RowMajor).unwrap()];
-        let (host_scan, host_pack, host_memory) = (10e9, f64::INFINITY, 100e9);
-        let rates = Rates { devices: 1, link, host_scan, host_pack, host_memory, device: 1e12 };
+        let rates = Rates { link, host_scan: 10e9, host_memory: 100e9, ..Rates::UNLIMITED };
         let options = Options { rates: Some(rates), ..options(None) };
         check_all(compress::<Row>(workers, &matrices, &options), &matrices)
     };

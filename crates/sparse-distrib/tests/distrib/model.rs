@@ -32,17 +32,9 @@ fn break_even_densities() {
     assert_eq!((Scheme::Sfc.info().break_even)(density(0.5)), None);
 }
 
-/// Rates in GB/s; the host's memory and the device do not limit.
+/// Rates in GB/s; nothing else limits.
 fn rates(link: f64, host_scan: f64) -> Rates {
-    let limitless = f64::INFINITY;
-    Rates {
-        devices: 1,
-        link: link * 1e9,
-        host_scan: host_scan * 1e9,
-        host_pack: limitless,
-        host_memory: limitless,
-        device: limitless,
-    }
+    Rates { link: link * 1e9, host_scan: host_scan * 1e9, ..Rates::UNLIMITED }
 }
 
 #[test]
@@ -91,6 +83,18 @@ fn packing_takes_time_by_the_ratio_of_nonzeros() {
     assert!((seconds(0.1) - (0.01 + 0.1 * 0.04)).abs() < 1e-12 && (seconds(0.5) - 0.03).abs() < 1e-12);
     // The link takes 0.018 s.
     assert_eq!([0.1, 0.5].map(|nonzeros| choose(density(nonzeros), &rates)), [Scheme::Bitmap, Scheme::Sfc]);
+}
+
+#[test]
+fn unpacking_takes_time_by_the_bytes_of_messages() {
+    let rates = Rates { host_unpack: 4e9, ..rates(50.0, 100.0) };
+    let seconds = |scheme, nonzeros| predict(scheme, density(nonzeros), 1e9, &rates);
+    assert!((seconds(Scheme::Ed2, 0.1) - 0.05).abs() < 1e-12); // 0.2 GB
+    assert!((seconds(Scheme::Bitmap, 0.1) - 0.0328125).abs() < 1e-12);
+    assert_eq!(seconds(Scheme::Sfc, 0.1), 0.02);
+    assert_eq!([0.01, 0.1].map(|nonzeros| choose(density(nonzeros), &rates)), [Scheme::Ed2, Scheme::Sfc]);
+    let two_devices = Rates { devices: 2, ..rates };
+    assert!((predict(Scheme::Ed2, density(0.1), 1e9, &two_devices) - 0.025).abs() < 1e-12);
 }
 
 #[test]
