@@ -15,6 +15,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "entry.clh",
         "index.clh",
         "pack.clh",
+        "products.clh",
         "row_per_group.clh",
         "scalar.clh",
         "search.clh",

@@ -14,6 +14,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "look_back.cuh",
         "neighbours.cuh",
         "pack.cuh",
+        "products.cuh",
         "ready.cuh",
         "rounded.cuh",
         "row_steps.cuh",

@@ -264,7 +264,7 @@ macro_rules! files {
                 $language,
                 $headers,
                 "spgemm_values",
-                ["spgemm_values_local", "spgemm_values_global"],
+                ["spgemm_values"],
                 [SCALAR, IDX, OFF]
             ),
             $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),

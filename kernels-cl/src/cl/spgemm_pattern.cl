@@ -2,10 +2,10 @@
 // the entries of row i of A name. Each kernel that finds rows does so twice: without `columns` it counts them, then it
 // writes them in order from `starts` on.
 // A team of `lanes` work-items, which is a work-group, takes a row; rows come in an order of their sizes, `first` up to
-// `end` of it. sort: the columns of up to EACH * lanes products, sorted in local memory. hash: the same number, in a
-// table of twice as many slots, so that only those that differ are sorted. bitmap: any number, a bit for each column of
-// a window, as many windows as the row needs. Reads A once and its rows of B once, bitmap twice for each window; writes
-// C.
+// `end` of it. Its lanes take an entry of A each, and then share the products of these. sort: the columns of up to
+// EACH * lanes products, sorted in local memory. hash: the same number, in a table of twice as many slots, so that only
+// those that differ are sorted. bitmap: any number, a bit for each column of a window, as many windows as the row needs.
+// Reads A once and its rows of B once, bitmap twice for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), MOST_LANES = 256 (the largest team).   Launch: any number of
 // work-groups of `lanes`, a power of two up to MOST_LANES; of any size for bins, bin_starts and offsets.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
@@ -14,6 +14,7 @@
 #include "team.clh"
 #define SORTED int
 #include "search.clh"
+#include "products.clh"
 #ifndef EACH
 #define EACH 8
 #endif
@@ -89,6 +90,22 @@ static void sort_first(__local IDX *list, int n, int lid, int lanes)
     sort_list(list, size, lid, lanes);
 }
 
+// The number of products of the entries that the lanes have, those of `k` before `end`.
+static long products_from(__local long *ends, __local long *origins, int lid, int lanes, long k, long end,
+                          __global const IDX *a_indices, __global const OFF *b_offsets)
+{
+    long begin = k < end ? b_offsets[a_indices[k]] : 0;
+    long length = k < end ? b_offsets[a_indices[k] + 1] - begin : 0;
+    return count_products(ends, origins, lid, lanes, begin, length);
+}
+
+// The column of product p.
+static IDX column_of(__local const long *ends, __local const long *origins, int lanes, long p,
+                     __global const IDX *b_indices)
+{
+    return b_indices[origins[owner_of(ends, lanes, p)] + p];
+}
+
 __kernel void spgemm_pattern_sort(long first, long end, long lanes, __global const long *order,
                                   __global const OFF *a_offsets, __global const IDX *a_indices,
                                   __global const OFF *b_offsets, __global const IDX *b_indices,
@@ -97,27 +114,27 @@ __kernel void spgemm_pattern_sort(long first, long end, long lanes, __global con
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
     __local IDX list[CAPACITY];
-    __local int sums[MOST_LANES];
+    __local long ends[MOST_LANES];
+    __local long origins[MOST_LANES];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];
         int n = 0;
-        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            long begin = b_offsets[a_indices[k]];
-            int length = (int)(b_offsets[a_indices[k] + 1] - begin);
-            for (int e = lid; e < length; e += width)
-                list[n + e] = b_indices[begin + e];
-            n += length;
+        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+            long count = products_from(ends, origins, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
+            for (long p = lid; p < count; p += width)
+                list[n + p] = column_of(ends, origins, width, p, b_indices);
+            n += (int)count;
         }
         sort_first(list, n, lid, width);
         int found = 0;
         for (int base = 0; base < n; base += width) {
             int at = base + lid;
             int is_new = at < n && (at == 0 || list[at] != list[max(at - 1, 0)]);
-            int all;
-            int before = scan_team(sums, lid, width, is_new, &all);
+            long all;
+            long before = scan_team(ends, lid, width, is_new, &all);
             if (columns && is_new)
                 columns[starts[row] + found + before] = list[at];
-            found += all;
+            found += (int)all;
         }
         if (!columns && lid == 0)
             counts[row] = found;
@@ -147,24 +164,27 @@ __kernel void spgemm_pattern_hash(long first, long end, long lanes, __global con
     int slots = 2 * EACH * width;
     __local int table[2 * CAPACITY];
     __local IDX list[CAPACITY];
-    __local int sums[MOST_LANES];
+    __local long ends[MOST_LANES];
+    __local long origins[MOST_LANES];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];
         for (int slot = lid; slot < slots; slot += width)
             table[slot] = FREE;
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
-            for (long e = b_offsets[a_indices[k]] + lid; e < b_offsets[a_indices[k] + 1]; e += width)
-                insert(table, slots, (int)b_indices[e]);
+        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+            long count = products_from(ends, origins, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
+            for (long p = lid; p < count; p += width)
+                insert(table, slots, (int)column_of(ends, origins, width, p, b_indices));
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
         int found = 0;
         for (int base = 0; base < slots; base += width) {
             int column = table[base + lid];
-            int all;
-            int before = scan_team(sums, lid, width, column != FREE, &all);
+            long all;
+            long before = scan_team(ends, lid, width, column != FREE, &all);
             if (column != FREE)
                 list[found + before] = column;
-            found += all;
+            found += (int)all;
         }
         if (columns) {
             sort_first(list, found, lid, width);
@@ -187,7 +207,8 @@ __kernel void spgemm_pattern_bitmap(long first, long end, long lanes, long cols,
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
     __local long extremes[MOST_LANES];
-    __local int sums[MOST_LANES];
+    __local long ends[MOST_LANES];
+    __local long origins[MOST_LANES];
     __global uint *bitmap = bitmaps + get_group_id(0) * words;
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];
@@ -197,28 +218,33 @@ __kernel void spgemm_pattern_bitmap(long first, long end, long lanes, long cols,
             // The window begins with the least column that is left, and ends with the greatest if it reaches so far.
             long least = cols;
             long below = 1;
-            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
-                for (long e = b_offsets[a_indices[k]] + lid; e < b_offsets[a_indices[k] + 1]; e += width) {
-                    least = b_indices[e] >= from ? min(least, (long)b_indices[e]) : least;
-                    below = min(below, -(long)b_indices[e]);
+            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+                long count = products_from(ends, origins, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
+                for (long p = lid; p < count; p += width) {
+                    long column = column_of(ends, origins, width, p, b_indices);
+                    least = column >= from ? min(least, column) : least;
+                    below = min(below, -column);
                 }
+            }
             least = min_team(extremes, lid, width, least);
             long greatest = -min_team(extremes, lid, width, below);
             long origin = least - least % 32;
             long window_end = least < cols ? min(greatest + 1, origin + 32 * words) : origin;
-            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
-                for (long e = b_offsets[a_indices[k]] + lid; e < b_offsets[a_indices[k] + 1]; e += width) {
-                    long column = b_indices[e];
+            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+                long count = products_from(ends, origins, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
+                for (long p = lid; p < count; p += width) {
+                    long column = column_of(ends, origins, width, p, b_indices);
                     if (column >= least && column < window_end)
                         atomic_or(bitmap + (column - origin) / 32, 1u << (int)((column - origin) % 32));
                 }
+            }
             barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
             long used = (window_end - origin + 31) / 32;
             for (long base = 0; base < used; base += width) {
                 long at = base + lid;
                 uint word = at < used ? bitmap[at] : 0;
-                int all;
-                int before = scan_team(sums, lid, width, (int)popcount(word), &all);
+                long all;
+                long before = scan_team(ends, lid, width, popcount(word), &all);
                 if (word)
                     bitmap[at] = 0;
                 if (columns) {

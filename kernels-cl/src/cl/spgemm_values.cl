@@ -1,27 +1,32 @@
 // spgemm_values: the values of C = A B, for compressed rows and a C whose pattern is known, in order and without
 // repetitions.
 // A team of `lanes` work-items, which is a work-group, takes a row; rows come in an order of their lengths, `first` up
-// to `end` of it. The team goes through the entries of A's row in their order, its lanes through the row of B that each
-// names. Its columns differ if B is `unique`, so that lanes add to different sums; if not, one lane adds. Each product
-// finds its sum by halving among the columns of C's row. So sums are added in the order of A's entries, whatever the
-// lanes do. local: up to EACH * lanes sums, in local memory. global: any number, `capacity` at most, in global memory.
-// Reads A once, its rows of B once, the pattern of C once, writes the values of C once.
+// to `end` of it. Rows of more than EACH * lanes entries are cut into up to `slices` slices of so many, each of which a
+// team sums from the products that have its columns. The lanes take an entry of A each, and then share the products of
+// these. Each product finds its sum, in local memory, by halving among the columns of the slice; of those that meet at
+// one sum, the first adds, then the next. So sums are added in the order of A's entries, whatever the lanes do. Reads A
+// and its rows of B once for each slice, the latter in parts if they are `sorted`; reads the pattern of C and writes its
+// values once.
 // Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), MOST_LANES = 256 (the largest
 // team).   Launch: any number of work-groups of `lanes`, a power of two up to MOST_LANES.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "scalar.clh"
 #include "index.clh"
 #include "team.clh"
+#define SORTED IDX
+#include "search.clh"
+#include "products.clh"
 #ifndef EACH
 #define EACH (SCALAR == C64 ? 4 : 8)
 #endif
 #define CAPACITY (EACH * MOST_LANES)
+#define NONE MOST_LANES
 
-// The position of a column among the n of a row, which has it.
+// The position of a column among the n of a slice; n if it is greater than all.
 static int position_of(__local const IDX *columns, int n, IDX column)
 {
     int low = 0;
-    int high = n - 1;
+    int high = n;
     while (low < high) {
         int mid = (low + high) / 2;
         if (columns[mid] < column)
@@ -32,83 +37,77 @@ static int position_of(__local const IDX *columns, int n, IDX column)
     return low;
 }
 
-// The same in global memory.
-static long far_position_of(__global const IDX *columns, long n, IDX column)
+// Adds the product of each lane that has one to the sum at `at`, those of one sum in the order of the lanes. `waiting` is
+// the least lane that waits for a sum.
+static void add_in_order(__local ACC *sums, __local int *waiting, __local int *found, int lid, int has_product, int at,
+                         ACC product)
 {
-    long low = 0;
-    long high = n - 1;
-    while (low < high) {
-        long mid = (low + high) / 2;
-        if (columns[mid] < column)
-            low = mid + 1;
-        else
-            high = mid;
+    int waits = has_product;
+    int some_wait = any_of_team(found, lid, waits);
+    while (some_wait) {
+        if (waits)
+            atomic_min(waiting + at, lid);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int is_first = waits && waiting[at] == lid;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (is_first) {
+            sums[at] += product;
+            waiting[at] = NONE;
+            waits = 0;
+        }
+        some_wait = any_of_team(found, lid, waits);
     }
-    return low;
 }
 
-__kernel void spgemm_values_local(long first, long end, long lanes, long unique, __global const long *order,
-                                  __global const OFF *a_offsets, __global const IDX *a_indices,
-                                  __global const T *a_values, __global const OFF *b_offsets,
-                                  __global const IDX *b_indices, __global const T *b_values,
-                                  __global const OFF *c_offsets, __global const IDX *c_indices, __global T *c_values)
+__kernel void spgemm_values(long first, long end, long lanes, long slices, long sorted, __global const long *order,
+                            __global const OFF *a_offsets, __global const IDX *a_indices, __global const T *a_values,
+                            __global const OFF *b_offsets, __global const IDX *b_indices, __global const T *b_values,
+                            __global const OFF *c_offsets, __global const IDX *c_indices, __global T *c_values)
 {
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
-    int step = unique ? width : 1;
-    int adds = unique || lid == 0;
     __local IDX columns[CAPACITY];
     __local ACC sums[CAPACITY];
-    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
-        long row = order[i];
-        long begin = c_offsets[row];
-        int n = (int)(c_offsets[row + 1] - begin);
+    __local int waiting[CAPACITY];
+    __local long ends[MOST_LANES];
+    __local long origins[MOST_LANES];
+    __local int found;
+    for (long i = get_group_id(0); i < (end - first) * slices; i += get_num_groups(0)) {
+        long row = order[first + i / slices];
+        long begin = c_offsets[row] + i % slices * (EACH * width);
+        int n = (int)min(c_offsets[row + 1] - begin, (long)(EACH * width));
         for (int at = lid; at < n; at += width) {
             columns[at] = c_indices[begin + at];
             sums[at] = (ACC)(0);
+            waiting[at] = NONE;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            ACC x = load(a_values, k);
-            long b_end = adds ? (long)b_offsets[a_indices[k] + 1] : 0;
-            for (long e = b_offsets[a_indices[k]] + lid; e < b_end; e += step)
-                sums[position_of(columns, n, b_indices[e])] += mul(x, load(b_values, e));
-            barrier(CLK_LOCAL_MEM_FENCE);
+        long k_end = n > 0 ? a_offsets[row + 1] : 0;
+        for (long k = a_offsets[row]; k < k_end; k += width) {
+            long b_begin = k + lid < k_end ? b_offsets[a_indices[k + lid]] : 0;
+            long length = k + lid < k_end ? b_offsets[a_indices[k + lid] + 1] - b_begin : 0;
+            if (slices > 1 && sorted) {
+                long before = count_below(b_indices + b_begin, length, columns[0]);
+                length = count_below(b_indices + b_begin, length, (long)columns[n - 1] + 1) - before;
+                b_begin += before;
+            }
+            long count = count_products(ends, origins, lid, width, b_begin, length);
+            for (long base = 0; base < count; base += width) {
+                int has_product = base + lid < count;
+                int at = 0;
+                ACC product = (ACC)(0);
+                if (has_product) {
+                    int owner = owner_of(ends, width, base + lid);
+                    long place = origins[owner] + base + lid;
+                    at = position_of(columns, n, b_indices[place]);
+                    product = mul(load(a_values, k + owner), load(b_values, place));
+                    has_product = at < n && columns[at] == b_indices[place];
+                }
+                add_in_order(sums, waiting, &found, lid, has_product, at, product);
+            }
         }
         for (int at = lid; at < n; at += width)
             store(c_values, begin + at, sums[at]);
         barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-// A work-group has `capacity` of all sums.
-__kernel void spgemm_values_global(long first, long end, long lanes, long unique, long capacity,
-                                   __global const long *order, __global const OFF *a_offsets,
-                                   __global const IDX *a_indices, __global const T *a_values,
-                                   __global const OFF *b_offsets, __global const IDX *b_indices,
-                                   __global const T *b_values, __global const OFF *c_offsets,
-                                   __global const IDX *c_indices, __global T *c_values, __global ACC *all_sums)
-{
-    int lid = (int)get_local_id(0);
-    int step = unique ? (int)lanes : 1;
-    int adds = unique || lid == 0;
-    __global ACC *sums = all_sums + get_group_id(0) * capacity;
-    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
-        long row = order[i];
-        long begin = c_offsets[row];
-        long n = c_offsets[row + 1] - begin;
-        for (long at = lid; at < n; at += lanes)
-            sums[at] = (ACC)(0);
-        barrier(CLK_GLOBAL_MEM_FENCE);
-        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            ACC x = load(a_values, k);
-            long b_end = adds ? (long)b_offsets[a_indices[k] + 1] : 0;
-            for (long e = b_offsets[a_indices[k]] + lid; e < b_end; e += step)
-                sums[far_position_of(c_indices + begin, n, b_indices[e])] += mul(x, load(b_values, e));
-            barrier(CLK_GLOBAL_MEM_FENCE);
-        }
-        for (long at = lid; at < n; at += lanes)
-            store(c_values, begin + at, sums[at]);
-        barrier(CLK_GLOBAL_MEM_FENCE);
     }
 }

@@ -2,10 +2,10 @@
 // the entries of row i of A name. Each kernel that finds rows does so twice: without `columns` it counts them, then it
 // writes them in order from `starts` on.
 // A team of `lanes` threads takes a row: a part of a warp, a warp or a block; rows come in an order of their sizes,
-// `first` up to `end` of it. sort: the columns of up to EACH * lanes products, sorted in shared memory. hash: the same
-// number, in a table of twice as many slots, so that only those that differ are sorted. bitmap: any number, a bit for
-// each column of a window, as many windows as the row needs. Reads A once and its rows of B once, bitmap twice for each
-// window; writes C.
+// `first` up to `end` of it. Its lanes take an entry of A each, and then share the products of these. sort: the columns
+// of up to EACH * lanes products, sorted in shared memory. hash: the same number, in a table of twice as many slots, so
+// that only those that differ are sorted. bitmap: any number, a bit for each column of a window, as many windows as the
+// row needs. Reads A once and its rows of B once, bitmap twice for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), MOST_LANES = 256 (the largest team).   Launch: any number of blocks
 // of 256 threads, `lanes` a power of two up to 32 or 256; bitmap with `lanes` of 256; of any size
 // for bins, bin_starts and offsets.
@@ -16,6 +16,7 @@
 #include "warp.cuh"
 #include "team.cuh"
 #include "search.cuh"
+#include "products.cuh"
 #ifndef EACH
 #define EACH 8
 #endif
@@ -90,6 +91,21 @@ static __device__ void sort_first(Idx *list, int n, int lane, int lanes)
     sort_list(list, size, lane, lanes);
 }
 
+// The products of the entries that the lanes have, those of `k` before `end`.
+static __device__ Products products_from(int lanes, long long k, long long end, const Idx *__restrict__ a_indices,
+                                         const Off *__restrict__ b_offsets)
+{
+    long long begin = k < end ? b_offsets[a_indices[k]] : 0;
+    long long length = k < end ? b_offsets[a_indices[k] + 1] - begin : 0;
+    return products_of(lanes, begin, length);
+}
+
+// The column of product p.
+static __device__ Idx column_of(const Products &products, int lanes, long long p, const Idx *__restrict__ b_indices)
+{
+    return b_indices[products.origins[owner_of(products, lanes, p)] + p];
+}
+
 KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, const long long *__restrict__ order,
                            const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                            const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
@@ -103,12 +119,11 @@ KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, cons
     for (long long i = first + team_index(width); i < end; i += team_count(width)) {
         long long row = order[i];
         int n = 0;
-        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            long long begin = b_offsets[a_indices[k]];
-            int length = (int)(b_offsets[a_indices[k] + 1] - begin);
-            for (int e = lane; e < length; e += width)
-                list[n + e] = b_indices[begin + e];
-            n += length;
+        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+            Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
+            for (long long p = lane; p < products.count; p += width)
+                list[n + p] = column_of(products, width, p, b_indices);
+            n += (int)products.count;
         }
         sort_first(list, n, lane, width);
         int found = 0;
@@ -157,15 +172,17 @@ KERNEL spgemm_pattern_hash(long long first, long long end, long long lanes, cons
         for (int slot = lane; slot < slots; slot += width)
             table[slot] = FREE;
         sync_team(width);
-        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
-            for (long long e = b_offsets[a_indices[k]] + lane; e < b_offsets[a_indices[k] + 1]; e += width)
-                insert(table, slots, (int)b_indices[e]);
+        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+            Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
+            for (long long p = lane; p < products.count; p += width)
+                insert(table, slots, (int)column_of(products, width, p, b_indices));
+        }
         sync_team(width);
         int found = 0;
         for (int base = 0; base < slots; base += width) {
             int column = table[base + lane];
             int all;
-            int before = scan_team(width, column != FREE, &all);
+            int before = scan_team(width, (int)(column != FREE), &all);
             if (column != FREE)
                 list[found + before] = column;
             found += all;
@@ -200,21 +217,26 @@ KERNEL spgemm_pattern_bitmap(long long first, long long end, long long lanes, lo
             // The window begins with the least column that is left, and ends with the greatest if it reaches so far.
             long long least = cols;
             long long below = 1;
-            for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
-                for (long long e = b_offsets[a_indices[k]] + lane; e < b_offsets[a_indices[k] + 1]; e += width) {
-                    least = b_indices[e] >= from ? min(least, (long long)b_indices[e]) : least;
-                    below = min(below, -(long long)b_indices[e]);
+            for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+                Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
+                for (long long p = lane; p < products.count; p += width) {
+                    long long column = column_of(products, width, p, b_indices);
+                    least = column >= from ? min(least, column) : least;
+                    below = min(below, -column);
                 }
+            }
             least = min_team(width, least);
             long long greatest = -min_team(width, below);
             long long origin = least - least % 32;
             long long window_end = least < cols ? min(greatest + 1, origin + 32 * words) : origin;
-            for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k++)
-                for (long long e = b_offsets[a_indices[k]] + lane; e < b_offsets[a_indices[k] + 1]; e += width) {
-                    long long column = b_indices[e];
+            for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+                Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
+                for (long long p = lane; p < products.count; p += width) {
+                    long long column = column_of(products, width, p, b_indices);
                     if (column >= least && column < window_end)
                         atomicOr(bitmap + (column - origin) / 32, 1u << (int)((column - origin) % 32));
                 }
+            }
             sync_team(width);
             long long used = (window_end - origin + 31) / 32;
             for (long long base = 0; base < used; base += width) {

@@ -1,106 +1,114 @@
 // spgemm_values: the values of C = A B, for compressed rows and a C whose pattern is known, in order and without
 // repetitions.
 // A team of `lanes` threads takes a row: a part of a warp, a warp or a block; rows come in an order of their lengths,
-// `first` up to `end` of it. The team goes through the entries of A's row in their order, its lanes through the row of B
-// that each names. Its columns differ if B is `unique`, so that lanes add to different sums; if not, one lane adds. Each
-// product finds its sum by halving among the columns of C's row. So sums are added in the order of A's entries, whatever
-// the lanes do. local: up to EACH * lanes sums, in shared memory. global: any number, `capacity` at most, in global
-// memory. Reads A once, its rows of B once, the pattern of C once, writes the values of C once.
+// `first` up to `end` of it. Rows of more than EACH * lanes entries are cut into up to `slices` slices of so many, each of
+// which a team sums from the products that have its columns. The lanes take an entry of A each, and then share the
+// products of these. Each product finds its sum, in shared memory, by halving among the columns of the slice; of those
+// that meet at one sum, the first adds, then the next. So sums are added in the order of A's entries, whatever the lanes
+// do. Reads A and its rows of B once for each slice, the latter in parts if they are `sorted`; reads the pattern of C and
+// writes its values once.
 // Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), MOST_LANES = 256 (the largest
-// team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256; global with `lanes` of
-// 256.
+// team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
 #include "team.cuh"
+#include "search.cuh"
+#include "products.cuh"
 #ifndef EACH
 #define EACH (SCALAR == C64 ? 4 : 8)
 #endif
 #define CAPACITY (EACH * MOST_LANES)
+#define NONE MOST_LANES
 
-// The position of a column among the n of a row, which has it.
-template <typename N> static __device__ N position_of(const Idx *columns, N n, Idx column)
+// A slice of a row of C: its columns in ascending order, their sums, and for each sum the least lane that waits for it.
+struct Slice {
+    int n;
+    Idx *columns;
+    ACC *sums;
+    int *waiting;
+};
+
+// The products of the entries that the lanes have, those of `k` before `end`, with columns of the slice if rows of B are
+// cut.
+static __device__ Products products_from(int lanes, long long k, long long end, bool cuts, const Slice &slice,
+                                         const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
+                                         const Idx *__restrict__ b_indices)
 {
-    N low = 0;
-    N high = n - 1;
-    while (low < high) {
-        N mid = (low + high) / 2;
-        if (columns[mid] < column)
-            low = mid + 1;
-        else
-            high = mid;
+    long long begin = k < end ? b_offsets[a_indices[k]] : 0;
+    long long length = k < end ? b_offsets[a_indices[k] + 1] - begin : 0;
+    if (cuts) {
+        long long before = count_below(b_indices + begin, length, slice.columns[0]);
+        length = count_below(b_indices + begin, length, (long long)slice.columns[slice.n - 1] + 1) - before;
+        begin += before;
     }
-    return low;
+    return products_of(lanes, begin, length);
 }
 
-KERNEL spgemm_values_local(long long first, long long end, long long lanes, long long unique,
-                           const long long *__restrict__ order, const Off *__restrict__ a_offsets,
-                           const Idx *__restrict__ a_indices, const T *__restrict__ a_values,
-                           const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
-                           const T *__restrict__ b_values, const Off *__restrict__ c_offsets,
-                           const Idx *__restrict__ c_indices, T *__restrict__ c_values)
+// Adds the product of each lane that has one to the sum at `at`, those of one sum in the order of the lanes.
+static __device__ void add_in_order(const Slice &slice, int lane, int lanes, bool has_product, int at, ACC product)
 {
-    __shared__ Idx all_columns[CAPACITY];
-    __shared__ ACC all_sums[CAPACITY];
+    bool waits = has_product;
+    while (any_of_team(lanes, waits)) {
+        if (waits)
+            atomicMin(slice.waiting + at, lane);
+        sync_team(lanes);
+        bool is_first = waits && slice.waiting[at] == lane;
+        sync_team(lanes);
+        if (is_first) {
+            slice.sums[at] += product;
+            slice.waiting[at] = NONE;
+            waits = false;
+        }
+    }
+}
+
+KERNEL spgemm_values(long long first, long long end, long long lanes, long long slices, long long sorted,
+                     const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                     const Idx *__restrict__ a_indices, const T *__restrict__ a_values,
+                     const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
+                     const T *__restrict__ b_values, const Off *__restrict__ c_offsets,
+                     const Idx *__restrict__ c_indices, T *__restrict__ c_values)
+{
+    __shared__ Idx columns[CAPACITY];
+    __shared__ ACC sums[CAPACITY];
+    __shared__ int waiting[CAPACITY];
     int width = (int)lanes;
     int lane = threadIdx.x % width;
-    int step = unique ? width : 1;
-    bool adds = unique || lane == 0;
-    Idx *columns = all_columns + threadIdx.x / width * (EACH * width);
-    ACC *sums = all_sums + threadIdx.x / width * (EACH * width);
-    for (long long i = first + team_index(width); i < end; i += team_count(width)) {
-        long long row = order[i];
-        long long begin = c_offsets[row];
-        int n = (int)(c_offsets[row + 1] - begin);
-        for (int at = lane; at < n; at += width) {
-            columns[at] = c_indices[begin + at];
-            sums[at] = ACC(0);
+    int own = threadIdx.x / width * (EACH * width);
+    for (long long i = team_index(width); i < (end - first) * slices; i += team_count(width)) {
+        long long row = order[first + i / slices];
+        long long begin = c_offsets[row] + i % slices * (EACH * width);
+        Slice slice = {(int)min(c_offsets[row + 1] - begin, (long long)(EACH * width)), columns + own, sums + own,
+                       waiting + own};
+        if (slice.n <= 0)
+            continue;
+        for (int at = lane; at < slice.n; at += width) {
+            slice.columns[at] = c_indices[begin + at];
+            slice.sums[at] = ACC(0);
+            slice.waiting[at] = NONE;
         }
         sync_team(width);
-        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            ACC x = load(a_values, k);
-            long long b_end = adds ? (long long)b_offsets[a_indices[k] + 1] : 0;
-            for (long long e = b_offsets[a_indices[k]] + lane; e < b_end; e += step)
-                sums[position_of(columns, n, b_indices[e])] += mul(x, load(b_values, e));
-            sync_team(width);
+        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+            Products products = products_from(width, k + lane, a_offsets[row + 1], slices > 1 && sorted, slice,
+                                              a_indices, b_offsets, b_indices);
+            for (long long base = 0; base < products.count; base += width) {
+                bool has_product = base + lane < products.count;
+                int at = 0;
+                ACC product = ACC(0);
+                if (has_product) {
+                    int owner = owner_of(products, width, base + lane);
+                    long long place = products.origins[owner] + base + lane;
+                    at = (int)count_below(slice.columns, slice.n, b_indices[place]);
+                    product = mul(load(a_values, k + owner), load(b_values, place));
+                    has_product = at < slice.n && slice.columns[at] == b_indices[place];
+                }
+                add_in_order(slice, lane, width, has_product, at, product);
+            }
         }
-        for (int at = lane; at < n; at += width)
-            store(c_values, begin + at, sums[at]);
-        sync_team(width);
-    }
-}
-
-// A block has `capacity` of all sums.
-KERNEL spgemm_values_global(long long first, long long end, long long lanes, long long unique, long long capacity,
-                            const long long *__restrict__ order, const Off *__restrict__ a_offsets,
-                            const Idx *__restrict__ a_indices, const T *__restrict__ a_values,
-                            const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
-                            const T *__restrict__ b_values, const Off *__restrict__ c_offsets,
-                            const Idx *__restrict__ c_indices, T *__restrict__ c_values,
-                            ACC *__restrict__ all_sums)
-{
-    int lane = threadIdx.x;
-    int width = (int)lanes;
-    int step = unique ? width : 1;
-    bool adds = unique || lane == 0;
-    ACC *sums = all_sums + blockIdx.x * capacity;
-    for (long long i = first + blockIdx.x; i < end; i += gridDim.x) {
-        long long row = order[i];
-        long long begin = c_offsets[row];
-        long long n = c_offsets[row + 1] - begin;
-        for (long long at = lane; at < n; at += width)
-            sums[at] = ACC(0);
-        sync_team(width);
-        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            ACC x = load(a_values, k);
-            long long b_end = adds ? (long long)b_offsets[a_indices[k] + 1] : 0;
-            for (long long e = b_offsets[a_indices[k]] + lane; e < b_end; e += step)
-                sums[position_of(c_indices + begin, n, b_indices[e])] += mul(x, load(b_values, e));
-            sync_team(width);
-        }
-        for (long long at = lane; at < n; at += width)
-            store(c_values, begin + at, sums[at]);
+        for (int at = lane; at < slice.n; at += width)
+            store(c_values, begin + at, slice.sums[at]);
         sync_team(width);
     }
 }

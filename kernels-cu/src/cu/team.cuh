@@ -18,16 +18,22 @@ static __device__ void sync_team(int lanes)
         __syncwarp(team_mask(lanes));
 }
 
-// The sum of `own` over the lanes before this one; `all` becomes that of all lanes.
-static __device__ int scan_team(int lanes, int own, int *all)
+// True for all lanes if it is for one.
+static __device__ bool any_of_team(int lanes, bool own)
 {
-    __shared__ int of_warps[MOST_LANES / WARP];
+    return lanes > WARP ? __syncthreads_or(own) : __any_sync(team_mask(lanes), own);
+}
+
+// The sum of `own` over the lanes before this one; `all` becomes that of all lanes.
+template <typename N> static __device__ N scan_team(int lanes, N own, N *all)
+{
+    __shared__ N of_warps[MOST_LANES / WARP];
     int width = min(lanes, WARP);
     int lane = lane_index() % width;
     unsigned int mask = team_mask(lanes);
-    int sum = own;
+    N sum = own;
     for (int step = 1; step < width; step *= 2) {
-        int left = __shfl_up_sync(mask, sum, step, width);
+        N left = __shfl_up_sync(mask, sum, step, width);
         if (lane >= step)
             sum += left;
     }

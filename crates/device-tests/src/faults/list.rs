@@ -679,7 +679,11 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "only the last product of a sum is taken",
-        place: both("spgemm_values", "(columns, n, b_indices[e])] +=", "(columns, n, b_indices[e])] ="),
+        place: each(
+            "spgemm_values",
+            ("sums[at] += product;", "sums[at] = product;"),
+            ("slice.sums[at] += product;", "slice.sums[at] = product;"),
+        ),
         found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
         case: ROWS,
     },
