@@ -54,15 +54,16 @@ impl Ranks {
     /// The result of this rank if all ranks have one: a collective call. The root tells the error of the first rank that has
     /// none.
     pub(crate) fn agree<R>(&self, own: Result<R>) -> Result<R> {
-        let Some(ranks) = self.transport() else { return own };
+        if self.transport().is_none() {
+            return own;
+        }
         let named = |(rank, error): (usize, Option<(u8, String)>)| {
             let (status, reason) = error?;
             Some((status, if rank == ROOT { reason } else { format!("rank {rank}: {reason}") }))
         };
         let error = own.as_ref().err().map(|error| (status(error), chain(error)));
         let first = self.gather(error)?.into_iter().enumerate().find_map(named);
-        let first = ranks.broadcast(ROOT, serde_json::to_vec(&first)?)?;
-        match serde_json::from_slice::<Option<(u8, String)>>(&first)? {
+        match self.broadcast(first)? {
             None => own,
             Some((status, reason)) => Err(self.told_by_root(status, &reason)),
         }
@@ -82,6 +83,12 @@ impl Ranks {
             print(message);
         }
         Error::new(Told(status))
+    }
+
+    /// The root's value at all ranks. A collective call.
+    pub(crate) fn broadcast<R: Serialize + DeserializeOwned>(&self, own: R) -> Result<R> {
+        let Some(ranks) = self.transport() else { return Ok(own) };
+        Ok(serde_json::from_slice(&ranks.broadcast(ROOT, serde_json::to_vec(&own)?)?)?)
     }
 
     /// The values of all ranks at the root, by rank; none elsewhere. A collective call.

@@ -167,3 +167,64 @@ fn an_error_of_a_product_is_told_once() {
         );
     }
 }
+
+/// The numbers of iterations in a report of `nnz solve --output json`.
+fn iterations(report: &[u8]) -> Vec<u64> {
+    let report: serde_json::Value = serde_json::from_slice(report).unwrap();
+    report["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["iterations"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn ranks_solve_as_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "b.npy", 400);
+    succeeds(folder, "$NNZ generate stencil_5 20 20 -o a.mtx && $NNZ generate stencil_5 1 2 -o tiny.mtx");
+    for (ranks, method) in [(3, "cg"), (2, "bicgstab --jacobi")] {
+        let solve = format!("$NNZ solve $CPU a.mtx b.npy --method {method} --output json");
+        let one = mpi(folder, &format!("{solve} -o one.npy"));
+        let several = mpi(folder, &format!("$MPIRUN -n {ranks} {solve} -o ranks.npy"));
+        let (one, several) = (iterations(&one.stdout), iterations(&several.stdout));
+        assert!(
+            one.len() == 1 && several.len() == 1 && one[0].abs_diff(several[0]) <= 2,
+            "{one:?}, {several:?}"
+        );
+        assert_close(folder, ["ranks.npy", "one.npy"], 1e-8);
+    }
+
+    // Two right-hand sides, and two of four ranks without rows.
+    common::array(folder, "b.npy", "(2, 2)", &[1.0, -2.0, 3.0, 0.0]);
+    succeeds(folder, "$NNZ solve $CPU tiny.mtx b.npy --method cg -o one.npy");
+    let told = mpi(folder, "$MPIRUN -n 4 $NNZ solve $CPU tiny.mtx b.npy --method cg -o ranks.npy");
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.starts_with("column 0: converged ") && told.contains("\ncolumn 1: converged "), "{told}");
+    assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 4, "{told}");
+    assert_close(folder, ["ranks.npy", "one.npy"], 1e-12);
+}
+
+#[test]
+fn an_error_of_a_solver_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "b.npy", 4);
+    common::coordinates(folder, "singular.mtx", "4 4 2\n1 1 1\n2 2 1\n");
+    let lines = [
+        ("cg", "error: column 0: not converged to 1e-10: ", 1),
+        ("cg --jacobi", "row 2: a diagonal entry with a finite inverse is needed", 1),
+        ("gmres", "error: gmres runs on one device: start one process, or use cg or bicgstab\n", 2),
+    ];
+    for (method, expected, status) in lines {
+        let done = mpi(
+            folder,
+            &format!("$MPIRUN -n 2 $NNZ solve $CPU singular.mtx b.npy --method {method} -o x.npy"),
+        );
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(told.contains(expected) && told.matches("error: ").count() == 1, "{told}");
+        assert_eq!(done.status.code(), Some(status), "{told}");
+    }
+}
