@@ -1,11 +1,13 @@
 //! Edges of the run-time layer: empty operands, sizes that fit no memory, entries out of order, memory of others.
 #![cfg(feature = "cpu")]
 
+use nnz::distrib::{Local, SharedTransport, Transport};
 use nnz::prelude::*;
 use nnz::{
-    Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatvecPlan, Method, Norm, Preconditioning,
-    Reduction, Sell, SolveOptions,
+    Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatrixOnRanks, MatvecPlan, Method, Norm,
+    Preconditioning, Reduction, Sell, SolveOptions,
 };
+use std::sync::Arc;
 
 /// The methods that this build has.
 fn methods() -> impl Iterator<Item = Method> {
@@ -434,4 +436,41 @@ fn rows_on_several_devices_multiply_and_refuse_as_on_one() {
     let enqueued = divided.solve(&b, &SolveOptions::by(Method::EnqueuedCg));
     assert!(enqueued.unwrap_err().to_string().contains("CG and BiCGSTAB run on several"));
     assert!(a.distribute(&[]).unwrap_err().to_string().contains("no ranks"));
+}
+
+/// What the root lacks or no rank can do is the same kind of error on every rank, and nobody waits.
+#[test]
+fn rows_on_ranks_refuse_on_all_ranks() {
+    let told = Local::run(3, |rank| {
+        let is_root = rank.rank() == 0;
+        let rank: Arc<dyn SharedTransport> = Arc::new(rank);
+        let a = Matrix::from_typed(&cpu(), nnz::generate::stencil_5::<f64>(2, 2).unwrap()).unwrap();
+        let (half, a) = (a.cast(DType::F16).unwrap(), is_root.then_some(a));
+        let refused =
+            |a: Option<&Matrix>| MatrixOnRanks::from_root(rank.clone(), &cpu(), a).unwrap_err().to_string();
+        let [none, half] = [refused(None), refused(is_root.then_some(&half))];
+        let mut a = MatrixOnRanks::from_root(rank.clone(), &cpu(), a.as_ref()).unwrap();
+        let zeros = |dtype, len| is_root.then(|| Vector::zeros(&cpu(), dtype, len).unwrap());
+        let mut product = |x: Option<&Vector>| a.matvec(x).unwrap_err().to_string();
+        let (short, single) = (zeros(DType::F64, 3), zeros(DType::F32, 4));
+        let products = [product(None), product(short.as_ref()), product(single.as_ref())];
+        let b = zeros(DType::F64, 4);
+        let minres = a.solve(b.as_ref(), &SolveOptions::by(Method::Minres)).unwrap_err().to_string();
+        let after = a.matvec(b.as_ref()).unwrap().map(|y| y.len());
+        assert_eq!(after, is_root.then_some(4));
+        [vec![none, half], products.to_vec(), vec![minres]].concat()
+    });
+    let reasons = [
+        "rank 0 has no matrix",
+        "f32, f64, c32 and c64 can be distributed",
+        "rank 0 has no vectors",
+        "the length of x is 3 where 4 is needed",
+        "x.cast(DType::F64)? would fit",
+        "CG and BiCGSTAB run on several",
+    ];
+    for told in told {
+        for (told, reason) in told.iter().zip(reasons) {
+            assert!(told.contains(reason), "{told}");
+        }
+    }
 }

@@ -33,17 +33,17 @@ impl std::error::Error for Unavailable {
     }
 }
 
-/// An error that the root of several ranks prints: exit status 1.
+/// An error that was printed, by this process or by the root of several ranks, and its exit status.
 #[derive(Debug)]
-pub(crate) struct ToldByRoot;
+pub(crate) struct Told(pub(crate) u8);
 
-impl Display for ToldByRoot {
+impl Display for Told {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str("another rank tells the error")
+        f.write_str("the error was printed")
     }
 }
 
-impl std::error::Error for ToldByRoot {}
+impl std::error::Error for Told {}
 
 /// A [`Usage`] error.
 pub(crate) fn usage(message: impl Display) -> Error {
@@ -55,15 +55,24 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
-    if !error.is::<ToldByRoot>() {
-        // Without stderr the message is lost; the status remains.
-        let _ = writeln!(io::stderr(), "error: {}", chain(&error));
+    if !error.is::<Told>() {
+        print(&chain(&error));
     }
     ExitCode::from(status(&error))
 }
 
-fn status(error: &Error) -> u8 {
-    if error.chain().any(|cause| cause.is::<Usage>()) {
+/// Prints an error in one call, which no line of another process divides.
+pub(crate) fn print(message: &str) {
+    let line = format!("error: {message}\n");
+    // Without stderr the message is lost; the status remains.
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// The exit status of an error.
+pub(crate) fn status(error: &Error) -> u8 {
+    if let Some(Told(status)) = error.downcast_ref() {
+        *status
+    } else if error.chain().any(|cause| cause.is::<Usage>()) {
         2
     } else if error.chain().any(|cause| cause.is::<Unavailable>()) {
         3

@@ -2,15 +2,19 @@
 
 use crate::claim;
 use crate::context::Context;
+use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
 use crate::named_device::{self, NamedDevice};
-use crate::operand::{self, Operand};
+use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, ProductOptions, check_algorithm, check_factor, tell_choice};
+use crate::ranks::Ranks;
 use anyhow::{Result, bail};
+use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
-use nnz::{DType, DenseMatrix, Device, Matrix, Order};
+use nnz::{DType, DenseMatrix, Device, Matrix, Order, Vector};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The right-hand factor of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,34 +25,106 @@ pub(crate) enum Factor {
     Matrix,
 }
 
-/// Multiplies the matrix in one file with the operand in another, and writes the product. `devices`, for a vector alone,
-/// divide the rows; without them one device computes.
+/// The files of a product: the matrix, the right-hand factor and the result.
+type Files<'a> = [&'a Path; 3];
+
+/// Multiplies the matrix in one file with the operand in another, and writes the product. For a vector alone, `devices`
+/// divide the rows, or the ranks of a job of MPI; without them one device computes.
 pub(crate) fn multiply(
     factor: Factor,
     context: &Context,
     options: &ProductOptions,
     devices: &[NamedDevice],
-    [matrix, x, out]: [&Path; 3],
+    files: Files<'_>,
 ) -> Result<()> {
-    options.check()?;
-    file::check_inputs([matrix, x].into_iter().chain(options.added().map(PathBuf::as_path)))?;
-    file::output(out).check()?;
+    let ranks = match factor {
+        Factor::Vector => Ranks::join()?,
+        Factor::Matrix => Ranks::alone(),
+    };
+    if let Some(transport) = ranks.shared() {
+        return multiply_on_ranks(&ranks, transport, context, options, devices, files);
+    }
+    check(options, files)?;
     let devices = named_device::open(devices, context)?;
     let device = if devices.is_empty() { context.device()? } else { Context::host()? };
-    let x = Operand::read(x)?;
-    let added = options.added().map(|path| Operand::read(path)).transpose()?;
-    let matrix = file::open(matrix)?;
-    let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
-    let a = read(factor, &matrix, dtype, &device, options.format)?;
-    drop(matrix);
-    let dimensions = x.dimensions();
-    let operands = Operands::new(factor, &a, (x, added), options)?;
-    let a = if a.members().is_some() { a } else { a.to_format(options.format.into())? };
+    let Factors { a, operands, dimensions } = Factors::read(factor, context, options, &device, files)?;
     let y = match devices.is_empty() {
         true => operands.multiply(factor, &a, options, context)?,
         false => operands.multiply_on(&devices, &a, options, context)?,
     };
-    operand::write(out, &y, dimensions)
+    operand::write(files[2], &y, dimensions)
+}
+
+/// Multiplies a matrix with a vector, with rows of the matrix at every rank. The root reads and writes.
+fn multiply_on_ranks(
+    ranks: &Ranks,
+    transport: &Arc<dyn SharedTransport>,
+    context: &Context,
+    options: &ProductOptions,
+    devices: &[NamedDevice],
+    files: Files<'_>,
+) -> Result<()> {
+    let prepared = check_on_ranks(options, devices).and_then(|()| context.device());
+    let device = ranks.agree(prepared)?;
+    let factors = ranks.at_root(|| {
+        check(options, files)?;
+        Factors::read(Factor::Vector, context, options, &Context::host()?, files)
+    })?;
+    let a = factors.as_ref().map(|factors| &factors.a);
+    let (mut a, _) = product::distribute_on_ranks(ranks, transport, &device, a, context)?;
+    let (operands, dimensions) = factors.map(|factors| (factors.operands, factors.dimensions)).unzip();
+    let (x, mut y) = operands.map(Operands::into_vectors).unzip();
+    let product = a.spmv(options.op, options.alpha, x.as_ref(), options.beta, y.as_mut());
+    product.map_err(|error| ranks.told(error.into()))?;
+    ranks.agree(match y.zip(dimensions) {
+        Some((y, dimensions)) => column(y).and_then(|y| operand::write(files[2], &y, dimensions)),
+        None => Ok(()),
+    })
+}
+
+/// Checks the options and the names of the files.
+fn check(options: &ProductOptions, [matrix, x, out]: Files<'_>) -> Result<()> {
+    options.check()?;
+    file::check_inputs([matrix, x].into_iter().chain(options.added().map(PathBuf::as_path)))?;
+    Ok(file::output(out).check()?)
+}
+
+/// Fails if ranks lack an option.
+fn check_on_ranks(options: &ProductOptions, devices: &[NamedDevice]) -> Result<()> {
+    product::check_ranks_devices(devices)?;
+    if options.algorithm.is_some() || options.format != Format::Csr {
+        return Err(usage("each rank has its rows as csr: leave out --as and --algorithm"));
+    }
+    Ok(())
+}
+
+/// What a product is made of.
+struct Factors {
+    a: Matrix,
+    operands: Operands,
+    dimensions: Dimensions,
+}
+
+impl Factors {
+    /// Reads the files to the memory of `device`.
+    fn read(
+        factor: Factor,
+        context: &Context,
+        options: &ProductOptions,
+        device: &Device,
+        [matrix, x, _]: Files<'_>,
+    ) -> Result<Self> {
+        let x = Operand::read(x)?;
+        let added = options.added().map(|path| Operand::read(path)).transpose()?;
+        let matrix = file::open(matrix)?;
+        let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
+        let a = read(factor, &matrix, dtype, device, options.format)?;
+        drop(matrix);
+        let dimensions = x.dimensions();
+        let operands = Operands::new(factor, &a, (x, added), options)?;
+        let a = if a.members().is_some() { a } else { a.to_format(options.format.into())? };
+        Ok(Self { a, operands, dimensions })
+    }
 }
 
 /// The matrix of a file: a batch as it is, and any other in CSR, or in COO where it has too many rows for CSR.
@@ -100,6 +176,11 @@ impl Operands {
         Ok(Self { x, y })
     }
 
+    /// x and y of one column.
+    fn into_vectors(self) -> (Vector, Vector) {
+        (self.x.into_values(), self.y.into_values())
+    }
+
     /// `alpha·op(A)·x + beta·y`
     fn multiply(
         self,
@@ -120,10 +201,9 @@ impl Operands {
         check_algorithm(algorithm.as_deref(), format, a.spmv_algorithms(op))?;
         let mut plan = a.plan_spmv(op, &options.plan())?;
         tell_choice(context, "spmv", format, plan.choice());
-        let (x, mut y) = (self.x.into_values(), self.y.into_values());
+        let (x, mut y) = self.into_vectors();
         plan.run(alpha, a, &x, beta, &mut y)?;
-        let rows = y.len();
-        Ok(DenseMatrix::new(y, rows, 1, 1, Order::RowMajor)?)
+        column(y)
     }
 
     /// `alpha·op(A)·x + beta·y` for a vector, with the rows of A divided among `devices`.
@@ -135,10 +215,9 @@ impl Operands {
         context: &Context,
     ) -> Result<DenseMatrix> {
         let mut a = product::distribute(a, devices, context)?;
-        let (x, mut y) = (self.x.into_values(), self.y.into_values());
+        let (x, mut y) = self.into_vectors();
         a.spmv(options.op, options.alpha, &x, options.beta, &mut y)?;
-        let rows = y.len();
-        Ok(DenseMatrix::new(y, rows, 1, 1, Order::RowMajor)?)
+        column(y)
     }
 
     fn multiply_matrix(
@@ -155,6 +234,12 @@ impl Operands {
         plan.run(alpha, a, &self.x, beta, &mut self.y)?;
         Ok(self.y)
     }
+}
+
+/// A vector as a matrix of one column.
+fn column(y: Vector) -> Result<DenseMatrix> {
+    let rows = y.len();
+    Ok(DenseMatrix::new(y, rows, 1, 1, Order::RowMajor)?)
 }
 
 fn in_order(dense: DenseMatrix, order: Order) -> Result<DenseMatrix> {

@@ -4,13 +4,20 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
+use crate::named_device::NamedDevice;
 use crate::operand::Operand;
+use crate::ranks::{RankRows, Ranks};
 use anyhow::Result;
 use clap::Args;
+use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
 use nnz::op::Op;
-use nnz::{Algorithm, Choice, DType, Device, Matrix, MatrixOnDevices, PlanOptions, Scalar, c64, with_dtype};
+use nnz::{
+    Algorithm, Choice, DType, Device, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions, Scalar, c64,
+    with_dtype,
+};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The options of a product `alpha·op(A)·X + beta·Y`.
 #[derive(Debug, Args)]
@@ -114,6 +121,30 @@ pub(crate) fn distribute(a: &Matrix, devices: &[Device], context: &Context) -> R
         context.detail(format_args!("rows {rows:?}: {device}"));
     }
     Ok(a)
+}
+
+/// Divides the rows of the root's matrix among ranks, each with its `device`, and says on stderr who has what if -v was
+/// given. A collective call, with the parts of all ranks at the root.
+pub(crate) fn distribute_on_ranks(
+    ranks: &Ranks,
+    transport: &Arc<dyn SharedTransport>,
+    device: &Device,
+    a: Option<&Matrix>,
+    context: &Context,
+) -> Result<(MatrixOnRanks, Vec<RankRows>)> {
+    let a =
+        MatrixOnRanks::from_root(transport.clone(), device, a).map_err(|error| ranks.told(error.into()))?;
+    let parts = RankRows::of_all(ranks, &a)?;
+    parts.iter().for_each(|part| context.detail(part));
+    Ok((a, parts))
+}
+
+/// Fails unless each rank can take the device of its number.
+pub(crate) fn check_ranks_devices(devices: &[NamedDevice]) -> Result<()> {
+    if devices.is_empty() {
+        return Ok(());
+    }
+    Err(usage("each rank takes the device of its number: leave out --devices, or start one process"))
 }
 
 /// Prints a plan's choice to stderr, if -v was given.

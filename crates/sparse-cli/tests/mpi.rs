@@ -1,4 +1,5 @@
-//! `mpirun nnz distribute`: what ranks write together has the bytes of what one process writes.
+//! The command under `mpirun`: what ranks distribute has the bytes of what one process writes, and their products and
+//! solutions are those of one process within the bounds.
 #![cfg(unix)]
 
 mod common;
@@ -15,8 +16,9 @@ const OPEN_MPI: &str = "OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_defau
 
 /// Runs a line of the shell in which `$MPIRUN` starts ranks, and `$COMMON` is what all calls have in common.
 fn mpi(folder: &Path, line: &str) -> Output {
-    let set =
-        format!("export {OPEN_MPI}; MPIRUN=mpirun; DISTRIBUTE=\"$NNZ distribute --backend cpu --threads 1\"");
+    let set = format!(
+        "export {OPEN_MPI}; MPIRUN=mpirun; CPU='--backend cpu --threads 1'; DISTRIBUTE=\"$NNZ distribute $CPU\""
+    );
     shell(folder, &format!("{set}; {line}"))
 }
 
@@ -92,5 +94,137 @@ fn an_error_of_a_rank_is_told_once_and_leaves_nothing() {
         assert!(!done.status.success() && expected.split('|').any(|text| told.contains(text)), "{told}");
         assert!(told.matches("error: ").count() <= 1, "{told}");
         assert!(!folder.join("out.npz").exists() && !folder.join("out").exists());
+    }
+}
+
+/// The numbers of a vector in a file of little-endian `f64`.
+fn numbers(folder: &Path, name: &str) -> Vec<f64> {
+    let bytes = fs::read(folder.join(name)).unwrap();
+    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[header..].chunks_exact(8).map(|number| f64::from_le_bytes(number.try_into().unwrap())).collect()
+}
+
+/// A vector of numbers without a pattern.
+fn vector(folder: &Path, name: &str, len: usize) {
+    let values: Vec<f64> = (0..len).map(|k| (k * 7919 % 1009) as f64 / 3.0 - 168.0).collect();
+    common::array(folder, name, &format!("({len},)"), &values);
+}
+
+fn assert_close(folder: &Path, [found, expected]: [&str; 2], bound: f64) {
+    let (found, expected) = (numbers(folder, found), numbers(folder, expected));
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    let difference = found.iter().zip(&expected).fold(0.0_f64, |most, (x, y)| most.max((x - y).abs()));
+    assert!(difference <= bound * largest, "{difference:e} where the largest number is {largest}");
+}
+
+#[test]
+fn ranks_multiply_as_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "x.npy", 90);
+    vector(folder, "long.npy", 120);
+    succeeds(folder, "$NNZ generate uniform 120 90 6 -o a.npz && $NNZ generate band 3 1 1 -o tiny.mtx");
+    succeeds(folder, "$NNZ spmv $CPU a.npz x.npy -o one.npy");
+    let told = mpi(folder, "$MPIRUN -n 3 $NNZ spmv $CPU a.npz x.npy -o ranks.npy -v");
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("rank 2: rows 80..120, 240 entries, 60 remote columns, the CPU"), "{told}");
+    assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
+
+    let options = "--op t --alpha=-2 --beta 0.5 --y x.npy";
+    succeeds(folder, &format!("$NNZ spmv $CPU a.npz long.npy -o one.npy {options}"));
+    succeeds(folder, &format!("$MPIRUN -n 3 $NNZ spmv $CPU a.npz long.npy -o ranks.npy {options}"));
+    assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
+
+    // One of four ranks has no row.
+    vector(folder, "x.npy", 3);
+    succeeds(folder, "$NNZ spmv $CPU tiny.mtx x.npy -o one.npy");
+    succeeds(folder, "$MPIRUN -n 4 $NNZ spmv $CPU tiny.mtx x.npy -o - > ranks.npy");
+    assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
+}
+
+#[test]
+fn an_error_of_a_product_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "x.npy", 3);
+    common::coordinates(folder, "bad.mtx", "3 3 2\n1 1 1\n1 7 2\n");
+    common::coordinates(folder, "a.mtx", "3 3 2\n1 1 1\n2 2 2\n");
+    vector(folder, "short.npy", 2);
+    let lines = [
+        ("bad.mtx x.npy", "error: bad.mtx: line 4: column 7 ", 1),
+        ("a.mtx short.npy", "error: spmv: the length of x is 2 where 3 is needed\n", 1),
+        ("a.mtx x.npy --devices cpu,cpu", "error: each rank takes the device of its number: leave out", 2),
+    ];
+    for (arguments, expected, status) in lines {
+        let backend = if arguments.contains("--devices") { "" } else { "$CPU" };
+        let done = mpi(folder, &format!("$MPIRUN -n 2 $NNZ spmv {backend} {arguments} -o y.npy"));
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(told.contains(expected) && told.matches("error: ").count() == 1, "{told}");
+        assert!(
+            [1, status].contains(&done.status.code().unwrap()) && !folder.join("y.npy").exists(),
+            "{told}"
+        );
+    }
+}
+
+/// The numbers of iterations in a report of `nnz solve --output json`.
+fn iterations(report: &[u8]) -> Vec<u64> {
+    let report: serde_json::Value = serde_json::from_slice(report).unwrap();
+    report["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["iterations"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn ranks_solve_as_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "b.npy", 400);
+    succeeds(folder, "$NNZ generate stencil_5 20 20 -o a.mtx && $NNZ generate stencil_5 1 2 -o tiny.mtx");
+    for (ranks, method) in [(3, "cg"), (2, "bicgstab --jacobi")] {
+        let solve = format!("$NNZ solve $CPU a.mtx b.npy --method {method} --output json");
+        let one = mpi(folder, &format!("{solve} -o one.npy"));
+        let several = mpi(folder, &format!("$MPIRUN -n {ranks} {solve} -o ranks.npy"));
+        let (one, several) = (iterations(&one.stdout), iterations(&several.stdout));
+        assert!(
+            one.len() == 1 && several.len() == 1 && one[0].abs_diff(several[0]) <= 2,
+            "{one:?}, {several:?}"
+        );
+        assert_close(folder, ["ranks.npy", "one.npy"], 1e-8);
+    }
+
+    // Two right-hand sides, and two of four ranks without rows.
+    common::array(folder, "b.npy", "(2, 2)", &[1.0, -2.0, 3.0, 0.0]);
+    succeeds(folder, "$NNZ solve $CPU tiny.mtx b.npy --method cg -o one.npy");
+    let told = mpi(folder, "$MPIRUN -n 4 $NNZ solve $CPU tiny.mtx b.npy --method cg -o ranks.npy");
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.starts_with("column 0: converged ") && told.contains("\ncolumn 1: converged "), "{told}");
+    assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 4, "{told}");
+    assert_close(folder, ["ranks.npy", "one.npy"], 1e-12);
+}
+
+#[test]
+fn an_error_of_a_solver_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "b.npy", 4);
+    common::coordinates(folder, "singular.mtx", "4 4 2\n1 1 1\n2 2 1\n");
+    let lines = [
+        ("cg", "error: column 0: not converged to 1e-10: ", 1),
+        ("cg --jacobi", "row 2: a diagonal entry with a finite inverse is needed", 1),
+        ("gmres", "error: gmres runs on one device: start one process, or use cg or bicgstab\n", 2),
+    ];
+    for (method, expected, status) in lines {
+        let done = mpi(
+            folder,
+            &format!("$MPIRUN -n 2 $NNZ solve $CPU singular.mtx b.npy --method {method} -o x.npy"),
+        );
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(told.contains(expected) && told.matches("error: ").count() == 1, "{told}");
+        assert_eq!(done.status.code(), Some(status), "{told}");
     }
 }

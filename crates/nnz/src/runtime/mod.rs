@@ -36,7 +36,7 @@
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`]; `Factorization` |
 //! | [`graph`](Matrix::graph), [`reverse_cuthill_mckee`](Matrix::reverse_cuthill_mckee), [`connected_components`](Matrix::connected_components) | [`Graph`](crate::graph::Graph) |
-//! | [`distribute`](Matrix::distribute) to several devices | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
+//! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
 //!
@@ -76,11 +76,13 @@ mod matrix;
 mod matrix_set;
 mod method;
 mod on_devices;
+mod on_ranks;
 mod operators;
 mod padded_formats;
 mod plan;
 mod preconditioner;
 mod products;
+mod rank;
 mod reduce;
 mod scale;
 mod sddmm;
@@ -100,6 +102,7 @@ pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
 pub use method::Method;
 pub use on_devices::MatrixOnDevices;
+pub use on_ranks::MatrixOnRanks;
 pub use plan::{MatmulPlan, MatvecPlan};
 pub use preconditioner::Preconditioning;
 pub use reduce::{Each, Norm, Reduction};

@@ -1,18 +1,17 @@
 //! One matrix on several devices: products and solvers over the rows that each of them has.
 
+#[cfg(doc)]
+use super::Method;
 use super::fit::{factor, mismatch};
-use super::{Format, Matrix, Method, Preconditioning, SolveOptions, Vector};
+use super::rank::{AnyRank, Callback, Computes, Rank, host_rows, on_host, on_host_mut};
+use super::{Format, Matrix, SolveOptions, Vector};
 use crate::Device;
 use crate::device::HostBackend;
-use sparse_core::backend::SpaceOf;
-use sparse_core::op::{Op, SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, DType, Error, Host, Index, PlanOptions, Result, SparseFormat, c32, c64};
+use sparse_core::op::Op;
+use sparse_core::{Accumulator, DType, Error, Result, c32, c64};
 use sparse_device::Device as Accelerator;
-use sparse_distrib::{
-    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
-    DistributedVector, Local, Ownership, Transport,
-};
-use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
+use sparse_distrib::{Local, Ownership};
+use sparse_solvers::{Iteration, Solution};
 use std::fmt::{Debug, Formatter};
 use std::ops::{ControlFlow, Range};
 use std::thread;
@@ -63,10 +62,7 @@ impl Matrix {
             DType::F64 => distribute::<f64>(self, devices),
             DType::C32 => distribute::<c32>(self, devices),
             DType::C64 => distribute::<c64>(self, devices),
-            half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
-                format_args!("a matrix of {half} values on several devices"),
-                "f32, f64, c32 and c64 can be distributed: a.cast(DType::F32)?",
-            )),
+            half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
         }
     }
 }
@@ -136,7 +132,7 @@ impl MatrixOnDevices {
             true => (&self.columns, &self.rows),
         };
         check_lengths("spmv", [("x", x.len(), columns.len()), ("y", y.len(), rows.len())])?;
-        self.check_operands("spmv", &[("x", x), ("y", y)])?;
+        check_operands("spmv", (self.dtype, &self.host), &[("x", x), ("y", y)])?;
         self.ranks.multiply(op, alpha.into(), (x, columns), beta.into(), (y, rows))
     }
 
@@ -165,17 +161,8 @@ impl MatrixOnDevices {
     ) -> Result<Solution> {
         let (rows, columns) = self.shape();
         check_lengths("solve", [("b", b.len(), rows), ("x", x.len(), columns)])?;
-        self.check_operands("solve", &[("b", b), ("x", x)])?;
+        check_operands("solve", (self.dtype, &self.host), &[("b", b), ("x", x)])?;
         self.ranks.solve(options, (b, &self.rows), (x, &self.columns), &mut callback)
-    }
-
-    fn check_operands(&self, op: &'static str, operands: &[(&'static str, &Vector)]) -> Result<()> {
-        let fits = |x: &Vector| x.dtype() == self.dtype && matches!(x.device(), Device::Cpu(_));
-        if operands.iter().all(|(_, x)| fits(x)) {
-            return Ok(());
-        }
-        let others: Vec<_> = operands.iter().map(|(name, x)| x.as_operand(name)).collect();
-        Err(mismatch(op, ("the matrix", self.dtype, &self.host), &others))
     }
 }
 
@@ -188,7 +175,29 @@ impl Debug for MatrixOnDevices {
     }
 }
 
-fn check_lengths(op: &'static str, operands: [(&str, usize, usize); 2]) -> Result<()> {
+/// The error of a matrix whose products would be rounded twice.
+pub(super) fn half_precision(half: DType) -> Error {
+    Error::unsupported(
+        format_args!("a matrix of {half} values on several devices or ranks"),
+        "f32, f64, c32 and c64 can be distributed: a.cast(DType::F32)?",
+    )
+}
+
+/// Fails unless vectors have the type of the matrix and are in the host's memory.
+pub(super) fn check_operands(
+    op: &'static str,
+    (dtype, host): (DType, &Device),
+    operands: &[(&'static str, &Vector)],
+) -> Result<()> {
+    let fits = |x: &Vector| x.dtype() == dtype && matches!(x.device(), Device::Cpu(_));
+    if operands.iter().all(|(_, x)| fits(x)) {
+        return Ok(());
+    }
+    let others: Vec<_> = operands.iter().map(|(name, x)| x.as_operand(name)).collect();
+    Err(mismatch(op, ("the matrix", dtype, host), &others))
+}
+
+pub(super) fn check_lengths(op: &'static str, operands: [(&str, usize, usize); 2]) -> Result<()> {
     match operands.into_iter().find(|(_, found, needed)| found != needed) {
         None => Ok(()),
         Some((name, found, needed)) => {
@@ -196,8 +205,6 @@ fn check_lengths(op: &'static str, operands: [(&str, usize, usize); 2]) -> Resul
         }
     }
 }
-
-type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
 
 /// The ranks of all devices, whose types of values are hidden. Vectors have the type and are on the host; beside each
 /// stands its division.
@@ -219,33 +226,16 @@ trait AnyRanks: Send {
     ) -> Result<Solution>;
 }
 
-/// A rank whose backend is hidden. Every call is collective.
-trait AnyRank<T>: Send {
-    fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
-    fn solve(
-        &mut self,
-        options: &SolveOptions,
-        b: &[T],
-        x: &mut [T],
-        callback: Option<&mut Callback<'_>>,
-    ) -> Result<Solution>;
-}
-
-/// A backend with the products of ranks and their solvers.
-trait Computes<T: Accumulator>: SpmvKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T> {}
-
-impl<B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>, T: Accumulator> Computes<T> for B {}
-
-/// The rows of a device as they are sent to it.
-type HostRows<T> = Csr<T, Host, i64, i32>;
-
 fn distribute<T: Accumulator>(a: &Matrix, devices: &[Device]) -> Result<MatrixOnDevices>
 where
     HostBackend: Computes<T>,
     Accelerator: Computes<T>,
 {
     let csr = a.to_format(Format::Csr)?;
-    let (rows, parts) = divide::<T>(&csr, devices.len())?;
+    let host = csr.on_host()?;
+    let csr = host_rows::<T>(&csr, &host)?;
+    let rows = csr.divide(devices.len())?;
+    let parts: Vec<_> = (0..devices.len()).map(|rank| csr.rows(rows.range(rank))).collect::<Result<_>>()?;
     let columns = match a.nrows() == a.ncols() {
         true => rows.clone(),
         false => Ownership::even(a.ncols(), devices.len())?,
@@ -253,8 +243,8 @@ where
     let items = Local::group(devices.len()).into_iter().zip(devices).zip(parts).collect();
     let ranks = on_all(items, |((end, device), part)| -> Result<Box<dyn AnyRank<T>>> {
         Ok(match device {
-            Device::Cpu(backend) => Box::new(Rank::new(end, backend, &part, &columns)?),
-            Device::Accelerator(backend, _) => Box::new(Rank::new(end, backend, &part, &columns)?),
+            Device::Cpu(backend) => Box::new(Rank::from_rows(end, backend, &part, &columns)?),
+            Device::Accelerator(backend, _) => Box::new(Rank::from_rows(end, backend, &part, &columns)?),
         })
     })?;
     Ok(MatrixOnDevices {
@@ -266,39 +256,6 @@ where
         columns,
         ranks: Box::new(Ranks(ranks)),
     })
-}
-
-/// The rows of a CSR matrix, divided by their entries.
-fn divide<T: Accumulator>(csr: &Matrix, ranks: usize) -> Result<(Ownership, Vec<HostRows<T>>)> {
-    let host = csr.on_host()?;
-    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i32>>() {
-        return divide_rows(a, ranks);
-    }
-    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i64>>() {
-        return divide_rows(a, ranks);
-    }
-    match host.typed().downcast_ref::<Csr<T, Host, i64, i64>>() {
-        Some(a) => divide_rows(a, ranks),
-        None => Err(csr.unknown_types("a distribution")),
-    }
-}
-
-fn divide_rows<T: Accumulator, I: Index, O: Index>(
-    a: &Csr<T, Host, I, O>,
-    ranks: usize,
-) -> Result<(Ownership, Vec<HostRows<T>>)> {
-    let ownership = Ownership::by_nnz(a.row_ptr(), ranks)?;
-    let part = |rank| {
-        let rows = ownership.range(rank);
-        let ends = &a.row_ptr()[rows.start..=rows.end];
-        let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
-        i32::try_new("the number of entries of a device", last - first)?;
-        let offsets = ends.iter().map(|end| i32::cast(end.as_usize() - first)).collect();
-        let columns = a.col_idx()[first..last].iter().map(|column| i64::cast(column.as_usize())).collect();
-        Csr::new_unsorted(rows.len(), a.ncols(), offsets, columns, a.values()[first..last].to_vec())
-    };
-    let parts = (0..ranks).map(part).collect::<Result<_>>()?;
-    Ok((ownership, parts))
 }
 
 /// Runs `work` for each item on a thread of its own; the error of the first that failed.
@@ -347,18 +304,6 @@ impl<T: Accumulator> AnyRanks for Ranks<T> {
     }
 }
 
-fn on_host<T: Accumulator>(x: &Vector) -> Result<&[T]> {
-    x.as_slice().ok_or_else(|| not_on_host::<T>())
-}
-
-fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<&mut [T]> {
-    x.as_mut_slice().ok_or_else(|| not_on_host::<T>())
-}
-
-fn not_on_host<T: Accumulator>() -> Error {
-    Error::operands("distribute", format_args!("vectors of {} in the host's memory are needed", T::DTYPE))
-}
-
 /// The part of each rank.
 fn parts<'a, T>(x: &'a [T], ownership: &Ownership) -> impl Iterator<Item = &'a [T]> {
     (0..ownership.ranks()).map(|rank| &x[ownership.range(rank)])
@@ -371,112 +316,4 @@ fn parts_mut<'a, T>(mut x: &'a mut [T], ownership: &Ownership) -> impl Iterator<
         x = rest;
         part
     })
-}
-
-/// The rows of one device.
-struct Rank<B, T>
-where
-    B: Computes<T>,
-    T: Accumulator,
-{
-    backend: DistributedBackend<Local, B>,
-    a: DistributedMatrix<T, SpaceOf<B>>,
-    /// The plan of the last product.
-    plan: Option<(Op, DistributedSpmvPlan<Local, B, T>)>,
-}
-
-impl<B, T> Rank<B, T>
-where
-    B: Computes<T>,
-    T: Accumulator,
-{
-    fn new(end: Local, backend: &B, rows: &HostRows<T>, columns: &Ownership) -> Result<Self> {
-        let backend = DistributedBackend::new(end, backend.clone());
-        let a = DistributedMatrix::from_rows(&backend, rows, Some(columns))?;
-        Ok(Self { backend, a, plan: None })
-    }
-
-    fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<Local, B, T>> {
-        match self.plan.take() {
-            Some((planned, plan)) if planned == op => Ok(plan),
-            _ => DistributedSpmvPlan::new(&self.backend, &self.a, op, &PlanOptions::default()),
-        }
-    }
-
-    /// Copies this rank's elements of `x` to the host.
-    fn download(&self, x: &DistributedVector<T, SpaceOf<B>>, host: &mut [T]) -> Result<()> {
-        self.backend.agree("download", self.backend.local().download_into(x.local(), host))
-    }
-
-    fn jacobi(&self) -> Result<Jacobi<DistributedBackend<Local, B>, T>> {
-        let block = self.a.diagonal_block().to_host(self.backend.local())?;
-        let first = self.a.row_ownership().range(self.backend.rank()).start;
-        Jacobi::new(&self.backend, inverse_diagonal_of_block(&block, first)?)
-    }
-}
-
-impl<B, T> AnyRank<T> for Rank<B, T>
-where
-    B: Computes<T>,
-    T: Accumulator,
-{
-    fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
-        let mut plan = self.take_plan(op)?;
-        let (backend, a) = (&self.backend, &self.a);
-        let (rows, columns) = match op.transposes() {
-            false => (a.row_ownership(), a.col_ownership()),
-            true => (a.col_ownership(), a.row_ownership()),
-        };
-        let x = DistributedVector::from_local(backend, columns, x)?;
-        let mut y = match beta.is_zero() {
-            true => DistributedVector::zeros(backend, rows)?,
-            false => DistributedVector::from_local(backend, rows, host_y)?,
-        };
-        plan.run(alpha, a, &x, beta, &mut y)?;
-        self.plan = Some((op, plan));
-        self.download(&y, host_y)
-    }
-
-    fn solve(
-        &mut self,
-        options: &SolveOptions,
-        b: &[T],
-        host_x: &mut [T],
-        mut callback: Option<&mut Callback<'_>>,
-    ) -> Result<Solution> {
-        let (backend, a) = (&self.backend, &self.a);
-        let SolveOptions { method, preconditioner, options } = options;
-        let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
-        let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
-        let preconditioner = match preconditioner {
-            Preconditioning::None => None,
-            Preconditioning::Jacobi => Some(backend.agree("solve", self.jacobi())?),
-            other => {
-                let reason = "jacobi is the preconditioner that several have";
-                return Err(Error::unsupported(format_args!("{other} on several devices"), reason));
-            }
-        };
-        // The rank with the callback decides for all.
-        let decide = |iteration| {
-            let stops = callback.as_mut().is_some_and(|callback| callback(iteration).is_break());
-            match backend.transport().broadcast(0, vec![u8::from(stops)]) {
-                Ok(message) if message == [0] => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            }
-        };
-        let solution = match method {
-            Method::Cg => {
-                DistributedCg::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
-            }
-            Method::BiCgStab => {
-                DistributedBiCgStab::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
-            }
-            other => {
-                let others = "CG and BiCGSTAB run on several";
-                return Err(Error::unsupported(format_args!("{other} on several devices"), others));
-            }
-        };
-        self.download(&x, host_x)?;
-        Ok(solution)
-    }
 }

@@ -5,11 +5,13 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::named_device::{self, NamedDevice};
-use crate::operand::{self, Operand};
+use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
+use crate::ranks::{RankRows, Ranks};
 use anyhow::{Result, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use nnz::distrib::SharedTransport;
 use nnz::solvers::{Iteration, LeastSquaresOptions, Options, Solution};
 use nnz::{
     DenseMatrix, Device, Error, Matrix, MatrixOnDevices, Method, Preconditioning, SolveOptions, Solver,
@@ -20,6 +22,7 @@ use std::fmt::{Display, Formatter};
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Solves A·X = B by iteration or directly, for every column of B
 ///
@@ -27,6 +30,9 @@ use std::path::PathBuf;
 /// names the residual that was, and X holds the last iterate. lsqr and lsmr minimize ‖b − A·x‖₂ for A of any shape, and
 /// stop by SciPy's two criteria, with tol for both atol and btol. direct factorizes A by Cholesky, LU or, for more rows than
 /// columns, QR, in double precision on the CPU; it takes a build with the feature direct.
+///
+/// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
+/// device of its number on its host, for cg and bicgstab. The first reads and writes, and its report says what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The matrix A, square but for lsqr, lsmr and direct; - is standard input
@@ -109,27 +115,85 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 
 impl Solve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        self.check_method()?;
-        file::check_inputs([&*self.matrix, &*self.b])?;
-        file::output(&self.out).check()?;
+        let ranks = Ranks::join()?;
+        if let Some(transport) = ranks.shared() {
+            return self.run_on_ranks(&ranks, transport, context);
+        }
+        self.check()?;
         let devices = named_device::open(&self.devices, context)?;
         let device = match self.method {
             Method::Direct => context.device_or_host()?,
             _ if devices.is_empty() => context.device()?,
             _ => Context::host()?,
         };
-        let b = Operand::read(&self.b)?;
-        let matrix = file::open(&self.matrix)?;
-        let dtype = product::dtype(context, &matrix, [&b])?;
-        let a = file::read(&matrix, dtype, &device)?;
-        drop(matrix);
-        let dimensions = b.dimensions();
-        let b = b.into_dense(dtype, &Context::host_of(&device)?)?;
-        check_right_hand_sides(&a, &b)?;
-        let mut solver = self.solver(&a, &devices, context)?;
-        let (x, columns) = self.solve(&mut solver, &a, &b, context)?;
-        operand::write(&self.out, &x, dimensions)?;
-        let outcome = Outcome { method: self.method.name(), tolerance: self.tol, columns };
+        let system = System::read(&self, &device, context)?;
+        let mut solver = self.solver(&system.a, &devices, context)?;
+        let (x, columns) = self.solve(&mut solver, &system, context)?;
+        self.finish(&x, &system, columns, vec![], context)
+    }
+
+    /// Solves with rows of A at every rank. The root reads, writes and reports.
+    fn run_on_ranks(
+        &self,
+        ranks: &Ranks,
+        transport: &Arc<dyn SharedTransport>,
+        context: &Context,
+    ) -> Result<()> {
+        let device = ranks.agree(self.check_on_ranks().and_then(|()| context.device()))?;
+        let system = ranks.at_root(|| {
+            self.check()?;
+            System::read(self, &Context::host()?, context)
+        })?;
+        let a = system.as_ref().map(|system| &system.a);
+        let (mut a, parts) = product::distribute_on_ranks(ranks, transport, &device, a, context)?;
+        let columns =
+            ranks.at_root(|| system.iter().flat_map(System::columns).collect::<Result<Vec<_>>>())?;
+        let mut columns = columns.unwrap_or_default();
+        let mut outcomes = vec![];
+        for j in 0..ranks.broadcast(columns.len())? {
+            let (b, x) = columns.get_mut(j).map(|(b, x)| (&*b, x)).unzip();
+            let solve = |watch: &mut Watch<'_>| a.solve_from(b, x, &self.options(), watch);
+            outcomes.push(self.solve_column(j, context, solve).map_err(|error| ranks.told(error))?);
+        }
+        ranks.agree(system.map_or(Ok(()), |system| {
+            let mut solved = system.zeros()?;
+            for (j, (_, x)) in columns.iter().enumerate() {
+                solved.set_column(j, x)?;
+            }
+            self.finish(&solved, &system, outcomes, parts, context)
+        }))
+    }
+
+    /// Checks the options and the names of the files.
+    fn check(&self) -> Result<()> {
+        self.check_method()?;
+        file::check_inputs([&*self.matrix, &*self.b])?;
+        Ok(file::output(&self.out).check()?)
+    }
+
+    /// Fails if ranks lack an option.
+    fn check_on_ranks(&self) -> Result<()> {
+        product::check_ranks_devices(&self.devices)?;
+        if !matches!(self.method, Method::Cg | Method::BiCgStab) {
+            let method = self.method;
+            return Err(usage(format!(
+                "{method} runs on one device: start one process, or use cg or bicgstab"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Writes X and reports.
+    fn finish(
+        &self,
+        x: &DenseMatrix,
+        system: &System,
+        columns: Vec<Column>,
+        ranks: Vec<RankRows>,
+        context: &Context,
+    ) -> Result<()> {
+        operand::write(&self.out, x, system.dimensions)?;
+        let outcome = Outcome { method: self.method.name(), tolerance: self.tol, columns, ranks };
         if file::is_standard(&self.out) {
             context.report_beside_data(&outcome)?;
         } else {
@@ -194,37 +258,82 @@ impl Solve {
         Ok(Solves::One(solver))
     }
 
-    /// Solves for every column of `b`, from x = 0: X, and the outcome of each of its columns.
+    /// Solves for every column of B, from x = 0: X, and the outcome of each of its columns.
     fn solve(
         &self,
         solver: &mut Solves,
-        a: &Matrix,
-        b: &DenseMatrix,
+        system: &System,
         context: &Context,
     ) -> Result<(DenseMatrix, Vec<Column>)> {
-        let (device, rows, cols) = (a.device(), a.ncols(), b.ncols());
-        let mut solved = DenseMatrix::zeros(b.device(), b.dtype(), rows, cols, b.order())?;
-        let mut columns = Vec::with_capacity(cols);
-        for j in 0..cols {
-            let b = b.column(j)?.to_device(device)?;
-            let mut x = Vector::zeros(device, b.dtype(), rows)?;
-            let spinner = context.spinner(format_args!("column {j}"));
-            let watch = |iteration: Iteration| {
-                let (number, residual) = (iteration.number, iteration.relative_residual);
-                let progress = format!("iteration {number}, relative residual {residual:.3e}");
-                spinner.set_message(format!("column {j}: {progress}"));
-                ControlFlow::Continue(())
+        let mut solved = system.zeros()?;
+        let mut columns = vec![];
+        for (j, column) in system.columns().enumerate() {
+            let (b, mut x) = column?;
+            let solve = |watch: &mut Watch<'_>| match (&mut *solver, self.fixed_iterations) {
+                (Solves::One(solver), Some(iterations)) => solver.solve_fixed(&b, &mut x, iterations),
+                (Solves::One(solver), None) => solver.solve_from(&b, &mut x, watch),
+                (Solves::Several(a), _) => a.solve_from(&b, &mut x, &self.options(), watch),
             };
-            let solution = match (&mut *solver, self.fixed_iterations) {
-                (Solves::One(solver), Some(iterations)) => solver.solve_fixed(&b, &mut x, iterations)?,
-                (Solves::One(solver), None) => solver.solve_from(&b, &mut x, watch)?,
-                (Solves::Several(a), _) => a.solve_from(&b, &mut x, &self.options(), watch)?,
-            };
-            spinner.finish_and_clear();
+            columns.push(self.solve_column(j, context, solve)?);
             solved.set_column(j, &x)?;
-            columns.push(Column::new(&solution));
         }
         Ok((solved, columns))
+    }
+
+    /// Solves for a column by `solve`, whose iterations are shown.
+    fn solve_column(
+        &self,
+        j: usize,
+        context: &Context,
+        solve: impl FnOnce(&mut Watch<'_>) -> nnz::Result<Solution>,
+    ) -> Result<Column> {
+        let spinner = context.spinner(format_args!("column {j}"));
+        let solution = solve(&mut |iteration: Iteration| {
+            let (number, residual) = (iteration.number, iteration.relative_residual);
+            let progress = format!("iteration {number}, relative residual {residual:.3e}");
+            spinner.set_message(format!("column {j}: {progress}"));
+            ControlFlow::Continue(())
+        })?;
+        spinner.finish_and_clear();
+        Ok(Column::new(&solution))
+    }
+}
+
+/// Sees each iteration.
+type Watch<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
+
+/// A·X = B, with A in the memory of a device and B in the host's.
+struct System {
+    a: Matrix,
+    b: DenseMatrix,
+    dimensions: Dimensions,
+}
+
+impl System {
+    /// Reads the files, A to the memory of `device`.
+    fn read(solve: &Solve, device: &Device, context: &Context) -> Result<Self> {
+        let b = Operand::read(&solve.b)?;
+        let matrix = file::open(&solve.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&b])?;
+        let a = file::read(&matrix, dtype, device)?;
+        drop(matrix);
+        let dimensions = b.dimensions();
+        let b = b.into_dense(dtype, &Context::host_of(device)?)?;
+        check_right_hand_sides(&a, &b)?;
+        Ok(Self { a, b, dimensions })
+    }
+
+    /// Each column of B, and an x of zeros, in the memory of A.
+    fn columns(&self) -> impl Iterator<Item = Result<(Vector, Vector)>> {
+        let Self { a, b, .. } = self;
+        let zeros = || Vector::zeros(a.device(), b.dtype(), a.ncols());
+        (0..b.ncols()).map(move |j| Ok((b.column(j)?.to_device(a.device())?, zeros()?)))
+    }
+
+    /// X of zeros.
+    fn zeros(&self) -> Result<DenseMatrix> {
+        let b = &self.b;
+        Ok(DenseMatrix::zeros(b.device(), b.dtype(), self.a.ncols(), b.ncols(), b.order())?)
     }
 }
 
@@ -247,6 +356,9 @@ struct Outcome {
     method: &'static str,
     tolerance: f64,
     columns: Vec<Column>,
+    /// The rows of each rank, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranks: Vec<RankRows>,
 }
 
 /// The outcome of one column.
@@ -293,7 +405,8 @@ impl Outcome {
 
 impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let lines = self.columns.iter().enumerate().map(|(j, column)| format!("column {j}: {column}"));
-        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
+        let columns = self.columns.iter().enumerate().map(|(j, column)| format!("column {j}: {column}"));
+        let ranks = self.ranks.iter().map(ToString::to_string);
+        f.write_str(&columns.chain(ranks).collect::<Vec<_>>().join("\n"))
     }
 }

@@ -31,19 +31,61 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         B: Backend<Space = S>,
         I: Index,
     {
+        let divided = matrix.filter(|_| backend.rank() == root);
+        let division = divided.map(|matrix| Ok((divide(matrix, backend.ranks(), weights)?, matrix.ncols())));
+        let rows = |rows| slice_rows(matrix.ok_or_else(no_matrix)?, rows);
+        Self::from_root_rows(backend, root, division.transpose(), rows)
+    }
+
+    /// Distributes a matrix of `root`, which makes the rows of one rank after the other: a collective call. `division` is
+    /// that of the rows, with the number of columns, or the root's error; other ranks' is `None`. `rows` are called at the
+    /// root alone, and sorted and without duplicates. Columns are divided as by [`from_root`](Self::from_root).
+    ///
+    /// ```
+    /// use sparse_core::{Csr, Host, reference::Reference};
+    /// use sparse_distrib::{DistributedBackend, DistributedMatrix, Local, Ownership};
+    ///
+    /// // The identity of order 4, which no rank has whole.
+    /// let entries = Local::run(2, |rank| {
+    ///     let backend = DistributedBackend::new(rank, Reference);
+    ///     let division = (backend.rank() == 0).then_some((Ownership::even(4, 2)?, 4));
+    ///     let a = DistributedMatrix::<f64>::from_root_rows(&backend, 0, Ok(division), |rows| {
+    ///         let columns = rows.clone().map(|row| row as i32).collect();
+    ///         Csr::<f64, Host, i32, i32>::new(rows.len(), 4, (0..=rows.len() as i32).collect(), columns, vec![1.0; rows.len()])
+    ///     })?;
+    ///     Ok::<_, sparse_core::Error>(a.local_nnz())
+    /// });
+    /// assert!(entries.into_iter().all(|entries| entries.unwrap() == 2));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Operands`] if the root has no division, [`Error::Shape`] if it is not for this number of ranks, the errors
+    /// of `rows`; those of [`from_rows`](Self::from_rows).
+    pub fn from_root_rows<X, B, I>(
+        backend: &DistributedBackend<X, B>,
+        root: usize,
+        division: Result<Option<(Ownership, usize)>>,
+        rows: impl Fn(Range<usize>) -> Result<Csr<T, Host, I, O>>,
+    ) -> Result<Self>
+    where
+        X: Transport,
+        B: Backend<Space = S>,
+        I: Index,
+    {
         let is_root = backend.rank() == root;
-        let announced = if is_root { announce(matrix, backend.ranks(), weights) } else { Ok(vec![]) };
+        let announced =
+            if is_root { division.and_then(|told| announce(told, backend.ranks())) } else { Ok(vec![]) };
         let bytes = |words: &Vec<u64>| bytemuck::cast_slice(words).to_vec();
         let announced_by_root = |messages: &[Vec<u8>]| Ok(messages[root].clone());
         let (_, words) = combine(backend.transport(), root, OP, announced, bytes, announced_by_root)?;
         let words: Vec<u64> = bytemuck::pod_collect_to_vec(&words);
-        let lengths = words.iter().skip(1).map(|&length| length as usize);
-        let rows = Ownership::from_lengths(lengths)?;
+        let division = Ownership::from_lengths(words.iter().skip(1).map(|&length| length as usize))?;
         let cols = words[0] as usize;
-        let part = |rank| Part { rows: rows.range(rank), cols: 0..cols };
-        let own = match matrix.filter(|_| is_root) {
-            Some(matrix) => send_rows(backend, matrix, part)?,
-            None => ed2::decode(&part(backend.rank()), &backend.transport().receive(root)?),
+        let part = |rank| Part { rows: division.range(rank), cols: 0..cols };
+        let own = match is_root {
+            true => send_rows(backend, rows, part)?,
+            false => ed2::decode(&part(backend.rank()), &backend.transport().receive(root)?),
         };
         Self::build(backend, own, None)
     }
@@ -116,49 +158,62 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     }
 }
 
-/// The number of columns and the number of rows of each rank.
-fn announce<T: Accumulator, I: Index, O: Index>(
-    matrix: Option<&Csr<T, Host, I, O>>,
+/// The rows of each rank, divided by their entries.
+fn divide<T: Accumulator, I: Index, O: Index>(
+    matrix: &Csr<T, Host, I, O>,
     ranks: usize,
     weights: Option<&[f64]>,
-) -> Result<Vec<u64>> {
-    let matrix = matrix.ok_or_else(|| Error::operands(OP, "the root has no matrix"))?;
+) -> Result<Ownership> {
     if !(matrix.order().sorted && matrix.order().unique) {
         return Err(Error::format(
             "csr",
             "column indices must ascend without duplicates; sort the matrix first",
         ));
     }
-    let rows = match weights {
-        None => Ownership::by_nnz(matrix.row_ptr(), ranks)?,
-        Some(weights) if weights.len() == ranks => Ownership::by_weight(matrix.row_ptr(), weights)?,
+    match weights {
+        None => Ownership::by_nnz(matrix.row_ptr(), ranks),
+        Some(weights) if weights.len() == ranks => Ownership::by_weight(matrix.row_ptr(), weights),
         Some(weights) => {
             let reason = format!("{} weights where {ranks} ranks need as many", weights.len());
-            return Err(Error::shape(OP, reason));
+            Err(Error::shape(OP, reason))
         }
-    };
+    }
+}
+
+/// The number of columns and the number of rows of each rank.
+fn announce(division: Option<(Ownership, usize)>, ranks: usize) -> Result<Vec<u64>> {
+    let (rows, cols) = division.ok_or_else(no_matrix)?;
+    if rows.ranks() != ranks {
+        let reason = format!("{} ranges of rows where {ranks} ranks need as many", rows.ranks());
+        return Err(Error::shape(OP, reason));
+    }
     let lengths = (0..ranks).map(|rank| rows.range(rank).len() as u64);
-    Ok(std::iter::once(matrix.ncols() as u64).chain(lengths).collect())
+    Ok(std::iter::once(cols as u64).chain(lengths).collect())
+}
+
+#[cold]
+fn no_matrix() -> Error {
+    Error::operands(OP, "the root has no matrix")
 }
 
 /// Sends each rank its rows, and returns those of this one. What cannot be encoded is an empty message, which its
 /// receiver refuses.
 fn send_rows<X: Transport, B, T: Accumulator, I: Index, O: Index>(
     backend: &DistributedBackend<X, B>,
-    matrix: &Csr<T, Host, I, O>,
+    rows: impl Fn(Range<usize>) -> Result<Csr<T, Host, I, O>>,
     part: impl Fn(usize) -> Part,
 ) -> Result<Result<Csr<T, Host, I, O>>> {
     let mut encoded = Ok(());
     for rank in (0..backend.ranks()).filter(|&rank| rank != backend.rank()) {
         let part = part(rank);
-        let message = slice_rows(matrix, part.rows.clone()).and_then(|rows| ed2::encode(&part, &rows));
+        let message = rows(part.rows.clone()).and_then(|rows| ed2::encode(&part, &rows));
         let message = message.unwrap_or_else(|error| {
             encoded = Err(error);
             vec![]
         });
         backend.transport().send(rank, message)?;
     }
-    Ok(encoded.and_then(|()| slice_rows(matrix, part(backend.rank()).rows)))
+    Ok(encoded.and_then(|()| rows(part(backend.rank()).rows)))
 }
 
 /// The words of a rank's header before its columns: those that differ, then those that all ranks must agree on.

@@ -126,6 +126,12 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         self.nnz
     }
 
+    /// The number of stored entries of this rank's rows.
+    pub fn local_nnz(&self) -> usize {
+        let off_diagonal = self.off_diagonal_blocks().map(|(_, block)| block.nnz());
+        self.diagonal_block().nnz() + off_diagonal.sum::<usize>()
+    }
+
     /// The division of the rows, and of y in y = A·x.
     pub fn row_ownership(&self) -> &Ownership {
         &self.rows

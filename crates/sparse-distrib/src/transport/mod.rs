@@ -15,6 +15,7 @@ pub use mpi::Mpi;
 
 use sparse_core::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One rank's end of the connections among `ranks` ranks.
 ///
@@ -103,6 +104,50 @@ pub trait Transport {
     /// # Errors
     /// [`Error::Shape`] if `root` is no rank, [`Error::Backend`] if a rank is gone.
     fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>>;
+}
+
+/// A rank's end that several own, and whose type may be hidden: `Arc<dyn SharedTransport>`.
+impl<X: Transport + ?Sized> Transport for Arc<X> {
+    fn rank(&self) -> usize {
+        (**self).rank()
+    }
+
+    fn ranks(&self) -> usize {
+        (**self).ranks()
+    }
+
+    fn local_rank(&self) -> usize {
+        (**self).local_rank()
+    }
+
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
+        (**self).send(to, message)
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>> {
+        (**self).receive(from)
+    }
+
+    fn exchange(
+        &self,
+        messages: Vec<(usize, Vec<u8>)>,
+        senders: &[(usize, usize)],
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<u8>>> {
+        (**self).exchange(messages, senders, meanwhile)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        (**self).barrier()
+    }
+
+    fn broadcast(&self, root: usize, message: Vec<u8>) -> Result<Vec<u8>> {
+        (**self).broadcast(root, message)
+    }
+
+    fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
+        (**self).gather(root, message)
+    }
 }
 
 /// The message of a rank in an exchange, if it has the length that was announced.

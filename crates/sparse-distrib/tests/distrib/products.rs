@@ -279,7 +279,7 @@ fn disagreement_is_an_error_on_all_ranks() {
         let rank = DistributedBackend::new(rank, Reference);
         let row = |cols| Csr::<f64>::new(1, cols, vec![0, 1], vec![0], vec![1.0]).unwrap();
         let error = |made: Result<DistributedMatrix<f64>, Error>| made.unwrap_err().to_string();
-        let two = Ownership::even(3, 2).unwrap();
+        let (two, three) = (Ownership::even(3, 2).unwrap(), Ownership::even(3, 3).unwrap());
         let unsorted = Csr::<f64>::new_unsorted(1, 2, vec![0, 2], vec![1, 0], vec![1.0; 2]).unwrap();
         [
             error(DistributedMatrix::from_rows(&rank, &row(3 + rank.rank() / 2), None)),
@@ -287,6 +287,11 @@ fn disagreement_is_an_error_on_all_ranks() {
             error(DistributedMatrix::from_root::<_, _, i32>(&rank, 1, None, None)),
             error(DistributedMatrix::from_root(&rank, 0, Some(&unsorted), None)),
             error(DistributedMatrix::from_root(&rank, 0, Some(&row(3)), Some(&[1.0]))),
+            error(DistributedMatrix::from_root_rows(&rank, 0, Ok(Some((two, 3))), |_| Ok(row(3)))),
+            // The root has no rows for the last rank.
+            error(DistributedMatrix::from_root_rows(&rank, 0, Ok(Some((three, 3))), |rows| {
+                if rows.start == 2 { Err(Error::format("row", "it is lost")) } else { Ok(row(3)) }
+            })),
         ]
     });
     let reasons = [
@@ -295,7 +300,9 @@ fn disagreement_is_an_error_on_all_ranks() {
         "the root has no matrix",
         "sort the matrix first",
         "1 weights where 3 ranks need as many",
+        "2 ranges of rows where 3 ranks need as many",
     ];
+    assert!(told[..2].iter().all(|told| told[6].contains("row: it is lost")), "{told:?}");
     for told in told {
         for (told, reason) in told.iter().zip(reasons) {
             assert!(told.contains(reason), "{told}");

@@ -1,0 +1,238 @@
+//! One rank of a matrix that is divided among devices or ranks, over a transport and a backend that are hidden.
+
+use super::entries::HostMatrix;
+use super::{Matrix, Method, Preconditioning, SolveOptions, Vector};
+use sparse_core::backend::SpaceOf;
+use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, SparseFormat};
+use sparse_distrib::{
+    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
+    DistributedVector, Ownership, SharedTransport,
+};
+use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
+use std::ops::{ControlFlow, Range};
+
+/// Sees each iteration, and may stop.
+pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
+
+/// A rank whose backend is hidden. Every call is collective.
+pub(super) trait AnyRank<T>: Send {
+    fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
+    fn solve(
+        &mut self,
+        options: &SolveOptions,
+        b: &[T],
+        x: &mut [T],
+        callback: Option<&mut Callback<'_>>,
+    ) -> Result<Solution>;
+    fn layout(&self) -> Layout;
+}
+
+/// The division of a matrix, and the size of one rank's rows.
+pub(super) struct Layout {
+    pub(super) rows: Ownership,
+    pub(super) columns: Ownership,
+    pub(super) nnz: usize,
+    pub(super) local_nnz: usize,
+    pub(super) ghosts: usize,
+}
+
+/// A backend with the products of ranks and their solvers.
+pub(super) trait Computes<T: Accumulator>:
+    SpmvKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T>
+{
+}
+
+impl<B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>, T: Accumulator> Computes<T> for B {}
+
+/// The rows of a rank as they are sent to it.
+pub(super) type HostRows<T> = Csr<T, Host, i64, i32>;
+
+/// A CSR matrix in the host's memory whose types of indices are hidden.
+pub(super) trait AnyRows<T: Accumulator> {
+    /// The rows of each rank, divided by their entries.
+    fn divide(&self, ranks: usize) -> Result<Ownership>;
+    fn ncols(&self) -> usize;
+    /// A copy of some rows.
+    fn rows(&self, rows: Range<usize>) -> Result<HostRows<T>>;
+}
+
+impl<T: Accumulator, I: Index, O: Index> AnyRows<T> for Csr<T, Host, I, O> {
+    fn divide(&self, ranks: usize) -> Result<Ownership> {
+        Ownership::by_nnz(self.row_ptr(), ranks)
+    }
+
+    fn ncols(&self) -> usize {
+        SparseFormat::ncols(self)
+    }
+
+    fn rows(&self, rows: Range<usize>) -> Result<HostRows<T>> {
+        let ends = &self.row_ptr()[rows.start..=rows.end];
+        let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
+        i32::try_new("the number of entries of a device", last - first)?;
+        let offsets = ends.iter().map(|end| i32::cast(end.as_usize() - first)).collect();
+        let columns = self.col_idx()[first..last].iter().map(|column| i64::cast(column.as_usize())).collect();
+        Csr::new_unsorted(rows.len(), self.ncols(), offsets, columns, self.values()[first..last].to_vec())
+    }
+}
+
+/// The rows of a CSR matrix, whose arrays `host` has.
+pub(super) fn host_rows<'a, T: Accumulator>(
+    csr: &Matrix,
+    host: &'a HostMatrix<'_>,
+) -> Result<&'a dyn AnyRows<T>> {
+    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i32>>() {
+        return Ok(a);
+    }
+    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i64>>() {
+        return Ok(a);
+    }
+    match host.typed().downcast_ref::<Csr<T, Host, i64, i64>>() {
+        Some(a) => Ok(a),
+        None => Err(csr.unknown_types("a distribution")),
+    }
+}
+
+/// The rows of one rank.
+pub(super) struct Rank<X, B, T>
+where
+    X: SharedTransport,
+    B: Computes<T>,
+    T: Accumulator,
+{
+    backend: DistributedBackend<X, B>,
+    a: DistributedMatrix<T, SpaceOf<B>>,
+    /// The plan of the last product.
+    plan: Option<(Op, DistributedSpmvPlan<X, B, T>)>,
+}
+
+impl<X, B, T> Rank<X, B, T>
+where
+    X: SharedTransport,
+    B: Computes<T>,
+    T: Accumulator,
+{
+    /// A rank that has its rows.
+    pub(super) fn from_rows(end: X, backend: &B, rows: &HostRows<T>, columns: &Ownership) -> Result<Self> {
+        let backend = DistributedBackend::new(end, backend.clone());
+        let a = DistributedMatrix::from_rows(&backend, rows, Some(columns))?;
+        Ok(Self { backend, a, plan: None })
+    }
+
+    /// A rank that gets its rows of rank `root`, which has all of them.
+    pub(super) fn from_root(end: X, backend: &B, root: usize, all: Option<&dyn AnyRows<T>>) -> Result<Self> {
+        let backend = DistributedBackend::new(end, backend.clone());
+        let division = all.map(|all| Ok((all.divide(backend.ranks())?, all.ncols()))).transpose();
+        let rows =
+            |rows| all.ok_or_else(|| Error::operands("distribute", "the root has no rows"))?.rows(rows);
+        let a = DistributedMatrix::from_root_rows(&backend, root, division, rows)?;
+        Ok(Self { backend, a, plan: None })
+    }
+
+    fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<X, B, T>> {
+        match self.plan.take() {
+            Some((planned, plan)) if planned == op => Ok(plan),
+            _ => DistributedSpmvPlan::new(&self.backend, &self.a, op, &PlanOptions::default()),
+        }
+    }
+
+    /// Copies this rank's elements of `x` to the host.
+    fn download(&self, x: &DistributedVector<T, SpaceOf<B>>, host: &mut [T]) -> Result<()> {
+        self.backend.agree("download", self.backend.local().download_into(x.local(), host))
+    }
+
+    fn jacobi(&self) -> Result<Jacobi<DistributedBackend<X, B>, T>> {
+        let block = self.a.diagonal_block().to_host(self.backend.local())?;
+        let first = self.a.row_ownership().range(self.backend.rank()).start;
+        Jacobi::new(&self.backend, inverse_diagonal_of_block(&block, first)?)
+    }
+}
+
+impl<X, B, T> AnyRank<T> for Rank<X, B, T>
+where
+    X: SharedTransport,
+    B: Computes<T>,
+    T: Accumulator,
+{
+    fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
+        let mut plan = self.take_plan(op)?;
+        let (backend, a) = (&self.backend, &self.a);
+        let (rows, columns) = match op.transposes() {
+            false => (a.row_ownership(), a.col_ownership()),
+            true => (a.col_ownership(), a.row_ownership()),
+        };
+        let x = DistributedVector::from_local(backend, columns, x)?;
+        let mut y = match beta.is_zero() {
+            true => DistributedVector::zeros(backend, rows)?,
+            false => DistributedVector::from_local(backend, rows, host_y)?,
+        };
+        plan.run(alpha, a, &x, beta, &mut y)?;
+        self.plan = Some((op, plan));
+        self.download(&y, host_y)
+    }
+
+    fn solve(
+        &mut self,
+        options: &SolveOptions,
+        b: &[T],
+        host_x: &mut [T],
+        mut callback: Option<&mut Callback<'_>>,
+    ) -> Result<Solution> {
+        let (backend, a) = (&self.backend, &self.a);
+        let SolveOptions { method, preconditioner, options } = options;
+        let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
+        let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
+        let preconditioner = match preconditioner {
+            Preconditioning::None => None,
+            Preconditioning::Jacobi => Some(backend.agree("solve", self.jacobi())?),
+            other => {
+                let reason = "jacobi is the preconditioner that several have";
+                return Err(Error::unsupported(format_args!("{other} on several devices or ranks"), reason));
+            }
+        };
+        // The rank with the callback decides for all.
+        let decide = |iteration| {
+            let stops = callback.as_mut().is_some_and(|callback| callback(iteration).is_break());
+            match backend.transport().broadcast(0, vec![u8::from(stops)]) {
+                Ok(message) if message == [0] => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        };
+        let solution = match method {
+            Method::Cg => {
+                DistributedCg::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
+            }
+            Method::BiCgStab => {
+                DistributedBiCgStab::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
+            }
+            other => {
+                let others = "CG and BiCGSTAB run on several";
+                return Err(Error::unsupported(format_args!("{other} on several devices or ranks"), others));
+            }
+        };
+        self.download(&x, host_x)?;
+        Ok(solution)
+    }
+
+    fn layout(&self) -> Layout {
+        Layout {
+            rows: self.a.row_ownership().clone(),
+            columns: self.a.col_ownership().clone(),
+            nnz: self.a.nnz(),
+            local_nnz: self.a.local_nnz(),
+            ghosts: self.a.exchange_plan().ghosts(),
+        }
+    }
+}
+
+pub(super) fn on_host<T: Accumulator>(x: &Vector) -> Result<&[T]> {
+    x.as_slice().ok_or_else(|| not_on_host::<T>())
+}
+
+pub(super) fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<&mut [T]> {
+    x.as_mut_slice().ok_or_else(|| not_on_host::<T>())
+}
+
+fn not_on_host<T: Accumulator>() -> Error {
+    Error::operands("distribute", format_args!("vectors of {} in the host's memory are needed", T::DTYPE))
+}
