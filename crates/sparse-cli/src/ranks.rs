@@ -1,7 +1,7 @@
 //! The ranks of an MPI job that run one command together.
 
 use crate::failure::{Told, chain, print, status};
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Error, Result, bail};
 use nnz::MatrixOnRanks;
 use nnz::distrib::transport::launched_ranks;
 use nnz::distrib::{SharedTransport, Transport};
@@ -149,7 +149,10 @@ fn join(launched: usize) -> Result<Ranks> {
     let all = ranks.gather(arguments)?;
     let same = match all.iter().position(|other| *other != all[ROOT]) {
         None => Ok(()),
-        Some(rank) => Err(anyhow!("rank {rank} has other arguments than rank {ROOT}; all ranks do one work")),
+        Some(rank) => {
+            let reason = format!("rank {rank} has other arguments than rank {ROOT}; all ranks do one work");
+            Err(Error::msg(reason))
+        }
     };
     ranks.agree(same)?;
     Ok(ranks)
