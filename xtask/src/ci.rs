@@ -26,12 +26,12 @@ const SUPPORT: &str = "crates/sparse-conformance-cli/support";
 /// The seconds that all may take on two cores.
 const BUDGET: u64 = 40 * 60;
 
-/// The operations that Oclgrind simulates. A product of two sparse matrices would take it more than five minutes: PoCL runs
-/// it, and compute-sanitizer its CUDA twin.
-const SIMULATED: [&str; 14] = [
+/// The operations on matrices and vectors, each of which Oclgrind simulates.
+const SIMULATED: [&str; 15] = [
     "spmv",
     "spmm",
     "sddmm",
+    "spgemm",
     "convert",
     "to_dense",
     "sort",
