@@ -8,6 +8,7 @@ pub mod arrays;
 pub mod contexts;
 pub mod engine;
 pub mod faults;
+pub mod foreign;
 pub mod gradients;
 pub mod limits;
 pub mod operations;
@@ -59,6 +60,8 @@ const TESTS: &[Test] = &tests![
     contexts::a_device_is_dropped_with_work_in_its_queue,
     engine::a_device_and_the_host_compress_together,
     faults::nothing_is_found_without_a_fault,
+    foreign::stacks_are_compressed_where_they_lie,
+    foreign::stacks_and_sources_of_the_host_are_compressed_together,
     gradients::conjugate_gradients_wait_for_no_number,
     operations::products_and_conversions_in_single_precision,
     operations::products_and_conversions_of_complex_numbers,
