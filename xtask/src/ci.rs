@@ -309,10 +309,17 @@ fn harness(sh: &Shell, variables: Variables, arguments: &[&str]) -> Result<()> {
 /// Runs the tests that need a device, and the quick tier.
 fn opencl(sh: &Shell) -> Result<()> {
     let workspace = workspace(sh);
+    let pocl = Runtime::Pocl.variables(sh)?;
     cmd!(sh, "cargo test {workspace...} --test devices --test opencl --test properties --test exit")
-        .envs(Runtime::Pocl.variables(sh)?)
+        .envs(pocl.clone())
         .env("NNZ_REQUIRE", "opencl")
         .run()?;
+    if provision::missing_for_mpi(sh).is_none() {
+        cmd!(sh, "cargo test {workspace...} --test mpi -- on_opencl")
+            .envs(pocl)
+            .env("NNZ_REQUIRE", "opencl")
+            .run()?;
+    }
     for runtime in [Runtime::Pocl, Runtime::Intel] {
         let pin = format!("{SUPPORT}/opencl-{}.txt", runtime.name());
         let table = ["--backend", "opencl", "--tier", "quick", "--support", &pin];

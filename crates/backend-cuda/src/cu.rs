@@ -2,6 +2,7 @@
 
 use crate::devices::{DeviceInfo, devices};
 use crate::error::{NAME, failed};
+use crate::foreign;
 use crate::memory::CuMemory;
 use crate::pinned;
 use crate::program::{CuKernel, Module};
@@ -11,6 +12,7 @@ use crate::uploads::Uploads;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Error, Result};
+use sparse_device::foreign::ForeignArray;
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -107,6 +109,12 @@ unsafe impl Driver for CuDriver {
         let memory = CuMemory::allocate(bytes, &self.queue)?;
         self.staging().upload(host, memory.address())?;
         Ok(Memory::new(memory))
+    }
+
+    unsafe fn borrow(&self, array: &ForeignArray, bytes: usize) -> Result<(Memory, usize)> {
+        // SAFETY: the caller makes the same promise.
+        let (memory, first_byte) = unsafe { foreign::borrow(array, bytes, &self.queue) }?;
+        Ok((Memory::new(memory), first_byte))
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {

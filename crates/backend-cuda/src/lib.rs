@@ -13,6 +13,7 @@ mod cu;
 mod devices;
 mod error;
 mod event;
+mod foreign;
 mod graph;
 mod memory;
 mod nvrtc;

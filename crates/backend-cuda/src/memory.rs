@@ -8,12 +8,13 @@ use sparse_device::Memory;
 use std::ptr;
 use std::sync::Arc;
 
-/// Memory of a device, freed in order with the work of its stream.
+/// Memory of a device, freed in order with the work of its stream, unless somebody else owns it.
 #[derive(Debug)]
 pub(crate) struct CuMemory {
     pub(crate) pointer: sys::CUdeviceptr,
     bytes: usize,
     queue: Arc<Queue>,
+    is_borrowed: bool,
 }
 
 impl CuMemory {
@@ -36,7 +37,15 @@ impl CuMemory {
             }
             _ => failed("cuMemAllocAsync")(code),
         })?;
-        Ok(Self { pointer, bytes, queue: owner.clone() })
+        Ok(Self { pointer, bytes, queue: owner.clone(), is_borrowed: false })
+    }
+
+    /// Memory of somebody else's, which the queue uses and does not free.
+    ///
+    /// # Safety
+    /// From `pointer` on there are `bytes` bytes that the queue's context can use, and that outlive this and all work with it.
+    pub(crate) unsafe fn borrowed(pointer: sys::CUdeviceptr, bytes: usize, queue: &Arc<Queue>) -> Self {
+        Self { pointer, bytes, queue: queue.clone(), is_borrowed: true }
     }
 
     /// The memory as its own type, if it was allocated on this queue.
@@ -67,6 +76,9 @@ impl CuMemory {
 
 impl Drop for CuMemory {
     fn drop(&mut self) {
+        if self.is_borrowed {
+            return;
+        }
         // SAFETY: the memory is this stream's, and nobody can name it any more.
         unsafe { self.queue.free(self.pointer) };
     }

@@ -108,6 +108,16 @@ impl Queue {
         Ok(queue)
     }
 
+    /// The number of the device.
+    pub(crate) fn device(&self) -> sys::CUdevice {
+        self.device
+    }
+
+    /// The primary context of the device.
+    pub(crate) fn context(&self) -> sys::CUcontext {
+        self.context
+    }
+
     /// A queue of the same context, on a stream of its own.
     pub(crate) fn sibling(&self) -> Result<Self> {
         Self::new(self.device, None)

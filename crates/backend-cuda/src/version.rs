@@ -14,7 +14,7 @@ const NEEDED_DRIVER: &str = "550";
 
 /// The functions in use, except the one for the version. The stand-in of the tests has these and no others, so that a
 /// function that is not listed does not pass them.
-pub(crate) const FUNCTIONS: [&str; 44] = [
+pub(crate) const FUNCTIONS: [&str; 45] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuDeviceGet",
@@ -59,6 +59,7 @@ pub(crate) const FUNCTIONS: [&str; 44] = [
     "cuStreamDestroy_v2",
     "cuStreamEndCapture",
     "cuStreamSynchronize",
+    "cuStreamWaitEvent",
 ];
 
 impl Version {

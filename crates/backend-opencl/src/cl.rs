@@ -14,7 +14,10 @@ use cl3::command_queue::{
 };
 use cl3::event::release_event;
 use cl3::kernel::set_kernel_arg;
-use cl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object, retain_mem_object};
+use cl3::memory::{
+    CL_MEM_CONTEXT, CL_MEM_OBJECT_BUFFER, CL_MEM_READ_WRITE, CL_MEM_SIZE, CL_MEM_TYPE, create_buffer,
+    get_mem_object_info, release_mem_object, retain_mem_object,
+};
 use kernels_core::File;
 use opencl3::error_codes::{
     CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_SUCCESS, ClError,
@@ -24,6 +27,7 @@ use opencl3::types::{
     CL_BLOCKING, cl_command_queue, cl_command_queue_properties, cl_event, cl_kernel, cl_mem,
 };
 use sparse_core::{Error, Result};
+use sparse_device::foreign::{ForeignArray, MemoryKind};
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -129,6 +133,32 @@ impl ClDriver {
         Ok(memory)
     }
 
+    /// Memory over a buffer of somebody else's, whose first `bytes` bytes are used; it is never in the pool.
+    ///
+    /// # Safety
+    /// `buffer` is alive.
+    unsafe fn borrowed(&self, buffer: cl_mem, bytes: usize) -> Result<ClMemory> {
+        let refused = |reason: String| Err(Error::unsupported("a foreign array", reason));
+        let info =
+            |what| get_mem_object_info(buffer, what).map_err(|code| failed("clGetMemObjectInfo", code));
+        if info(CL_MEM_TYPE)?.to_uint() != CL_MEM_OBJECT_BUFFER {
+            return refused("its memory object is no buffer".into());
+        }
+        if info(CL_MEM_CONTEXT)?.to_ptr() != self.context.get() as isize {
+            return refused("its buffer belongs to another context than the device's".into());
+        }
+        let available = info(CL_MEM_SIZE)?.to_size();
+        if bytes > available {
+            return refused(format!("it ends at byte {bytes} of a buffer of {available}"));
+        }
+        // SAFETY: the buffer is alive; one more owner only extends its life.
+        unsafe { retain_mem_object(buffer) }.map_err(|code| failed("clRetainMemObject", code))?;
+        // SAFETY: this owner was just added.
+        let buffer = unsafe { Owned::new(buffer, release_mem_object) };
+        let allocated = Arc::new(Allocated { buffer, allocation: self.account.count(bytes) });
+        Ok(ClMemory { allocated, pool: MemoryPool::new(0) })
+    }
+
     pub(crate) fn handles(&self) -> Handles {
         let Self { queue, context, info, .. } = self;
         Handles { context: context.get(), device: info.device().id(), queue: queue.get() }
@@ -211,6 +241,15 @@ unsafe impl Driver for ClDriver {
             },
         };
         Ok(Memory::new(ClMemory { allocated, pool: self.pool.clone() }))
+    }
+
+    unsafe fn borrow(&self, array: &ForeignArray, bytes: usize) -> Result<(Memory, usize)> {
+        array.check_memory(MemoryKind::OpenCl, NAME)?;
+        array.check_without_stream()?;
+        let buffer = ptr::with_exposed_provenance_mut(array.handle);
+        // SAFETY: the caller vouches for the buffer.
+        let memory = unsafe { self.borrowed(buffer, array.byte_offset + bytes) }?;
+        Ok((Memory::new(memory), array.byte_offset))
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {

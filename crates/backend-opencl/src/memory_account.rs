@@ -41,7 +41,6 @@ impl MemoryAccount {
     }
 
     /// Counts memory of the context that the caller has allocated.
-    #[cfg(feature = "sycl")]
     pub(crate) fn count(&self, bytes: usize) -> Allocation {
         let bytes = bytes as u64;
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -20,6 +20,7 @@ use opencl3::platform::Platform;
 use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawMemory, RawQueue, functions, guarded};
 use sparse_core::{Element, Error, Result};
+use sparse_device::foreign::{ForeignArray, MemoryKind};
 use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Kernel, Library, Memory, Program, Properties, View};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -27,6 +28,9 @@ use std::sync::{OnceLock, PoisonError};
 
 /// The backend's name.
 const NAME: &str = "sycl";
+
+/// The subject of errors of borrowed memory.
+const CALLERS_MEMORY: &str = "the caller's memory";
 
 /// SYCL: the devices that it reaches through OpenCL, in its order. `NNZ_SYCL_DEVICE` names the preferred one.
 pub static SYCL: Library = Library {
@@ -83,21 +87,16 @@ pub unsafe fn borrow<T: Element>(
     pointer: *mut T,
     len: usize,
 ) -> Result<Buffer<T>> {
-    let what = "the caller's memory";
+    let what = CALLERS_MEMORY;
     if !pointer.addr().is_multiple_of(WORD_BYTES) {
         return Err(Error::unsupported(what, format!("{pointer:p} is not aligned to {WORD_BYTES} bytes")));
     }
     let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(WORD_BYTES));
     let bytes = bytes.ok_or_else(|| Error::unsupported(what, format!("{len} elements fit no memory")))?;
-    let SyclDriver { queue: Queue { raw: queue, functions, .. }, account, .. } =
-        device.driver_as::<SyclDriver>()?;
-    let mut raw = ptr::null_mut();
-    // SAFETY: the queue is open, and the output is a live variable.
-    guarded(|reason| unsafe { (functions.borrow)(*queue, pointer.cast(), &raw mut raw, reason) })
-        .map_err(|refusal| refusal.unsupported(what))?;
-    let memory = Memory::new(SyclMemory { raw, allocation: account.count(bytes), functions });
+    // SAFETY: the caller makes the same promise.
+    let memory = unsafe { device.driver_as::<SyclDriver>()?.borrowed(pointer.cast(), bytes) }?;
     // SAFETY: the caller vouches for the elements.
-    Ok(unsafe { device.adopt(memory, len) })
+    Ok(unsafe { device.adopt(Memory::new(memory), len) })
 }
 
 /// The address of a view's first element on the device; null if it is not in unified shared memory of SYCL.
@@ -167,6 +166,22 @@ impl SyclDriver {
     fn over(queue: Queue, info: &'static DeviceInfo) -> Result<Self> {
         let context = queue.context(&info.device())?;
         Ok(Self { queue, context, info, account: MemoryAccount::new(info) })
+    }
+
+    /// Memory over `bytes` bytes of unified shared memory of somebody else's.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) if the pointer is not unified shared memory of the queue's context.
+    ///
+    /// # Safety
+    /// The bytes outlive the memory and all work with it.
+    unsafe fn borrowed(&self, pointer: *mut c_void, bytes: usize) -> Result<SyclMemory> {
+        let Self { queue: Queue { raw: queue, functions, .. }, account, .. } = self;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the queue is open, and the output is a live variable.
+        guarded(|reason| unsafe { (functions.borrow)(*queue, pointer, &raw mut raw, reason) })
+            .map_err(|refusal| refusal.unsupported(CALLERS_MEMORY))?;
+        Ok(SyclMemory { raw, allocation: account.count(bytes), functions })
     }
 
     /// The memory as its own type, if it is of this context.
@@ -274,6 +289,18 @@ unsafe impl Driver for SyclDriver {
             _ => refusal.of("sycl::malloc_device"),
         })?;
         Ok(Memory::new(SyclMemory { raw, allocation, functions }))
+    }
+
+    unsafe fn borrow(&self, array: &ForeignArray, bytes: usize) -> Result<(Memory, usize)> {
+        array.check_memory(MemoryKind::Sycl, NAME)?;
+        array.check_without_stream()?;
+        let address = array.handle + array.byte_offset;
+        // Kernels load whole words, where elements begin at a multiple of them.
+        let first_byte = address % WORD_BYTES;
+        let word = ptr::with_exposed_provenance_mut(address - first_byte);
+        // SAFETY: the caller vouches for the array, and allocations begin at a word.
+        let memory = unsafe { self.borrowed(word, first_byte + bytes) }?;
+        Ok((Memory::new(memory), first_byte))
     }
 
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()> {

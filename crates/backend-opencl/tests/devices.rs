@@ -1,10 +1,14 @@
 //! The common tests of drivers, on every OpenCL device present, and tests of OpenCL alone.
 
-use backend_opencl::{Device, Event, OPENCL, with_clock};
-use device_tests::{Library, each_device, tests};
+use backend_opencl::{Device, Event, Handles, OPENCL, handles, with_clock};
+use cl3::command_queue::{enqueue_write_buffer, finish};
+use cl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
+use device_tests::{Library, each_device, foreign, tests};
 use sparse_core::op::{DenseToCsrKernel, Op, SpmvKernel};
-use sparse_core::{Algorithm, Backend, Csr, Error, Space};
+use sparse_core::{Algorithm, Backend, Csr, DType, Error, Space};
+use sparse_device::foreign::{ForeignArray, MemoryKind};
 use std::process::ExitCode;
+use std::ptr;
 
 fn main() -> ExitCode {
     device_tests::main(
@@ -15,6 +19,7 @@ fn main() -> ExitCode {
             too_much_memory_is_refused_and_the_backend_stays_usable,
             algorithms_by_sub_groups_are_offered_where_the_device_has_them,
             events_say_what_work_took_where_the_queue_has_a_clock,
+            buffers_of_others_are_compressed_where_they_lie,
         ],
     )
 }
@@ -84,4 +89,70 @@ fn events_say_what_work_took_where_the_queue_has_a_clock(library: &Library) {
         let start = Event::record(&without).unwrap();
         assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
     }
+}
+
+/// A buffer that nobody but this test has made, in the context of a device, with these elements from byte `offset` on.
+fn buffer_with(device: &Device, offset: usize, elements: &[f32]) -> usize {
+    let Handles { context, queue, .. } = handles(device).unwrap();
+    let bytes = size_of_val(elements);
+    // SAFETY: context and queue are alive, no host pointer is given, and the range lies in the buffer; the elements are
+    // alive until the queue has finished.
+    unsafe {
+        let buffer = create_buffer(context, CL_MEM_READ_WRITE, offset + bytes, ptr::null_mut()).unwrap();
+        let host = elements.as_ptr().cast_mut().cast();
+        enqueue_write_buffer(queue, buffer, 0, offset, bytes, host, 0, ptr::null()).unwrap();
+        finish(queue).unwrap();
+        buffer as usize
+    }
+}
+
+fn buffers_of_others_are_compressed_where_they_lie(library: &Library) {
+    each_device(library, |backend| {
+        let elements = foreign::elements(4 * 35 * 20);
+        let handle = buffer_with(backend, 12, &elements);
+        let array = ForeignArray {
+            memory: MemoryKind::OpenCl,
+            device: 0,
+            handle,
+            byte_offset: 12,
+            dtype: DType::F32,
+            shape: vec![4, 33, 20],
+            strides: Some(vec![700, 20, 1]),
+            is_read_only: false,
+            stream: None,
+        };
+        let transposed =
+            ForeignArray { shape: vec![4, 17, 35], strides: Some(vec![700, 1, 20]), ..array.clone() };
+        // SAFETY: the buffer lives to the end of this test, and nobody writes it.
+        unsafe {
+            foreign::check_borrowed(backend, &array, &elements);
+            foreign::check_borrowed(backend, &transposed, &elements);
+        }
+        let elsewhere = library.open(0).unwrap();
+        for (device, wrong, reason) in [
+            (
+                backend,
+                ForeignArray { byte_offset: 16, strides: None, shape: vec![2800], ..array.clone() },
+                "ends at",
+            ),
+            (backend, ForeignArray { byte_offset: 13, ..array.clone() }, "not aligned to 4"),
+            (
+                backend,
+                ForeignArray { memory: MemoryKind::Cuda, ..array.clone() },
+                "CUDA, not of a device of opencl",
+            ),
+            (backend, ForeignArray { stream: Some(1), ..array.clone() }, "only CUDA's are waited for"),
+            (backend, ForeignArray { handle: 0, ..array.clone() }, "null"),
+            (&elsewhere, array.clone(), "another context"),
+        ] {
+            // SAFETY: as above.
+            let told = unsafe { foreign::refusal(device, &wrong) };
+            assert!(told.contains(reason), "{told}");
+        }
+        // What was borrowed has not taken the buffer with it.
+        // SAFETY: as above.
+        unsafe { foreign::check_borrowed(backend, &array, &elements) };
+        // SAFETY: the buffer was made here, and nobody uses it any more.
+        unsafe { release_mem_object(handle as *mut _) }.unwrap();
+    });
 }

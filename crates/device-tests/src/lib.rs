@@ -8,9 +8,11 @@ pub mod arrays;
 pub mod contexts;
 pub mod engine;
 pub mod faults;
+pub mod foreign;
 pub mod gradients;
 pub mod limits;
 pub mod operations;
+pub mod ranks;
 pub mod spgemm;
 pub mod vector;
 
@@ -59,6 +61,8 @@ const TESTS: &[Test] = &tests![
     contexts::a_device_is_dropped_with_work_in_its_queue,
     engine::a_device_and_the_host_compress_together,
     faults::nothing_is_found_without_a_fault,
+    foreign::stacks_are_compressed_where_they_lie,
+    foreign::stacks_and_sources_of_the_host_are_compressed_together,
     gradients::conjugate_gradients_wait_for_no_number,
     operations::products_and_conversions_in_single_precision,
     operations::products_and_conversions_of_complex_numbers,
@@ -70,6 +74,8 @@ const TESTS: &[Test] = &tests![
     operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
     operations::prefix_sums_of_every_order_and_kind,
     operations::row_statistics_are_those_of_the_reference,
+    ranks::examples_of_the_literature_have_their_numbers,
+    ranks::ranks_have_the_bytes_of_those_on_the_host,
     spgemm::products_of_far_columns_are_those_of_the_reference,
     vector::a_step_that_cannot_be_taken_changes_nothing,
     vector::all_types_agree_with_the_reference,

@@ -9,7 +9,8 @@
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR; direct solvers with the feature `direct`;
 //! - [`graph`]: orderings and components;
-//! - [`distrib`]: amounts of matrices over several devices and ranks.
+//! - [`distrib`]: amounts of matrices over several devices and ranks;
+//! - [`foreign`]: arrays that other libraries have in a device's memory, by DLPack or the CUDA array interface.
 //!
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:
 //!
@@ -43,7 +44,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has nine programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
+//! The folder `examples` has ten programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
 //!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
@@ -69,12 +70,12 @@ mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId};
 pub use runtime::{
-    CompressOptions, CompressPlan, DenseMatrix, Each, Format, IndexType, Layout, MatmulPlan, Matrix,
-    MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm, Preconditioning,
-    Reduction, SampledPlan, SolveOptions, Solver, Symmetry, Vector,
+    CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, Layout, MatmulPlan,
+    Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm,
+    Preconditioning, Reduction, SampledPlan, SolveOptions, Solver, Symmetry, Vector,
 };
 pub use sparse_core::*;
-pub use sparse_device::{Device as Accelerator, Library};
+pub use sparse_device::{Device as Accelerator, Library, foreign};
 pub use {
     sparse_distrib as distrib, sparse_generate as generate, sparse_io as io, sparse_solvers as solvers,
 };

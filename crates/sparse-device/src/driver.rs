@@ -1,6 +1,7 @@
 //! The interface of a foreign library to a device: memory, programs and launches.
 
 use crate::defines::Defines;
+use crate::foreign::{self, ForeignArray};
 use kernels_core::File;
 use sparse_core::{Caps, Error, Result};
 use std::any::Any;
@@ -77,6 +78,20 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// # Errors
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the library.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
+
+    /// The memory of an array that somebody else has allocated, which this driver never frees, and the array's first byte in
+    /// it. The array has at least one byte, `bytes` up to its end. Later work follows what the array's
+    /// [stream](ForeignArray::stream) has so far.
+    ///
+    /// # Errors
+    /// [`Unsupported`](sparse_core::Error::Unsupported) if the bytes do not lie in memory of this driver's device and
+    /// context, or not in one allocation, as by default none do.
+    ///
+    /// # Safety
+    /// That of [`Device::borrow_stack`](crate::Device::borrow_stack).
+    unsafe fn borrow(&self, array: &ForeignArray, _bytes: usize) -> Result<(Memory, usize)> {
+        foreign::refuse(array, self.properties().caps.backend)
+    }
 
     /// Writes to memory from byte `offset` on; `host` is free again when the call returns.
     ///

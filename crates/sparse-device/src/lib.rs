@@ -9,6 +9,7 @@ mod buffer;
 mod defines;
 mod device;
 mod driver;
+pub mod foreign;
 mod index_type;
 mod lanes;
 mod launch;

@@ -16,7 +16,7 @@ enum { MOST = 4096 };
 
 typedef int Result;
 typedef uintptr_t Address;
-typedef struct { Address start; size_t bytes; int freed; } Block;
+typedef struct { Address start; size_t bytes; int freed, device; } Block;
 typedef struct { Address to, from; size_t bytes; } Copy;
 typedef struct { Copy copies[MOST]; int count; } Graph;
 typedef struct { int device; int captures, broken; pthread_t by; Graph *graph; } Stream;
@@ -90,7 +90,7 @@ Result cuMemAllocAsync(Address *start, size_t bytes, Stream *stream) {
     CHECK(spoils(stream));
     pthread_mutex_lock(&lock);
     void *memory = block_count < MOST ? malloc(bytes) : NULL;
-    if (memory) blocks[block_count++] = (Block){ *start = (Address)memory, bytes, 0 };
+    if (memory) blocks[block_count++] = (Block){ *start = (Address)memory, bytes, 0, stream->device };
     pthread_mutex_unlock(&lock);
     return memory ? OK : OUT_OF_MEMORY;
 }
@@ -108,7 +108,7 @@ Result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     if (!current) return INVALID_CONTEXT;
     pthread_mutex_lock(&lock);
     *memory = pinned_count < MOST ? malloc(bytes) : NULL;
-    if (*memory) pinned[pinned_count++] = (Block){ (Address)*memory, bytes, 0 };
+    if (*memory) pinned[pinned_count++] = (Block){ (Address)*memory, bytes, 0, 0 };
     pthread_mutex_unlock(&lock);
     return *memory ? OK : OUT_OF_MEMORY;
 }
@@ -120,19 +120,34 @@ Result cuMemFreeHost(void *memory) {
     return OK;
 }
 
-// The kind of memory, and the start and the bytes of its range; of memory that is not pinned it writes nothing.
+// What is known of an address, as far as it was asked for; of memory of nobody's it writes nothing. Memory of a device
+// that an address lies in is of the context of that device's stream.
+static Result put(int attribute, void *data, int kind, int device, Block block) {
+    switch (attribute) {
+    case 1: *(int **)data = kind == 2 ? &contexts[device] : NULL; return OK;
+    case 2: *(unsigned *)data = (unsigned)kind; return OK;
+    case 8: *(unsigned *)data = 0; return OK;
+    case 9: *(int *)data = device; return OK;
+    case 11: *(Address *)data = block.start; return OK;
+    case 12: *(size_t *)data = block.bytes; return OK;
+    default: return NOT_SUPPORTED;
+    }
+}
+static Result describe(unsigned count, const int *attributes, void **data, int kind, Block block) {
+    for (unsigned k = 0; k < count; k++) CHECK(put(attributes[k], data[k], kind, block.device, block));
+    return OK;
+}
 Result cuPointerGetAttributes(unsigned count, const int *attributes, void **data, Address address) {
-    if (count != 3 || attributes[0] != 2 || attributes[1] != 11 || attributes[2] != 12) return NOT_SUPPORTED;
+    Result code = OK;
     pthread_mutex_lock(&lock);
-    for (int k = 0; k < pinned_count; k++) {
-        Block block = pinned[k];
+    for (int k = 0; k < pinned_count + block_count && code == OK; k++) {
+        int is_pinned = k < pinned_count;
+        Block block = is_pinned ? pinned[k] : blocks[k - pinned_count];
         if (block.freed || address < block.start || address >= block.start + block.bytes) continue;
-        *(unsigned *)data[0] = 1; // of the host
-        *(Address *)data[1] = block.start;
-        *(size_t *)data[2] = block.bytes;
+        code = describe(count, attributes, data, is_pinned ? 1 : 2, block);
     }
     pthread_mutex_unlock(&lock);
-    return OK;
+    return code;
 }
 
 // A copy whose sides on the device were not freed: at once, or into the graph of the stream.
@@ -173,6 +188,10 @@ Result cuEventRecord(Event *event, Stream *stream) {
     return OK;
 }
 Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
+Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
+    CHECK(in_context(stream->device));
+    return flags || event->captured != stream->captures ? INVALID_VALUE : OK;
+}
 Result cuEventElapsedTime(float *milliseconds, Event *start, Event *end) { (void)start, (void)end; *milliseconds = 1; return OK; }
 
 Result cuStreamBeginCapture_v2(Stream *stream, int mode) {

@@ -61,6 +61,7 @@ mod batch_format;
 mod compress;
 mod conversion;
 mod dense;
+mod dense_stack;
 #[cfg(feature = "direct")]
 mod direct;
 mod elements;
@@ -96,6 +97,7 @@ mod vector;
 
 pub use compress::{CompressOptions, CompressPlan};
 pub use dense::DenseMatrix;
+pub use dense_stack::DenseStack;
 pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use matrix::Matrix;

@@ -17,20 +17,27 @@ const SAMPLE_BYTES: usize = 1 << 20;
 
 /// The scheme of each device, and the model's table where the rates are known.
 ///
-/// Without a request, devices that compute in the host's memory compress what they read, and so do all without rates.
+/// Without a request, devices that compute in the host's memory compress what they read, and so do all without rates. Items
+/// in the memory of a device cross no link: where all lie so, a request counts for nothing.
 pub(super) fn choose<T: Scalar, I: Index, O: Index>(
     workers: &[Box<dyn Worker<T, I, O>>],
     source: &dyn Source<T>,
     items: &[Item],
     options: &Options<'_, T>,
 ) -> (Vec<Scheme>, Option<Explanation>) {
+    let is_in_place = !items.is_empty() && items.iter().all(|item| item.device.is_some());
     let explain = |rates: Rates| {
         let density = Density {
             nonzeros: density(source, items, options.keep),
             value_bytes: size_of::<T>() as f64,
             index_bytes: size_of::<I>() as f64,
         };
-        let bytes = items.iter().map(|item| item.bytes as f64).sum();
+        let crossing = items.iter().filter(|item| is_in_place || item.device.is_none());
+        let bytes = crossing.map(|item| item.bytes as f64).sum();
+        let rates = match is_in_place {
+            true => Rates { link: f64::INFINITY, host_memory: f64::INFINITY, ..rates },
+            false => rates,
+        };
         let mut devices = workers.iter().filter(|worker| !worker.is_host());
         match devices.all(|worker| worker.unpacks()) {
             true => Explanation::new(density, bytes, &rates),
@@ -39,6 +46,7 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
     };
     let explanation = options.rates.map(explain);
     let scheme = |worker: &dyn Worker<T, I, O>| match (options.scheme, &explanation) {
+        _ if is_in_place => Scheme::Sfc,
         (Some(scheme), _) => scheme,
         (None, Some(explanation)) if !worker.is_host() => explanation.chosen,
         _ => Scheme::Sfc,

@@ -1,8 +1,9 @@
 //! The chunks of a run: items of one shape that are compressed together.
 
 use super::item::Item;
+use super::source::{DeviceMatrices, Source};
 use crate::schedule::{self, Device, Job, Policy};
-use sparse_core::{Error, Order, Result};
+use sparse_core::{Error, Order, Result, Scalar};
 use std::collections::{HashMap, VecDeque};
 
 /// Items of one shape and order, by their positions among all.
@@ -29,31 +30,62 @@ pub(super) struct Assignment {
     pub(super) shared: VecDeque<Chunk>,
 }
 
+/// Bytes of a chunk of matrices in the memory of its device, at most: nothing is copied there, and the fewer launches the
+/// better.
+const IN_PLACE_BYTES: u64 = 256 << 20;
+
 impl Assignment {
-    /// The chunks of all items by a policy, of at most `chunk_bytes` unless they are one item.
-    pub(super) fn new(items: &[Item], policy: Policy, devices: &[Device], chunk_bytes: u64) -> Result<Self> {
-        let weight = items.iter().map(Item::weight).fold(0, u64::saturating_add);
+    /// The chunks of all items: those in the memory of a device are its own, the others are given by a policy, in chunks of
+    /// at most `chunk_bytes` unless they are one item.
+    pub(super) fn new<T: Scalar>(
+        source: &dyn Source<T>,
+        items: &[Item],
+        policy: Policy,
+        devices: &[Device],
+        chunk_bytes: u64,
+    ) -> Result<Self> {
+        let of_device = |device| (0..items.len()).filter(move |&k| items[k].device == device);
+        let in_place = |device| chunks_in_place(source, items, of_device(Some(device)));
+        let own: Vec<VecDeque<_>> = (0..devices.len()).map(|device| in_place(device).into()).collect();
+        Self { own, shared: VecDeque::new() }.with_moving(
+            items,
+            of_device(None).collect(),
+            policy,
+            devices,
+            chunk_bytes,
+        )
+    }
+
+    /// Adds the chunks of items that reach a device from the host.
+    fn with_moving(
+        mut self,
+        items: &[Item],
+        moving: Vec<usize>,
+        policy: Policy,
+        devices: &[Device],
+        chunk_bytes: u64,
+    ) -> Result<Self> {
+        let weight = moving.iter().map(|&k| items[k].weight()).fold(0, u64::saturating_add);
         let limit = schedule::chunk_limit(chunk_bytes, weight, devices.len());
-        let mut own: Vec<_> = devices.iter().map(|_| VecDeque::new()).collect();
         if let Policy::Pull { .. } = policy {
-            let mut shared = chunks(items, 0..items.len(), limit);
+            let mut shared = chunks(items, moving, limit);
             let bytes = |chunk: &Chunk| chunk.items.iter().map(|&k| items[k].bytes).sum();
             schedule::biggest_first(&mut shared, devices.len(), bytes);
-            return Ok(Self { own, shared: shared.into() });
+            return Ok(Self { shared: shared.into(), ..self });
         }
         // What does not fit any device is not for a policy to refuse: the device that gets it says so.
         let smallest = devices.iter().map(|device| device.memory_bytes).min().unwrap_or_default();
-        let job = |item: &Item| Job { bytes: item.bytes, resident_bytes: item.bytes.min(smallest) };
-        let jobs: Vec<_> = items.iter().map(job).collect();
-        for (chunks_of_device, queue) in own.iter_mut().zip(policy.schedule(&jobs, devices)?.queues()) {
-            *chunks_of_device = chunks(items, queue.iter().copied(), limit).into();
+        let job = |&k: &usize| Job { bytes: items[k].bytes, resident_bytes: items[k].bytes.min(smallest) };
+        let jobs: Vec<_> = moving.iter().map(job).collect();
+        for (own, queue) in self.own.iter_mut().zip(policy.schedule(&jobs, devices)?.queues()) {
+            own.extend(chunks(items, queue.iter().map(|&job| moving[job]), limit));
         }
-        Ok(Self { own, shared: VecDeque::new() })
+        Ok(self)
     }
 }
 
 /// Items of equal shape and order together, in the order of `positions`, up to `limit` bytes.
-fn chunks(items: &[Item], positions: impl Iterator<Item = usize>, limit: u64) -> Vec<Chunk> {
+fn chunks(items: &[Item], positions: impl IntoIterator<Item = usize>, limit: u64) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = vec![];
     // The chunk of each shape and order that is not yet full, and its bytes.
     let mut open = HashMap::new();
@@ -72,6 +104,31 @@ fn chunks(items: &[Item], positions: impl Iterator<Item = usize>, limit: u64) ->
                 chunks.push(Chunk::new(vec![position]));
             }
         }
+    }
+    chunks
+}
+
+/// Neighbouring items at equal distances in the memory of their device together.
+fn chunks_in_place<T: Scalar>(
+    source: &dyn Source<T>,
+    items: &[Item],
+    positions: impl Iterator<Item = usize>,
+) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = vec![];
+    // The last chunk's matrices, and its bytes.
+    let mut open: Option<(DeviceMatrices<'_>, u64)> = None;
+    for position in positions {
+        let item = &items[position];
+        let (place, weight) = (item.on_device(source), item.weight());
+        let joined = open.zip(place).and_then(|((all, bytes), place)| {
+            let fits = weight <= IN_PLACE_BYTES.saturating_sub(bytes);
+            all.joined(place).filter(|_| fits).map(|all| (all, bytes + weight))
+        });
+        match (joined, chunks.last_mut()) {
+            (Some(_), Some(chunk)) => chunk.items.push(position),
+            _ => chunks.push(Chunk::new(vec![position])),
+        }
+        open = joined.or(place.map(|place| (place, weight)));
     }
     chunks
 }

@@ -5,7 +5,8 @@ use super::handle::ResidentBatch;
 use super::ledger::{Lease, Ledger};
 use super::message::{self, PackedBatch};
 use super::report::DeviceReport;
-use super::run::{Filled, Run};
+use super::run::{Filled, Place, Run};
+use super::source::DeviceMatrices;
 use super::worker::{BoxedWorker, Resident, Worker, batch_bytes, peak_bytes};
 use crate::scheme::Scheme;
 use sparse_core::op::Keep;
@@ -45,6 +46,8 @@ struct State<T: Scalar, I: Index, O: Index> {
 enum Input<'s, T: Scalar, I: Index, O: Index> {
     /// Their elements, which the device compresses.
     Dense(DenseBatchView<'s, T>),
+    /// Their elements in the device's own memory.
+    OnDevice(DeviceMatrices<'s>),
     /// Their entries, which the host has found.
     Compressed(BatchCsr<T, Host, I, O>),
     /// Their entries in planes of messages, of which the device makes arrays.
@@ -55,6 +58,7 @@ impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
     fn send_to(&self, worker: &mut dyn Worker<T, I, O>, keep: Keep<T>) -> Result<Box<dyn Resident<T, I, O>>> {
         match self {
             Self::Dense(view) => worker.compress(*view, keep),
+            Self::OnDevice(matrices) => worker.compress_in_place(matrices, keep),
             Self::Compressed(batch) => worker.adopt(batch),
             Self::Packed(batch) => worker.unpack(batch),
         }
@@ -63,7 +67,15 @@ impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
     /// Bytes that the device may need at most.
     fn peak_bytes(&self) -> u64 {
         match self {
-            Self::Dense(view) => peak_bytes::<T, I, O>(lines(view), view.data().len(), view.data().len()),
+            Self::Dense(view) => {
+                let lines = lines(view.count(), view.nrows());
+                peak_bytes::<T, I, O>(lines, view.data().len(), view.data().len())
+            }
+            Self::OnDevice(matrices) => {
+                let (rows, cols) = matrices.shape();
+                let lines = lines(matrices.count(), rows);
+                peak_bytes::<T, I, O>(lines, 0, matrices.count().saturating_mul(rows.saturating_mul(cols)))
+            }
             Self::Compressed(batch) => batch_bytes(batch),
             Self::Packed(batch) => batch.peak_bytes::<O>(),
         }
@@ -71,8 +83,8 @@ impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
 }
 
 /// The offsets of the members of a batch.
-fn lines<T: Scalar>(view: &DenseBatchView<'_, T>) -> usize {
-    view.count().saturating_mul(view.nrows().saturating_add(1))
+fn lines(members: usize, rows: usize) -> usize {
+    members.saturating_mul(rows.saturating_add(1))
 }
 
 /// The items of a chunk that a device has not compressed when it failed, and its error.
@@ -250,17 +262,34 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     /// A range of the items of a chunk, as the worker is to get them: by rows, transposed for CSC.
     fn input<'s>(&self, filled: &'s Filled<'_, T>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
         let items = &filled.chunk.items;
-        if self.scheme != Scheme::Sfc {
-            let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
-            let messages = &filled.slot.messages[range];
-            if self.unpacks {
-                return Ok(Input::Packed(PackedBatch::new::<O>(self.scheme, parts, messages)?));
+        self.run.check_extents::<I>(&self.run.items[items[0]])?;
+        match filled.place {
+            Place::Slot => self.dense(filled, &filled.slot.elements, range),
+            Place::Lent(elements) => self.dense(filled, elements, range),
+            Place::OnDevice(matrices) => {
+                let matrices = matrices.members(range);
+                Ok(Input::OnDevice(if self.run.is_by_rows { matrices } else { matrices.transposed() }))
             }
-            return Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?));
+            Place::Messages => {
+                let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
+                let messages = &filled.slot.messages[range];
+                if self.unpacks {
+                    return Ok(Input::Packed(PackedBatch::new::<O>(self.scheme, parts, messages)?));
+                }
+                Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?))
+            }
         }
-        let item = &self.run.items[items[0]];
-        self.run.check_extents::<I>(item)?;
-        let elements = &filled.elements()[range.start * item.elements..range.end * item.elements];
+    }
+
+    /// A range of the items of a chunk, of whose elements there is one after the other.
+    fn dense<'s>(
+        &self,
+        filled: &Filled<'_, T>,
+        elements: &'s [T],
+        range: Range<usize>,
+    ) -> Result<Input<'s, T, I, O>> {
+        let item = &self.run.items[filled.chunk.items[0]];
+        let elements = &elements[range.start * item.elements..range.end * item.elements];
         let ld = if item.order == Order::RowMajor { item.shape().1 } else { item.shape().0 };
         let view = DenseBatchView::new(elements, range.len(), item.elements, item.shape(), ld, item.order)?;
         Ok(Input::Dense(if self.run.is_by_rows { view } else { view.transposed() }))
@@ -270,14 +299,16 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     fn reserve_for(&self, input: &Input<'_, T, I, O>) -> Result<Lease> {
         let view = match input {
             Input::Dense(view) => view,
-            Input::Compressed(_) | Input::Packed(_) => return self.reserve(input.peak_bytes()),
+            Input::OnDevice(_) | Input::Compressed(_) | Input::Packed(_) => {
+                return self.reserve(input.peak_bytes());
+            }
         };
         if let Ok(lease) = self.ledger.reserve(input.peak_bytes(), Duration::ZERO) {
             return Ok(lease);
         }
         let elements = view.data();
         let nnz = elements.iter().filter(|&&element| self.run.options.keep.keeps(element)).count();
-        self.reserve(peak_bytes::<T, I, O>(lines(view), elements.len(), nnz))
+        self.reserve(peak_bytes::<T, I, O>(lines(view.count(), view.nrows()), elements.len(), nnz))
     }
 
     /// Reserves memory: waits for others, frees the plans, then moves finished batches to the host.

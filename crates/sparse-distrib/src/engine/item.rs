@@ -1,10 +1,10 @@
 //! The items of a run: matrices, or the parts of those that are cut.
 
-use super::source::Source;
+use super::source::{DeviceMatrices, Source};
 use super::worker::peak_bytes;
 use crate::partition::{Part, Partition};
 use sparse_core::error::checked_product;
-use sparse_core::{Index, Order, Result, Scalar};
+use sparse_core::{ContextId, Index, Order, Result, Scalar};
 use std::ops::Range;
 
 /// A matrix and the parts that it is cut into. A whole matrix is one part.
@@ -37,6 +37,8 @@ pub(super) struct Item {
     pub(super) elements: usize,
     /// Bytes of the elements.
     pub(super) bytes: u64,
+    /// The device in whose memory the elements lie.
+    pub(super) device: Option<usize>,
 }
 
 impl Item {
@@ -50,6 +52,20 @@ impl Item {
         let lines = (rows.max(cols) as u64).saturating_add(1);
         self.bytes.saturating_add(lines.saturating_mul(size_of::<u64>() as u64))
     }
+
+    /// The elements in the memory of a device, if they lie in one's.
+    pub(super) fn on_device<'a, T: Scalar>(&self, source: &'a dyn Source<T>) -> Option<DeviceMatrices<'a>> {
+        Some(source.on_device(self.matrix..self.matrix + 1)?.part(&self.part))
+    }
+}
+
+/// The elements of items that are compressed together, if they lie at equal distances in the memory of one device.
+pub(super) fn on_device<'a, 'i, T: Scalar>(
+    source: &'a dyn Source<T>,
+    mut items: impl Iterator<Item = &'i Item>,
+) -> Option<DeviceMatrices<'a>> {
+    let first = items.next()?.on_device(source)?;
+    items.try_fold(first, |all, item| all.joined(item.on_device(source)?))
 }
 
 /// The layouts of all matrices: by `partition`, else whole, but for those that `budget` bytes of memory may not suffice
@@ -92,13 +108,21 @@ fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, lengt
     (lines as u64).div_ceil(lines_of_block) as usize
 }
 
-/// The items of matrices with these layouts.
-pub(super) fn items<T: Scalar>(source: &dyn Source<T>, layouts: &[Layout]) -> Vec<Item> {
+/// The items of matrices with these layouts, for devices with these contexts.
+pub(super) fn items<T: Scalar>(
+    source: &dyn Source<T>,
+    layouts: &[Layout],
+    contexts: &[Option<ContextId>],
+) -> Vec<Item> {
+    let device = |matrix: usize| {
+        let context = source.on_device(matrix..matrix + 1)?.context();
+        contexts.iter().position(|&of_device| of_device == Some(context))
+    };
     let item = |matrix: usize, part: Part| {
         let (rows, cols) = part.shape();
         let elements = rows * cols;
         let bytes = (elements as u64).saturating_mul(size_of::<T>() as u64);
-        Item { matrix, part, order: source.order(matrix), elements, bytes }
+        Item { matrix, part, order: source.order(matrix), elements, bytes, device: device(matrix) }
     };
     let parts = |(matrix, layout): (usize, &Layout)| {
         layout.partition.iter(layout.shape).map(move |part| item(matrix, part)).collect::<Vec<_>>()

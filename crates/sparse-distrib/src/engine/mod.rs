@@ -21,6 +21,9 @@
 //! them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and copies the
 //! arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be faster.
 //!
+//! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each 256
+//! MiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
+//!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
 //! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run
 //! out of memory, a compressed matrix has the same bytes.
@@ -261,14 +264,15 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         let largest_budget = self.workers.iter().map(|worker| worker.ledger().budget()).max();
         let budget = largest_budget.unwrap_or_default();
         let layouts = item::layouts::<T, I, O>(source, options.partition, budget, A::IS_ROW)?;
-        let items = item::items(source, &layouts);
+        let contexts: Vec<_> = self.workers.iter().map(|worker| worker.context()).collect();
+        let items = item::items(source, &layouts, &contexts);
         let (schemes, explanation) = choice::choose(&self.workers, source, &items, options);
         let policy = options.policy.unwrap_or_else(|| self.choose_policy(options.chunk_bytes));
         let chunk_bytes = match policy {
             Policy::Pull { chunk_bytes } => chunk_bytes,
             _ => options.chunk_bytes,
         };
-        let assignment = Assignment::new(&items, policy, &self.devices(), chunk_bytes)?;
+        let assignment = Assignment::new(source, &items, policy, &self.devices(), chunk_bytes)?;
         let hosts = self.workers.iter().map(|worker| worker.is_host()).collect();
         let run = Run::new(source, (&layouts, items), options, assignment, (schemes, hosts), A::IS_ROW);
         let streams = self.workers.iter_mut().zip(&mut self.further_streams).map(|(first, further)| {

@@ -3,7 +3,7 @@
 use super::handle::{Handle, ResidentBatch};
 use super::item::{self, Layout};
 use super::report::Report;
-use super::source::Source;
+use super::source::{DeviceMatrices, Source};
 use super::{Engine, Options, Outcome};
 use crate::Block;
 use crate::collective::{agree, all_gather, tagged, untagged};
@@ -181,6 +181,15 @@ impl<T: Scalar> Source<T> for Share<'_, T> {
         let start = self.items.start;
         let is_whole = self.partition.parts() == 1;
         is_whole.then(|| self.source.lend(start + items.start..start + items.end))?
+    }
+
+    fn on_device(&self, items: Range<usize>) -> Option<DeviceMatrices<'_>> {
+        let (matrix, part) = self.find(items.start);
+        match self.partition.parts() {
+            1 => self.source.on_device(matrix..matrix + items.len()),
+            _ if items.len() == 1 => Some(self.source.on_device(matrix..matrix + 1)?.part(&part)),
+            _ => None,
+        }
     }
 
     fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {

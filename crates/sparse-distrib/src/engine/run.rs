@@ -4,12 +4,12 @@ use super::Options;
 use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
-use super::item::{Item, Layout};
+use super::item::{self, Item, Layout};
 use super::message::{self, HostCompressor, MatrixCompressor};
 use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slot, Slots, TakenSlot};
-use super::source::{Source, resize};
+use super::source::{DeviceMatrices, Source, resize};
 use super::worker::{BoxedWorker, PORTION_BYTES};
 use crate::explain::Explanation;
 use crate::partition::Part;
@@ -53,18 +53,24 @@ struct Tally {
     retries: usize,
 }
 
-/// A chunk whose items are in a slot, or in the source's memory: the slot then limits how far the device may lag.
+/// A chunk whose items are where `place` says. The slot limits how far the device may lag, even where it is empty.
 pub(super) struct Filled<'a, T> {
     pub(super) chunk: Chunk,
     pub(super) slot: TakenSlot<T>,
-    lent: Option<&'a [T]>,
+    pub(super) place: Place<'a, T>,
 }
 
-impl<T> Filled<'_, T> {
-    /// The elements of the items, if they are not sent as messages.
-    pub(super) fn elements(&self) -> &[T] {
-        self.lent.unwrap_or(&self.slot.elements)
-    }
+/// The place of the items of a chunk.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a, T> {
+    /// The elements of a slot.
+    Slot,
+    /// The messages of a slot.
+    Messages,
+    /// The source's memory on the host.
+    Lent(&'a [T]),
+    /// The source's memory on the device that takes the chunk.
+    OnDevice(DeviceMatrices<'a>),
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
@@ -199,30 +205,33 @@ impl<'a, T: Scalar> Run<'a, T> {
         let mut host = host.start();
         loop {
             let mut slot = slots.take();
-            let Some((chunk, lent)) = self.fill_next(device, host.as_mut(), &mut slot) else {
+            let Some((chunk, place)) = self.fill_next(device, host.as_mut(), &mut slot) else {
                 return;
             };
-            if let Err(unsent) = to_device.send(Filled { chunk, slot, lent }) {
+            if let Err(unsent) = to_device.send(Filled { chunk, slot, place }) {
                 return self.queue.give_back(unsent.0.chunk);
             }
         }
     }
 
-    /// Fills a slot with the next chunk of a device that the source can read, or borrows that from the source.
+    /// Fills a slot with the next chunk of a device that the source can read, or finds it in the source's memory.
     fn fill_next<I: Index, O: Index>(
         &self,
         device: usize,
         host: &mut dyn MatrixCompressor<T, I, O>,
         slot: &mut Slot<T>,
-    ) -> Option<(Chunk, Option<&'a [T]>)> {
+    ) -> Option<(Chunk, Place<'a, T>)> {
         loop {
             let chunk = self.take(device)?;
+            if let Some(matrices) = self.on_device(device, &chunk) {
+                return Some((chunk, Place::OnDevice(matrices)));
+            }
             let filled = match self.schemes[device] {
                 Scheme::Sfc => self.lend_or_fill(&chunk, &mut slot.elements),
-                scheme => self.encode(scheme, host, &chunk, slot).map(|()| None),
+                scheme => self.encode(scheme, host, &chunk, slot).map(|()| Place::Messages),
             };
             match filled {
-                Ok(lent) => return Some((chunk, lent)),
+                Ok(place) => return Some((chunk, place)),
                 Err((position, error)) => self.retry(chunk, position, error),
             }
         }
@@ -246,13 +255,21 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.queue.is_stopped()
     }
 
-    /// The elements of a chunk in the source's memory, or else copies of them in a slot.
-    fn lend_or_fill(&self, chunk: &Chunk, slot: &mut Vec<T>) -> Result<Option<&'a [T]>, (usize, Error)> {
-        let lent = self.lend(chunk);
-        if lent.is_none() {
-            self.fill(chunk, slot)?;
+    /// The elements of a chunk, if they lie in the memory of this device.
+    fn on_device(&self, device: usize, chunk: &Chunk) -> Option<DeviceMatrices<'a>> {
+        let items = || chunk.items.iter().map(|&item| &self.items[item]);
+        if !items().all(|item| item.device == Some(device)) {
+            return None;
         }
-        Ok(lent)
+        item::on_device(self.source, items())
+    }
+
+    /// The elements of a chunk in the source's memory, or else copies of them in a slot.
+    fn lend_or_fill(&self, chunk: &Chunk, slot: &mut Vec<T>) -> Result<Place<'a, T>, (usize, Error)> {
+        match self.lend(chunk) {
+            Some(lent) => Ok(Place::Lent(lent)),
+            None => self.fill(chunk, slot).map(|()| Place::Slot),
+        }
     }
 
     /// The elements of a chunk in the source's memory, if it has whole matrices there, one after the other.

@@ -2,6 +2,7 @@
 
 use super::ledger::{Lease, Ledger};
 pub use super::message::PackedBatch;
+use super::source::DeviceMatrices;
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
@@ -41,6 +42,26 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// types, [`OutOfMemory`](sparse_core::Error::OutOfMemory); any other error means that the device has failed.
     fn compress(&mut self, chunk: DenseBatchView<'_, T>, keep: Keep<T>)
     -> Result<Box<dyn Resident<T, I, O>>>;
+
+    /// The context of the device's memory, if the worker compresses what lies there already
+    /// ([`compress_in_place`](Self::compress_in_place)). None, as by default, if it does not.
+    fn context(&self) -> Option<ContextId> {
+        None
+    }
+
+    /// Compresses matrices in the device's own memory by rows, as [`compress`](Self::compress) does those of the host.
+    ///
+    /// # Errors
+    /// As for [`compress`](Self::compress); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker has a
+    /// [context](Self::context).
+    fn compress_in_place(
+        &mut self,
+        _matrices: &DeviceMatrices<'_>,
+        _keep: Keep<T>,
+    ) -> Result<Box<dyn Resident<T, I, O>>> {
+        let reason = "the worker takes matrices of the host alone";
+        Err(Error::unsupported(format!("compressing in the memory of {}", self.name()), reason))
+    }
 
     /// Copies a compressed part to the device.
     ///
@@ -299,6 +320,23 @@ where
                 batch.to_exact(&self.backend)?
             }
         };
+        self.backend.synchronize()?;
+        Ok(self.resident(batch))
+    }
+
+    fn context(&self) -> Option<ContextId> {
+        Some(self.backend.context())
+    }
+
+    fn compress_in_place(
+        &mut self,
+        matrices: &DeviceMatrices<'_>,
+        keep: Keep<T>,
+    ) -> Result<Box<dyn Resident<T, I, O>>> {
+        let dense = matrices.view::<SpaceOf<B>, T>()?;
+        let batch = self.plan(dense, keep)?.run_batch(dense)?;
+        // The vectors of the host are exact.
+        let batch = if self.is_host() { batch } else { batch.to_exact(&self.backend)? };
         self.backend.synchronize()?;
         Ok(self.resident(batch))
     }

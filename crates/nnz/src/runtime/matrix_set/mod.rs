@@ -3,7 +3,7 @@
 mod open;
 mod preparation;
 
-use super::{Format, Matrix};
+use super::{DenseStack, Format, Matrix};
 use crate::Device;
 use crate::device::HostBackend;
 use preparation::Preparation;
@@ -12,7 +12,8 @@ use sparse_core::{Axis, DType, Error, Result, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::schedule::Policy;
 use sparse_distrib::{
-    DeviceWorker, Handle, NpySource, Partition, Progress, Report, Scheme, Transport, Worker, agree,
+    DeviceWorker, Handle, NpySource, Partition, Progress, Report, Scheme, SourceChain, Transport, Worker,
+    agree,
 };
 use sparse_io::parts::PartWriter;
 use std::fmt::{Debug, Formatter};
@@ -118,7 +119,30 @@ impl MatrixSet {
         source: &NpySource,
         options: &MatrixSetOptions<'_>,
     ) -> Result<(Self, Report)> {
-        with_dtype!(options.dtype, T => Preparation::<T>::new(devices, options)?.compress(source, options))
+        with_dtype!(options.dtype, T => Preparation::<T>::new(devices, options, true)?.compress(source, options))
+    }
+
+    /// Compresses the matrices of all `stacks`, on all `devices` at once: those in the memory of one of the devices there,
+    /// where they lie. Others reach the devices as those of files do.
+    ///
+    /// Of matrices that lie on a device, neither policy nor scheme say anything, and no rates are measured for them. All work
+    /// on the stacks is done when the call returns.
+    ///
+    /// # Errors
+    /// As for [`compress`](Self::compress); [`Operands`](Error::Operands) if a stack has another type than the options name.
+    pub fn compress_stacks(
+        devices: &[Device],
+        stacks: &[DenseStack],
+        options: &MatrixSetOptions<'_>,
+    ) -> Result<(Self, Report)> {
+        let is_in_place =
+            |stack: &DenseStack| devices.iter().any(|device| device.context() == stack.device().context());
+        let moves = !stacks.iter().all(is_in_place);
+        with_dtype!(options.dtype, T => {
+            let sources = stacks.iter().map(DenseStack::source::<T>).collect::<Result<Vec<_>>>()?;
+            let chain = SourceChain::new(sources.iter().map(AsRef::as_ref).collect());
+            Preparation::<T>::new(devices, options, moves)?.compress(&chain, options)
+        })
     }
 
     /// Compresses all matrices of `.npy` files on all ranks of `transport`, each with `devices` of its own: a collective
@@ -158,7 +182,7 @@ impl MatrixSet {
         options: &MatrixSetOptions<'_>,
     ) -> Result<(Option<Self>, Report)> {
         with_dtype!(options.dtype, T => {
-            let preparation = Preparation::<T>::new(devices, options);
+            let preparation = Preparation::<T>::new(devices, options, true);
             agree(transport, 0, "compress", preparation)?.compress_on_ranks(transport, source, options)
         })
     }

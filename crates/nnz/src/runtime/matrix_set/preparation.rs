@@ -8,7 +8,7 @@ use sparse_core::op::{DenseToCsrKernel, Keep, RealOf};
 use sparse_core::{Col, Error, Result, Row, Scalar};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::{
-    Calibration, Engine, NpySource, Options, Outcome, Rates, Report, Scheme, Target, Transport,
+    Calibration, Engine, NpySource, Options, Outcome, Rates, Report, Scheme, Source, Target, Transport,
 };
 
 /// The engine of some devices, and what it needs of the options.
@@ -24,7 +24,8 @@ where
     HostBackend: DenseToCsrKernel<T, i32, i32>,
     Accelerator: DenseToCsrKernel<T, i32, i32>,
 {
-    pub(super) fn new(devices: &[Device], options: &MatrixSetOptions<'_>) -> Result<Self> {
+    /// `moves` says whether matrices cross a link.
+    pub(super) fn new(devices: &[Device], options: &MatrixSetOptions<'_>, moves: bool) -> Result<Self> {
         check_devices(devices)?;
         let is_by_rows = match options.format {
             Format::Csr => true,
@@ -42,7 +43,7 @@ where
         let workers = devices.iter().map(|device| worker(device, options.memory)).collect();
         let mut engine = Engine::<T>::new(workers)?;
         let has_accelerator = devices.iter().any(|device| matches!(device, Device::Accelerator(..)));
-        let chooses = options.scheme.is_none() && has_accelerator;
+        let chooses = options.scheme.is_none() && has_accelerator && moves;
         let mut rates = None;
         if chooses || options.explain || options.scheme.is_some_and(|scheme| scheme != Scheme::Sfc) {
             if chooses || options.explain {
@@ -61,7 +62,7 @@ where
 
     pub(super) fn compress(
         mut self,
-        source: &NpySource,
+        source: &dyn Source<T>,
         options: &MatrixSetOptions<'_>,
     ) -> Result<(MatrixSet, Report)> {
         let options = self.options(options);

@@ -1,8 +1,12 @@
-//! Dense matrices that the engine reads one by one: from memory, from a function, or from files.
+//! Dense matrices that the engine reads one by one: from memory of the host or of a device, from a function, or from files.
 
+mod chain;
 mod npy;
+mod on_device;
 
+pub use chain::SourceChain;
 pub use npy::NpySource;
+pub use on_device::{DeviceMatrices, DeviceStack};
 
 use crate::partition::Part;
 use sparse_core::error::checked_product;
@@ -41,6 +45,12 @@ pub trait Source<T: Scalar>: Sync {
     /// in the source's memory. The engine then copies none of them on the host, and a CUDA device copies them at the full
     /// rate of its link if they are pinned.
     fn lend(&self, _items: Range<usize>) -> Option<&[T]> {
+        None
+    }
+
+    /// Some neighbouring matrices in the memory of a device, if all of them lie there. The device with that memory compresses
+    /// them where they are, whatever the policy and the scheme; others [read](Self::fill_part) them.
+    fn on_device(&self, _items: Range<usize>) -> Option<DeviceMatrices<'_>> {
         None
     }
 
