@@ -1,6 +1,8 @@
 //! The common tests of drivers, on every CUDA device present, and tests of CUDA alone.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
+mod peers;
+
 use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, address};
 use device_tests::gradients::Gradients;
 use device_tests::{Library, each_device, limits, tests};
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
             the_context_of_the_caller_comes_back,
             a_launch_in_a_graph_costs_under_two_microseconds,
             devices_of_one_process_work_side_by_side,
+            peers::products_have_the_same_bits_by_every_path,
+            peers::conjugate_gradients_take_the_same_steps_by_every_path,
             limits::about_2_to_the_31_entries,
             limits::more_than_2_to_the_31_rows,
             limits::more_than_2_to_the_31_columns,
