@@ -136,16 +136,6 @@ impl Queue {
         Ok(queue)
     }
 
-    /// The device.
-    pub(crate) fn device(&self) -> sys::CUdevice {
-        self.device
-    }
-
-    /// The context, for calls that name it.
-    pub(crate) fn context(&self) -> sys::CUcontext {
-        self.context
-    }
-
     /// Makes the context that of the calling thread, for calls that enqueue nothing.
     pub(crate) fn enter(&self) -> Result<Entered> {
         let before = result::ctx::get_current().map_err(failed("cuCtxGetCurrent"))?;
