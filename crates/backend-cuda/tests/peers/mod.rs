@@ -4,7 +4,7 @@ use backend_cuda::{Device, Peer, PeerPath, connect};
 use device_tests::Library;
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Csr, DenseView, DenseViewMut, PlanOptions, Result, Space, SparseFormat};
+use sparse_core::{Backend, Csr, DenseView, DenseViewMut, Order, PlanOptions, Result, Space};
 use sparse_distrib::{
     DistributedBackend, DistributedCg, DistributedMatrix, DistributedSpmmPlan, DistributedSpmvPlan,
     DistributedVector, Local, Ownership, Transport,
@@ -91,8 +91,9 @@ fn products(rank: &Rank, a: &Matrix) -> Result<Vec<Vec<f64>>> {
         let mut c = rank.local().upload(&pattern(WIDTH * own_rows.len()))?;
         let mut plan = DistributedSpmmPlan::new(rank, a, op, WIDTH, &PlanOptions::default())?;
         for _ in 0..3 {
-            let b = DenseView::row_major(Device::view(&b), own_cols.len(), WIDTH)?;
-            let c = DenseViewMut::row_major(Device::view_mut(&mut c), own_rows.len(), WIDTH)?;
+            let b = DenseView::new(Device::view(&b), own_cols.len(), WIDTH, WIDTH, Order::RowMajor)?;
+            let c =
+                DenseViewMut::new(Device::view_mut(&mut c), own_rows.len(), WIDTH, WIDTH, Order::RowMajor)?;
             plan.run(0.25, a, b, -0.5, c)?;
         }
         let division = Ownership::from_lengths((0..rank.ranks()).map(|r| WIDTH * rows.range(r).len()))?;
