@@ -308,7 +308,7 @@ fn harness(sh: &Shell, variables: Variables, arguments: &[&str]) -> Result<()> {
 
 /// Runs the tests that need a device, and the quick tier.
 fn opencl(sh: &Shell) -> Result<()> {
-    let workspace = workspace(sh);
+    let workspace = &workspace(sh);
     let pocl = Runtime::Pocl.variables(sh)?;
     cmd!(sh, "cargo test {workspace...} --test devices --test opencl --test properties --test exit")
         .envs(pocl.clone())

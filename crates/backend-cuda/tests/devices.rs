@@ -423,7 +423,8 @@ fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
     let stream = context.new_stream().unwrap();
     let there = stream.clone_htod(&[1.0_f32; 1024]).unwrap();
     let array = described(&there, 0, &[32, 32], &[32, 1]);
-    // cuMemAlloc counts in bytes what a pool rounds up.
+    // A pool would round the bytes up.
+    // SAFETY: the context is this thread's, and the memory is freed below.
     let exact = unsafe { result::malloc_sync(1000) }.unwrap();
     let host = PinnedVec::<f32>::zeros(&backend, 1024).unwrap();
     let at = |handle: usize| ForeignArray { handle, stream: None, ..array.clone() };
@@ -435,7 +436,7 @@ fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
     refused(at(exact as usize), "pass the end of their allocation, 1000 bytes");
     refused(at(host.as_ptr() as usize), "no address in a CUDA device's memory");
     refused(at(vec![0.0_f32; 1024].as_ptr() as usize), "no address in a CUDA device's memory");
-    refused(ForeignArray { byte_offset: 2, ..array.clone() }, "not aligned to 4");
+    refused(ForeignArray { byte_offset: 2, shape: vec![31, 32], ..array.clone() }, "not aligned to 4");
     // A context of its own, as no runtime makes one.
     let mut own = std::ptr::null_mut();
     // SAFETY: the output is a live variable, and the context is this thread's until it is destroyed.
