@@ -252,9 +252,13 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     let document = server.send("GET /openapi.json", &[], &[]).expect(200).json();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.contains_key("/v1/matrices/{name}/spmv") && paths.contains_key("/livez"));
+    let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
+    let id = id.as_str().unwrap();
+    server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);
     for (path, methods) in paths {
         for method in methods.as_object().unwrap().keys() {
-            let request = format!("{} {}", method.to_uppercase(), path.replace("{name}", "a"));
+            let request =
+                format!("{} {}", method.to_uppercase(), path.replace("{name}", "a").replace("{id}", id));
             let headers: &[&str] = if method == "delete" { &["Origin: http://a.example"] } else { &[] };
             let status = server.send(&request, headers, &[]).status;
             assert!(!matches!(status, 404 | 405 | 500..), "{request}: {status}");
