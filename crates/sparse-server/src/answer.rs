@@ -19,7 +19,7 @@ use tempfile::TempPath;
 use tokio_util::io::ReaderStream;
 
 /// Bytes of a file that are read at once.
-const PART: usize = 1 << 18;
+const PART: usize = 1 << 20;
 
 /// The kind of file in which a matrix is answered, by `Accept`.
 pub(crate) fn accepted_kind(headers: &HeaderMap) -> Result<FileKind, Problem> {

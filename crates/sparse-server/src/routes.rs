@@ -32,6 +32,13 @@ const JOB: &str = "/v1/jobs/{id}";
 pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "get",
+        path: "/",
+        summary: "A page for people: memory, matrices, jobs, and a form for operations",
+        scope: None,
+        handler: || get(status::page),
+    },
+    Route {
+        method: "get",
         path: "/livez",
         summary: "200 while the process answers",
         scope: None,

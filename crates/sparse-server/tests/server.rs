@@ -32,6 +32,8 @@ fn a_matrix_is_stored_and_computed_with() {
     assert_eq!(post("a/diagonal", &[]).array(), [4.0, 3.0, 2.0]);
     assert_eq!(post("a/reduce?each=column&by=max", &[]).array(), [4.0, 3.0, 2.0]);
     assert_eq!(post("a/norm?ord=1", &[]).json()["norm"], 5.0);
+    let spy = post("a/spy?size=2", &[]).expect(200).json();
+    assert_eq!((&spy["counts"], &spy["rows"]), (&serde_json::json!([4, 0, 0, 1]), &2.into()));
     assert_eq!(post("a/select?rows=1..3&columns=2,1", &[]).expect(200).status, 200);
     let solved = post("a/solve?method=cg", &npy(&[3], &[6.0, 7.0, 6.0]));
     assert!(solved.head.contains(r#""converged":true"#), "{}", solved.head);

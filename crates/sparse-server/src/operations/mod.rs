@@ -240,6 +240,15 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: statistics,
     },
     Operation {
+        name: "spy",
+        summary: "The entries of A in each cell of a grid over it, row by row, up to `size` (64) cells a side",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["size"],
+        predict: |call| Ok((spy_cells(call)?.pow(2) * size_of::<u64>()) as u64),
+        run: spy,
+    },
+    Operation {
         name: "solve",
         summary: "A * X = B by iteration; the last iterate comes with its residual, converged or not",
         operand: Operand::Columns,

@@ -147,6 +147,31 @@ pub(super) fn statistics(call: &Call<'_>) -> Result<Answer, Problem> {
     })))
 }
 
+/// The most cells of a side of the grid of `spy`.
+const SPY_CELLS: usize = 512;
+
+/// The cells of a side.
+pub(super) fn spy_cells(call: &Call<'_>) -> Result<usize, Problem> {
+    let size = call.parameters.get_or("size", 64)?;
+    if (1..=SPY_CELLS).contains(&size) {
+        return Ok(size);
+    }
+    Err(Problem::bad_request(format!("parameter size={size}: 1 to {SPY_CELLS} are needed")))
+}
+
+pub(super) fn spy(call: &Call<'_>) -> Result<Answer, Problem> {
+    let size = spy_cells(call)?;
+    let (rows, cols) = call.a.shape();
+    let (height, width) = (size.min(rows), size.min(cols));
+    let mut counts = vec![0_u64; height * width];
+    // Positions and sizes are below 2^63 and 512: their products fit in 128 bits.
+    let cell = |position, cells, extent| (position as u128 * cells as u128 / extent as u128) as usize;
+    call.a.for_each_entry(&mut |row, col, _| {
+        counts[cell(row, height, rows) * width + cell(col, width, cols)] += 1;
+    })?;
+    Ok(Answer::Json(json!({ "rows": height, "columns": width, "counts": counts })))
+}
+
 pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
     let (a, b) = (call.a, call.operand()?);
     let options = solve_options(&call.parameters)?;
