@@ -17,11 +17,11 @@ use sparse_core::{Backend, Csr, PlanOptions, Space, SparseFormat, cast_slice};
 use sparse_device::Device;
 use sparse_distrib::{
     DistributedBackend, DistributedCg, DistributedMatrix, DistributedSpmvPlan, DistributedVector, Local,
-    Transport,
+    Ownership, Transport,
 };
 use sparse_generate::{stencil_5, uniform};
 use sparse_solvers::{Identity, Options};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,103 +33,108 @@ const ITERATIONS: usize = 100;
 /// The sides of grids that are solved on.
 const SIDES: [usize; 4] = [64, 256, 1024, 3000];
 
-/// The ways of elements from one device to another: without a path, the host's memory.
-const PATHS: [Option<PeerPath>; 3] = [Some(PeerPath::Nccl), Some(PeerPath::Copies), None];
-
 type Rank = DistributedBackend<Local, Device>;
 type Rows = DistributedMatrix<f64, Device>;
 type Build = fn(divisor: usize) -> sparse_core::Result<Csr<f32>>;
 
 /// Matrices of 10⁸ entries: rows need few elements of others, or nearly all.
 const MATRICES: [(&str, Build); 2] = [
-    ("Laplacian of 4472²", |divisor| stencil_5(4472 / divisor, 4472 / divisor)),
-    ("uniform, 10 a row", |divisor| uniform(10_000_000 / divisor.pow(3), 10_000_000 / divisor.pow(3), 10, 1)),
+    ("stencil_5", |divisor| stencil_5(4472 / divisor, 4472 / divisor)),
+    ("uniform_10", |divisor| uniform(10_000_000 / divisor.pow(3), 10_000_000 / divisor.pow(3), 10, 1)),
 ];
 
-/// Devices with their connections.
-struct Connected<'a> {
-    devices: &'a [Device],
+/// The connections of some devices.
+struct Connections {
     peers: Vec<Arc<Peer>>,
     name: String,
 }
 
-impl<'a> Connected<'a> {
-    /// The devices by each path that they have; a device alone exchanges nothing.
-    fn all(devices: &'a [Device]) -> Vec<Self> {
+impl Connections {
+    /// Those of each path that the devices have; a device alone exchanges nothing.
+    fn all(devices: &[Device]) -> Vec<Self> {
         if devices.len() == 1 {
-            return vec![Self { devices, peers: vec![], name: "ours".into() }];
+            return vec![Self { peers: vec![], name: "ours".into() }];
         }
-        PATHS.into_iter().filter_map(|path| Self::new(devices, path)).collect()
-    }
-
-    fn new(devices: &'a [Device], path: Option<PeerPath>) -> Option<Self> {
-        let Some(path) = path else {
-            return Some(Self { devices, peers: vec![], name: "ours, the host's memory".into() });
-        };
-        let peers = available(&path.to_string(), connect(devices, path))?;
-        let name = peers.first().map_or_else(String::new, |peer| format!("ours, {}", peer.name()));
-        Some(Self { devices, peers: peers.into_iter().map(Arc::new).collect(), name })
-    }
-
-    /// Runs `work` on a rank for each device, with its rows of `a`; the result of the first.
-    fn on_ranks<R: Send>(
-        &self,
-        a: &Csr<f64>,
-        work: impl Fn(&Rank, Rows) -> sparse_core::Result<R> + Sync,
-    ) -> Result<R> {
-        let results = Local::run(self.devices.len(), |end| {
-            let device = self.devices[end.rank()].clone();
-            let rank = DistributedBackend::new(end, device);
-            let rows = DistributedMatrix::from_root(&rank, 0, (rank.rank() == 0).then_some(a), None)?;
-            match self.peers.get(rank.rank()) {
-                Some(peer) => work(&rank, rows.with_peers(peer.clone())),
-                None => work(&rank, rows),
-            }
+        let through_host = Self { peers: vec![], name: "ours, the host's memory".into() };
+        let direct = [PeerPath::Copies, PeerPath::Nccl].into_iter().filter_map(|path| {
+            let peers = available(&path.to_string(), connect(devices, path))?;
+            let name = peers.first().map_or_else(String::new, |peer| format!("ours, {}", peer.name()));
+            Some(Self { peers: peers.into_iter().map(Arc::new).collect(), name })
         });
-        let mut results = results.into_iter().collect::<sparse_core::Result<Vec<_>>>()?;
-        Ok(results.swap_remove(0))
+        std::iter::once(through_host).chain(direct).collect()
     }
+}
 
-    /// The seconds of a product with vectors that stay on the devices, and the product.
-    fn product(&self, a: &Csr<f64>, x: &[f64]) -> Result<(f64, Vec<f64>)> {
-        self.on_ranks(a, |rank, a| {
-            let x = DistributedVector::scatter(rank, 0, a.col_ownership(), Some(x))?;
-            let mut y = DistributedVector::zeros(rank, a.row_ownership())?;
-            let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
-            let mut plan = DistributedSpmvPlan::new(rank, &a, Op::None, &options)?;
-            let mut times = vec![];
-            for _ in 0..=ROUNDS {
-                rank.transport().barrier()?;
-                let start = Instant::now();
-                (0..PRODUCTS).try_for_each(|_| plan.run(1.0, &a, &x, 0.0, &mut y))?;
-                rank.local().synchronize()?;
-                rank.transport().barrier()?;
-                times.push(start.elapsed().as_secs_f64() / PRODUCTS as f64);
+/// The name of each path between `devices`, and what `work` returns on the first of them, each with its rows of `a`.
+fn on_devices<R: Send>(
+    devices: &[Device],
+    a: &Csr<f64>,
+    work: impl Fn(&Rank, &Rows) -> sparse_core::Result<R> + Sync,
+) -> Result<Vec<(String, R)>> {
+    let connections = Connections::all(devices);
+    let division = Ownership::by_nnz(a.row_ptr(), devices.len())?;
+    let results = Local::run(devices.len(), |end| {
+        let device = devices[end.rank()].clone();
+        let rank = DistributedBackend::new(end, device);
+        let own = rows(a, division.range(rank.rank()))?;
+        let mut own = DistributedMatrix::from_rows(&rank, &own, None)?;
+        let mut results = vec![];
+        for Connections { peers, .. } in &connections {
+            if let Some(peer) = peers.get(rank.rank()) {
+                own = own.with_peers(peer.clone());
             }
-            Ok((median(&mut times[1..]), y.gather(rank, 0)?.unwrap_or_default()))
-        })
-    }
+            results.push(work(&rank, &own)?);
+        }
+        Ok(results)
+    });
+    let mut results = results.into_iter().collect::<sparse_core::Result<Vec<_>>>()?;
+    Ok(connections.into_iter().map(|path| path.name).zip(results.swap_remove(0)).collect())
+}
 
-    /// The seconds of an iteration of conjugate gradients, and the last iterate.
-    fn iteration(&self, a: &Csr<f64>) -> Result<(f64, Vec<f64>)> {
-        self.on_ranks(a, |rank, a| {
-            let ones = vec![1.0; a.row_ownership().range(rank.rank()).len()];
-            let b = DistributedVector::from_local(rank, a.row_ownership(), &ones)?;
-            let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
-            let mut solver = DistributedCg::new(rank, &a, Identity, &options)?;
-            let mut x = DistributedVector::zeros(rank, a.col_ownership())?;
-            let mut times = vec![];
-            for _ in 0..=ROUNDS {
-                x = DistributedVector::zeros(rank, a.col_ownership())?;
-                rank.transport().barrier()?;
-                let start = Instant::now();
-                let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?;
-                rank.local().synchronize()?;
-                times.push(start.elapsed().as_secs_f64() / solution.iterations.max(1) as f64);
-            }
-            Ok((median(&mut times[1..]), x.gather(rank, 0)?.unwrap_or_default()))
-        })
+/// A copy of some rows.
+fn rows(a: &Csr<f64>, rows: Range<usize>) -> sparse_core::Result<Csr<f64>> {
+    let ends = &a.row_ptr()[rows.start..=rows.end];
+    let entries = ends[0] as usize..ends[rows.len()] as usize;
+    let offsets = ends.iter().map(|end| end - ends[0]).collect();
+    let (columns, values) = (a.col_idx()[entries.clone()].to_vec(), a.values()[entries].to_vec());
+    Csr::new_unsorted(rows.len(), a.ncols(), offsets, columns, values)
+}
+
+/// The seconds of a product with vectors that stay on the devices, and the product.
+fn product(rank: &Rank, a: &Rows, x: &[f64]) -> sparse_core::Result<(f64, Vec<f64>)> {
+    let x = DistributedVector::scatter(rank, 0, a.col_ownership(), Some(x))?;
+    let mut y = DistributedVector::zeros(rank, a.row_ownership())?;
+    let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let mut plan = DistributedSpmvPlan::new(rank, a, Op::None, &options)?;
+    let mut times = vec![];
+    for _ in 0..=ROUNDS {
+        rank.transport().barrier()?;
+        let start = Instant::now();
+        (0..PRODUCTS).try_for_each(|_| plan.run(1.0, a, &x, 0.0, &mut y))?;
+        rank.local().synchronize()?;
+        rank.transport().barrier()?;
+        times.push(start.elapsed().as_secs_f64() / PRODUCTS as f64);
     }
+    Ok((median(&mut times[1..]), y.gather(rank, 0)?.unwrap_or_default()))
+}
+
+/// The seconds of an iteration of conjugate gradients, and the last iterate.
+fn iteration(rank: &Rank, a: &Rows) -> sparse_core::Result<(f64, Vec<f64>)> {
+    let ones = vec![1.0; a.row_ownership().range(rank.rank()).len()];
+    let b = DistributedVector::from_local(rank, a.row_ownership(), &ones)?;
+    let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
+    let mut solver = DistributedCg::new(rank, a, Identity, &options)?;
+    let mut x = DistributedVector::zeros(rank, a.col_ownership())?;
+    let mut times = vec![];
+    for _ in 0..=ROUNDS {
+        x = DistributedVector::zeros(rank, a.col_ownership())?;
+        rank.transport().barrier()?;
+        let start = Instant::now();
+        let solution = solver.solve(a, &b, &mut x, |_| ControlFlow::Continue(()))?;
+        rank.local().synchronize()?;
+        times.push(start.elapsed().as_secs_f64() / solution.iterations.max(1) as f64);
+    }
+    Ok((median(&mut times[1..]), x.gather(rank, 0)?.unwrap_or_default()))
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -159,7 +164,8 @@ pub(super) fn by_devices(context: &Context<'_>) -> Result<Vec<Figure>> {
     let mut times = Figure::new("products", "y = A·x in f64, A of 10⁸ entries", "devices", "ms");
     let mut speedups =
         Figure::new("product-speedup", "speed-up of y = A·x, A of 10⁸ entries", "devices", "x");
-    for (matrix, build) in MATRICES.iter().filter(|_| !devices.is_empty()) {
+    let wanted = MATRICES.iter().filter(|(matrix, _)| context.arguments.wants(matrix));
+    for (matrix, build) in wanted.filter(|_| !devices.is_empty()) {
         if context.is_late() {
             times.note(format!("left out for want of time: {matrix}"));
             continue;
@@ -176,13 +182,12 @@ pub(super) fn by_devices(context: &Context<'_>) -> Result<Vec<Figure>> {
         }
         let mut baseline = peer.unwrap_or(f64::INFINITY);
         for number in numbers(devices.len()) {
-            for connected in Connected::all(&devices[..number]) {
-                let (seconds, y) = connected.product(&a, &x)?;
+            for (path, (seconds, y)) in on_devices(&devices[..number], &a, |rank, a| product(rank, a, &x))? {
                 expected.check(&y)?;
                 if number == 1 {
                     baseline = baseline.min(seconds);
                 }
-                let series = format!("{matrix}: {}", connected.name);
+                let series = format!("{matrix}: {path}");
                 times.add(&series, number as f64, seconds * 1e3);
                 speedups.add(&series, number as f64, baseline / seconds);
             }
@@ -223,10 +228,9 @@ pub(super) fn iterations(context: &Context<'_>) -> Result<Vec<Figure>> {
         let a = stencil_5::<f64>(side, side)?;
         for number in numbers(devices.len()) {
             let mut solutions: Vec<Vec<f64>> = vec![];
-            for connected in Connected::all(&devices[..number]) {
-                let (seconds, x) = connected.iteration(&a)?;
-                figure.add(format!("{number} x {}", connected.name), side as f64, seconds * 1e6);
-                ensure!(solutions.iter().all(|other| *other == x), "{} has other bits", connected.name);
+            for (path, (seconds, x)) in on_devices(&devices[..number], &a, iteration)? {
+                figure.add(format!("{number} x {path}"), side as f64, seconds * 1e6);
+                ensure!(solutions.iter().all(|other| *other == x), "{path} has other bits");
                 solutions.push(x);
             }
         }
