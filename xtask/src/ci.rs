@@ -308,15 +308,14 @@ fn harness(sh: &Shell, variables: Variables, arguments: &[&str]) -> Result<()> {
 
 /// Runs the tests that need a device, and the quick tier.
 fn opencl(sh: &Shell) -> Result<()> {
-    let workspace = workspace(sh);
     let pocl = Runtime::Pocl.variables(sh)?;
-    cmd!(sh, "cargo test {workspace...} --test devices --test opencl --test properties --test exit")
-        .envs(pocl.clone())
-        .env("NNZ_REQUIRE", "opencl")
-        .run()?;
-    if provision::missing_for_mpi(sh).is_none() {
-        cmd!(sh, "cargo test {workspace...} --test mpi -- on_opencl")
-            .envs(pocl)
+    let devices = ["--test", "devices", "--test", "opencl", "--test", "properties", "--test", "exit"];
+    let ranks = ["--test", "mpi", "--", "on_opencl"];
+    let has_mpi = provision::missing_for_mpi(sh).is_none();
+    for tests in [&devices[..]].into_iter().chain(has_mpi.then_some(&ranks[..])) {
+        let workspace = workspace(sh);
+        cmd!(sh, "cargo test {workspace...} {tests...}")
+            .envs(pocl.clone())
             .env("NNZ_REQUIRE", "opencl")
             .run()?;
     }

@@ -132,7 +132,8 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
     // SAFETY: the elements outlive the stack, and nobody writes them.
     let stack = || unsafe { DenseStack::borrow(&host, &on_host) }.unwrap();
     let options = MatrixSetOptions::to(Format::Csc, DType::F64);
-    let (expected, _) = MatrixSet::compress_stacks(&[host.clone()], &[stack()], &options).unwrap();
+    let (expected, _) =
+        MatrixSet::compress_stacks(std::slice::from_ref(&host), &[stack()], &options).unwrap();
     for (index, _) in BackendKind::OpenCl.probe().devices.iter().enumerate().filter(|(_, caps)| caps.f64) {
         let device: Device = format!("opencl:{index}").parse().unwrap();
         let Device::Accelerator(backend, id) = &device else { panic!("{device}") };

@@ -1,5 +1,6 @@
 //! Dense matrices in memory of somebody else's, of a type and device that are known at run time.
 
+use super::elements::{BorrowedElements, HostElements};
 use crate::Device;
 use sparse_core::backend::SpaceOf;
 use sparse_core::{DType, DenseBatchView, Error, Result, Scalar, with_dtype};
@@ -9,8 +10,6 @@ use sparse_distrib::{DeviceMatrices, DeviceStack, Source};
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::ptr::NonNull;
-
-use super::elements::{BorrowedElements, HostElements};
 
 /// Dense matrices of one shape in the memory of a [`Device`] that somebody else has allocated: an array of one to three axes,
 /// as DLPack or the CUDA array interface describe it, without a copy.
@@ -70,8 +69,8 @@ impl DenseStack {
                     "borrow it on the CPU: other devices read it from there",
                 ));
             }
-            // SAFETY: the caller makes the same promise.
             Device::Accelerator(backend, _) => {
+                // SAFETY: the caller makes the same promise.
                 let stack = unsafe { backend.borrow_stack::<T>(array) }?;
                 Box::new(TypedStack::Device(backend.clone(), stack))
             }
