@@ -1,6 +1,8 @@
 //! The common tests of drivers, on every CUDA device present, and tests of CUDA alone.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
+mod peers;
+
 use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, address};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, result, sys};
 use device_tests::gradients::Gradients;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
             arrays_of_another_library_are_compressed_where_they_lie,
             memory_that_the_device_cannot_use_is_refused,
             a_thousand_matrices_in_memory_are_compressed_at_its_rate,
+            peers::products_have_the_same_bits_by_every_path,
+            peers::conjugate_gradients_take_the_same_steps_by_every_path,
             limits::about_2_to_the_31_entries,
             limits::more_than_2_to_the_31_rows,
             limits::more_than_2_to_the_31_columns,

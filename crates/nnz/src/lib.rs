@@ -68,7 +68,7 @@ pub mod runtime;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-pub use device::{BackendKind, Device, DeviceId};
+pub use device::{BackendKind, Device, DeviceId, ExchangePath};
 pub use runtime::{
     CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, Layout, MatmulPlan,
     Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm,
