@@ -14,7 +14,7 @@ use sparse_distrib::Local;
 
 /// The examples of the literature have their numbers.
 pub fn examples_of_the_literature_have_their_numbers(library: &Library) {
-    each_device(library, |backend| vectors::all(backend));
+    each_device(library, vectors::all);
 }
 
 /// One to eight threads that share a device have the bytes of threads on the host, by every scheme, partition and

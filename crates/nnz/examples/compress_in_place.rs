@@ -6,7 +6,7 @@
 use nnz::foreign::dlpack::{DLDataType, DLDevice, DLManagedTensor, DLTensor, ManagedArray};
 use nnz::prelude::*;
 use nnz::{DenseStack, MatrixSet, MatrixSetOptions};
-use std::ptr;
+use std::{ptr, slice};
 
 /// The matrices of a tensor of two or three axes in the memory of `device`, as CSR, which stays there.
 ///
@@ -18,7 +18,7 @@ pub(crate) unsafe fn compress(device: &Device, tensor: *mut DLManagedTensor) -> 
     // SAFETY: as above; the tensor is given back behind the stack, and all work on that is done by then.
     let stack = unsafe { DenseStack::borrow(device, &tensor)? };
     let options = MatrixSetOptions::to(Format::Csr, stack.dtype());
-    let (set, report) = MatrixSet::compress_stacks(&[device.clone()], &[stack], &options)?;
+    let (set, report) = MatrixSet::compress_stacks(slice::from_ref(device), &[stack], &options)?;
     println!("{} matrices with {} entries in {:.3} ms", set.len(), report.nnz, 1e3 * report.seconds);
     Ok(set)
 }

@@ -132,7 +132,8 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
     // SAFETY: the elements outlive the stack, and nobody writes them.
     let stack = || unsafe { DenseStack::borrow(&host, &on_host) }.unwrap();
     let options = MatrixSetOptions::to(Format::Csc, DType::F64);
-    let (expected, _) = MatrixSet::compress_stacks(&[host.clone()], &[stack()], &options).unwrap();
+    let (expected, _) =
+        MatrixSet::compress_stacks(std::slice::from_ref(&host), &[stack()], &options).unwrap();
     for (index, _) in BackendKind::OpenCl.probe().devices.iter().enumerate().filter(|(_, caps)| caps.f64) {
         let device: Device = format!("opencl:{index}").parse().unwrap();
         let Device::Accelerator(backend, id) = &device else { panic!("{device}") };
@@ -154,6 +155,10 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
             };
             assert_eq!(dense(&set, item), dense(&expected, item % 4));
         }
+        let ours = DenseMatrix::from_vec(&device, elements.clone(), 40, 5, Order::RowMajor).unwrap();
+        let ours = DenseStack::new(ours, 4).unwrap();
+        let (set, _) = MatrixSet::compress_stacks(&devices[..1], &[ours], &options).unwrap();
+        assert_eq!((set.nnz(3), set.placement(3)), (expected.nnz(3), Some(&*id.to_string())));
         // SAFETY: the array is refused.
         let told = unsafe { DenseStack::borrow(&device, &on_host) }.unwrap_err().to_string();
         assert!(told.contains("borrow it on the CPU"), "{told}");

@@ -1,8 +1,13 @@
-//! Dense matrices in memory of somebody else's, of a type and device that are known at run time.
+//! Stacks of dense matrices in a device's memory, also somebody else's, of a type that is known at run time.
 
+use super::DenseMatrix;
+use super::backend::RuntimeBackend;
+use super::elements::{BorrowedElements, HostElements};
 use crate::Device;
-use sparse_core::backend::SpaceOf;
-use sparse_core::{DType, DenseBatchView, Error, Result, Scalar, with_dtype};
+use crate::device::HostBackend;
+use sparse_core::backend::{Buf, SpaceOf};
+use sparse_core::error::checked_product;
+use sparse_core::{DType, DenseBatchView, Error, Order, Result, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
 use sparse_device::foreign::{BorrowedStack, ForeignArray, MemoryKind, StackLayout};
 use sparse_distrib::{DeviceMatrices, DeviceStack, Source};
@@ -10,10 +15,8 @@ use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::ptr::NonNull;
 
-use super::elements::{BorrowedElements, HostElements};
-
-/// Dense matrices of one shape in the memory of a [`Device`] that somebody else has allocated: an array of one to three axes,
-/// as DLPack or the CUDA array interface describe it, without a copy.
+/// Dense matrices of one shape in the memory of a [`Device`]: a [`DenseMatrix`], or without a copy an array of one to three
+/// axes that somebody else has allocated, as DLPack or the CUDA array interface describe it.
 ///
 /// [`MatrixSet::compress_stacks`](super::MatrixSet::compress_stacks) compresses them where they lie.
 ///
@@ -41,6 +44,45 @@ pub struct DenseStack {
 }
 
 impl DenseStack {
+    /// The `count` matrices that stand one above the other in `matrix`, which stays where it is.
+    ///
+    /// ```
+    /// use nnz::{DenseStack, MatrixSet, MatrixSetOptions, prelude::*};
+    ///
+    /// let device = Device::best()?;
+    /// let two = vec![1.0_f32, 0.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0]; // two 2 x 2 matrices
+    /// let two = DenseMatrix::from_vec(&device, two, 4, 2, Order::RowMajor)?;
+    /// let options = MatrixSetOptions::to(Format::Csc, two.dtype());
+    /// let stack = DenseStack::new(two, 2)?;
+    /// let (set, _) = MatrixSet::compress_stacks(&[device], &[stack], &options)?;
+    /// assert_eq!((set.shape(1), set.nnz(0), set.nnz(1)), (Some((2, 2)), Some(2), Some(1)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if the rows are no multiple of `count`; [`Unsupported`](Error::Unsupported) for several
+    /// matrices in column-major order, which interleave.
+    pub fn new(matrix: DenseMatrix, count: usize) -> Result<Self> {
+        let (rows, cols) = (matrix.nrows(), matrix.ncols());
+        let (leading_dimension, order) = (matrix.leading_dimension(), matrix.order());
+        let rows_of_each = rows.checked_div(count).unwrap_or_default();
+        if rows_of_each * count != rows {
+            return Err(Error::shape("stack", format!("{rows} rows are no {count} matrices of equal shape")));
+        }
+        if count > 1 && order == Order::ColMajor {
+            return Err(Error::unsupported(
+                "a stack in column-major order",
+                "its members are interleaved: dense.to_order(Order::RowMajor)?",
+            ));
+        }
+        let stride = checked_product("rows x leading dimension", rows_of_each, leading_dimension)?;
+        let layout = StackLayout { count, stride, rows: rows_of_each, cols, leading_dimension, order };
+        let (device, dtype) = (matrix.device().clone(), matrix.dtype());
+        let typed: Box<dyn Any + Send + Sync> =
+            with_dtype!(dtype, T => Box::new(TypedStack::<T>::Owned(matrix)));
+        Ok(Self { device, dtype, layout, typed })
+    }
+
     /// The matrices of an array in the memory of `device`.
     ///
     /// What the device's runtime knows of the memory is compared with the description, as
@@ -70,8 +112,8 @@ impl DenseStack {
                     "borrow it on the CPU: other devices read it from there",
                 ));
             }
-            // SAFETY: the caller makes the same promise.
             Device::Accelerator(backend, _) => {
+                // SAFETY: the caller makes the same promise.
                 let stack = unsafe { backend.borrow_stack::<T>(array) }?;
                 Box::new(TypedStack::Device(backend.clone(), stack))
             }
@@ -104,25 +146,50 @@ impl DenseStack {
                 format!("a stack has elements of {}, the result is to have {}", self.dtype, T::DTYPE);
             Error::operands("compress", reason)
         })?;
+        match typed {
+            TypedStack::Host(elements) => self.on_host(elements),
+            TypedStack::Device(backend, stack) => self.on_device(backend, stack.buffer(), stack.start()),
+            TypedStack::Owned(matrix) => match &self.device {
+                Device::Cpu(_) => self.on_host(owned::<HostBackend, T>(matrix)?),
+                Device::Accelerator(backend, _) => {
+                    self.on_device(backend, owned::<Accelerator, T>(matrix)?, 0)
+                }
+            },
+        }
+    }
+
+    fn on_host<'a, T: Scalar>(&self, elements: &'a [T]) -> Result<Box<dyn Source<T> + 'a>> {
         let StackLayout { count, stride, leading_dimension, order, .. } = self.layout;
         let shape = self.layout.shape();
-        Ok(match typed {
-            TypedStack::Host(elements) => {
-                Box::new(DenseBatchView::<T>::new(elements, count, stride, shape, leading_dimension, order)?)
-            }
-            TypedStack::Device(backend, stack) => {
-                let matrices = DeviceMatrices::new::<SpaceOf<Accelerator>, T>(
-                    stack.buffer(),
-                    stack.start(),
-                    (count, stride),
-                    shape,
-                    leading_dimension,
-                    order,
-                )?;
-                Box::new(DeviceStack::<_, T>::new(backend.clone(), matrices)?)
-            }
-        })
+        Ok(Box::new(DenseBatchView::<T>::new(elements, count, stride, shape, leading_dimension, order)?))
     }
+
+    fn on_device<'a, T: Scalar>(
+        &self,
+        backend: &Accelerator,
+        buffer: &'a Buf<Accelerator, T>,
+        start: usize,
+    ) -> Result<Box<dyn Source<T> + 'a>> {
+        let StackLayout { count, stride, leading_dimension, order, .. } = self.layout;
+        let (distance, shape) = ((count, stride), self.layout.shape());
+        let matrices = DeviceMatrices::new::<SpaceOf<Accelerator>, T>(
+            buffer,
+            start,
+            distance,
+            shape,
+            leading_dimension,
+            order,
+        )?;
+        Ok(Box::new(DeviceStack::<_, T>::new(backend.clone(), matrices)?))
+    }
+}
+
+/// The elements of a matrix in the memory of a backend.
+fn owned<B: RuntimeBackend, T: Scalar>(matrix: &DenseMatrix) -> Result<&B::Elements<T>> {
+    let typed = matrix.values().typed::<B, T>();
+    let other =
+        || Error::operands("compress", format_args!("the elements of {matrix:?} are of another type"));
+    typed.map(|vector| &vector.elements).ok_or_else(other)
 }
 
 impl Debug for DenseStack {
@@ -136,4 +203,5 @@ impl Debug for DenseStack {
 enum TypedStack<T> {
     Host(HostElements<T>),
     Device(Accelerator, BorrowedStack<T>),
+    Owned(DenseMatrix),
 }

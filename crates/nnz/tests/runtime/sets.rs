@@ -132,6 +132,17 @@ fn stacks_of_somebody_else_are_compressed_where_they_lie() {
     let other = MatrixSetOptions::to(Format::Csc, DType::F64);
     let told = MatrixSet::compress_stacks(&[cpu()], &stacks, &other).unwrap_err().to_string();
     assert!(told.contains("elements of f32, the result is to have f64"), "{told}");
+    // A dense matrix of ours, with padding.
+    let padded = Vector::from_slice(&cpu(), &elements[..28]).unwrap();
+    let padded = DenseMatrix::new(padded, 4, 4, 7, Order::RowMajor).unwrap();
+    assert!(DenseStack::new(padded.clone(), 3).unwrap_err().to_string().contains("no 3 matrices"));
+    let stack = DenseStack::new(padded, 2).unwrap();
+    let (ours, _) = MatrixSet::compress_stacks(&[cpu()], &[stack], &options).unwrap();
+    let second = ours.get(1, &cpu()).unwrap().to_dense().unwrap().values().to_vec::<f32>().unwrap();
+    assert_eq!(second, [&elements[14..18], &elements[21..25]].concat());
+    let columns = DenseMatrix::zeros(&cpu(), DType::F32, 4, 2, Order::ColMajor).unwrap();
+    assert!(DenseStack::new(columns.clone(), 2).unwrap_err().to_string().contains("interleaved"));
+    assert_eq!(DenseStack::new(columns, 1).unwrap().layout().shape(), (4, 2));
     let (none, _) = MatrixSet::compress_stacks(&[cpu()], &[], &options).unwrap();
     assert!(none.is_empty());
 }
