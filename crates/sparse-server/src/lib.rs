@@ -31,6 +31,7 @@ mod operate;
 mod operations;
 mod parameters;
 mod problem;
+mod rate;
 mod routes;
 mod server;
 mod status;

@@ -109,16 +109,18 @@ pub(crate) async fn upload(
     let kind = kind_of(&headers)?;
     let limits = &app.config.limits;
     check_headers(&headers, limits.upload_bytes)?;
+    // What would be refused behind the body is refused before it.
+    drop(app.workers.admit(&identity.tenant)?);
     let folder = app.store.disk.uploads();
     let received = receive(body, limits.upload_bytes, limits, folder, extension(kind)).await?;
     let caller = caller(&app);
-    let (store, task) = (app.store.clone(), caller.task.clone());
+    let (store, task, tenant) = (app.store.clone(), caller.task.clone(), identity.tenant.clone());
     let put = move || {
-        let matrix = read_matrix(&store, &identity.tenant, received, kind)?;
+        let matrix = read_matrix(&store, &tenant, received, kind)?;
         task.commit()?;
-        store.put((&identity.tenant, &name), matrix, wishes)
+        store.put((&tenant, &name), matrix, wishes)
     };
-    Ok(created(&*app.workers.run(&caller.task, put).await?))
+    Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
 }
 
 pub(crate) async fn remove(
@@ -130,12 +132,12 @@ pub(crate) async fn remove(
     let (name, version) = parse_name(&text)?;
     let (name, store) = (name.to_owned(), app.store.clone());
     let caller = caller(&app);
-    let task = caller.task.clone();
+    let (task, tenant) = (caller.task.clone(), identity.tenant.clone());
     let delete = move || {
         task.commit()?;
-        store.delete(&identity.tenant, &name, version)
+        store.delete(&tenant, &name, version)
     };
-    app.workers.run(&caller.task, delete).await?;
+    app.workers.run(&identity.tenant, &caller.task, delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -149,7 +151,7 @@ pub(crate) async fn pin(
     let parameters = parameters(pairs, &["pinned"])?;
     let is_pinned = parameters.text("pinned").is_none() || parameters.flag("pinned")?;
     let (store, caller) = (app.store.clone(), caller(&app));
-    let pinned = app.workers.run(&caller.task, move || {
+    let pinned = app.workers.run(&identity.tenant, &caller.task, move || {
         object.set_pinned(is_pinned);
         if is_pinned {
             store.lease(&object)?;
@@ -167,10 +169,11 @@ pub(crate) async fn data(
 ) -> Result<Response, Problem> {
     let object = find(&app.store, &identity, &segment(name)?)?;
     let (kind, store, tag) = (accepted_kind(&headers)?, app.store.clone(), etag(&object));
+    let tenant = identity.tenant.clone();
     let write = move || {
         let resident = store.lease(&object)?;
-        ResultFile::write(&resident.matrix, kind, (&store, &identity.tenant))
+        ResultFile::write(&resident.matrix, kind, (&store, &tenant))
     };
     let caller = caller(&app);
-    Ok((tag, app.workers.run(&caller.task, write).await?.respond()?).into_response())
+    Ok((tag, app.workers.run(&identity.tenant, &caller.task, write).await?.respond()?).into_response())
 }

@@ -93,14 +93,14 @@ async fn answer(
         (false, _) => None,
     };
     // What would be refused behind the body is refused before it; no place is held while it comes.
-    drop(app.workers.admit()?);
+    drop(app.workers.admit(&identity.tenant)?);
     if is_job {
         app.jobs.check(&identity.tenant)?;
     }
     let body = caller.task.within(receive_operand(app, operation, headers, body)).await??;
     let task = caller.task.clone();
     let work = Work { operation, identity, object, other, body, parameters, target, task };
-    let admitted = app.workers.admit()?;
+    let admitted = app.workers.admit(&work.identity.tenant)?;
     if is_job {
         let mut response = jobs::start(app, admitted, work.subject(), work)?;
         caller.release();

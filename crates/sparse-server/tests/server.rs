@@ -152,6 +152,25 @@ fn tokens_open_one_tenant_and_their_scopes() {
 }
 
 #[test]
+fn a_tenant_is_refused_above_its_rate_and_others_are_not() {
+    let data = tempfile::tempdir().unwrap();
+    let (lab, lab_line) = new_token("lab", &Scope::ALL).unwrap();
+    let (other, other_line) = new_token("other", &Scope::ALL).unwrap();
+    let file = data.path().join("tokens");
+    std::fs::write(&file, format!("{lab_line}\n{other_line}\n")).unwrap();
+    let mut config = Config { tokens: Some(file), ..Config::new(data.path(), 1 << 20) };
+    config.limits.tenant_rate = Some(3);
+    let server = Running::start(config);
+    let get =
+        |token: &str| server.send("GET /v1/matrices", &[&format!("Authorization: Bearer {token}")], &[]);
+    let answers: Vec<_> = (0..20).map(|_| get(&lab)).collect();
+    let refused = answers.iter().find(|answer| answer.status == 429).expect("20 are more than 3 per second");
+    assert!(refused.head.contains("retry-after") && refused.text().contains("3 requests per second"));
+    get(&other).expect(200);
+    server.send("GET /livez", &[], &[]).expect(200);
+}
+
+#[test]
 fn matrices_move_to_disk_and_back_when_memory_is_short() {
     let data = tempfile::tempdir().unwrap();
     let mut config = Config::new(data.path(), 24_000);

@@ -62,7 +62,7 @@ fn main() {
         if wanted.is_empty() || wanted.iter().any(|name| scenario.name.contains(&**name)) {
             let mut server = Server::start(scenario.name);
             (scenario.run)(&mut server);
-            assert!(server.is_well(), "{}: the server ends well, without a panic", scenario.name);
+            assert!(server.ends_well(), "{}: the server ends well, without a panic", scenario.name);
         }
     }
 }
@@ -134,7 +134,7 @@ impl Server {
     }
 
     /// Stops the server; true if that succeeds, and no thread of it panicked.
-    fn is_well(mut self) -> bool {
+    fn ends_well(mut self) -> bool {
         self.terminate();
         let status = self.child.wait().unwrap();
         let errors = std::fs::read_to_string(self.data.path().join("errors")).unwrap();
