@@ -3,6 +3,7 @@
 use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
 use crate::error::StartError;
+use crate::idempotency::Keys;
 use crate::jobs::Jobs;
 use crate::merge::Queues;
 use crate::metrics::{Metrics, Snapshot};
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) jobs: Jobs,
     pub(crate) queues: Queues,
+    pub(crate) keys: Arc<Keys>,
     rates: Rates,
     pub(crate) metrics: Metrics,
     tokens: RwLock<Option<Tokens>>,
@@ -54,6 +56,7 @@ impl App {
             workers,
             jobs: Jobs::new(config.limits.jobs, format!("{started:x}")),
             queues: Queues::default(),
+            keys: Arc::default(),
             rates: Rates::new(config.limits.tenant_rate),
             metrics: Metrics::new(),
             tokens: RwLock::default(),

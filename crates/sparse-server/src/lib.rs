@@ -20,6 +20,7 @@ mod auth;
 mod config;
 mod durable;
 mod error;
+mod idempotency;
 mod jobs;
 mod ledger;
 mod matrices;

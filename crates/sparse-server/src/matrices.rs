@@ -3,6 +3,7 @@
 use crate::answer::{ResultFile, accepted_kind, created, etag};
 use crate::app::App;
 use crate::auth::Identity;
+use crate::idempotency::{Begun, wrong_name};
 use crate::name;
 use crate::objects::{Object, Store, View, Wishes};
 use crate::parameters::Parameters;
@@ -108,19 +109,38 @@ pub(crate) async fn upload(
     let wishes = wishes(&parameters(pairs, &WISHES)?, &headers)?;
     let kind = kind_of(&headers)?;
     let limits = &app.config.limits;
-    check_headers(&headers, limits.upload_bytes)?;
+    let encoding = check_headers(&headers, limits.upload_bytes)?;
+    let claim = match app.keys.begin(&identity.tenant, &headers)? {
+        Begun::First(claim) => claim,
+        Begun::Before(made, version) => return made_before(&app, &identity, &name, (&made, version)),
+    };
     // What would be refused behind the body is refused before it.
     drop(app.workers.admit(&identity.tenant)?);
     let folder = app.store.disk.uploads();
-    let received = receive(body, limits.upload_bytes, limits, folder, extension(kind)).await?;
+    let received = receive(body, encoding, limits.upload_bytes, limits, folder, extension(kind)).await?;
     let caller = caller(&app);
     let (store, task, tenant) = (app.store.clone(), caller.task.clone(), identity.tenant.clone());
     let put = move || {
         let matrix = read_matrix(&store, &tenant, received, kind)?;
         task.commit()?;
-        store.put((&tenant, &name), matrix, wishes)
+        let object = store.put((&tenant, &name), matrix, wishes)?;
+        claim.iter().for_each(|claim| claim.made(&name, object.version));
+        Ok(object)
     };
     Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
+}
+
+/// The answer to a request that is sent again.
+pub(crate) fn made_before(
+    app: &App,
+    identity: &Identity,
+    name: &str,
+    (made, version): (&str, u64),
+) -> Result<Response, Problem> {
+    if name != made {
+        return Err(wrong_name(made));
+    }
+    Ok(created(&*app.store.get(&identity.tenant, made, Some(version))?))
 }
 
 pub(crate) async fn remove(

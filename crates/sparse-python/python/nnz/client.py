@@ -7,7 +7,7 @@
 array([1., 1., 1.])
 
 Arrays are sent from the memory where they lie and received into that of the result. Requests that were refused because
-the server is busy, and those without an effect whose connection broke, are sent again after a while.
+the server is busy, or whose connection broke, are sent again after a while where that has no effect a second time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+import uuid
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,11 @@ class Client:
         headers = self._headers | {"Accept": accept, "Content-Length": str(sum(map(len, body or [])))}
         if media:
             headers["Content-Type"] = media
-        has_effect = method in ("PUT", "DELETE") or "into" in (query or {}) or "async" in (query or {})
+        stores = method == "PUT" or "into" in (query or {})
+        if stores:
+            # The server lets a request with a key take effect once.
+            headers["Idempotency-Key"] = uuid.uuid4().hex
+        has_effect = method == "DELETE" or ("async" in (query or {}) and not stores)
         for attempt in range(1, self._attempts + 1):
             is_last = attempt == self._attempts
             try:
