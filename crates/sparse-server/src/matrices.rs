@@ -70,7 +70,7 @@ pub(crate) async fn describe(
 }
 
 /// The parameters of what is stored.
-pub(crate) const WISHES: [&str; 3] = ["durable", "pinned", "replace"];
+pub(crate) const WISHES: [&str; 4] = ["durable", "pinned", "replace", "ttl"];
 
 pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wishes, Problem> {
     let is_first = match headers.get(header::IF_NONE_MATCH) {
@@ -83,6 +83,7 @@ pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wis
         is_pinned: parameters.flag("pinned")?,
         replaces: parameters.flag("replace")?,
         is_first,
+        ttl: parameters.get("ttl")?,
     })
 }
 

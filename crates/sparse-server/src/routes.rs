@@ -82,7 +82,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "put",
         path: MATRIX,
-        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions",
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions, ?ttl=SECONDS",
         scope: Some(Scope::Write),
         handler: || put(matrices::upload),
     },

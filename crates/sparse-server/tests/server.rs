@@ -289,6 +289,30 @@ fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
 }
 
 #[test]
+fn a_matrix_is_deleted_at_its_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let short = server.send("PUT /v1/matrices/a?ttl=2&durable=1", &[MTX], &matrix()).expect(201).json();
+    assert!(short["expires"].as_u64() > Some(1_700_000_000));
+    server.send("PUT /v1/matrices/a?ttl=-1", &[MTX], &matrix()).expect(400);
+    server.send("PUT /v1/matrices/old?ttl=1&durable=1", &[MTX], &matrix()).expect(201);
+    drop(server);
+    // A server that starts again deletes what has expired meanwhile, and forgets no time.
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let began = std::time::Instant::now();
+    while server.send("GET /v1/matrices", &[], &[]).json()["matrices"] != serde_json::json!([]) {
+        assert!(began.elapsed() < Duration::from_secs(30), "it expires");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    while std::fs::read_dir(data.path().join("segments")).unwrap().count() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "its file goes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"], 0);
+}
+
+#[test]
 fn requests_in_flight_are_finished_when_the_server_stops() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Running::start(Config::new(data.path(), 1 << 20));

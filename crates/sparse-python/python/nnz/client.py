@@ -103,10 +103,22 @@ class Client:
             connection.close()
 
     def put(
-        self, a: Any, name: str, *, durable: bool = False, pinned: bool = False, replace: bool = False
+        self,
+        a: Any,
+        name: str,
+        *,
+        durable: bool = False,
+        pinned: bool = False,
+        replace: bool = False,
+        ttl: int | None = None,
     ) -> Matrix:
-        """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`."""
+        """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`.
+
+        A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
+        earlier versions, and one with a `ttl` is deleted after so many seconds.
+        """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace)}
+        query |= {} if ttl is None else {"ttl": ttl}
         if sp.issparse(a):
             a = a if a.format in ("csr", "csc", "coo") else a.tocsr()
             file = io.BytesIO()
