@@ -135,7 +135,7 @@ def test_many_threads_and_tasks_share_a_client(client):
 
 def test_a_connection_that_the_server_closed_is_replaced(tmp_path):
     process, url = serve(tmp_path)
-    client = nnz.client.connect(url)
+    client = nnz.client.connect(url, attempts=2)
     client.put(matrix(), "kept", durable=True)
     stop(process)
     with pytest.raises(OSError):

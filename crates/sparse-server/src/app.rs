@@ -3,11 +3,13 @@
 use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
 use crate::error::StartError;
+use crate::idempotency::Keys;
 use crate::jobs::Jobs;
 use crate::merge::Queues;
 use crate::metrics::{Metrics, Snapshot};
 use crate::objects::Store;
 use crate::problem::Problem;
+use crate::rate::Rates;
 use crate::workers::Workers;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -28,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) jobs: Jobs,
     pub(crate) queues: Queues,
+    pub(crate) keys: Arc<Keys>,
+    rates: Rates,
     pub(crate) metrics: Metrics,
     tokens: RwLock<Option<Tokens>>,
     pub(crate) is_stopping: AtomicBool,
@@ -45,13 +49,15 @@ impl std::ops::Deref for App {
 
 impl App {
     pub(crate) fn new(config: Config, store: Store) -> Result<Self, StartError> {
-        let workers = Workers::new(config.limits.workers, config.limits.queue);
+        let workers = Workers::new(config.limits.workers, config.limits.queue, config.limits.tenant_queue);
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let app = Self(Arc::new(Shared {
             store: Arc::new(store),
             workers,
             jobs: Jobs::new(config.limits.jobs, format!("{started:x}")),
             queues: Queues::default(),
+            keys: Arc::default(),
+            rates: Rates::new(config.limits.tenant_rate),
             metrics: Metrics::new(),
             tokens: RwLock::default(),
             is_stopping: AtomicBool::new(false),
@@ -129,6 +135,7 @@ pub(crate) async fn authorize(
 ) -> Result<Response, Problem> {
     let identity = app.identify(request.headers())?;
     check_scope(&identity, scope)?;
+    app.rates.count(&identity.tenant, Instant::now())?;
     request.extensions_mut().insert(identity);
     Ok(next.run(request).await)
 }

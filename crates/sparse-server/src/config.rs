@@ -46,6 +46,10 @@ pub struct Limits {
     pub workers: usize,
     /// Operations that may wait for a worker; more are refused with 429.
     pub queue: usize,
+    /// Of them those of one tenant.
+    pub tenant_queue: usize,
+    /// Requests per second of one tenant, and as many at once; more are refused with 429.
+    pub tenant_rate: Option<u32>,
     /// Time for the header of a request, and for which a connection may idle between requests.
     pub header_time: Duration,
     /// Time that a client may send or take no byte.
@@ -72,6 +76,8 @@ impl Default for Limits {
             connections: 1024,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             queue: 1024,
+            tenant_queue: 512,
+            tenant_rate: None,
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(30),
             least_rate: 1024,

@@ -3,6 +3,7 @@
 use crate::answer::{ResultFile, accepted_kind, created, etag};
 use crate::app::App;
 use crate::auth::Identity;
+use crate::idempotency::{Begun, wrong_name};
 use crate::name;
 use crate::objects::{Object, Store, View, Wishes};
 use crate::parameters::Parameters;
@@ -69,7 +70,7 @@ pub(crate) async fn describe(
 }
 
 /// The parameters of what is stored.
-pub(crate) const WISHES: [&str; 3] = ["durable", "pinned", "replace"];
+pub(crate) const WISHES: [&str; 4] = ["durable", "pinned", "replace", "ttl"];
 
 pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wishes, Problem> {
     let is_first = match headers.get(header::IF_NONE_MATCH) {
@@ -82,6 +83,7 @@ pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wis
         is_pinned: parameters.flag("pinned")?,
         replaces: parameters.flag("replace")?,
         is_first,
+        ttl: parameters.get("ttl")?,
     })
 }
 
@@ -108,17 +110,38 @@ pub(crate) async fn upload(
     let wishes = wishes(&parameters(pairs, &WISHES)?, &headers)?;
     let kind = kind_of(&headers)?;
     let limits = &app.config.limits;
-    check_headers(&headers, limits.upload_bytes)?;
-    let folder = app.store.disk.uploads();
-    let received = receive(body, limits.upload_bytes, limits, folder, extension(kind)).await?;
-    let caller = caller(&app);
-    let (store, task) = (app.store.clone(), caller.task.clone());
-    let put = move || {
-        let matrix = read_matrix(&store, &identity.tenant, received, kind)?;
-        task.commit()?;
-        store.put((&identity.tenant, &name), matrix, wishes)
+    let encoding = check_headers(&headers, limits.upload_bytes)?;
+    let claim = match app.keys.begin(&identity.tenant, &headers)? {
+        Begun::First(claim) => claim,
+        Begun::Before(made, version) => return made_before(&app, &identity, &name, (&made, version)),
     };
-    Ok(created(&*app.workers.run(&caller.task, put).await?))
+    // What would be refused behind the body is refused before it.
+    drop(app.workers.admit(&identity.tenant)?);
+    let folder = app.store.disk.uploads();
+    let received = receive(body, encoding, limits.upload_bytes, limits, folder, extension(kind)).await?;
+    let caller = caller(&app);
+    let (store, task, tenant) = (app.store.clone(), caller.task.clone(), identity.tenant.clone());
+    let put = move || {
+        let matrix = read_matrix(&store, &tenant, received, kind)?;
+        task.commit()?;
+        let object = store.put((&tenant, &name), matrix, wishes)?;
+        claim.iter().for_each(|claim| claim.made(&name, object.version));
+        Ok(object)
+    };
+    Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
+}
+
+/// The answer to a request that is sent again.
+pub(crate) fn made_before(
+    app: &App,
+    identity: &Identity,
+    name: &str,
+    (made, version): (&str, u64),
+) -> Result<Response, Problem> {
+    if name != made {
+        return Err(wrong_name(made));
+    }
+    Ok(created(&*app.store.get(&identity.tenant, made, Some(version))?))
 }
 
 pub(crate) async fn remove(
@@ -130,12 +153,12 @@ pub(crate) async fn remove(
     let (name, version) = parse_name(&text)?;
     let (name, store) = (name.to_owned(), app.store.clone());
     let caller = caller(&app);
-    let task = caller.task.clone();
+    let (task, tenant) = (caller.task.clone(), identity.tenant.clone());
     let delete = move || {
         task.commit()?;
-        store.delete(&identity.tenant, &name, version)
+        store.delete(&tenant, &name, version)
     };
-    app.workers.run(&caller.task, delete).await?;
+    app.workers.run(&identity.tenant, &caller.task, delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -149,7 +172,7 @@ pub(crate) async fn pin(
     let parameters = parameters(pairs, &["pinned"])?;
     let is_pinned = parameters.text("pinned").is_none() || parameters.flag("pinned")?;
     let (store, caller) = (app.store.clone(), caller(&app));
-    let pinned = app.workers.run(&caller.task, move || {
+    let pinned = app.workers.run(&identity.tenant, &caller.task, move || {
         object.set_pinned(is_pinned);
         if is_pinned {
             store.lease(&object)?;
@@ -167,10 +190,11 @@ pub(crate) async fn data(
 ) -> Result<Response, Problem> {
     let object = find(&app.store, &identity, &segment(name)?)?;
     let (kind, store, tag) = (accepted_kind(&headers)?, app.store.clone(), etag(&object));
+    let tenant = identity.tenant.clone();
     let write = move || {
         let resident = store.lease(&object)?;
-        ResultFile::write(&resident.matrix, kind, (&store, &identity.tenant))
+        ResultFile::write(&resident.matrix, kind, (&store, &tenant))
     };
     let caller = caller(&app);
-    Ok((tag, app.workers.run(&caller.task, write).await?.respond()?).into_response())
+    Ok((tag, app.workers.run(&identity.tenant, &caller.task, write).await?.respond()?).into_response())
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Objects that one tenant may have, since even those on disk take some memory.
 const OBJECTS_PER_TENANT: usize = 10_000;
@@ -26,6 +27,9 @@ pub(crate) struct Description {
     pub(crate) bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) members: Option<usize>,
+    /// Seconds since 1970 at which it is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires: Option<u64>,
 }
 
 impl Description {
@@ -38,6 +42,7 @@ impl Description {
             nnz: matrix.nnz(),
             bytes: matrix.bytes() as u64,
             members: matrix.members(),
+            expires: None,
         }
     }
 }
@@ -96,6 +101,8 @@ pub(crate) struct Wishes {
     pub(crate) replaces: bool,
     /// The name must be free.
     pub(crate) is_first: bool,
+    /// Seconds after which it is deleted.
+    pub(crate) ttl: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +126,11 @@ pub(crate) struct Store {
     publishing: Mutex<()>,
     clock: AtomicU64,
     pub(crate) evictions: AtomicU64,
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -153,6 +165,11 @@ impl Object {
     fn evictable_bytes(&self) -> u64 {
         let Ok(content) = self.content.try_lock() else { return 0 };
         if content.is_idle() && !self.is_pinned.load(Ordering::Relaxed) { self.description.bytes } else { 0 }
+    }
+
+    /// True for a matrix whose time is over; it is deleted soon.
+    fn is_expired(&self) -> bool {
+        self.description.expires.is_some_and(|expires| expires <= now())
     }
 
     /// `name@version`
@@ -204,8 +221,8 @@ impl Store {
     pub(crate) fn get(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<Arc<Object>, Problem> {
         let objects = lock(&self.objects);
         let found = objects.get(&(tenant.into(), name.into())).and_then(|versions| match version {
-            None => versions.ready.last_key_value().map(|(_, object)| object),
-            Some(version) => versions.ready.get(&version),
+            None => versions.ready.values().rev().find(|object| !object.is_expired()),
+            Some(version) => versions.ready.get(&version).filter(|object| !object.is_expired()),
         });
         found.cloned().ok_or_else(|| {
             let version = version.map(|version| format!("@{version}")).unwrap_or_default();
@@ -215,7 +232,8 @@ impl Store {
 
     /// The objects of a tenant, by name and version.
     pub(crate) fn list(&self, tenant: &str) -> Vec<Arc<Object>> {
-        let mut found: Vec<_> = self.all().into_iter().filter(|object| object.tenant == tenant).collect();
+        let mut found = self.all();
+        found.retain(|object| object.tenant == tenant && !object.is_expired());
         found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
         found
     }
@@ -328,7 +346,8 @@ impl Store {
         wishes: Wishes,
     ) -> Result<Arc<Object>, Problem> {
         check_storable(&matrix)?;
-        let description = Description::of(&matrix);
+        let expires = wishes.ttl.map(|ttl| now().saturating_add(ttl));
+        let description = Description { expires, ..Description::of(&matrix) };
         let segment = wishes.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
         let publishing = lock(&self.publishing);
         let (version, old) = match self.next_version(tenant, name, wishes) {
@@ -412,23 +431,41 @@ impl Store {
     pub(crate) fn delete(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<(), Problem> {
         let _publishing = lock(&self.publishing);
         let newest = self.get(tenant, name, version)?;
-        let old = match version {
-            Some(_) => vec![newest],
-            None => self.list(tenant).into_iter().filter(|object| object.name == name).collect(),
-        };
-        let keys = durable_keys(&old);
+        match version {
+            Some(_) => self.remove(&[newest]),
+            None => {
+                let mut all = self.list(tenant);
+                all.retain(|object| object.name == name);
+                self.remove(&all)
+            }
+        }
+    }
+
+    /// Deletes the objects whose time is over.
+    pub(crate) fn delete_expired(&self) -> Result<(), Problem> {
+        let _publishing = lock(&self.publishing);
+        let mut expired = self.all();
+        expired.retain(|object| object.is_expired());
+        if expired.is_empty() { Ok(()) } else { self.remove(&expired) }
+    }
+
+    /// Removes objects from manifest, memory and disk; nothing else appears or disappears meanwhile.
+    fn remove(&self, old: &[Arc<Object>]) -> Result<(), Problem> {
+        let keys = durable_keys(old);
         if !keys.is_empty() {
             self.disk.forget(&keys)?;
         }
-        let (mut objects, id) = (lock(&self.objects), (tenant.into(), name.into()));
-        if let Some(versions) = objects.get_mut(&id) {
-            old.iter().for_each(|old| drop(versions.ready.remove(&old.version)));
+        let mut objects = lock(&self.objects);
+        for object in old {
+            let id = (object.tenant.clone(), object.name.clone());
+            let Some(versions) = objects.get_mut(&id) else { continue };
+            versions.ready.remove(&object.version);
             if versions.ready.is_empty() && !versions.is_recorded {
                 objects.remove(&id);
             }
         }
         drop(objects);
-        remove_files(&old);
+        remove_files(old);
         Ok(())
     }
 }

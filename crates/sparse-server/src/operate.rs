@@ -3,12 +3,13 @@
 use crate::answer::{Outcome, accepted_kind};
 use crate::app::{App, OperationName, check_scope};
 use crate::auth::{Identity, Scope};
+use crate::idempotency::{Begun, Claim};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
-use crate::matrices::{Pairs, Segment, find, new_name, parameters, segment, wishes};
+use crate::matrices::{Pairs, Segment, find, made_before, new_name, parameters, segment, wishes};
 use crate::merge;
 use crate::objects::{Object, Resident, Store, Wishes};
-use crate::operations::{Answer, Call, Columns, Operand, Operation};
+use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
@@ -86,6 +87,13 @@ async fn answer(
     let longest = if is_job { limits.job_time } else { limits.operation_time };
     let caller = StopOnDrop::new(time_limit(&parameters, longest)?);
     let target = Target::new(&parameters, headers, &identity)?;
+    let claim = match &target {
+        Target::Object(name, _) => match app.keys.begin(&identity.tenant, headers)? {
+            Begun::First(claim) => claim,
+            Begun::Before(made, version) => return made_before(app, &identity, name, (&made, version)),
+        },
+        Target::Answer(_) | Target::DryRun => None,
+    };
     let object = find(&app.store, &identity, name)?;
     let other = match (operation.has_other, parameters.text("other")) {
         (true, Some(name)) => Some(find(&app.store, &identity, name)?),
@@ -93,14 +101,14 @@ async fn answer(
         (false, _) => None,
     };
     // What would be refused behind the body is refused before it; no place is held while it comes.
-    drop(app.workers.admit()?);
+    drop(app.workers.admit(&identity.tenant)?);
     if is_job {
         app.jobs.check(&identity.tenant)?;
     }
     let body = caller.task.within(receive_operand(app, operation, headers, body)).await??;
     let task = caller.task.clone();
-    let work = Work { operation, identity, object, other, body, parameters, target, task };
-    let admitted = app.workers.admit()?;
+    let work = Work { operation, identity, object, other, body, parameters, target, claim, task };
+    let admitted = app.workers.admit(&work.identity.tenant)?;
     if is_job {
         let mut response = jobs::start(app, admitted, work.subject(), work)?;
         caller.release();
@@ -151,9 +159,9 @@ async fn receive_operand(
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail));
     }
     let limits = &app.config.limits;
-    check_headers(headers, limits.operand_bytes)?;
+    let encoding = check_headers(headers, limits.operand_bytes)?;
     let folder = app.store.disk.uploads();
-    receive(body, limits.operand_bytes, limits, folder, ".npy").await.map(Some)
+    receive(body, encoding, limits.operand_bytes, limits, folder, ".npy").await.map(Some)
 }
 
 /// An operation with everything that it needs, for a worker.
@@ -166,6 +174,7 @@ pub(crate) struct Work {
     pub(crate) body: Option<Received>,
     pub(crate) parameters: Parameters,
     pub(crate) target: Target,
+    pub(crate) claim: Option<Claim>,
     pub(crate) task: Task,
 }
 
@@ -183,7 +192,8 @@ impl Work {
 
     /// True if the result is answered at once, and may be computed with those of others.
     fn is_merged(&self) -> bool {
-        self.operation.is_merged() && matches!(self.target, Target::Answer(_))
+        let is_answered = matches!(self.target, Target::Answer(_));
+        self.operation.is_merged() && is_answered && self.parameters.text(MEMBER).is_none()
     }
 
     /// Leases the matrices and reads the body.
@@ -204,8 +214,15 @@ impl Work {
     pub(crate) fn finish(self, store: &Store, ready: Ready) -> Result<Outcome, Problem> {
         let tenant = &*self.identity.tenant;
         let Ready { a, other, operand, mut reserved } = ready;
+        let member = match self.parameters.get(MEMBER)? {
+            None => None,
+            Some(index) => {
+                reserved.merge(store.reserve(tenant, a.matrix.bytes() as u64)?);
+                Some(a.matrix.member(index)?)
+            }
+        };
         let call = Call {
-            a: &a.matrix,
+            a: member.as_ref().unwrap_or(&a.matrix),
             other: other.as_ref().map(|other| &other.matrix),
             operand,
             parameters: self.parameters,
@@ -233,7 +250,9 @@ impl Work {
                 let matrix = matrix.sort()?;
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
-                Ok(Outcome::Created(store.put((tenant, &name), (matrix, reserved), wishes)?))
+                let object = store.put((tenant, &name), (matrix, reserved), wishes)?;
+                self.claim.iter().for_each(|claim| claim.made(&name, object.version));
+                Ok(Outcome::Created(object))
             }
         }
     }

@@ -82,7 +82,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "put",
         path: MATRIX,
-        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions",
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions, ?ttl=SECONDS",
         scope: Some(Scope::Write),
         handler: || put(matrices::upload),
     },
@@ -208,6 +208,7 @@ fn describe(route: &Route) -> Value {
         described["security"] = json!([{ "token": [scope.to_string()] }]);
     }
     if (route.method, route.path) == ("put", MATRIX) {
+        described["parameters"] = json!([path_parameters(route.path), vec![idempotency_key()]].concat());
         described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
     }
     described
@@ -221,6 +222,7 @@ fn describe_operation(operation: &Operation) -> Value {
             "name": name, "in": "query", "required": is_required, "schema": { "type": "string" },
         }));
     }
+    parameters.push(idempotency_key());
     let mut described = json!({
         "summary": operation.summary,
         "parameters": parameters,
@@ -236,6 +238,11 @@ fn describe_operation(operation: &Operation) -> Value {
         described["requestBody"] = json!({ "required": true, "content": { NPY: {} } });
     }
     described
+}
+
+/// The header of requests that store something.
+fn idempotency_key() -> Value {
+    json!({ "name": "Idempotency-Key", "in": "header", "required": false, "schema": { "type": "string" } })
 }
 
 fn path_parameters(path: &str) -> Vec<Value> {

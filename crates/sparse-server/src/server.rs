@@ -21,7 +21,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::task::spawn_blocking;
+use tokio::time::{interval, sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
@@ -97,6 +98,7 @@ impl Server {
         let permits = Arc::new(Semaphore::new(limits.connections));
         let connections = GracefulShutdown::new();
         let router = routes::router(&self.app);
+        let expiry = tokio::spawn(delete_expired(self.app.clone()));
         let mut stop = std::pin::pin!(stop);
         loop {
             let permit = permits.clone();
@@ -121,6 +123,7 @@ impl Server {
                 drop(permit);
             });
         }
+        expiry.abort();
         self.app.is_stopping.store(true, Ordering::Relaxed);
         drop(self.listener);
         tracing::info!("stopping: requests in flight are finished");
@@ -129,6 +132,20 @@ impl Server {
             tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
         }
         Ok(())
+    }
+}
+
+/// Deletes matrices whose time is over, each second.
+async fn delete_expired(app: App) {
+    let mut seconds = interval(Duration::from_secs(1));
+    loop {
+        seconds.tick().await;
+        let store = app.store.clone();
+        match spawn_blocking(move || store.delete_expired()).await {
+            Ok(Ok(())) => (),
+            Ok(Err(problem)) => tracing::error!("deleting what expired: {problem:?}"),
+            Err(error) => tracing::error!("deleting what expired: {error}"),
+        }
     }
 }
 

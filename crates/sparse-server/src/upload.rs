@@ -6,6 +6,7 @@ use crate::objects::Store;
 use crate::problem::Problem;
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http_body_util::BodyExt;
 use nnz::io::npy::{self, NpyArray};
 use nnz::io::{Claim, FileKind, MatrixFile};
@@ -14,6 +15,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::NamedTempFile;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
 /// Bytes that are received before they are written to a file; smaller bodies stay in memory.
@@ -59,21 +61,86 @@ pub(crate) fn extension(kind: FileKind) -> &'static str {
     }
 }
 
-/// Fails before the first byte if the body is encoded, or says that it is too large.
-pub(crate) fn check_headers(headers: &HeaderMap, limit: u64) -> Result<(), Problem> {
-    if let Some(encoding) = headers.get(header::CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
-        let detail = format!("Content-Encoding {encoding:?}: bodies are taken as they are");
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", detail));
-    }
+/// The compression of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Identity,
+    Gzip,
+    /// The format of zlib.
+    Deflate,
+}
+
+/// The encoding of a body; fails before the first byte for another, or if it says that it is too large.
+pub(crate) fn check_headers(headers: &HeaderMap, limit: u64) -> Result<Encoding, Problem> {
+    let encoding = match headers.get(header::CONTENT_ENCODING).map(|name| name.to_str().unwrap_or("?")) {
+        None | Some("identity") => Encoding::Identity,
+        Some("gzip") => Encoding::Gzip,
+        Some("deflate") => Encoding::Deflate,
+        Some(other) => {
+            let other = other.escape_debug();
+            let detail = format!("Content-Encoding `{other}`: one of identity, gzip and deflate is needed");
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", detail));
+        }
+    };
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     match length {
         Some(length) if length > limit => Err(Problem::too_large(limit)),
-        Some::<u64>(_) | None => Ok(()),
+        Some::<u64>(_) | None => Ok(encoding),
     }
 }
 
-/// Receives a body of at most `limit` bytes.
+/// Receives a body of at most `limit` bytes, compressed and not.
 pub(crate) async fn receive(
+    body: Body,
+    encoding: Encoding,
+    limit: u64,
+    limits: &Limits,
+    folder: &Path,
+    extension: &'static str,
+) -> Result<Received, Problem> {
+    let received = receive_encoded(body, limit, limits, folder, extension).await?;
+    if encoding == Encoding::Identity {
+        return Ok(received);
+    }
+    let folder = folder.to_owned();
+    let inflated = spawn_blocking(move || inflate(&received, encoding, limit, &folder, extension));
+    inflated.await.map_err(Problem::internal)?
+}
+
+/// The contents of a compressed body, in a file.
+fn inflate(
+    received: &Received,
+    encoding: Encoding,
+    limit: u64,
+    folder: &Path,
+    extension: &str,
+) -> Result<Received, Problem> {
+    let compressed: Box<dyn Read> = match received {
+        Received::Memory(bytes) => Box::new(&bytes[..]),
+        Received::File(file) => Box::new(std::fs::File::open(file.path())?),
+    };
+    let contents: Box<dyn Read> = match encoding {
+        Encoding::Identity => compressed,
+        Encoding::Gzip => Box::new(MultiGzDecoder::new(compressed)),
+        Encoding::Deflate => Box::new(ZlibDecoder::new(compressed)),
+    };
+    let (mut contents, mut file) = (contents.take(limit.saturating_add(1)), new_file(folder, extension)?);
+    let (mut buffer, mut inflated) = (vec![0; IN_MEMORY], 0);
+    loop {
+        let wrong = |error| Problem::unprocessable(format!("body: Content-Encoding {encoding:?}: {error}"));
+        let read = contents.read(&mut buffer).map_err(wrong)?;
+        if read == 0 {
+            return Ok(Received::File(file));
+        }
+        inflated += read as u64;
+        if inflated > limit {
+            return Err(Problem::too_large(limit));
+        }
+        file.write_all(&buffer[..read])?;
+    }
+}
+
+async fn receive_encoded(
     mut body: Body,
     limit: u64,
     limits: &Limits,
@@ -109,7 +176,7 @@ fn new_file(folder: &Path, extension: &str) -> Result<NamedTempFile, Problem> {
 
 /// Appends a buffer, which is empty then, on a thread that may block.
 async fn write(mut file: NamedTempFile, mut buffer: Vec<u8>) -> Result<(NamedTempFile, Vec<u8>), Problem> {
-    let written = tokio::task::spawn_blocking(move || -> Result<_, Problem> {
+    let written = spawn_blocking(move || -> Result<_, Problem> {
         file.write_all(&buffer)?;
         buffer.clear();
         Ok((file, buffer))

@@ -2,8 +2,8 @@
 
 use crate::problem::Problem;
 use crate::task::Task;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A bounded pool with a bounded queue.
@@ -11,18 +11,46 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) struct Workers {
     permits: Arc<Semaphore>,
     count: usize,
-    /// Operations that run or wait.
-    admitted: Arc<AtomicUsize>,
+    queue: Arc<Queue>,
+}
+
+/// The operations that run or wait, and how many may.
+#[derive(Debug)]
+struct Queue {
+    admitted: Mutex<Admissions>,
     limit: usize,
+    tenant_limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Admissions {
+    all: usize,
+    tenants: HashMap<String, usize>,
 }
 
 /// A place in the queue or at work, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Admitted(Arc<AtomicUsize>);
+pub(crate) struct Admitted {
+    queue: Arc<Queue>,
+    tenant: String,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Admissions> {
+        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut admitted = self.queue.lock();
+        admitted.all -= 1;
+        if let Some(count) = admitted.tenants.get_mut(&self.tenant) {
+            *count -= 1;
+            if *count == 0 {
+                admitted.tenants.remove(&self.tenant);
+            }
+        }
     }
 }
 
@@ -30,24 +58,26 @@ impl Drop for Admitted {
 pub(crate) type Permit = OwnedSemaphorePermit;
 
 impl Workers {
-    pub(crate) fn new(count: usize, queue: usize) -> Self {
+    /// Threads, and places for work that waits, of which one tenant may have a part.
+    pub(crate) fn new(count: usize, queue: usize, tenant_queue: usize) -> Self {
         let count = count.max(1);
-        Self {
-            permits: Arc::new(Semaphore::new(count)),
-            count,
-            admitted: Arc::default(),
-            limit: count.saturating_add(queue),
-        }
+        let (limit, tenant_limit) = (count.saturating_add(queue), count.saturating_add(tenant_queue));
+        let queue = Arc::new(Queue { admitted: Mutex::default(), limit, tenant_limit });
+        Self { permits: Arc::new(Semaphore::new(count)), count, queue }
     }
 
-    /// A place in the queue; 429 if it is full.
-    pub(crate) fn admit(&self) -> Result<Admitted, Problem> {
-        let before = self.admitted.fetch_add(1, Ordering::Relaxed);
-        let admitted = Admitted(self.admitted.clone());
-        if before >= self.limit {
-            return Err(Problem::busy(format!("{before} operations run or wait: try again")));
+    /// A place in the queue; 429 if it is full, or the tenant has its part of it.
+    pub(crate) fn admit(&self, tenant: &str) -> Result<Admitted, Problem> {
+        let mut admitted = self.queue.lock();
+        let of_tenant = admitted.tenants.get(tenant).copied().unwrap_or(0);
+        if admitted.all >= self.queue.limit || of_tenant >= self.queue.tenant_limit {
+            let all = admitted.all;
+            let detail = format!("{all} operations run or wait, {of_tenant} of them yours: try again");
+            return Err(Problem::busy(detail));
         }
-        Ok(admitted)
+        admitted.all += 1;
+        admitted.tenants.insert(tenant.into(), of_tenant + 1);
+        Ok(Admitted { queue: self.queue.clone(), tenant: tenant.into() })
     }
 
     /// The next free thread.
@@ -63,10 +93,11 @@ impl Workers {
     /// Runs `work` on a thread of its own once there is a worker; 429 if too many wait already.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        tenant: &str,
         task: &Task,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.run_admitted(self.admit()?, task, work).await
+        self.run_admitted(self.admit(tenant)?, task, work).await
     }
 
     /// As [`run`](Self::run), for work that has its place in the queue.
@@ -98,7 +129,7 @@ impl Workers {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.admitted.load(Ordering::Relaxed).saturating_sub(self.running())
+        self.queue.lock().all.saturating_sub(self.running())
     }
 }
 
@@ -115,40 +146,57 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_refuses_and_a_panic_is_an_error() {
-        let workers = Workers::new(1, 0);
+        let workers = Workers::new(1, 0, 0);
         let (release, wait) = channel::<()>();
         let first = tokio::spawn({
             let workers = workers.clone();
-            async move { workers.run(&task(), move || wait.recv().map_err(Problem::internal)).await }
+            async move { workers.run("a", &task(), move || wait.recv().map_err(Problem::internal)).await }
         });
         while workers.running() == 0 {
             tokio::task::yield_now().await;
         }
-        let refused = workers.run(&task(), || Ok(())).await.unwrap_err();
+        let refused = workers.run("a", &task(), || Ok(())).await.unwrap_err();
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
         release.send(()).unwrap();
         assert!(first.await.unwrap().is_ok());
-        let failed =
-            workers.run(&task(), || -> Result<(), Problem> { panic!("for the test") }).await.unwrap_err();
+        let failed = workers
+            .run("a", &task(), || -> Result<(), Problem> { panic!("for the test") })
+            .await
+            .unwrap_err();
         assert_eq!(failed.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!((workers.running(), workers.waiting()), (0, 0));
     }
 
     #[tokio::test]
     async fn a_deadline_ends_the_wait_and_stopped_work_does_not_begin() {
-        let workers = Workers::new(1, 1);
+        let workers = Workers::new(1, 1, 1);
         let (release, wait) = channel::<()>();
         let short = Task::new(Duration::from_millis(20));
-        let late = workers.run(&short, move || wait.recv().map_err(Problem::internal)).await.unwrap_err();
+        let late =
+            workers.run("a", &short, move || wait.recv().map_err(Problem::internal)).await.unwrap_err();
         assert_eq!(late.status, StatusCode::GATEWAY_TIMEOUT);
         assert_eq!(workers.running(), 1, "the thread is not free before its work ends");
         let short = Task::new(Duration::from_millis(20));
-        let late = workers.run(&short, || Ok(())).await.unwrap_err();
+        let late = workers.run("a", &short, || Ok(())).await.unwrap_err();
         assert_eq!((late.status, workers.waiting()), (StatusCode::GATEWAY_TIMEOUT, 0));
         release.send(()).unwrap();
         let stopped = task();
         stopped.stop();
-        let refused = workers.run(&stopped, || -> Result<(), _> { panic!("it was stopped") }).await;
+        let refused = workers.run("a", &stopped, || -> Result<(), _> { panic!("it was stopped") }).await;
         assert_eq!(refused.unwrap_err().status, StatusCode::CONFLICT);
+    }
+
+    #[test]
+    fn a_tenant_has_a_part_of_the_queue() {
+        let workers = Workers::new(1, 3, 1);
+        let admit = |tenant| workers.admit(tenant);
+        let own = [admit("a").unwrap(), admit("a").unwrap()];
+        assert_eq!(admit("a").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        let others = [admit("b").unwrap(), admit("b").unwrap()];
+        assert!(admit("c").is_err(), "the queue is full");
+        drop(own);
+        assert!(admit("a").is_ok() && admit("b").is_err());
+        drop(others);
+        assert_eq!((workers.waiting(), workers.queue.lock().tenants.len()), (0, 0));
     }
 }

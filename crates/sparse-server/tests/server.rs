@@ -58,12 +58,49 @@ fn a_matrix_is_stored_and_computed_with() {
     let batch =
         server.send("PUT /v1/matrices/two", &[NPY], &npy(&[2, 1, 2], &[1.0, 0.0, 2.0, 3.0])).expect(201);
     assert_eq!((&batch.json()["members"], &batch.json()["nnz"]), (&2.into(), &3.into()));
+    assert_eq!(post("two/spmv", &npy(&[4], &[1.0, 1.0, 1.0, 1.0])).array(), [1.0, 5.0]);
+    assert_eq!(post("two/spmv?member=1", &npy(&[2], &[1.0, 10.0])).array(), [32.0]);
+    assert_eq!(post("two/norm?member=1&ord=inf", &[]).json()["norm"], 5.0);
+    post("two/norm?member=2", &[]).expect(422);
     assert_eq!(post("a@1/spmv", &npy(&[3], &[1.0, 2.0, 3.0])).array(), [6.0, 7.0, 6.0]);
     assert_eq!(post("a/dense", &[]).array(), [0.0, 5.0, 0.0, 0.0]);
     server.send("DELETE /v1/matrices/a@2", &[], &[]).expect(204);
     assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).json()["version"], 1);
     server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
     assert_eq!(server.send("GET /v1/matrices", &[], &[]).json()["matrices"].as_array().unwrap().len(), 3);
+}
+
+fn gzipped(body: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_request_with_a_key_takes_effect_once() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let (key, other) = ("Idempotency-Key: 1b2f", "Idempotency-Key: 77");
+    let body = gzipped(&matrix());
+    let put = |name: &str, key| {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[MTX, key, "Content-Encoding: gzip"], &body)
+    };
+    for _ in 0..3 {
+        assert_eq!(put("a", key).expect(201).json()["version"], 1);
+    }
+    assert_eq!(put("a", other).expect(201).json()["version"], 2);
+    assert!(put("b", key).expect(422).text().contains("made `a`"));
+    put("a", "Idempotency-Key: ").expect(400);
+    // What failed may be tried again.
+    server.send("PUT /v1/matrices/c", &[MTX, "Idempotency-Key: c"], b"%%").expect(422);
+    put("c", "Idempotency-Key: c").expect(201);
+    for _ in 0..2 {
+        let scaled =
+            server.send("POST /v1/matrices/a/scale?into=s", &["Idempotency-Key: s"], &[]).expect(201);
+        assert_eq!(scaled.json()["version"], 1);
+    }
+    server.send("DELETE /v1/matrices/a@1", &[], &[]).expect(204);
+    put("a", key).expect(404);
 }
 
 #[test]
@@ -76,6 +113,9 @@ fn wrong_requests_say_what_is_right() {
     let server = Running::start(config);
     server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
     let x = npy(&[2], &[1.0, 2.0]);
+    let bomb = gzipped(&[b'%'; 100_000]);
+    assert!(bomb.len() < 1000);
+    let brotli = [MTX, "Content-Encoding: br"];
     let gzip = [MTX, "Content-Encoding: gzip"];
     for (status, reason, request, headers, body) in [
         (404, "no matrix `b`", "GET /v1/matrices/b", &[][..], &[][..]),
@@ -89,7 +129,10 @@ fn wrong_requests_say_what_is_right() {
         (409, "never change", "PUT /v1/matrices/a@1", &[MTX], &[]),
         (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
         (415, "application/x-npz", "PUT /v1/matrices/a", &["Content-Type: text/csv"], &[]),
-        (415, "Content-Encoding", "PUT /v1/matrices/a", &gzip, &[]),
+        (415, "Content-Encoding `br`", "PUT /v1/matrices/a", &brotli, &[]),
+        (422, "Content-Encoding Gzip", "PUT /v1/matrices/a", &gzip, b"%%MatrixMarket"),
+        (413, "1000 bytes", "PUT /v1/matrices/a", &gzip, &bomb),
+        (422, "member", "POST /v1/matrices/a/norm?member=0", &[], &[]),
         (406, "text/x-matrix-market", "GET /v1/matrices/a/data", &["Accept: text/html"], &[]),
         (413, "1000 bytes", "PUT /v1/matrices/a", &[MTX, "Content-Length: 1001"], &[]),
         (422, "3 is needed", "POST /v1/matrices/a/spmv", &[NPY], &x),
@@ -148,6 +191,25 @@ fn tokens_open_one_tenant_and_their_scopes() {
         let refused = server.send("GET /v1/matrices", &[wrong], &[]).expect(401);
         assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);
     }
+    server.send("GET /livez", &[], &[]).expect(200);
+}
+
+#[test]
+fn a_tenant_is_refused_above_its_rate_and_others_are_not() {
+    let data = tempfile::tempdir().unwrap();
+    let (lab, lab_line) = new_token("lab", &Scope::ALL).unwrap();
+    let (other, other_line) = new_token("other", &Scope::ALL).unwrap();
+    let file = data.path().join("tokens");
+    std::fs::write(&file, format!("{lab_line}\n{other_line}\n")).unwrap();
+    let mut config = Config { tokens: Some(file), ..Config::new(data.path(), 1 << 20) };
+    config.limits.tenant_rate = Some(3);
+    let server = Running::start(config);
+    let get =
+        |token: &str| server.send("GET /v1/matrices", &[&format!("Authorization: Bearer {token}")], &[]);
+    let answers: Vec<_> = (0..20).map(|_| get(&lab)).collect();
+    let refused = answers.iter().find(|answer| answer.status == 429).expect("20 are more than 3 per second");
+    assert!(refused.head.contains("retry-after") && refused.text().contains("3 requests per second"));
+    get(&other).expect(200);
     server.send("GET /livez", &[], &[]).expect(200);
 }
 
@@ -224,6 +286,30 @@ fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
     }
     let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
     assert_eq!(again.json()["version"], 2, "a durable version's number is not given again");
+}
+
+#[test]
+fn a_matrix_is_deleted_at_its_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let short = server.send("PUT /v1/matrices/a?ttl=2&durable=1", &[MTX], &matrix()).expect(201).json();
+    assert!(short["expires"].as_u64() > Some(1_700_000_000));
+    server.send("PUT /v1/matrices/a?ttl=-1", &[MTX], &matrix()).expect(400);
+    server.send("PUT /v1/matrices/old?ttl=1&durable=1", &[MTX], &matrix()).expect(201);
+    drop(server);
+    // A server that starts again deletes what has expired meanwhile, and forgets no time.
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let began = std::time::Instant::now();
+    while server.send("GET /v1/matrices", &[], &[]).json()["matrices"] != serde_json::json!([]) {
+        assert!(began.elapsed() < Duration::from_secs(30), "it expires");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    while std::fs::read_dir(data.path().join("segments")).unwrap().count() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "its file goes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"], 0);
 }
 
 #[test]

@@ -32,7 +32,7 @@ struct Scenario {
 const SCENARIOS: &[Scenario] = &[
     Scenario { name: "latency", configure: |config| set_memory(config, 1 << 30), run: latency },
     Scenario { name: "merging", configure: |config| set_memory(config, 1 << 30), run: merging },
-    Scenario { name: "transfer", configure: |config| set_memory(config, 8 << 30), run: transfer },
+    Scenario { name: "transfer", configure: |config| set_memory(config, 16 << 30), run: transfer },
     Scenario {
         name: "overload",
         configure: |config| (config.limits.workers, config.limits.queue) = (2, 2),
@@ -62,7 +62,7 @@ fn main() {
         if wanted.is_empty() || wanted.iter().any(|name| scenario.name.contains(&**name)) {
             let mut server = Server::start(scenario.name);
             (scenario.run)(&mut server);
-            assert!(server.is_well(), "{}: the server ends well, without a panic", scenario.name);
+            assert!(server.ends_well(), "{}: the server ends well, without a panic", scenario.name);
         }
     }
 }
@@ -134,7 +134,7 @@ impl Server {
     }
 
     /// Stops the server; true if that succeeds, and no thread of it panicked.
-    fn is_well(mut self) -> bool {
+    fn ends_well(mut self) -> bool {
         self.terminate();
         let status = self.child.wait().unwrap();
         let errors = std::fs::read_to_string(self.data.path().join("errors")).unwrap();
@@ -237,13 +237,11 @@ fn merging(server: &mut Server) {
 /// Large bodies in and out, against a server that only discards and sends.
 fn transfer(server: &mut Server) {
     let bytes: usize = size(32 << 20, 1 << 30);
-    let n = bytes / 8;
-    // A diagonal matrix times a vector is a result of as many bytes; the upload is an array with one entry.
-    let body = npy(&[n, 1], &{
-        let mut values = vec![0.0; n];
-        values[0] = 1.0;
-        values
-    });
+    // The upload is an array with one entry, and the result that array again.
+    let mut values = vec![0.0; bytes / 8];
+    values[0] = 1.0;
+    let body = npy(&[bytes / 8 / 1024, 1024], &values);
+    drop(values);
     let raw = raw_server();
     let rate = |began: Instant| bytes as f64 / began.elapsed().as_secs_f64() / 1e9;
     let best = |mut once: Box<dyn FnMut() -> f64 + '_>| (0..3).map(|_| once()).fold(0.0, f64::max);

@@ -28,6 +28,9 @@ pub(crate) struct Serve {
     /// The part of it that one tenant may take; without it all
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
+    /// The requests per second of one tenant; without it any number
+    #[arg(long, value_name = "REQUESTS")]
+    tenant_rate: Option<u32>,
     /// The largest upload
     #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
     max_upload: u64,
@@ -71,6 +74,7 @@ impl Serve {
             tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
             limits: Limits {
                 upload_bytes: self.max_upload,
+                tenant_rate: self.tenant_rate,
                 operation_time: Duration::from_secs(self.operation_time.into()),
                 job_time: Duration::from_secs(self.job_time.into()),
                 ..Limits::default()

@@ -7,7 +7,7 @@
 array([1., 1., 1.])
 
 Arrays are sent from the memory where they lie and received into that of the result. Requests that were refused because
-the server is busy, and those without an effect whose connection broke, are sent again after a while.
+the server is busy, or whose connection broke, are sent again after a while where that has no effect a second time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+import uuid
 from typing import Any
 
 import numpy as np
@@ -102,10 +103,22 @@ class Client:
             connection.close()
 
     def put(
-        self, a: Any, name: str, *, durable: bool = False, pinned: bool = False, replace: bool = False
+        self,
+        a: Any,
+        name: str,
+        *,
+        durable: bool = False,
+        pinned: bool = False,
+        replace: bool = False,
+        ttl: int | None = None,
     ) -> Matrix:
-        """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`."""
+        """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`.
+
+        A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
+        earlier versions, and one with a `ttl` is deleted after so many seconds.
+        """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace)}
+        query |= {} if ttl is None else {"ttl": ttl}
         if sp.issparse(a):
             a = a if a.format in ("csr", "csc", "coo") else a.tocsr()
             file = io.BytesIO()
@@ -158,7 +171,11 @@ class Client:
         headers = self._headers | {"Accept": accept, "Content-Length": str(sum(map(len, body or [])))}
         if media:
             headers["Content-Type"] = media
-        has_effect = method in ("PUT", "DELETE") or "into" in (query or {}) or "async" in (query or {})
+        stores = method == "PUT" or "into" in (query or {})
+        if stores:
+            # The server lets a request with a key take effect once.
+            headers["Idempotency-Key"] = uuid.uuid4().hex
+        has_effect = method == "DELETE" or ("async" in (query or {}) and not stores)
         for attempt in range(1, self._attempts + 1):
             is_last = attempt == self._attempts
             try:

@@ -69,6 +69,9 @@ pub(crate) enum Answer {
     Solved(Box<Answer>, Value),
 }
 
+/// The parameter that names one matrix of a batch, to which the operation applies then.
+pub(crate) const MEMBER: &str = "member";
+
 /// Every operation.
 pub(crate) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -284,7 +287,7 @@ impl Operation {
     /// The parameters of the operation, and those of every one.
     pub(crate) fn known_parameters(&self) -> Vec<&'static str> {
         let other = if self.has_other { &["other"][..] } else { &[] };
-        [self.parameters, other, &["into"], &WISHES, &["dry_run", "timeout", "async"]].concat()
+        [self.parameters, other, &["into"], &WISHES, &[MEMBER, "dry_run", "timeout", "async"]].concat()
     }
 
     /// True if requests on one matrix that wait at the same time are computed together.
