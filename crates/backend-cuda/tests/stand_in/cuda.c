@@ -79,6 +79,8 @@ static Result spoils(Stream *stream) {
 }
 Result cuStreamSynchronize(Stream *stream) { return spoils(stream); }
 
+Result cuCtxSynchronize(void) { return current ? OK : INVALID_CONTEXT; }
+
 static Block *block_of(Address start, size_t bytes) {
     for (int k = 0; k < block_count; k++) {
         Block *block = &blocks[k];
