@@ -12,6 +12,8 @@ from . import _native, io, linalg
 from ._arrays import coo_array, csc_array, csr_array
 from ._batch import BatchCsr, compress
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
+from ._picture import Picture, spy
+from ._plan import SpmmPlan, SpmvPlan, plan_spmm, plan_spmv
 
 __all__ = [
     "BatchCsr",
@@ -19,6 +21,9 @@ __all__ = [
     "DeviceCsc",
     "DeviceCsr",
     "DeviceInfo",
+    "Picture",
+    "SpmmPlan",
+    "SpmvPlan",
     "compress",
     "coo_array",
     "csc_array",
@@ -26,6 +31,9 @@ __all__ = [
     "devices",
     "io",
     "linalg",
+    "plan_spmm",
+    "plan_spmv",
+    "spy",
 ]
 
 # A forked process has none of the threads that its parent started.
