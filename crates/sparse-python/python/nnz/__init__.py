@@ -6,7 +6,9 @@
 array([3., 3.])
 """
 
+import importlib
 import os
+from typing import Any
 
 from . import _native, io, linalg
 from ._arrays import coo_array, csc_array, csr_array
@@ -34,7 +36,16 @@ __all__ = [
     "plan_spmm",
     "plan_spmv",
     "spy",
+    "torch",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Only programs that use it import PyTorch.
+    if name == "torch":
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 # A forked process has none of the threads that its parent started.
 if hasattr(os, "register_at_fork"):
